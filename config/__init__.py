@@ -1,0 +1,1 @@
+"""Wiring, and the few tools that know no app."""

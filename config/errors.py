@@ -1,0 +1,67 @@
+"""The error every layer raises when a rule of the domain refuses something. Knows no framework."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+
+@dataclass(frozen=True)
+class FieldError:
+    """One field at fault: `param` is its name as the caller wrote it, dotted when nested."""
+
+    param: str
+    code: str
+    message: str
+
+
+class DomainError(Exception):
+    """A refusal with a stable `code`. The API turns it into the error body, pages into a sentence.
+
+    Subclass it once per fact (`PaymentNotCancellable`), next to the rule that refuses, with `code`,
+    `status` and a default `message`. `param` names the input at fault, when one input is.
+    """
+
+    type: ClassVar[str] = "invalid_request_error"
+    code: ClassVar[str] = "invalid_request"
+    status: ClassVar[int] = 400
+    message: str = "The request was refused."
+
+    def __init__(
+        self,
+        message: str | None = None,
+        *,
+        param: str | None = None,
+        errors: tuple[FieldError, ...] = (),
+        retry_after_seconds: int | None = None,
+    ) -> None:
+        self.message = message or type(self).message
+        self.param = param
+        self.errors = errors
+        self.retry_after_seconds = retry_after_seconds
+        super().__init__(self.message)
+
+
+class NotFound(DomainError):
+    """No such record, or none the caller may know about; the two are never told apart."""
+
+    type = "not_found_error"
+    code = "resource_missing"
+    status = 404
+    message = "No such resource."
+
+
+class InvalidParameter(DomainError):
+    """A value that is well formed JSON but not acceptable; `param` says which."""
+
+    code = "invalid_parameter"
+    message = "A parameter is not acceptable."
+
+
+class ServiceUnavailable(DomainError):
+    """Something Ballast depends on is down; the caller may try again."""
+
+    type = "api_error"
+    code = "service_unavailable"
+    status = 500
+    message = "The service cannot do this right now. Try again shortly."

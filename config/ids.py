@@ -1,0 +1,83 @@
+"""Public ids: a prefix and a UUIDv7 in Crockford base32, so that ids sort by time and read aloud.
+
+The millisecond inside the id is the record's `created_at`, so a date filter becomes a range of ids
+and every list is ordered by one index.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+import uuid
+from datetime import UTC, datetime, timedelta
+
+ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford base32, lower case: no i, l, o, u
+_VALUES = {character: value for value, character in enumerate(ALPHABET)}
+_BODY = re.compile(rf"[0-7][{ALPHABET}]{{25}}")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+_VERSION_7 = 0x7 << 76
+_VARIANT = 0x2 << 62
+_RANDOM_BITS = (1 << 12, 1 << 62)
+
+
+def new_uuid(milliseconds: int | None = None) -> uuid.UUID:
+    """A UUIDv7 (RFC 9562) of the given or the current Unix millisecond, with 74 random bits."""
+    if milliseconds is None:
+        milliseconds = time.time_ns() // 1_000_000
+    random = int.from_bytes(os.urandom(10), "big")
+    return uuid.UUID(
+        int=milliseconds << 80
+        | _VERSION_7
+        | (random >> 62) % _RANDOM_BITS[0] << 64
+        | _VARIANT
+        | random % _RANDOM_BITS[1]
+    )
+
+
+def created_at_of(value: uuid.UUID) -> datetime:
+    """The instant inside a UUIDv7, to the millisecond, UTC."""
+    return _EPOCH + timedelta(milliseconds=value.int >> 80)
+
+
+def first_uuid_at(instant: datetime) -> uuid.UUID:
+    """The smallest UUIDv7 whose millisecond is not before `instant`."""
+    microseconds = (instant - _EPOCH) // timedelta(microseconds=1)
+    milliseconds = max(0, -(-microseconds // 1000))
+    return uuid.UUID(int=milliseconds << 80 | _VERSION_7 | _VARIANT)
+
+
+class PublicId:
+    """Turns keys into `prefix_` ids and back. One instance per kind of record."""
+
+    def __init__(self, prefix: str) -> None:
+        self.prefix = prefix
+
+    def encode(self, value: uuid.UUID) -> str:
+        number, body = value.int, []
+        for shift in range(125, -1, -5):
+            body.append(ALPHABET[number >> shift & 31])
+        return f"{self.prefix}_{''.join(body)}"
+
+    def decode(self, text: str) -> uuid.UUID | None:
+        """The key behind a public id, or None when the text is not one of this kind."""
+        prefix, separator, body = text.partition("_")
+        if prefix != self.prefix or not separator or not _BODY.fullmatch(body):
+            return None
+        number = 0
+        for character in body:
+            number = number << 5 | _VALUES[character]
+        return uuid.UUID(int=number)
+
+
+PAYMENT = PublicId("pay")
+REFUND = PublicId("ref")
+SETTLEMENT = PublicId("set")
+WEBHOOK = PublicId("whk")
+EVENT = PublicId("evt")
+DELIVERY = PublicId("dlv")
+MERCHANT = PublicId("mer")
+REQUEST = PublicId("req")
+KEY = PublicId("key")
+DISCREPANCY = PublicId("dis")

@@ -1,0 +1,7 @@
+from django.apps import AppConfig
+
+
+class LedgerConfig(AppConfig):
+    name = "merchants.ledger"
+    label = "ledger"
+    default_auto_field = "django.db.models.BigAutoField"

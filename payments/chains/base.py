@@ -1,0 +1,245 @@
+"""The protocol every network speaks: evm, stellar and simulated adapters behave alike behind it.
+
+An adapter knows addresses, blocks and transfers, never payments. Every method that talks to a network
+may raise ChainUnavailable (try again later); FinalityViolation means stop and call a person.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal, Protocol, runtime_checkable
+
+from config.money import Asset
+
+Cursor = dict[str, Any]
+"""Where the next scan goes on: made and read by the adapter alone, stored as JSON by the watcher."""
+
+
+class ChainError(Exception):
+    """Something went wrong at the network's side."""
+
+
+class ChainUnavailable(ChainError):
+    """No provider answered, or none answered consistently. Nothing is known; ask again later."""
+
+
+class FinalityViolation(ChainError):
+    """A block that was final has another hash now. Crediting and paying must stop."""
+
+
+class InvalidAddress(ValueError):
+    """The text is no address of this network; the message says what is wrong with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class DepositAddress:
+    """Where the payer of one payment sends money.
+
+    `memo` is set on networks whose deposits share an account; `muxed` is then the single-field form of both.
+    """
+
+    address: str
+    memo: str | None = None
+    muxed: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The tip of a network, as far as its providers agree on it."""
+
+    height: int
+    block_hash: str
+    closed_at: datetime
+    finalized_height: int
+
+
+@dataclass(frozen=True, slots=True)
+class IncomingTransfer:
+    """A transfer to a watched address, in a block.
+
+    Its identity is (network, transaction_hash, ordinal): the ordinal counts inside the on-chain
+    transaction, so that it survives being mined again in another block.
+    `memo` is the normalised reference (memo or muxed id) or None. `asset` is None for a token that the
+    registry does not know; `contract` always names the token.
+    """
+
+    transaction_hash: str
+    ordinal: int
+    height: int
+    block_hash: str
+    block_time: datetime
+    contract: str
+    asset: Asset | None
+    amount: int
+    sender: str
+    recipient: str
+    memo: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """What one scan found.
+
+    `transfers` is complete for the heights `first_height..last_height`: a transfer known from one of these
+    heights that is missing here, or stands under another block hash, was moved or undone by a reorg.
+    A scan re-reads everything above the finalised height of the cursor, so both bounds may go back.
+    `first_height > last_height` when there was nothing to read.
+    """
+
+    first_height: int
+    last_height: int
+    last_block_time: datetime
+    head: Head
+    transfers: tuple[IncomingTransfer, ...]
+    cursor: Cursor
+    caught_up: bool
+
+
+class WatchList(Protocol):
+    """The addresses deposits may arrive at. It can be large: ask for as little as possible."""
+
+    def count(self) -> int: ...
+
+    def addresses(self, limit: int) -> Collection[str]:
+        """Up to `limit` watched addresses."""
+        ...
+
+    def matching(self, candidates: Collection[str]) -> set[str]:
+        """Those of `candidates` that are watched."""
+        ...
+
+
+TransferState = Literal["unknown", "pending", "included", "failed", "replaced"]
+
+
+@dataclass(frozen=True, slots=True)
+class Payout:
+    """One outgoing payment of an asset. `memo` for networks whose recipients need one."""
+
+    asset: Asset
+    amount: int
+    recipient: str
+    memo: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SignedTransfer:
+    """An on-chain transaction ready to send: stored before it is sent, and only ever sent again as it is."""
+
+    raw: bytes
+    transaction_hash: str
+    sender: str
+    sequence: int
+    valid_until: datetime | None
+    payouts: tuple[Payout, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TransferStatus:
+    """What the chain says of an on-chain transaction. `unknown` proves nothing: it may still arrive."""
+
+    state: TransferState
+    height: int | None = None
+    block_hash: str | None = None
+    confirmations: int = 0
+    final: bool = False
+    fee_units: int = 0
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CreditRule:
+    """When a deposit counts: so many confirmations and, if asked for, only once its block is final."""
+
+    confirmations: int
+    require_finalized: bool = False
+
+    def satisfied(self, *, height: int, head_height: int, finalized_height: int) -> bool:
+        confirmed = head_height - height + 1 >= self.confirmations
+        return confirmed and (not self.require_finalized or height <= finalized_height)
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkProfile:
+    """What is always true of a network, asked without talking to it."""
+
+    network: str
+    name: str
+    family: Literal["evm", "stellar"]
+    chain_id: int | None
+    block_seconds: float
+    assets: Mapping[str, Asset]
+    """Accepted coins by code."""
+    rules: tuple[tuple[int | None, CreditRule], ...]
+    """Credit rules by amount: (USD limit, rule), ascending; the limit None matches everything."""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    def credit_rule(self, usd_amount: int) -> CreditRule:
+        """The rule for an amount worth so many whole US dollars."""
+        for limit, rule in self.rules:
+            if limit is None or usd_amount < limit:
+                return rule
+        raise LookupError("the last rule of a profile has no limit")
+
+
+@runtime_checkable
+class Chain(Protocol):
+    """One network in one environment."""
+
+    profile: NetworkProfile
+
+    # Addresses and links: pure, fast, no network.
+
+    def parse_address(self, text: str) -> str:
+        """The canonical spelling of an account someone may be paid at; InvalidAddress says what is wrong."""
+        ...
+
+    def deposit_address(self, sequence: int) -> DepositAddress:
+        """The address of the payment with this number. The same number always gives the same address."""
+        ...
+
+    def payment_uri(self, *, to: DepositAddress, asset: Asset, amount: int, message: str = "") -> str:
+        """The link a wallet opens with everything filled in (EIP-681, SEP-7)."""
+        ...
+
+    def qr_text(self, *, to: DepositAddress, payment_uri: str) -> str:
+        """What the QR code holds: only what no scanner can misread into paying somebody else."""
+        ...
+
+    # Money in.
+
+    def head(self) -> Head: ...
+
+    def scan(self, cursor: Cursor | None, watch: WatchList) -> Scan:
+        """Transfers to watched addresses since the cursor; None starts at the present head."""
+        ...
+
+    def find_transfers(self, transaction_hash: str) -> tuple[IncomingTransfer, ...]:
+        """Every token transfer inside one on-chain transaction; empty when the chain does not know it."""
+        ...
+
+    # Money out.
+
+    def payout_address(self) -> str:
+        """The hot wallet payouts leave from."""
+        ...
+
+    def next_sequence(self, sender: str) -> int:
+        """The sequence (nonce) the chain expects next from this account."""
+        ...
+
+    def sign(self, payouts: tuple[Payout, ...], *, sender: str, sequence: int) -> SignedTransfer:
+        """Build and sign; nothing is sent."""
+        ...
+
+    def broadcast(self, transfer: SignedTransfer) -> None:
+        """Hand the stored bytes to the network. Any error leaves the outcome unknown."""
+        ...
+
+    def transfer_status(self, transfer: SignedTransfer) -> TransferStatus: ...
+
+    def balance(self, address: str, asset: Asset, *, at_height: int | None = None) -> int:
+        """Base units held by an address, at the head or at a past height."""
+        ...

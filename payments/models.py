@@ -1,0 +1,264 @@
+"""Money in: payments, the deposits seen for them, and how far each network has been read."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, ClassVar, Self
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import F, Q
+from django.utils import timezone
+
+from config import ids
+from config.environments import Environment
+from merchants.models import Merchant
+from payments.states import DepositStatus, DiscrepancyKind, DiscrepancyStatus, PaymentStatus
+
+
+class UnitsField(models.DecimalField[Any, Any]):
+    """An integer amount in base units, wide enough for a uint256: NUMERIC(78,0), an int in Python."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        kwargs.update(max_digits=78, decimal_places=0)
+        super().__init__(*args, **kwargs)
+
+    def deconstruct(self) -> Any:
+        name, path, args, kwargs = super().deconstruct()
+        del kwargs["max_digits"], kwargs["decimal_places"]
+        return name, path, args, kwargs
+
+    def from_db_value(self, value: Any, expression: Any, connection: Any) -> int | None:
+        return None if value is None else int(value)
+
+    def to_python(self, value: Any) -> int | None:
+        return None if value is None else int(value)
+
+
+class PaymentQuerySet(models.QuerySet["Payment"]):
+    def of(self, merchant: Merchant, environment: str) -> Self:
+        return self.filter(merchant=merchant, environment=environment)
+
+    def awaiting(self) -> Self:
+        """Nothing has been seen for them yet."""
+        return self.filter(status=PaymentStatus.CREATED)
+
+    def past_expiry(self, now: datetime) -> Self:
+        return self.filter(expires_at__lte=now)
+
+    def due_for_assessment(self, now: datetime) -> Self:
+        return self.filter(assess_at__lte=now).order_by("assess_at")
+
+
+class Payment(models.Model):
+    """What a merchant asked for, how it was quoted, and what has become of it."""
+
+    id = models.UUIDField(primary_key=True, default=ids.new_uuid, editable=False)
+    merchant = models.ForeignKey(Merchant, on_delete=models.PROTECT, related_name="+")
+    environment = models.CharField(max_length=10, choices=Environment.choices)
+    status = models.CharField(max_length=20, choices=PaymentStatus.choices, default=PaymentStatus.CREATED)
+    version = models.PositiveIntegerField(default=1)
+
+    # What was asked for.
+    fiat_amount = models.BigIntegerField(help_text="In minor units of the currency.")
+    currency = models.CharField(max_length=3)
+    network = models.CharField(max_length=20)
+    cryptocurrency = models.CharField(max_length=8)
+    decimals = models.PositiveSmallIntegerField(help_text="Of the coin on this network.")
+    merchant_wallet = models.CharField(max_length=80)
+    redirect_url = models.CharField(max_length=2000, blank=True)
+    webhook_url = models.CharField(max_length=2000, blank=True)
+    expires_in = models.PositiveIntegerField(help_text="Seconds.")
+    expires_at = models.DateTimeField()
+    metadata = models.JSONField(default=dict)
+
+    # How it was quoted.
+    due = UnitsField(help_text="Base units the payer is asked for.")
+    rate = models.DecimalField(max_digits=38, decimal_places=18, help_text="Price of one coin in the currency.")
+    rate_source = models.CharField(max_length=200)
+    rate_quoted_at = models.DateTimeField()
+    required_confirmations = models.PositiveSmallIntegerField()
+    require_finalized = models.BooleanField(default=False)
+    tolerance_bps = models.PositiveSmallIntegerField(default=0)
+    late_grace_seconds = models.PositiveIntegerField(default=0)
+
+    # Where it is paid.
+    sequence = models.BigIntegerField(unique=True, help_text="The number its deposit address derives from.")
+    deposit_address = models.CharField(max_length=80)
+    memo = models.CharField(max_length=30, blank=True)
+    muxed_address = models.CharField(max_length=80, blank=True)
+    payment_uri = models.CharField(max_length=500)
+    qr_png = models.BinaryField()
+
+    # What has become of it, in base units. `received` counts confirmed money in time only.
+    received = UnitsField(default=0)
+    released = UnitsField(default=0, help_text="Credited to the merchant.")
+    refunded = UnitsField(default=0, help_text="Given back or reserved for it.")
+    status_reasons = ArrayField(models.CharField(max_length=30), default=list, blank=True)
+    completed_at = models.DateTimeField(null=True, blank=True)
+    cancelled_at = models.DateTimeField(null=True, blank=True)
+    closed_at = models.DateTimeField(
+        null=True, blank=True, help_text="When its window ended for money: short money was moved to suspense then."
+    )
+    assess_at = models.DateTimeField(null=True, blank=True, help_text="Due for a judgement; empty: nothing to do.")
+    booking_count = models.PositiveIntegerField(default=0, help_text="Numbers the ledger postings of this payment.")
+
+    objects: ClassVar[models.Manager[Payment]] = PaymentQuerySet.as_manager()
+
+    class Meta:
+        constraints: ClassVar = [
+            models.CheckConstraint(condition=Q(environment__in=Environment.values), name="payment_environment"),
+            models.CheckConstraint(condition=Q(status__in=PaymentStatus.values), name="payment_status"),
+            models.CheckConstraint(condition=Q(fiat_amount__gt=0, due__gt=0), name="payment_amounts_positive"),
+            models.CheckConstraint(
+                condition=Q(received__gte=0, released__gte=0, refunded__gte=0), name="payment_sums_not_negative"
+            ),
+            models.CheckConstraint(
+                condition=Q(refunded__lte=F("received")), name="payment_refunded_at_most_received"
+            ),
+            models.UniqueConstraint(fields=["deposit_address", "memo"], name="payment_address_once"),
+        ]
+        indexes: ClassVar = [
+            models.Index(fields=["merchant", "environment", "id"], name="payment_list"),
+            models.Index(fields=["merchant", "environment", "status", "id"], name="payment_list_by_status"),
+            models.Index(
+                fields=["network", "expires_at"], name="payment_awaiting", condition=Q(status=PaymentStatus.CREATED)
+            ),
+            models.Index(fields=["assess_at"], name="payment_assess_due", condition=Q(assess_at__isnull=False)),
+        ]
+
+    def __str__(self) -> str:
+        return self.public_id
+
+    @property
+    def public_id(self) -> str:
+        return ids.PAYMENT.encode(self.id)
+
+    @property
+    def created_at(self) -> datetime:
+        return ids.created_at_of(self.id)
+
+
+class DepositQuerySet(models.QuerySet["Deposit"]):
+    def unsettled(self) -> Self:
+        """Seen, but not yet credited: waiting for confirmations."""
+        return self.filter(status=DepositStatus.SEEN)
+
+
+class Deposit(models.Model):
+    """An incoming transfer seen on a chain, whoever it was meant for. Never deleted."""
+
+    id = models.UUIDField(primary_key=True, default=ids.new_uuid, editable=False)
+    environment = models.CharField(max_length=10, choices=Environment.choices)
+    network = models.CharField(max_length=20, help_text="Where it was seen, which may not be where it was expected.")
+    transaction_hash = models.CharField(max_length=80)
+    ordinal = models.PositiveIntegerField(help_text="Its place inside the on-chain transaction.")
+    payment = models.ForeignKey(Payment, null=True, on_delete=models.PROTECT, related_name="deposits")
+    contract = models.CharField(max_length=80)
+    asset = models.CharField(max_length=8, help_text="Code of the registered coin.")
+    amount = UnitsField()
+    sender = models.CharField(max_length=80)
+    recipient = models.CharField(max_length=80)
+    memo = models.CharField(max_length=30, blank=True)
+    status = models.CharField(max_length=12, choices=DepositStatus.choices, default=DepositStatus.SEEN)
+    height = models.BigIntegerField()
+    block_hash = models.CharField(max_length=80)
+    block_time = models.DateTimeField()
+    first_block_time = models.DateTimeField(
+        help_text="The earliest block it stood in; being mined again later does not make it late."
+    )
+    seen_at = models.DateTimeField(default=timezone.now)
+    credited_at = models.DateTimeField(null=True, blank=True)
+    booked_to = models.CharField(
+        max_length=30, blank=True, help_text="The ledger account kind that holds it; empty: not booked."
+    )
+    booking_count = models.PositiveIntegerField(default=0)
+
+    objects: ClassVar[models.Manager[Deposit]] = DepositQuerySet.as_manager()
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["environment", "network", "transaction_hash", "ordinal"], name="deposit_once"
+            ),
+            models.CheckConstraint(condition=Q(amount__gt=0), name="deposit_amount_positive"),
+        ]
+        indexes: ClassVar = [
+            models.Index(
+                fields=["environment", "network", "height"],
+                name="deposit_unsettled",
+                condition=Q(status=DepositStatus.SEEN),
+            ),
+            models.Index(fields=["environment", "network", "height"], name="deposit_by_height"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.network}:{self.transaction_hash}:{self.ordinal}"
+
+
+class Discrepancy(models.Model):
+    """Money in suspense that waits for a person, or for the merchant's policy, to accept it or give it back."""
+
+    id = models.UUIDField(primary_key=True, default=ids.new_uuid, editable=False)
+    merchant = models.ForeignKey(Merchant, null=True, on_delete=models.PROTECT, related_name="+")
+    environment = models.CharField(max_length=10, choices=Environment.choices)
+    kind = models.CharField(max_length=20, choices=DiscrepancyKind.choices)
+    status = models.CharField(max_length=12, choices=DiscrepancyStatus.choices, default=DiscrepancyStatus.OPEN)
+    payment = models.ForeignKey(Payment, null=True, on_delete=models.PROTECT, related_name="discrepancies")
+    deposit = models.ForeignKey(Deposit, null=True, on_delete=models.PROTECT, related_name="discrepancies")
+    network = models.CharField(max_length=20)
+    asset = models.CharField(max_length=8)
+    amount = UnitsField()
+    resolved_at = models.DateTimeField(null=True, blank=True)
+    resolved_by = models.CharField(max_length=120, blank=True, help_text="The person or policy that decided.")
+    note = models.TextField(blank=True)
+
+    class Meta:
+        verbose_name_plural = "discrepancies"
+        constraints: ClassVar = [
+            models.CheckConstraint(condition=Q(amount__gt=0), name="discrepancy_amount_positive"),
+        ]
+        indexes: ClassVar = [
+            models.Index(
+                fields=["merchant", "environment", "id"],
+                name="discrepancy_open",
+                condition=Q(status=DiscrepancyStatus.OPEN),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.public_id}"
+
+    @property
+    def public_id(self) -> str:
+        return ids.DISCREPANCY.encode(self.id)
+
+    @property
+    def created_at(self) -> datetime:
+        return ids.created_at_of(self.id)
+
+
+class ScanCursor(models.Model):
+    """How far one network of one environment has been read, and whether it may be trusted just now."""
+
+    environment = models.CharField(max_length=10, choices=Environment.choices)
+    network = models.CharField(max_length=20)
+    cursor = models.JSONField(null=True)
+    version = models.PositiveBigIntegerField(default=0, help_text="Grows with every scan that was recorded.")
+    leased_until = models.DateTimeField(default=timezone.now, help_text="Another watcher keeps off until then.")
+    head_height = models.BigIntegerField(default=0)
+    finalized_height = models.BigIntegerField(default=0)
+    read_until = models.DateTimeField(null=True, help_text="Block time up to which every deposit has been seen.")
+    polled_at = models.DateTimeField(null=True, help_text="When the network last answered.")
+    failing_since = models.DateTimeField(null=True)
+    last_error = models.TextField(blank=True)
+    halted_at = models.DateTimeField(null=True, help_text="Crediting and paying stopped; a person must look.")
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["environment", "network"], name="cursor_once_per_network"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.network} ({self.environment})"
+

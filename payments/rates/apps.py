@@ -1,0 +1,8 @@
+from django.apps import AppConfig
+
+
+class RatesConfig(AppConfig):
+    name = "payments.rates"
+    label = "rates"
+    verbose_name = "Exchange rates"
+    default_auto_field = "django.db.models.BigAutoField"

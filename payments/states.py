@@ -1,0 +1,79 @@
+"""Statuses of payments, deposits and discrepancies, and the moves between them. Pure."""
+
+from __future__ import annotations
+
+from django.db import models
+
+from config.states import Transitions
+
+
+class PaymentStatus(models.TextChoices):
+    CREATED = "created", "Awaiting payment"
+    PENDING = "pending", "Confirming"
+    UNDERPAID = "underpaid", "Underpaid"
+    COMPLETED = "completed", "Completed"
+    PARTIALLY_REFUNDED = "partially_refunded", "Partially refunded"
+    REFUNDED = "refunded", "Refunded"
+    EXPIRED = "expired", "Expired"
+    CANCELLED = "cancelled", "Cancelled"
+
+
+_CREATED, _PENDING, _UNDERPAID, _COMPLETED, _PARTLY, _REFUNDED, _EXPIRED, _CANCELLED = PaymentStatus
+
+# `created` comes back when a reorg undoes the only deposit; `expired` gives way when money sent in time
+# shows up again, or when the merchant's policy accepts a late payment.
+PAYMENT_MOVES = Transitions(
+    {
+        _CREATED: [_PENDING, _UNDERPAID, _COMPLETED, _EXPIRED, _CANCELLED],
+        _PENDING: [_CREATED, _UNDERPAID, _COMPLETED, _EXPIRED],
+        _UNDERPAID: [_CREATED, _PENDING, _COMPLETED, _EXPIRED, _REFUNDED, _PARTLY],
+        _COMPLETED: [_CREATED, _PENDING, _UNDERPAID, _EXPIRED, _PARTLY, _REFUNDED],
+        _PARTLY: [_COMPLETED, _REFUNDED, _PENDING, _UNDERPAID, _CREATED, _EXPIRED],
+        _REFUNDED: [_COMPLETED, _PARTLY, _PENDING, _UNDERPAID, _CREATED, _EXPIRED],
+        _EXPIRED: [_PENDING, _UNDERPAID, _COMPLETED],
+        _CANCELLED: [],
+    }
+)
+
+
+class DepositStatus(models.TextChoices):
+    SEEN = "seen", "Waiting for confirmations"
+    CREDITED = "credited", "Credited"
+    ORPHANED = "orphaned", "Undone by a reorganisation"
+
+
+DEPOSIT_MOVES = Transitions(
+    {
+        DepositStatus.SEEN: [DepositStatus.CREDITED, DepositStatus.ORPHANED],
+        DepositStatus.CREDITED: [DepositStatus.ORPHANED, DepositStatus.SEEN],
+        DepositStatus.ORPHANED: [DepositStatus.SEEN],
+    }
+)
+
+
+class DiscrepancyKind(models.TextChoices):
+    """Why money is in suspense; also the second half of its ledger account's kind, `suspense:<kind>`."""
+
+    LATE = "late", "Arrived late"
+    OVERPAID = "overpaid", "More than was due"
+    UNDERPAID = "underpaid", "Less than was due"
+    WRONG_TOKEN = "wrong_token", "Another coin than was asked for"
+    WRONG_NETWORK = "wrong_network", "On another network than was asked for"
+    NO_MEMO = "no_memo", "Without a memo that names a payment"
+
+
+class DiscrepancyStatus(models.TextChoices):
+    OPEN = "open", "Open"
+    ACCEPTED = "accepted", "Accepted"
+    REFUNDED = "refunded", "Refunded"
+    VOID = "void", "Void"
+
+
+DISCREPANCY_MOVES = Transitions(
+    {
+        DiscrepancyStatus.OPEN: [DiscrepancyStatus.ACCEPTED, DiscrepancyStatus.REFUNDED, DiscrepancyStatus.VOID],
+        DiscrepancyStatus.ACCEPTED: [DiscrepancyStatus.VOID],
+        DiscrepancyStatus.REFUNDED: [],
+        DiscrepancyStatus.VOID: [],
+    }
+)
