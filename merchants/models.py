@@ -33,7 +33,7 @@ class UserManager(BaseUserManager["User"]):
 class User(AbstractBaseUser, PermissionsMixin):
     """A person who logs in by e-mail: a merchant's member, or an operator (`is_staff`)."""
 
-    email = models.EmailField()
+    email = models.EmailField(unique=True)
     name = models.CharField(max_length=120, blank=True)
     is_staff = models.BooleanField(default=False)
     is_active = models.BooleanField(default=True)
