@@ -1,0 +1,119 @@
+"""QR codes of addresses and payment links, as small one-bit PNGs.
+
+`qrcode` at its defaults spends its time on trying all eight masks, on polynomials and on drawing. Here the mask is
+fixed (readers accept every mask), the version is looked up, error correction comes from a table and the PNG is
+written directly; `qrcode` still lays out the modules.
+"""
+
+from __future__ import annotations
+
+import base64
+import struct
+import zlib
+from bisect import bisect_left
+from functools import cache
+from itertools import chain, zip_longest
+
+from qrcode.base import Polynomial, gexp, glog, rs_blocks
+from qrcode.constants import ERROR_CORRECT_L
+from qrcode.main import QRCode
+from qrcode.util import BIT_LIMIT_TABLE
+
+BOX_PIXELS = 6
+QUIET_MODULES = 4
+_MASK = 0
+_BYTE_MODE = 0b0100
+_PADDING = bytes((0xEC, 0x11))
+_PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+_DARK, _LIGHT = "0" * BOX_PIXELS, "1" * BOX_PIXELS
+
+
+def _length_bits(version: int) -> int:
+    return 8 if version < 10 else 16
+
+
+# Bytes of text each version from 1 to 40 holds at level L, after 4 bits of mode and the length.
+_CAPACITY = [0] + [(BIT_LIMIT_TABLE[ERROR_CORRECT_L][v] - 4 - _length_bits(v)) // 8 for v in range(1, 41)]
+
+
+class TextNotEncodable(ValueError):
+    """The text is too long for a QR code, or not ASCII, which readers would have to guess at."""
+
+
+def render_png(text: str) -> bytes:
+    """A black-and-white PNG that decodes to exactly `text`: level L, six pixels a module, quiet zone of four."""
+    try:
+        content = text.encode("ascii")
+    except UnicodeEncodeError as error:
+        raise TextNotEncodable("a QR code holds ASCII text") from error
+    version = bisect_left(_CAPACITY, len(content), lo=1)
+    if version == len(_CAPACITY):
+        raise TextNotEncodable(f"{len(content)} characters do not fit into a QR code")
+    code: QRCode = QRCode(version=version, error_correction=ERROR_CORRECT_L, mask_pattern=_MASK, border=0)
+    code.data_cache = _codewords(content, version)
+    code.make(fit=False)
+    return _one_bit_png(code.get_matrix())
+
+
+def data_uri(png: bytes) -> str:
+    """The PNG as a `data:` link that an `<img>` shows without another request."""
+    return "data:image/png;base64," + base64.b64encode(png).decode("ascii")
+
+
+def _codewords(content: bytes, version: int) -> list[int]:
+    """The text in byte mode with its error correction, blocks interleaved (ISO/IEC 18004, 7.4 to 7.6)."""
+    blocks = rs_blocks(version, ERROR_CORRECT_L)
+    capacity = sum(block.data_count for block in blocks)
+    # Mode, length, text, then up to four zero bits: always whole bytes, because mode and end are four bits each.
+    stream = (_BYTE_MODE << _length_bits(version) | len(content)) << 8 * len(content) | int.from_bytes(content, "big")
+    data = (stream << 4).to_bytes(1 + _length_bits(version) // 8 + len(content), "big")
+    data = (data + _PADDING * capacity)[:capacity]
+
+    data_blocks, correction_blocks, start = [], [], 0
+    for block in blocks:
+        part = data[start : start + block.data_count]
+        data_blocks.append(part)
+        correction_blocks.append(_correction(part, block.total_count - block.data_count))
+        start += block.data_count
+    interleaved = chain(chain(*zip_longest(*data_blocks)), chain(*zip(*correction_blocks, strict=True)))
+    return [codeword for codeword in interleaved if codeword is not None]
+
+
+def _correction(data: bytes, count: int) -> bytes:
+    """The Reed-Solomon remainder of `data`: `count` bytes, held as one integer while it is shifted along."""
+    multiples, shift, mask, remainder = _generator_multiples(count), 8 * (count - 1), (1 << 8 * count) - 1, 0
+    for byte in data:
+        remainder = (remainder << 8 & mask) ^ multiples[remainder >> shift ^ byte]
+    return remainder.to_bytes(count, "big")
+
+
+@cache
+def _generator_multiples(count: int) -> list[int]:
+    """Every multiple of the generator polynomial of degree `count`, its leading term left out, as integers."""
+    generator = Polynomial([1], 0)
+    for exponent in range(count):
+        generator = generator * Polynomial([1, gexp(exponent)], 0)
+    logarithms = [glog(coefficient) for coefficient in list(generator)[1:]]
+    multiples = (bytes(gexp(glog(factor) + each) for each in logarithms) for factor in range(1, 256))
+    return [0, *(int.from_bytes(multiple, "big") for multiple in multiples)]
+
+
+def _one_bit_png(modules: list[list[bool]]) -> bytes:
+    """Greyscale with one bit per pixel, light is 1; every row of modules is the same line six times over."""
+    side = (len(modules) + 2 * QUIET_MODULES) * BOX_PIXELS
+    line_bytes = (side + 7) // 8
+    padding = "1" * (line_bytes * 8 - side)
+    margin = _LIGHT * QUIET_MODULES
+    blank = b"\0" + b"\xff" * line_bytes
+    lines = [blank * (BOX_PIXELS * QUIET_MODULES)]
+    for row in modules:
+        bits = "".join([margin, *[_DARK if dark else _LIGHT for dark in row], margin, padding])
+        lines.append((b"\0" + int(bits, 2).to_bytes(line_bytes, "big")) * BOX_PIXELS)
+    lines.append(lines[0])
+    header = struct.pack(">IIBBBBB", side, side, 1, 0, 0, 0, 0)
+    pixels = zlib.compress(b"".join(lines), 6)
+    return _PNG_SIGNATURE + _chunk(b"IHDR", header) + _chunk(b"IDAT", pixels) + _chunk(b"IEND", b"")
+
+
+def _chunk(kind: bytes, body: bytes) -> bytes:
+    return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
