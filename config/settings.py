@@ -90,3 +90,6 @@ STATIC_ROOT = BASE_DIR / "staticfiles"
 # Chains. `simulated` is the only adapter that needs nothing from outside.
 SANDBOX_CHAIN = env.str("SANDBOX_CHAIN", default="simulated")
 SIMULATED_BLOCK_SECONDS = env.float("SIMULATED_BLOCK_SECONDS", default=2.0)
+
+# Exchange rates: official reference rates and the exchanges to ask, or `bundled` alone, a table to try Ballast out with.
+RATE_SOURCES = env.list("RATE_SOURCES", default=["bundled"])

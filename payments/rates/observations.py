@@ -1,0 +1,28 @@
+"""What a source says a currency costs, before anyone believes it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+
+USD = "USD"
+COINS = ("USDC", "USDT", "DAI")
+"""Every coin is priced in US dollars, every currency as the price of one US dollar in it."""
+
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """One `base` cost `rate` units of `quote` at `observed_at`, says `source`."""
+
+    base: str
+    quote: str
+    rate: Decimal
+    source: str
+    observed_at: datetime
+
+    @property
+    def pair(self) -> Pair:
+        return self.base, self.quote

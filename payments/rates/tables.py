@@ -1,0 +1,49 @@
+"""Rates that need no provider: the official dollar pegs, and a dated table to try Ballast out with.
+
+The table is for the embedded run and for tests. It says where it is from in every quote, and no payment in
+production is ever priced with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date, datetime
+from decimal import Decimal
+from functools import cache
+
+from payments.rates.observations import COINS, USD, Observation, Pair
+
+PEGS = "official pegs"
+BUNDLED = "bundled"
+
+# Units of the currency for one US dollar, as fixed by its central bank: the Central Bank of the UAE, the Saudi
+# Central Bank, Qatar Central Bank, the Central Bank of Bahrain and the Central Bank of Oman.
+_PEGGED = {
+    "AED": Decimal("3.6725"),
+    "SAR": Decimal("3.75"),
+    "QAR": Decimal("3.64"),
+    "BHD": Decimal("0.376"),
+    "OMR": Decimal("0.3845"),
+}
+
+BUNDLED_ON = date(2025, 11, 20)
+_BUNDLED_USD = {
+    "EUR": "0.8667", "GBP": "0.7642", "CHF": "0.8057", "CZK": "20.964", "DKK": "6.4733", "HUF": "331.95",
+    "NOK": "10.164", "PLN": "3.6716", "RON": "4.4069", "SEK": "9.5360", "TRY": "42.36", "AUD": "1.5430",
+    "BRL": "5.3340", "CAD": "1.4040", "CNY": "7.1150", "HKD": "7.7860", "IDR": "16720", "ILS": "3.2560",
+    "INR": "88.60", "MXN": "18.320", "MYR": "4.1550", "NZD": "1.7830", "PHP": "58.85", "SGD": "1.3070",
+    "THB": "32.44", "ZAR": "17.180", "JPY": "157.30", "KRW": "1468.0", "ISK": "127.20",
+}  # fmt: skip
+
+
+def pegged_rates(now: datetime) -> list[Observation]:
+    """The official pegs, true at any time until a central bank gives one up."""
+    return [Observation(USD, currency, rate, PEGS, now) for currency, rate in _PEGGED.items()]
+
+
+@cache
+def bundled_rates() -> Mapping[Pair, Decimal]:
+    """Approximate market rates of one day, with every coin at one dollar."""
+    table: dict[Pair, Decimal] = {(coin, USD): Decimal(1) for coin in COINS}
+    table |= {(USD, currency): Decimal(rate) for currency, rate in _BUNDLED_USD.items()}
+    return table | {(USD, currency): rate for currency, rate in _PEGGED.items()}
