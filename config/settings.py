@@ -19,6 +19,8 @@ DEBUG = env.bool("DEBUG", default=False)
 SECRET_KEY = env.str("SECRET_KEY", default="insecure-development-key")
 API_KEY_PEPPER = env.str("API_KEY_PEPPER", default="insecure-development-pepper")
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
+TRUSTED_PROXIES = env.list("TRUSTED_PROXIES", default=[])
+"""IP networks of the reverse proxies whose X-Forwarded-For is believed; empty: nobody's."""
 PUBLIC_URL = env.str("PUBLIC_URL", default="http://127.0.0.1:8000").rstrip("/")
 """Where payers and merchants reach this service, without a trailing slash."""
 
@@ -90,6 +92,10 @@ STATIC_ROOT = BASE_DIR / "staticfiles"
 # Chains. `simulated` is the only adapter that needs nothing from outside.
 SANDBOX_CHAIN = env.str("SANDBOX_CHAIN", default="simulated")
 SIMULATED_BLOCK_SECONDS = env.float("SIMULATED_BLOCK_SECONDS", default=2.0)
+"""The pace of the simulated networks; 0 stops their clocks, and blocks appear only when asked for."""
+PRODUCTION_NETWORKS = env.list("PRODUCTION_NETWORKS", default=[])
+STELLAR_ISSUERS = env.dict("STELLAR_ISSUERS", default={})
+"""Issuers of USDT and DAI on stellar that the operator trusts: `USDT=G...,DAI=G...`; without one a coin is refused."""
 
 # Exchange rates: official reference rates and the exchanges to ask, or `bundled` alone, a table to try Ballast out with.
 RATE_SOURCES = env.list("RATE_SOURCES", default=["bundled"])

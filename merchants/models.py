@@ -116,7 +116,9 @@ class MerchantSettings(models.Model):
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["merchant", "environment"], name="settings_once_per_environment"),
             models.CheckConstraint(condition=Q(environment__in=Environment.values), name="settings_environment"),
-            models.CheckConstraint(condition=Q(payment_tolerance_bps__lte=50), name="settings_tolerance_at_most_half_percent"),
+            models.CheckConstraint(
+                condition=Q(payment_tolerance_bps__lte=50), name="settings_tolerance_at_most_half_percent"
+            ),
         ]
 
     def __str__(self) -> str:
@@ -210,6 +212,33 @@ class IdempotencyRecord(models.Model):
         return f"{self.merchant_id} {self.environment} {self.key}"
 
 
+class SeenSignature(models.Model):
+    """A signature that was accepted once, kept as long as its timestamp could be accepted again."""
+
+    signature = models.BinaryField(max_length=32, primary_key=True)
+    seen_at = models.DateTimeField()
+
+    class Meta:
+        indexes: ClassVar = [models.Index(fields=["seen_at"], name="seen_signature_by_age")]
+
+    def __str__(self) -> str:
+        return bytes(self.signature).hex()
+
+
+class AttemptCount(models.Model):
+    """How often somebody guessed wrong: one row for each address, key or account, `subject` says which."""
+
+    subject = models.CharField(max_length=330, primary_key=True)
+    failures = models.PositiveIntegerField(default=0)
+    last_attempt_at = models.DateTimeField()
+
+    class Meta:
+        indexes: ClassVar = [models.Index(fields=["last_attempt_at"], name="attempt_count_by_age")]
+
+    def __str__(self) -> str:
+        return f"{self.subject}: {self.failures}"
+
+
 class RecordCountDelta(models.Model):
     """One change of how many records a merchant has, written beside the record itself.
 
@@ -243,4 +272,3 @@ class RecordCount(models.Model):
                 fields=["merchant_id", "environment", "kind", "status", "day"], name="count_once_per_day"
             ),
         ]
-

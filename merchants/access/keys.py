@@ -1,0 +1,60 @@
+"""Key pairs: how they are made, what is kept of them, and how a presented secret is compared."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from dataclasses import dataclass, field
+from hmac import compare_digest
+from typing import Final
+
+from django.conf import settings
+
+from config.environments import Environment
+from merchants.models import ApiKey
+
+_ALPHABET: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+_RANDOM_BYTES: Final = 32
+_RANDOM_CHARACTERS: Final = 43  # 62 ** 43 > 2 ** 256
+
+_NO_KEY_DIGEST: Final = bytes(32)
+
+
+@dataclass(frozen=True, slots=True)
+class KeyPair:
+    public_key: str
+    secret: str = field(repr=False)
+
+
+def generate_pair(environment: Environment) -> KeyPair:
+    """A new pair of 256 random bits each, so that the secret needs no slow hash."""
+    infix = environment.key_infix
+    return KeyPair(public_key=f"pk_{infix}_{_random_text()}", secret=f"sk_{infix}_{_random_text()}")
+
+
+def environment_of(public_key: str) -> Environment | None:
+    """The environment a public key says it is for; None when it does not look like one of ours."""
+    for environment in Environment:
+        if public_key.startswith(f"pk_{environment.key_infix}_"):
+            return environment
+    return None
+
+
+def digest(secret: str) -> bytes:
+    """SHA-256 over the pepper and the secret: all that is stored, and useless without the pepper."""
+    return hashlib.sha256(f"{settings.API_KEY_PEPPER}\0{secret}".encode()).digest()
+
+
+def secret_matches(key: ApiKey | None, secret: str) -> bool:
+    """Whether the secret belongs to the key; an unknown key costs the same as a wrong secret."""
+    expected = _NO_KEY_DIGEST if key is None else bytes(key.secret_digest)
+    return compare_digest(expected, digest(secret)) and key is not None
+
+
+def _random_text() -> str:
+    number = int.from_bytes(secrets.token_bytes(_RANDOM_BYTES), "big")
+    characters = []
+    for _ in range(_RANDOM_CHARACTERS):
+        number, position = divmod(number, 62)
+        characters.append(_ALPHABET[position])
+    return "".join(reversed(characters))
