@@ -1,0 +1,35 @@
+"""Model fields that know no app."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db import models
+
+
+class UnitsField(models.DecimalField[Any, Any]):
+    """An integer amount in base units, wide enough for a uint256: NUMERIC(78,0), an int in Python."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        kwargs.update(max_digits=78, decimal_places=0)
+        super().__init__(*args, **kwargs)
+
+    def deconstruct(self) -> Any:
+        name, path, args, kwargs = super().deconstruct()
+        del kwargs["max_digits"], kwargs["decimal_places"]
+        return name, path, args, kwargs
+
+    def from_db_value(self, value: Any, expression: Any, connection: Any) -> int | None:
+        return None if value is None else int(value)
+
+    def to_python(self, value: Any) -> int | None:
+        """Refuses what is not a whole number: cutting off a fraction would lose money without a word."""
+        if value is None or type(value) is int:
+            return value
+        if isinstance(value, Decimal) and value.is_finite() and value == value.to_integral_value():
+            return int(value)
+        if isinstance(value, str) and value.isascii() and value.removeprefix("-").isdigit():
+            return int(value)
+        raise ValidationError("“%(value)s” is not a whole number of base units.", params={"value": value})

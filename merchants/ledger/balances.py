@@ -1,0 +1,59 @@
+"""Reading the books. Balances are natural: positive when there is money, whatever side the account grows on."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import QuerySet, Sum
+
+from config import ids
+from merchants.ledger.models import Account, Entry
+from merchants.ledger.posting import AccountRef
+from merchants.models import Merchant
+
+
+@dataclass(frozen=True, slots=True)
+class MerchantBalance:
+    """A merchant's money in one asset on one network, in base units."""
+
+    network: str
+    asset: str
+    available: int
+    """Theirs, to be refunded from or settled."""
+    receivable: int
+    """What they owe: credited and spent before a reorganisation took the deposit back."""
+    suspense: int
+    """Sent to them but late, short, surplus or astray: waits for a decision."""
+
+
+def balance(account: AccountRef, *, environment: str) -> int:
+    """What the account holds now; zero when it has never been used. Lock it first to decide by it."""
+    signed = _accounts(account, environment).values_list("balance", flat=True).first()
+    return account.rules.natural(signed or 0)
+
+
+def balance_at(account: AccountRef, instant: datetime, *, environment: str) -> int:
+    """What the account held just before `instant`, by the postings made until then."""
+    entries = Entry.objects.filter(account__in=_accounts(account, environment), posting__lt=ids.first_uuid_at(instant))
+    return account.rules.natural(entries.aggregate(total=Sum("amount"))["total"] or 0)
+
+
+def merchant_balances(merchant: Merchant, environment: str) -> list[MerchantBalance]:
+    """A merchant's money per network and asset, sorted; nothing for an asset never used."""
+    held: defaultdict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    for account in Account.objects.filter(environment=environment, owner=str(merchant.pk)):
+        # All suspense kinds together: `available`, `receivable` or `suspense`.
+        pot = "suspense" if account.kind.startswith("suspense:") else account.kind.removeprefix("merchant:")
+        held[account.network, account.asset][pot] += account.natural_balance
+    return [
+        MerchantBalance(network, asset, pots["available"], pots["receivable"], pots["suspense"])
+        for (network, asset), pots in sorted(held.items())
+    ]
+
+
+def _accounts(account: AccountRef, environment: str) -> QuerySet[Account]:
+    return Account.objects.filter(
+        environment=environment, owner=account.owner, kind=account.kind, network=account.network, asset=account.asset
+    )

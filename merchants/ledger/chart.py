@@ -1,0 +1,142 @@
+"""The chart of accounts: which kinds of account there are and what must be true of each. Pure data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from types import MappingProxyType
+
+from django.db import models
+
+
+class AccountKind(models.TextChoices):
+    # Coins we hold.
+    CHAIN_DEPOSIT = "chain:deposit", "Coins at deposit addresses"
+    CHAIN_HOT = "chain:hot", "Coins in the hot wallet"
+    GAS = "gas", "Native coins that pay network fees"
+
+    # What others owe us.
+    MERCHANT_RECEIVABLE = "merchant:receivable", "Owed by a merchant"
+
+    # What we owe others.
+    PAYMENT = "payment", "Received for a payment, not yet released"
+    MERCHANT_AVAILABLE = "merchant:available", "Available to a merchant"
+    PAYOUT = "payout", "Reserved for a transfer out"
+    SUSPENSE_LATE = "suspense:late", "Arrived late"
+    SUSPENSE_OVERPAID = "suspense:overpaid", "More than was due"
+    SUSPENSE_UNDERPAID = "suspense:underpaid", "Less than was due"
+    SUSPENSE_WRONG_TOKEN = "suspense:wrong_token", "Another coin than was asked for"
+    SUSPENSE_WRONG_NETWORK = "suspense:wrong_network", "On another network than was asked for"
+    SUSPENSE_NO_MEMO = "suspense:no_memo", "Without a memo that names a payment"
+
+    # What is the operator's own.
+    TREASURY = "treasury", "Coins the operator put in"
+    FEE_SERVICE = "fee:service", "Fees earned"
+    FEE_NETWORK = "fee:network", "Network fees paid"
+    ROUNDING = "rounding", "Rounding differences"
+
+    @property
+    def rules(self) -> Rules:
+        return CHART[self]
+
+
+class Group(Enum):
+    """Where a kind stands in the accounting equation: assets = liabilities + equity."""
+
+    ASSET = "asset"
+    LIABILITY = "liability"
+    EQUITY = "equity"
+
+
+class Side(Enum):
+    """The sign of the entries that make an account of the kind grow."""
+
+    DEBIT = 1
+    CREDIT = -1
+
+
+class Owner(Enum):
+    """Whose account it is. The text in the account is the UUID of that record."""
+
+    NOBODY = "nobody"
+    MERCHANT = "merchant"
+    PAYMENT = "payment"
+    PAYOUT = "payout"
+    CLAIMANT = "the merchant it was meant for, or `unmatched`"
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What is true of every account of one kind."""
+
+    group: Group
+    side: Side
+    owner: Owner = Owner.NOBODY
+    on_chain: bool = False
+    """Its balance is coins that can be counted on a chain."""
+    may_go_negative: bool = False
+
+    def natural(self, signed: int) -> int:
+        """A signed balance as people say it: positive on the side the kind grows on."""
+        return signed * self.side.value
+
+    def allows_balance(self, signed: int) -> bool:
+        return self.may_go_negative or self.natural(signed) >= 0
+
+
+_COINS = Rules(Group.ASSET, Side.DEBIT, on_chain=True)
+_SUSPENSE = Rules(Group.LIABILITY, Side.CREDIT, Owner.CLAIMANT)
+# Undoing an old fee after the income was withdrawn must not be refused, so these may change sign.
+_RESULT = Rules(Group.EQUITY, Side.CREDIT, may_go_negative=True)
+
+CHART: Mapping[AccountKind, Rules] = MappingProxyType(
+    {
+        AccountKind.CHAIN_DEPOSIT: _COINS,
+        AccountKind.CHAIN_HOT: _COINS,
+        AccountKind.GAS: _COINS,
+        AccountKind.MERCHANT_RECEIVABLE: Rules(Group.ASSET, Side.DEBIT, Owner.MERCHANT),
+        AccountKind.PAYMENT: Rules(Group.LIABILITY, Side.CREDIT, Owner.PAYMENT),
+        AccountKind.MERCHANT_AVAILABLE: Rules(Group.LIABILITY, Side.CREDIT, Owner.MERCHANT),
+        AccountKind.PAYOUT: Rules(Group.LIABILITY, Side.CREDIT, Owner.PAYOUT),
+        AccountKind.SUSPENSE_LATE: _SUSPENSE,
+        AccountKind.SUSPENSE_OVERPAID: _SUSPENSE,
+        AccountKind.SUSPENSE_UNDERPAID: _SUSPENSE,
+        AccountKind.SUSPENSE_WRONG_TOKEN: _SUSPENSE,
+        AccountKind.SUSPENSE_WRONG_NETWORK: _SUSPENSE,
+        AccountKind.SUSPENSE_NO_MEMO: _SUSPENSE,
+        AccountKind.TREASURY: Rules(Group.EQUITY, Side.CREDIT),
+        AccountKind.FEE_SERVICE: _RESULT,
+        AccountKind.FEE_NETWORK: Rules(Group.EQUITY, Side.DEBIT, may_go_negative=True),
+        AccountKind.ROUNDING: _RESULT,
+    }
+)
+
+
+UNMATCHED = "unmatched"
+"""Owner of suspense money that names no payment, and so no merchant."""
+
+
+def suspense(reason: str) -> AccountKind:
+    """The account kind that holds money for a reason: `suspense("late")` is `suspense:late`."""
+    return AccountKind(f"suspense:{reason}")
+
+
+def kinds_where(
+    *,
+    group: Group | None = None,
+    side: Side | None = None,
+    on_chain: bool | None = None,
+    may_go_negative: bool | None = None,
+    owned: bool | None = None,
+) -> list[str]:
+    """The kinds whose rules match everything that is given, in the order of the chart."""
+    return [
+        kind.value
+        for kind, rules in CHART.items()
+        if (group is None or rules.group is group)
+        and (side is None or rules.side is side)
+        and (on_chain is None or rules.on_chain is on_chain)
+        and (may_go_negative is None or rules.may_go_negative is may_go_negative)
+        and (owned is None or (rules.owner is not Owner.NOBODY) is owned)
+    ]

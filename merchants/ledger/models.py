@@ -1,0 +1,132 @@
+"""The books: accounts, the postings that move money between them, and the runs that check it all.
+
+Written by `posting.py` alone. The database itself refuses what is not double entry: see the triggers in
+`migrations/0001_initial.py`.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import ClassVar
+
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from config import ids
+from config.environments import Environment
+from config.fields import UnitsField
+from merchants.ledger.chart import AccountKind, Rules, Side, kinds_where
+
+
+class Account(models.Model):
+    """One pot of one asset on one network. `balance` is signed: debits positive, credits negative."""
+
+    environment = models.CharField(max_length=10, choices=Environment.choices)
+    network = models.CharField(max_length=20)
+    asset = models.CharField(max_length=8, help_text="Code of the coin.")
+    kind = models.CharField(max_length=30, choices=AccountKind.choices)
+    owner = models.CharField(max_length=64, blank=True, help_text="UUID of the record it belongs to, by its kind.")
+    balance = UnitsField(default=0, help_text="Sum of the entries, in base units; credits are negative.")
+
+    class Meta:
+        constraints: ClassVar = [
+            # Owner and kind come early so that this index also finds everything that belongs to one merchant.
+            models.UniqueConstraint(fields=["environment", "owner", "kind", "network", "asset"], name="account_once"),
+            models.CheckConstraint(condition=Q(environment__in=Environment.values), name="account_environment"),
+            models.CheckConstraint(
+                condition=Q(kind__in=kinds_where(side=Side.DEBIT, may_go_negative=False), balance__gte=0)
+                | Q(kind__in=kinds_where(side=Side.CREDIT, may_go_negative=False), balance__lte=0)
+                | Q(kind__in=kinds_where(may_go_negative=True)),
+                name="account_balance_not_negative",
+            ),
+            models.CheckConstraint(
+                condition=(Q(kind__in=kinds_where(owned=True)) & ~Q(owner=""))
+                | Q(kind__in=kinds_where(owned=False), owner=""),
+                name="account_owner_by_kind",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return " ".join(filter(None, [self.environment, self.network, self.asset, self.kind, self.owner]))
+
+    @property
+    def rules(self) -> Rules:
+        return AccountKind(self.kind).rules
+
+    @property
+    def natural_balance(self) -> int:
+        """Positive when there is money in the account, whichever side it grows on."""
+        return self.rules.natural(self.balance)
+
+
+class Posting(models.Model):
+    """One thing that happened to money. Its entries sum to zero per network and asset; it is never changed."""
+
+    id = models.UUIDField(primary_key=True, default=ids.new_uuid, editable=False)
+    environment = models.CharField(max_length=10, choices=Environment.choices)
+    kind = models.CharField(max_length=40, help_text="What happened: deposit_credited, payment_completed, …")
+    reference = models.CharField(max_length=200, help_text="Which occurrence of it; posting it again changes nothing.")
+    memo = models.CharField(max_length=200, blank=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["environment", "kind", "reference"], name="posting_once"),
+            models.CheckConstraint(condition=Q(environment__in=Environment.values), name="posting_environment"),
+            models.CheckConstraint(condition=~Q(kind="") & ~Q(reference=""), name="posting_named"),
+        ]
+        indexes: ClassVar = [models.Index(fields=["reference"], name="posting_by_reference")]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.reference}"
+
+    @property
+    def created_at(self) -> datetime:
+        return ids.created_at_of(self.id)
+
+
+class Entry(models.Model):
+    """What a posting did to one account: a debit when positive, a credit when negative. Never changed."""
+
+    posting = models.ForeignKey(Posting, on_delete=models.PROTECT, related_name="entries")
+    account = models.ForeignKey(Account, on_delete=models.PROTECT, related_name="entries", db_index=False)
+    amount = UnitsField(help_text="Base units; debits positive, credits negative.")
+
+    class Meta:
+        verbose_name_plural = "entries"
+        constraints: ClassVar = [
+            # Also the index of an account's statement: the keys of postings sort by time.
+            models.UniqueConstraint(fields=["account", "posting"], name="entry_once_per_account"),
+            models.CheckConstraint(condition=~Q(amount=0), name="entry_amount_not_zero"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.amount:+,} {self.account}"
+
+
+class ReconcileOutcome(models.TextChoices):
+    RUNNING = "running", "Running, or ended without a word"
+    CLEAN = "clean", "Clean"
+    WARNINGS = "warnings", "Warnings"
+    DISCREPANCY = "discrepancy", "Discrepancy"
+    UNFINISHED = "unfinished", "Could not finish"
+
+
+class ReconcileRun(models.Model):
+    """One run of `manage.py reconcile` and what it found."""
+
+    id = models.UUIDField(primary_key=True, default=ids.new_uuid, editable=False)
+    options = models.JSONField(default=dict)
+    outcome = models.CharField(max_length=12, choices=ReconcileOutcome.choices, default=ReconcileOutcome.RUNNING)
+    finished_at = models.DateTimeField(null=True)
+    checks = models.JSONField(default=list, help_text="Each check with its findings counted, and its seconds.")
+    findings = models.JSONField(default=list, help_text="The first findings; all of them are in the JSON output.")
+    warning_count = models.PositiveBigIntegerField(default=0)
+    error_count = models.PositiveBigIntegerField(default=0)
+
+    def __str__(self) -> str:
+        return f"{timezone.localtime(self.started_at):%Y-%m-%d %H:%M:%S} {self.outcome}"
+
+    @property
+    def started_at(self) -> datetime:
+        return ids.created_at_of(self.id)

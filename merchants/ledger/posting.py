@@ -1,0 +1,268 @@
+"""Writing to the books: `post()` and its relatives are the only code that changes an account.
+
+The types at the top are pure, so that builders of postings (`<app>/postings.py`) need no database.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from django.db import connection, transaction
+
+from config import ids
+from config.errors import DomainError
+from merchants.ledger.chart import AccountKind, Owner, Rules
+from merchants.ledger.models import Posting
+
+
+class InsufficientFunds(DomainError):
+    """An account that may not go below zero would have. `account` says which."""
+
+    code = "insufficient_funds"
+    message = "There is not enough money for this."
+
+    def __init__(self, account: AccountRef, *, available: int, needed: int) -> None:
+        super().__init__(f"{account} holds {available}, and {needed} are needed.")
+        self.account = account
+        self.available = available
+        self.needed = needed
+
+
+class InvalidPosting(ValueError):
+    """A bug in whoever built the posting: it is not double entry, or names an account the chart does not have."""
+
+
+class PostingConflict(Exception):
+    """A bug in whoever chose the reference: another posting with other lines already has it."""
+
+
+@dataclass(frozen=True, slots=True)
+class AccountRef:
+    """Names an account inside an environment; the account need not exist yet, its balance is then zero."""
+
+    network: str
+    asset: str
+    kind: str
+    owner: str = ""
+
+    def __post_init__(self) -> None:
+        if self.kind not in AccountKind.values:
+            raise InvalidPosting(f"the chart has no account kind {self.kind!r}")
+        if not self.network or not self.asset:
+            raise InvalidPosting("an account names its network and its asset")
+        if (self.rules.owner is Owner.NOBODY) is not (self.owner == ""):
+            raise InvalidPosting(f"owner of {self.kind}: {self.rules.owner.value}; given: {self.owner!r}")
+
+    @property
+    def rules(self) -> Rules:
+        return AccountKind(self.kind).rules
+
+    def __str__(self) -> str:
+        return " ".join(filter(None, [self.network, self.asset, str(self.kind), self.owner]))
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A change of one account in base units: a debit when positive, a credit when negative."""
+
+    account: AccountRef
+    amount: int
+
+
+@dataclass(frozen=True, slots=True)
+class PostingDraft:
+    """A posting that has not been made yet. Refuses to exist unless it is double entry."""
+
+    kind: str
+    reference: str
+    lines: tuple[Line, ...]
+    memo: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "lines", tuple(self.lines))
+        if not self.kind or not self.reference:
+            raise InvalidPosting("a posting has a kind and a reference")
+        if len(self.lines) < 2:
+            raise InvalidPosting(f"{self}: a posting has at least two lines")
+        if len({line.account for line in self.lines}) != len(self.lines):
+            raise InvalidPosting(f"{self}: an account stands in more than one line")
+        totals: Counter[tuple[str, str]] = Counter()
+        for line in self.lines:
+            if type(line.amount) is not int or line.amount == 0:
+                raise InvalidPosting(f"{self}: {line.amount!r} is not an amount in base units")
+            totals[line.account.network, line.account.asset] += line.amount
+        if unbalanced := {pot: total for pot, total in totals.items() if total}:
+            raise InvalidPosting(f"{self}: does not sum to zero: {unbalanced}")
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.reference}"
+
+
+def post(*, environment: str, kind: str, reference: str, lines: Iterable[Line], memo: str = "") -> Posting:
+    """Make one posting. See `post_drafts`."""
+    return post_draft(PostingDraft(kind, reference, tuple(lines), memo), environment=environment)
+
+
+def post_draft(draft: PostingDraft, *, environment: str) -> Posting:
+    """Make one posting from its draft. See `post_drafts`."""
+    return post_drafts([draft], environment=environment)[0]
+
+
+def post_drafts(drafts: Sequence[PostingDraft], *, environment: str) -> list[Posting]:
+    """Make postings, in this order, and move the balances of their accounts. Answers one posting per draft.
+
+    A draft whose (kind, reference) has been posted before changes nothing and answers the posting that exists;
+    PostingConflict when that one has other lines. InsufficientFunds when an account that may not would go below
+    zero. After any refusal nothing of the call is kept, and the caller's database transaction can go on.
+
+    Locks every account touched, in id order. Someone who posts more than once in a database transaction takes
+    all locks first, by passing all drafts at once or by `lock_accounts`, or two of them may wait for each other.
+    """
+    _require_transaction()
+    if len({(draft.kind, draft.reference) for draft in drafts}) != len(drafts):
+        raise InvalidPosting("two drafts have the same kind and reference")
+    with transaction.atomic():
+        candidates = [_candidate(draft, environment) for draft in drafts]
+        new_ids = _insert_postings(candidates)
+        new = [(draft, posting) for draft, posting in zip(drafts, candidates, strict=True) if posting.id in new_ids]
+        if new:
+            _write_entries(new, environment)
+        if len(new) == len(drafts):
+            return candidates
+        return [
+            posting if posting.id in new_ids else _existing(draft, environment)
+            for draft, posting in zip(drafts, candidates, strict=True)
+        ]
+
+
+def lock_accounts(accounts: Iterable[AccountRef], *, environment: str) -> dict[AccountRef, int]:
+    """Lock accounts until the database transaction ends, opening those that do not exist; answers natural balances.
+
+    For a service that must know a balance before it decides what to post, or that posts in several steps.
+    """
+    _require_transaction()
+    locked = _lock(set(accounts), environment)
+    return {account: account.rules.natural(balance) for account, (_, balance) in locked.items()}
+
+
+def _require_transaction() -> None:
+    if not connection.in_atomic_block:
+        raise transaction.TransactionManagementError("money moves inside the database transaction of its cause")
+
+
+def _candidate(draft: PostingDraft, environment: str) -> Posting:
+    return Posting(
+        id=ids.new_uuid(), environment=environment, kind=draft.kind, reference=draft.reference, memo=draft.memo
+    )
+
+
+INSERT_POSTINGS = """
+    INSERT INTO ledger_posting (id, environment, kind, reference, memo)
+    SELECT * FROM unnest(%s::uuid[], %s::text[], %s::text[], %s::text[], %s::text[])
+    ON CONFLICT (environment, kind, reference) DO NOTHING
+    RETURNING id
+"""
+
+
+def _insert_postings(postings: Sequence[Posting]) -> set[uuid.UUID]:
+    """Insert those that are new, and answer their ids. Waits for a concurrent posting of the same reference."""
+    # Sorted, so that two callers with the same references wait for each other in one direction only.
+    rows = sorted(postings, key=lambda posting: (posting.kind, posting.reference))
+    with connection.cursor() as cursor:
+        cursor.execute(
+            INSERT_POSTINGS,
+            [
+                [posting.id for posting in rows],
+                [str(posting.environment) for posting in rows],
+                [posting.kind for posting in rows],
+                [posting.reference for posting in rows],
+                [posting.memo for posting in rows],
+            ],
+        )
+        return {key for (key,) in cursor.fetchall()}
+
+
+INSERT_ENTRIES = """
+    INSERT INTO ledger_entry (posting_id, account_id, amount)
+    SELECT * FROM unnest(%s::uuid[], %s::bigint[], %s::numeric[])
+"""
+
+MOVE_BALANCES = """
+    UPDATE ledger_account AS account SET balance = account.balance + change.amount
+    FROM unnest(%s::bigint[], %s::numeric[]) AS change (account_id, amount)
+    WHERE account.id = change.account_id
+"""
+
+
+def _write_entries(new: Sequence[tuple[PostingDraft, Posting]], environment: str) -> None:
+    locked = _lock({line.account for draft, _ in new for line in draft.lines}, environment)
+    changes: defaultdict[AccountRef, int] = defaultdict(int)
+    entries: list[tuple[uuid.UUID, int, int]] = []
+    for draft, posting in new:
+        for line in draft.lines:
+            account_id, balance = locked[line.account]
+            before = balance + changes[line.account]
+            if not line.account.rules.allows_balance(before + line.amount):
+                raise InsufficientFunds(
+                    line.account, available=line.account.rules.natural(before), needed=abs(line.amount)
+                )
+            changes[line.account] += line.amount
+            entries.append((posting.id, account_id, line.amount))
+    with connection.cursor() as cursor:
+        cursor.execute(INSERT_ENTRIES, [list(column) for column in zip(*entries, strict=True)])
+        cursor.execute(MOVE_BALANCES, [[locked[account][0] for account in changes], list(changes.values())])
+
+
+OPEN_ACCOUNTS = """
+    INSERT INTO ledger_account (environment, network, asset, kind, owner, balance)
+    SELECT %s, wanted.*, 0 FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[])
+        AS wanted (network, asset, kind, owner)
+    WHERE NOT EXISTS (
+        SELECT FROM ledger_account AS account
+        WHERE account.environment = %s AND account.owner = wanted.owner AND account.kind = wanted.kind
+            AND account.network = wanted.network AND account.asset = wanted.asset
+    )
+    ON CONFLICT (environment, owner, kind, network, asset) DO NOTHING
+"""
+
+LOCK_ACCOUNTS = """
+    SELECT account.network, account.asset, account.kind, account.owner, account.id, account.balance
+    FROM ledger_account AS account
+    JOIN unnest(%s::text[], %s::text[], %s::text[], %s::text[]) AS wanted (network, asset, kind, owner)
+        USING (network, asset, kind, owner)
+    WHERE account.environment = %s
+    ORDER BY account.id
+    FOR UPDATE OF account
+"""
+
+
+def _lock(accounts: set[AccountRef], environment: str) -> dict[AccountRef, tuple[int, int]]:
+    """Open the accounts that do not exist, lock all in id order, and answer their ids and signed balances."""
+    # Sorted, so that two callers who open the same accounts wait for each other in one direction only.
+    wanted = sorted((account.network, account.asset, str(account.kind), account.owner) for account in accounts)
+    columns = [list(column) for column in zip(*wanted, strict=True)] or [[], [], [], []]
+    with connection.cursor() as cursor:
+        cursor.execute(OPEN_ACCOUNTS, [str(environment), *columns, str(environment)])
+        cursor.execute(LOCK_ACCOUNTS, [*columns, str(environment)])
+        return {
+            AccountRef(network, asset, kind, owner): (account_id, int(balance))
+            for network, asset, kind, owner, account_id, balance in cursor.fetchall()
+        }
+
+
+def _existing(draft: PostingDraft, environment: str) -> Posting:
+    """The posting that already has the draft's reference, if it says the same."""
+    posting = Posting.objects.get(environment=environment, kind=draft.kind, reference=draft.reference)
+    lines = {
+        Line(
+            AccountRef(entry.account.network, entry.account.asset, entry.account.kind, entry.account.owner),
+            entry.amount,
+        )
+        for entry in posting.entries.select_related("account")
+    }
+    if lines != set(draft.lines):
+        raise PostingConflict(f"{draft} is already in the books with other lines")
+    return posting
