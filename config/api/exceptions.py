@@ -1,0 +1,202 @@
+"""The one shape of an error, whatever raised it: {"error": {type, code, message, param?, requestId, errors?}}."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
+from django.db import DataError, InterfaceError, OperationalError
+from django.http import Http404, HttpRequest, UnreadablePostError
+from rest_framework import exceptions as rest
+from rest_framework.response import Response
+from rest_framework.views import set_rollback
+
+from config import ids
+from config.api.parsers import BodyTooLarge, UnsupportedContentType
+from config.errors import DomainError, FieldError, NotFound, ServiceUnavailable
+
+logger = logging.getLogger(__name__)
+
+REQUEST_ID = "ballast.request_id"
+"""The key of `HttpRequest.META` under which the middleware leaves the id of the request."""
+
+MAX_FIELD_ERRORS = 20
+MAX_PARAM_CHARACTERS = 100
+DATABASE_RETRY_AFTER_SECONDS = 2
+
+_CODES_OF_FIELDS = {"required": "missing_parameter", "unknown": "unknown_parameter"}
+
+
+@dataclass(frozen=True)
+class Fault:
+    """An error on its way to the caller: what the body and the headers will say."""
+
+    status: int
+    type: str
+    code: str
+    message: str
+    param: str | None = None
+    errors: tuple[FieldError, ...] = ()
+    retry_after_seconds: int | None = None
+
+
+INVALID_REQUEST = Fault(400, "invalid_request_error", "invalid_request", "The request cannot be understood.")
+UNAUTHENTICATED = Fault(401, "authentication_error", "authentication_failed", "The API key is missing or not valid.")
+FORBIDDEN = Fault(403, "permission_error", "permission_denied", "This key may not do this.")
+MISSING = Fault(404, NotFound.type, NotFound.code, NotFound.message)
+METHOD_NOT_ALLOWED = Fault(405, "invalid_request_error", "method_not_allowed", "This address has no such method.")
+RATE_LIMITED = Fault(429, "rate_limit_error", "rate_limit_exceeded", "Too many requests. Wait before the next one.")
+INTERNAL = Fault(
+    500,
+    "api_error",
+    "internal_error",
+    "Something went wrong on our side. The requestId lets us find out what it was.",
+)
+
+
+def handle(exception: Exception, context: Mapping[str, Any]) -> Response:
+    """REST framework's exception handler. It answers everything, so nothing of a fault leaks past it.
+
+    Whoever opened a database transaction around the view learns from `response.exception` that it must not commit.
+    """
+    request: HttpRequest = context["request"]._request
+    fault = fault_of(exception)
+    if fault.status >= 500:
+        logger.error("%s %s answers %s", request.method, request.path, fault.code, exc_info=exception)
+    elif isinstance(exception, DataError):
+        logger.warning("%s %s let a value through to the database", request.method, request.path, exc_info=exception)
+    set_rollback()
+    return Response(error_body(fault, request_id_of(request)), status=fault.status, headers=error_headers(fault))
+
+
+def error_body(fault: Fault, request_id: str) -> dict[str, Any]:
+    error: dict[str, Any] = {"type": fault.type, "code": fault.code, "message": fault.message}
+    if fault.param is not None:
+        error["param"] = fault.param[:MAX_PARAM_CHARACTERS]
+    error["requestId"] = request_id
+    if len(fault.errors) > 1:
+        error["errors"] = [
+            {"param": each.param[:MAX_PARAM_CHARACTERS], "code": each.code, "message": each.message}
+            for each in fault.errors[:MAX_FIELD_ERRORS]
+        ]
+    return {"error": error}
+
+
+def error_headers(fault: Fault) -> dict[str, str]:
+    headers = {}
+    if fault.status == 401:
+        headers["WWW-Authenticate"] = 'Bearer realm="api"'
+    if fault.retry_after_seconds is not None:
+        headers["Retry-After"] = str(fault.retry_after_seconds)
+    return headers
+
+
+def request_id_of(request: HttpRequest) -> str:
+    """The id the middleware gave this request, or a new one for a request that never passed it."""
+    request_id: str = request.META.get(REQUEST_ID) or ids.REQUEST.encode(ids.new_uuid())
+    request.META[REQUEST_ID] = request_id
+    return request_id
+
+
+def fault_of(exception: Exception) -> Fault:
+    """What the caller is told about any exception at all."""
+    match exception:
+        case DomainError():
+            return _of_domain_error(exception)
+        case rest.APIException():
+            return _of_rest_framework(exception)
+        case Http404():
+            return MISSING
+        case PermissionDenied():
+            return FORBIDDEN
+        case RequestDataTooBig():
+            return _of_domain_error(BodyTooLarge())
+        case SuspiciousOperation() | UnreadablePostError():
+            return INVALID_REQUEST
+        case DataError():  # the last net under validation: the database itself could not hold a value
+            return replace(INVALID_REQUEST, code="invalid_parameter", message="A value is out of range.")
+        case (
+            OperationalError() | InterfaceError()
+        ):  # gone, restarting, out of connections, or a lock waited for too long
+            return _of_domain_error(ServiceUnavailable(retry_after_seconds=DATABASE_RETRY_AFTER_SECONDS))
+        case _:
+            return INTERNAL
+
+
+def _of_domain_error(error: DomainError) -> Fault:
+    return Fault(
+        status=error.status,
+        type=error.type,
+        code=error.code,
+        message=error.message,
+        param=error.param if error.param is not None or not error.errors else error.errors[0].param,
+        errors=error.errors,
+        retry_after_seconds=error.retry_after_seconds,
+    )
+
+
+def _of_rest_framework(error: rest.APIException) -> Fault:
+    """REST framework's own exceptions; a code other than its default ones is kept, so that access can name the fact."""
+    match error:
+        case rest.ValidationError():
+            return _of_fields(tuple(_flatten(error.detail)))
+        case rest.NotAuthenticated() | rest.AuthenticationFailed():
+            return _named(UNAUTHENTICATED, error)
+        case rest.PermissionDenied():
+            return _named(FORBIDDEN, error)
+        case rest.NotFound():
+            return MISSING
+        case rest.MethodNotAllowed():
+            return METHOD_NOT_ALLOWED
+        case rest.Throttled():
+            wait: float | None = getattr(error, "wait", None)
+            return replace(RATE_LIMITED, retry_after_seconds=None if wait is None else max(1, math.ceil(wait)))
+        case rest.UnsupportedMediaType():
+            return _of_domain_error(UnsupportedContentType())
+        case _ if error.status_code >= 500:
+            return INTERNAL
+        case _:
+            return _named(INVALID_REQUEST, error)
+
+
+def _named(fault: Fault, error: rest.APIException) -> Fault:
+    detail = error.detail
+    if not isinstance(detail, rest.ErrorDetail) or detail.code in {None, error.default_code}:
+        return fault
+    return replace(fault, code=str(detail.code), message=str(detail))
+
+
+def _of_fields(errors: tuple[FieldError, ...]) -> Fault:
+    first = errors[0]
+    return replace(INVALID_REQUEST, code=first.code, message=first.message, param=first.param or None, errors=errors)
+
+
+def _flatten(detail: Any, path: tuple[str, ...] = ()) -> Iterator[FieldError]:
+    """Nested serializer errors as one list, each under the dotted name the caller would write."""
+    if isinstance(detail, Mapping):
+        for name, inner in detail.items():
+            yield from _flatten(inner, path if name == "non_field_errors" else (*path, str(name)))
+    elif isinstance(detail, list):
+        for place, inner in enumerate(detail):
+            if isinstance(inner, Mapping):  # an entry of a list: its place is part of its name
+                yield from _flatten(inner, (*path, str(place)))
+            else:
+                yield from _flatten(inner, path)
+    else:
+        yield _field_error(".".join(path), detail)
+
+
+def _field_error(param: str, detail: rest.ErrorDetail) -> FieldError:
+    code = str(detail.code)
+    if code == "required":
+        message = f"Missing required parameter: {param}."
+    else:
+        # REST framework says "This field may not be null."; out of its form, that names nothing.
+        message = str(detail)
+        if param and message.startswith("This field"):
+            message = param + message.removeprefix("This field")
+    return FieldError(param, _CODES_OF_FIELDS.get(code, "invalid_parameter"), message)

@@ -1,0 +1,327 @@
+"""Strict serializer fields: a value is taken as it is or refused with a sentence; nothing is converted on the quiet."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta, timezone
+from decimal import Decimal
+from typing import Any, ClassVar, NoReturn
+from urllib.parse import urlsplit
+
+from django.http import QueryDict
+from rest_framework import serializers
+from rest_framework.exceptions import ErrorDetail, ValidationError
+from rest_framework.request import Request
+
+from config.api.parsers import shown
+from config.environments import Environment
+
+MAX_URL_CHARACTERS = 2000
+MAX_UNKNOWN_REPORTED = 10
+MAX_SUGGESTED_CHARACTERS = 60
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+
+
+class StrictSerializer(serializers.Serializer[Any]):
+    """A serializer that refuses fields it does not know, and says which one was probably meant."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        if not isinstance(data, Mapping):
+            raise ValidationError({"non_field_errors": [ErrorDetail("Must be an object.", code="invalid")]})
+        writable = {name for name, field in self.fields.items() if not field.read_only}
+        unknown = [name for name in data if name not in writable]
+        try:
+            value = super().to_internal_value(data)
+        except ValidationError as error:
+            if not unknown or not isinstance(error.detail, dict):
+                raise
+            raise ValidationError({**error.detail, **_unknown_parameters(unknown, writable)}) from None
+        if unknown:
+            raise ValidationError(_unknown_parameters(unknown, writable))
+        return value
+
+
+def _unknown_parameters(names: list[str], known: set[str]) -> dict[str, list[ErrorDetail]]:
+    by_plain_name = {_plain(name): name for name in known}
+    errors = {}
+    for name in names[:MAX_UNKNOWN_REPORTED]:
+        message = f"Unknown parameter: {shown(name)}."
+        if len(name) <= MAX_SUGGESTED_CHARACTERS:
+            for match in difflib.get_close_matches(_plain(name), by_plain_name, n=1, cutoff=0.7):
+                message += f" Did you mean {by_plain_name[match]}?"
+        errors[name] = [ErrorDetail(message, code="unknown")]
+    return errors
+
+
+def _plain(name: str) -> str:
+    return name.replace("_", "").replace("-", "").lower()
+
+
+class EmptySerializer(StrictSerializer):
+    """For a request that takes no parameters: an empty body or `{}`."""
+
+
+class StrictField(serializers.Field[Any, Any, Any, Any]):
+    """A field whose stored value is shown as it is."""
+
+    def to_representation(self, value: Any) -> Any:
+        return value
+
+
+class StrictCharField(serializers.CharField):
+    """Text exactly as sent: a number or a boolean is not text, spaces stay, control characters are refused."""
+
+    default_error_messages: ClassVar[dict[str, Any]] = {
+        "invalid": "Must be a string.",
+        "control": "Must not contain control characters.",
+    }
+
+    def __init__(self, **kwargs: Any) -> None:
+        kwargs.setdefault("trim_whitespace", False)
+        super().__init__(**kwargs)
+
+    def to_internal_value(self, data: Any) -> str:
+        if not isinstance(data, str):
+            self.fail("invalid")
+        if _CONTROL.search(data):
+            self.fail("control")
+        return data
+
+
+class StrictChoiceField(serializers.ChoiceField):
+    """One of a few words, spelled exactly."""
+
+    default_error_messages: ClassVar[dict[str, Any]] = {"invalid_choice": "Must be one of: {choices}."}
+
+    def to_internal_value(self, data: Any) -> Any:
+        if not isinstance(data, str) or data not in self.choice_strings_to_values:
+            self.fail("invalid_choice", choices=", ".join(map(str, self.choice_strings_to_values)))
+        return self.choice_strings_to_values[data]
+
+
+class StrictBooleanField(StrictField):
+    """`true` or `false`, not a word or a number that might mean it."""
+
+    default_error_messages: ClassVar[dict[str, Any]] = {"invalid": "Must be true or false."}
+
+    def to_internal_value(self, data: Any) -> bool:
+        if not isinstance(data, bool):
+            self.fail("invalid")
+        return data
+
+
+class AmountField(StrictField):
+    """A positive JSON number, kept as the exact Decimal it was written as.
+
+    How many fractional digits it may have depends on a currency this field does not know.
+    """
+
+    default_error_messages: ClassVar[dict[str, Any]] = {
+        "text": "Must be a number, not a string: write 19.99 without quotation marks.",
+        "invalid": "Must be a number.",
+        "positive": "Must be greater than 0.",
+        "maximum": "Must be at most {maximum}.",
+    }
+
+    def __init__(self, *, maximum: Decimal | None = None, **kwargs: Any) -> None:
+        self.maximum = maximum
+        super().__init__(**kwargs)
+
+    def to_internal_value(self, data: Any) -> Decimal:
+        if isinstance(data, str):
+            self.fail("text")
+        if isinstance(data, bool) or not isinstance(data, int | Decimal):
+            self.fail("invalid")
+        amount = Decimal(data)
+        if not amount.is_finite():
+            self.fail("invalid")
+        if amount <= 0:
+            self.fail("positive")
+        if self.maximum is not None and amount > self.maximum:
+            self.fail("maximum", maximum=f"{self.maximum:,f}")
+        return amount
+
+
+class StrictIntegerField(StrictField):
+    """A whole JSON number. `30.0` is one, as JSON has a single kind of number; `"30"` and `1.5` are not."""
+
+    default_error_messages: ClassVar[dict[str, Any]] = {
+        "invalid": "Must be a whole number.",
+        "range": "Must be between {minimum} and {maximum}.",
+    }
+
+    def __init__(self, *, minimum: int, maximum: int, **kwargs: Any) -> None:
+        self.minimum = minimum
+        self.maximum = maximum
+        super().__init__(**kwargs)
+
+    def to_internal_value(self, data: Any) -> int:
+        if isinstance(data, bool) or not isinstance(data, int | Decimal) or data != int(data):
+            self.fail("invalid")
+        return self.within_range(int(data))
+
+    def within_range(self, number: int) -> int:
+        if not self.minimum <= number <= self.maximum:
+            self.fail("range", minimum=self.minimum, maximum=self.maximum)
+        return number
+
+
+class QueryIntegerField(StrictIntegerField):
+    """A whole number in a query string: ASCII digits and nothing else."""
+
+    def to_internal_value(self, data: Any) -> int:
+        if not isinstance(data, str) or not re.fullmatch(r"[0-9]{1,18}", data):
+            self.fail("invalid")
+        return self.within_range(int(data))
+
+
+class MetadataField(StrictField):
+    """A caller's own key-value pairs, kept and given back untouched."""
+
+    MAX_KEYS: ClassVar = 50
+    MAX_KEY_CHARACTERS: ClassVar = 40
+    MAX_VALUE_CHARACTERS: ClassVar = 500
+
+    default_error_messages: ClassVar[dict[str, Any]] = {
+        "invalid": "Must be an object of string values.",
+        "keys": f"Must have at most {MAX_KEYS} keys.",
+        "key": f"Keys must have 1 to {MAX_KEY_CHARACTERS} characters, none of them control characters.",
+        "value": "The value of {name} must be a string.",
+        "long": f"The value of {{name}} must have at most {MAX_VALUE_CHARACTERS} characters.",
+    }
+
+    def to_internal_value(self, data: Any) -> dict[str, str]:
+        if not isinstance(data, dict):
+            self.fail("invalid")
+        if len(data) > self.MAX_KEYS:
+            self.fail("keys")
+        for key, value in data.items():
+            if not 1 <= len(key) <= self.MAX_KEY_CHARACTERS or _CONTROL.search(key):
+                self.fail("key")
+            if not isinstance(value, str):
+                self.fail("value", name=shown(key))
+            if len(value) > self.MAX_VALUE_CHARACTERS:
+                self.fail("long", name=shown(key))
+        return data
+
+
+class InstantFilterField(StrictField):
+    """A date or a date with a time, in UTC unless it names an offset.
+
+    With `end_of_day` a date means its last millisecond, without it the first, so that both ends of a filter include
+    the whole day. Instants that no record can have are moved to the end of the calendar's range.
+    """
+
+    default_error_messages: ClassVar[dict[str, Any]] = {
+        "invalid": "Must be a date such as 2027-01-31 or a time such as 2027-01-31T09:30:00Z.",
+        "years": "Must not be before the year 1970.",
+    }
+
+    _FORM: ClassVar = re.compile(
+        r"(?P<year>\d{4})-(?P<month>\d\d)-(?P<day>\d\d)"
+        r"(?:[Tt ](?P<hour>\d\d):(?P<minute>\d\d)(?::(?P<second>\d\d)(?:[.,](?P<fraction>\d{1,9}))?)?"
+        # "+" in a query string means a space, so "+02:00" sent without escaping arrives as " 02:00".
+        r"(?P<offset>[Zz]|(?P<sign>[+\- ])(?P<hours>\d\d):?(?P<minutes>[0-5]\d))?)?",
+        re.ASCII,
+    )
+    _LATEST: ClassVar = datetime(9998, 12, 31, tzinfo=UTC)  # later ones would overflow when a day is added
+
+    def __init__(self, *, end_of_day: bool = False, **kwargs: Any) -> None:
+        self.end_of_day = end_of_day
+        super().__init__(**kwargs)
+
+    def to_internal_value(self, data: Any) -> datetime:
+        found = self._FORM.fullmatch(data) if isinstance(data, str) else None
+        if found is None:
+            self.fail("invalid")
+        if int(found["year"]) < 1970:
+            self.fail("years")
+        try:
+            instant = self._instant(found)
+        except (ValueError, OverflowError):  # no such day, no such hour, or an offset past the calendar's end
+            self.fail("invalid")
+        return min(instant, self._LATEST)
+
+    def _instant(self, found: re.Match[str]) -> datetime:
+        day = datetime(int(found["year"]), int(found["month"]), int(found["day"]), tzinfo=UTC)
+        if found["hour"] is None:
+            return day.replace(hour=23, minute=59, second=59, microsecond=999_000) if self.end_of_day else day
+        instant = day.replace(
+            hour=int(found["hour"]),
+            minute=int(found["minute"]),
+            second=int(found["second"] or 0),
+            microsecond=int((found["fraction"] or "").ljust(6, "0")[:6]),
+        )
+        if found["sign"] is None:
+            return instant
+        offset = timedelta(hours=int(found["hours"]), minutes=int(found["minutes"]))
+        return instant.replace(tzinfo=timezone(-offset if found["sign"] == "-" else offset)).astimezone(UTC)
+
+
+def http_url_problem(text: str, *, https_only: bool) -> str | None:
+    """Why this is no address Ballast would call or send a payer to, as a sentence; None when it is one."""
+    if len(text) > MAX_URL_CHARACTERS:
+        return f"Must have at most {MAX_URL_CHARACTERS} characters."
+    if not re.fullmatch(r"[!-~]+", text) or re.search(r'[\\"<>^`{|}]', text):
+        return (
+            "Must be an address of plain ASCII characters, others percent-encoded; an international host in punycode."
+        )
+    try:
+        parts = urlsplit(text)
+        port = parts.port
+    except ValueError:
+        return "Must be a valid address such as https://example.com/path."
+    if parts.scheme not in {"http", "https"}:
+        return "Must begin with https:// or http://."
+    if "@" in parts.netloc:
+        return "Must not contain a user name or password."
+    if not parts.hostname or port == 0 or parts.netloc.endswith(":") or not _is_host(parts.hostname):
+        return "Must name a valid host, as in https://example.com/path."
+    if https_only and parts.scheme != "https":
+        return "Must begin with https:// in production."
+    return None
+
+
+def _is_host(host: str) -> bool:
+    if ":" in host:  # an IPv6 address; urlsplit has checked its form
+        return True
+    labels = host.removesuffix(".").split(".")
+    return len(host) <= 253 and all(re.fullmatch(r"(?!-)[a-z0-9_-]{1,63}(?<!-)", label) for label in labels)
+
+
+class HttpUrlField(StrictField):
+    """An http(s) address; https alone in production, as the serializer's context names the environment."""
+
+    default_error_messages: ClassVar[dict[str, Any]] = {"invalid": "Must be a string.", "url": "{problem}"}
+
+    def to_internal_value(self, data: Any) -> str:
+        if not isinstance(data, str):
+            self.fail("invalid")
+        https_only = self.context.get("environment") == Environment.PRODUCTION
+        if problem := http_url_problem(data, https_only=https_only):
+            self.fail("url", problem=problem)
+        return data
+
+
+def read_query(serializer_class: type[StrictSerializer], request: Request) -> dict[str, Any]:
+    """The validated query parameters: an unknown or a repeated one is refused like an unknown field of a body."""
+    query: QueryDict = request.query_params
+    repeated = [name for name, values in query.lists() if len(values) > 1]
+    if repeated:
+        _refuse_repeated(repeated)
+    serializer = serializer_class(data=dict(query.items()))
+    serializer.is_valid(raise_exception=True)
+    values: dict[str, Any] = serializer.validated_data
+    return values
+
+
+def _refuse_repeated(names: list[str]) -> NoReturn:
+    raise ValidationError(
+        {
+            name: [ErrorDetail(f"The parameter {shown(name)} is given more than once.", code="invalid")]
+            for name in names[:MAX_UNKNOWN_REPORTED]
+        }
+    )

@@ -1,0 +1,115 @@
+"""Cursor pages over a time-sortable key, newest first. Every page costs the same, however deep in the list."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db.models import Q, QuerySet
+
+from config import ids
+from config.api.fields import InstantFilterField, QueryIntegerField, StrictCharField, StrictSerializer
+from config.errors import InvalidParameter
+
+DEFAULT_LIMIT = 10
+MAX_LIMIT = 100
+
+_ONE_MILLISECOND = 1 << 80  # of the integer behind a UUIDv7
+
+
+@dataclass(frozen=True)
+class KeyRange:
+    """Keys from `first` up to but without `end`; None is no bound on that side.
+
+    A record's key begins with the millisecond of its `created_at`, so a range of time is a range of keys.
+    """
+
+    first: uuid.UUID | None = None
+    end: uuid.UUID | None = None
+
+    @classmethod
+    def between(cls, created_gte: datetime | None, created_lte: datetime | None) -> KeyRange:
+        """The keys made between two instants, both included to the millisecond."""
+        first = end = None
+        if created_gte is not None:
+            first = ids.first_uuid_at(created_gte)
+        if created_lte is not None:
+            last_millisecond = created_lte.replace(microsecond=created_lte.microsecond // 1000 * 1000)
+            end = uuid.UUID(int=ids.first_uuid_at(last_millisecond).int + _ONE_MILLISECOND)
+        return cls(first, end)
+
+    @property
+    def is_empty(self) -> bool:
+        return self.first is not None and self.end is not None and self.first >= self.end
+
+    @property
+    def condition(self) -> Q:
+        condition = Q()
+        if self.first is not None:
+            condition &= Q(pk__gte=self.first)
+        if self.end is not None:
+            condition &= Q(pk__lt=self.end)
+        return condition
+
+
+class ListQuery(StrictSerializer):
+    """The query parameters of every list. A list with filters of its own adds them in a subclass."""
+
+    limit = QueryIntegerField(
+        minimum=1, maximum=MAX_LIMIT, default=DEFAULT_LIMIT, help_text=f"How many records, 1 to {MAX_LIMIT}."
+    )
+    starting_after = StrictCharField(
+        required=False, max_length=64, help_text="The `id` of the last record of the page before."
+    )
+
+
+class CreatedListQuery(ListQuery):
+    """A list that can also be limited to a span of time."""
+
+    created_gte = InstantFilterField(
+        required=False, help_text="Created at or after this ISO 8601 time, UTC; a date means its beginning."
+    )
+    created_lte = InstantFilterField(
+        required=False, end_of_day=True, help_text="Created at or before this ISO 8601 time, UTC; a date means its end."
+    )
+
+
+def page(
+    own: QuerySet[Any, Any],
+    query: Mapping[str, Any],
+    *,
+    public_id: ids.PublicId,
+    render: Callable[[Any], Any],
+    total: Callable[[KeyRange], int],
+    narrow: Q | None = None,
+) -> dict[str, Any]:
+    """One page as the list envelope.
+
+    `own` is every record the caller may see: a cursor must be one of them, whatever the filters leave over. `query` is
+    a validated ListQuery, `narrow` the list's further filters, and `total` counts what matches them in a range of keys.
+    """
+    keys = KeyRange.between(query.get("created_gte"), query.get("created_lte"))
+    rows = own.filter(keys.condition)
+    if narrow is not None:
+        rows = rows.filter(narrow)
+    if (cursor := query.get("starting_after")) is not None:
+        rows = rows.filter(pk__lt=_key_of(cursor, own, public_id))
+    limit: int = query["limit"]
+    found = [] if keys.is_empty else list(rows.order_by("-pk")[: limit + 1])
+    return {
+        "object": "list",
+        "data": [render(row) for row in found[:limit]],
+        "hasMore": len(found) > limit,
+        "totalCount": 0 if keys.is_empty else total(keys),
+    }
+
+
+def _key_of(cursor: str, own: QuerySet[Any, Any], public_id: ids.PublicId) -> uuid.UUID:
+    """The key of the record a cursor names. Someone else's record and one that never was are refused alike."""
+    key = public_id.decode(cursor)
+    if key is None or not own.filter(pk=key).exists():
+        raise InvalidParameter("Must be the id of a record in this list.", param="starting_after")
+    return key

@@ -1,0 +1,72 @@
+"""Exact JSON out: decimals keep every digit, instants are UTC with milliseconds. JSON is all there is to negotiate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+import orjson
+from django.http import HttpRequest
+from django.utils.functional import Promise
+from rest_framework.negotiation import BaseContentNegotiation
+from rest_framework.parsers import BaseParser
+from rest_framework.renderers import BaseRenderer
+from rest_framework.request import Request
+
+
+def format_instant(instant: datetime) -> str:
+    """`2027-01-31T09:30:00.000Z`. Naive instants are a bug and refused."""
+    if instant.tzinfo is None:
+        raise ValueError("an instant without a time zone")
+    return instant.astimezone(UTC).isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
+
+
+def render_json(value: Any) -> bytes:
+    """JSON bytes of plain values, Decimal and datetime. Floats are written too, but money never is one."""
+    return orjson.dumps(value, default=_extra, option=orjson.OPT_PASSTHROUGH_DATETIME)
+
+
+def _extra(value: Any) -> Any:
+    if isinstance(value, Decimal):
+        if not value.is_finite():
+            raise TypeError("JSON has no number that is not finite")
+        return orjson.Fragment(format(value, "f"))  # the digits as they are: a float could change the last of them
+    if isinstance(value, datetime):
+        return format_instant(value)
+    if isinstance(value, Promise):
+        return str(value)
+    raise TypeError(f"{type(value).__name__} has no JSON form")
+
+
+class JSONRenderer(BaseRenderer):
+    """Renders a reply. Bytes pass through: a replayed reply is sent exactly as it was stored."""
+
+    media_type = "application/json"
+    format = "json"
+    charset = None
+    render_style = "binary"
+
+    def render(
+        self, data: Any, accepted_media_type: str | None = None, renderer_context: Mapping[str, Any] | None = None
+    ) -> bytes:
+        if isinstance(data, bytes):
+            return data
+        return b"" if data is None else render_json(data)
+
+
+class JSONOnly(BaseContentNegotiation):
+    """Every reply is JSON whatever `Accept` says; a body must say that it is JSON."""
+
+    def select_parser(self, request: Request, parsers: Iterable[BaseParser]) -> BaseParser | None:
+        http_request: HttpRequest = request._request
+        if (http_request.content_params or {}).get("charset", "utf-8").lower() not in {"utf-8", "utf8"}:
+            return None
+        return next((parser for parser in parsers if parser.media_type == http_request.content_type), None)
+
+    def select_renderer(
+        self, request: Request, renderers: Iterable[BaseRenderer], format_suffix: str | None = None
+    ) -> tuple[BaseRenderer, str]:
+        renderer = next(iter(renderers))
+        return renderer, renderer.media_type

@@ -1,0 +1,90 @@
+"""What every request and reply passes through, the API and the pages alike: its id, its body, its headers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import structlog
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+
+from config import ids
+from config.api.exceptions import INVALID_REQUEST, REQUEST_ID, Fault, fault_of
+from config.api.parsers import MAX_BODY_BYTES, BodyTooLarge
+from config.api.views import error_reply, is_api_path
+
+NextHandler = Callable[[HttpRequest], HttpResponseBase]
+
+_GIVEN_REQUEST_ID = re.compile(r"[A-Za-z0-9_-]{8,64}")
+
+PERMISSIONS_POLICY = ", ".join(
+    f"{feature}=()" for feature in ("camera", "display-capture", "geolocation", "microphone", "payment", "usb")
+)
+
+
+class RequestIdMiddleware:
+    """Names the request, in the logs, in every reply and in error bodies. Stands first, so that nothing goes unnamed.
+
+    A caller may bring an id of its own, to follow one piece of work through several services.
+    """
+
+    def __init__(self, get_response: NextHandler) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        request_id = request.META.get("HTTP_X_REQUEST_ID", "")
+        if not _GIVEN_REQUEST_ID.fullmatch(request_id):
+            request_id = ids.REQUEST.encode(ids.new_uuid())
+        request.META[REQUEST_ID] = request_id
+        with structlog.contextvars.bound_contextvars(request_id=request_id):
+            response = self.get_response(request)
+        response.headers["X-Request-Id"] = request_id
+        return response
+
+
+class ResponseHeadersMiddleware:
+    """Headers that neither Django's SecurityMiddleware nor django-csp sets. What the API answers is never cached."""
+
+    def __init__(self, get_response: NextHandler) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        response = self.get_response(request)
+        headers = response.headers
+        headers["Permissions-Policy"] = PERMISSIONS_POLICY
+        headers["Cross-Origin-Resource-Policy"] = "same-origin"
+        if is_api_path(request.path):
+            headers.setdefault("Cache-Control", "no-store")
+        return response
+
+
+class RequestBodyMiddleware:
+    """Makes a body sent in chunks readable, and never lets a header choose how text is decoded.
+
+    Django reads as many bytes as Content-Length says, so without that header a body would be dropped in silence.
+    """
+
+    def __init__(self, get_response: NextHandler) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        if request.encoding is not None:
+            # A charset of the caller's choice would also decode the query string, by codecs that fail or expand.
+            request.encoding = "utf-8"
+        if "HTTP_TRANSFER_ENCODING" in request.META and not request.META.get("CONTENT_LENGTH"):
+            fault = _read_unsized_body(request)
+            if fault is not None:
+                return error_reply(request, fault)
+        return self.get_response(request)
+
+
+def _read_unsized_body(request: HttpRequest) -> Fault | None:
+    if not request.META.get("wsgi.input_terminated"):  # reading on would wait for bytes that never come
+        return INVALID_REQUEST
+    body = request.META["wsgi.input"].read(MAX_BODY_BYTES + 1)
+    if len(body) > MAX_BODY_BYTES:
+        return fault_of(BodyTooLarge())
+    request._body = body
+    request.META["CONTENT_LENGTH"] = str(len(body))
+    return None

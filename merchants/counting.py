@@ -1,0 +1,258 @@
+"""How many records match a list's filters: exact at any moment, cheap at millions of rows.
+
+Whoever creates a record or changes its status writes deltas beside it, in the same database transaction. A task folds
+them into one row for each day. A total is whole days from those rows and what is not folded yet, plus COUNT(*) over the
+few hours at either end of the asked time, all in one statement and therefore of one moment.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Any
+
+from django.db import connection
+from django.db.models import Model
+
+from config import ids
+from config.api.pagination import KeyRange
+from merchants.models import RecordCount, RecordCountDelta
+
+FOLD_BATCH = 20_000
+
+_ONE_DAY = timedelta(days=1)
+
+
+@dataclass(frozen=True)
+class Counted:
+    """A table whose records are counted: keyed by UUIDv7, with `merchant_id` and `environment`, and indexed by them.
+
+    `status_column` is the column its lists can be filtered by, None when there is none.
+    """
+
+    kind: str
+    model: type[Model]
+    status_column: str | None = "status"
+
+    @property
+    def table(self) -> str:
+        return self.model._meta.db_table
+
+
+def creation_delta(
+    counted: Counted, *, merchant_id: uuid.UUID, environment: str, key: uuid.UUID, status: str = ""
+) -> RecordCountDelta:
+    """The delta of a new record, not yet stored, for a service that inserts it together with the record."""
+    return RecordCountDelta(
+        merchant_id=merchant_id,
+        environment=environment,
+        kind=counted.kind,
+        status=status,
+        day=_day_of(key),
+        change=1,
+    )
+
+
+def status_deltas(
+    counted: Counted, *, merchant_id: uuid.UUID, environment: str, key: uuid.UUID, old: str, new: str
+) -> tuple[RecordCountDelta, ...]:
+    """The deltas of a change of status, not yet stored; none when nothing changed."""
+    if old == new:
+        return ()
+    removed = creation_delta(counted, merchant_id=merchant_id, environment=environment, key=key, status=old)
+    removed.change = -1
+    added = creation_delta(counted, merchant_id=merchant_id, environment=environment, key=key, status=new)
+    return removed, added
+
+
+def record_created(
+    counted: Counted, *, merchant_id: uuid.UUID, environment: str, key: uuid.UUID, status: str = ""
+) -> None:
+    """Count a new record. Only in the database transaction that creates it."""
+    _require_transaction()
+    creation_delta(counted, merchant_id=merchant_id, environment=environment, key=key, status=status).save()
+
+
+def status_changed(
+    counted: Counted, *, merchant_id: uuid.UUID, environment: str, key: uuid.UUID, old: str, new: str
+) -> None:
+    """Count a record under its new status. Only in the database transaction that changes it."""
+    _require_transaction()
+    deltas = status_deltas(counted, merchant_id=merchant_id, environment=environment, key=key, old=old, new=new)
+    RecordCountDelta.objects.bulk_create(deltas)
+
+
+def _require_transaction() -> None:
+    if not connection.in_atomic_block:
+        raise RuntimeError("records are counted in the database transaction that changes them")
+
+
+def total(
+    counted: Counted,
+    *,
+    merchant_id: uuid.UUID,
+    environment: str,
+    statuses: Sequence[str] | None = None,
+    keys: KeyRange = KeyRange(),  # noqa: B008 - frozen
+) -> int:
+    """How many records of the merchant have one of the statuses (None: any) and a key in the range."""
+    if keys.is_empty or statuses == []:
+        return 0
+    days, edges = _split(keys)
+    terms: list[str] = []
+    params: list[Any] = []
+    if days is not None:
+        where, values = _days_condition(counted, merchant_id, environment, statuses, days)
+        for column, table in (("total", _COUNTS), ("change", _DELTAS)):
+            terms.append(f"(SELECT COALESCE(SUM({column}), 0) FROM {table} WHERE {where})")  # noqa: S608
+            params += values
+    for edge in edges:
+        where, values = _rows_condition(counted, merchant_id, environment, statuses, edge)
+        terms.append(f"(SELECT COUNT(*) FROM {counted.table} WHERE {where})")  # noqa: S608 - names of our own tables
+        params += values
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT {' + '.join(terms)}", params)
+        return int(cursor.fetchone()[0])
+
+
+@dataclass(frozen=True)
+class _Days:
+    """Whole UTC days from `first` up to but without `end`; None is no bound."""
+
+    first: date | None
+    end: date | None
+
+
+def _split(keys: KeyRange) -> tuple[_Days | None, list[KeyRange]]:
+    """A range of keys as whole days and what sticks out at either end."""
+    first_day = None if keys.first is None else _day_of(keys.first)
+    if first_day is not None and keys.first != _first_key_of(first_day):
+        first_day += _ONE_DAY
+    end_day = None if keys.end is None else _day_of(keys.end)
+    if first_day is not None and end_day is not None and first_day >= end_day:
+        return None, [keys]
+    edges = []
+    if first_day is not None and keys.first != (midnight := _first_key_of(first_day)):
+        edges.append(KeyRange(keys.first, midnight))
+    if end_day is not None and keys.end != (midnight := _first_key_of(end_day)):
+        edges.append(KeyRange(midnight, keys.end))
+    return _Days(first_day, end_day), edges
+
+
+def _day_of(key: uuid.UUID) -> date:
+    return ids.created_at_of(key).date()
+
+
+def _first_key_of(day: date) -> uuid.UUID:
+    return ids.first_uuid_at(datetime.combine(day, time.min, tzinfo=UTC))
+
+
+def _days_condition(
+    counted: Counted, merchant_id: uuid.UUID, environment: str, statuses: Sequence[str] | None, days: _Days
+) -> tuple[str, list[Any]]:
+    where = "merchant_id = %s AND environment = %s AND kind = %s"
+    values: list[Any] = [merchant_id, environment, counted.kind]
+    if statuses is not None:
+        where += " AND status = ANY(%s)"
+        values.append(list(statuses))
+    if days.first is not None:
+        where += " AND day >= %s"
+        values.append(days.first)
+    if days.end is not None:
+        where += " AND day < %s"
+        values.append(days.end)
+    return where, values
+
+
+def _rows_condition(
+    counted: Counted, merchant_id: uuid.UUID, environment: str, statuses: Sequence[str] | None, keys: KeyRange
+) -> tuple[str, list[Any]]:
+    where = "merchant_id = %s AND environment = %s"
+    values: list[Any] = [merchant_id, environment]
+    if statuses is not None:
+        if counted.status_column is None:
+            raise ValueError(f"records of kind {counted.kind} have no status")
+        where += f" AND {counted.status_column} = ANY(%s)"
+        values.append(list(statuses))
+    if keys.first is not None:
+        where += " AND id >= %s"
+        values.append(keys.first)
+    if keys.end is not None:
+        where += " AND id < %s"
+        values.append(keys.end)
+    return where, values
+
+
+_COUNTS = RecordCount._meta.db_table
+_DELTAS = RecordCountDelta._meta.db_table
+_BUCKET = "merchant_id, environment, kind, status, day"
+
+# Rows another worker is folding just now are skipped, and buckets are touched in one order, so that two workers
+# neither fold a delta twice nor wait for each other in a circle.
+_FOLD = f"""
+    WITH batch AS (
+        SELECT id FROM {_DELTAS} ORDER BY id LIMIT %s FOR UPDATE SKIP LOCKED
+    ), taken AS (
+        DELETE FROM {_DELTAS} USING batch WHERE {_DELTAS}.id = batch.id RETURNING {_BUCKET}, change
+    ), folded AS (
+        INSERT INTO {_COUNTS} ({_BUCKET}, total)
+        SELECT {_BUCKET}, SUM(change) FROM taken GROUP BY {_BUCKET} HAVING SUM(change) <> 0 ORDER BY {_BUCKET}
+        ON CONFLICT ({_BUCKET}) DO UPDATE SET total = {_COUNTS}.total + EXCLUDED.total
+    )
+    SELECT COUNT(*) FROM taken
+"""  # noqa: S608 - names of our own tables
+
+
+def fold_counts(*, batch: int = FOLD_BATCH) -> int:
+    """Fold the oldest deltas into the daily counts; how many were folded. Any number of workers may do it at once."""
+    with connection.cursor() as cursor:
+        cursor.execute(_FOLD, [batch])
+        return int(cursor.fetchone()[0])
+
+
+@dataclass(frozen=True)
+class CountDifference:
+    """A day whose counted records are not the ones the table holds."""
+
+    kind: str
+    merchant_id: uuid.UUID
+    environment: str
+    status: str
+    day: date
+    counted: int
+    actual: int
+
+
+def count_differences(counted: Counted, *, limit: int = 100) -> list[CountDifference]:
+    """Compare every daily count with the table itself, in one statement and so at one moment. Empty means all agree.
+
+    Reads the whole table: for `reconcile`, not for requests.
+    """
+    status = counted.status_column or "''"
+    # The first 48 bits of a key are its millisecond; hexadecimal text is the only way PostgreSQL reads them.
+    milliseconds = "('x' || left(replace(id::text, '-', ''), 12))::bit(48)::bigint"
+    day = f"(to_timestamp({milliseconds} / 1000.0) AT TIME ZONE 'UTC')::date"
+    sql = f"""
+        WITH counted AS (
+            SELECT merchant_id, environment, status, day, SUM(number) AS number FROM (
+                SELECT merchant_id, environment, status, day, total AS number FROM {_COUNTS} WHERE kind = %s
+                UNION ALL
+                SELECT merchant_id, environment, status, day, change FROM {_DELTAS} WHERE kind = %s
+            ) AS parts GROUP BY merchant_id, environment, status, day
+        ), actual AS (
+            SELECT merchant_id, environment, {status} AS status, {day} AS day, COUNT(*) AS number
+            FROM {counted.table} GROUP BY 1, 2, 3, 4
+        )
+        SELECT merchant_id, environment, status, day, COALESCE(counted.number, 0), COALESCE(actual.number, 0)
+        FROM counted FULL JOIN actual USING (merchant_id, environment, status, day)
+        WHERE COALESCE(counted.number, 0) <> COALESCE(actual.number, 0)
+        ORDER BY day, merchant_id, environment, status LIMIT %s
+    """  # noqa: S608 - names of our own tables and columns
+    with connection.cursor() as cursor:
+        cursor.execute(sql, [counted.kind, counted.kind, limit])
+        return [
+            CountDifference(counted.kind, merchant_id, environment, status, day, int(number), int(actual))
+            for merchant_id, environment, status, day, number, actual in cursor.fetchall()
+        ]
