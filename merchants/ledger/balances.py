@@ -31,7 +31,7 @@ class MerchantBalance:
 def balance(account: AccountRef, *, environment: str) -> int:
     """What the account holds now; zero when it has never been used. Lock it first to decide by it."""
     signed = _accounts(account, environment).values_list("balance", flat=True).first()
-    return account.rules.natural(signed or 0)
+    return account.rules.natural(int(signed or 0))
 
 
 def balance_at(account: AccountRef, instant: datetime, *, environment: str) -> int:

@@ -1,0 +1,312 @@
+"""What must always be true of live data: the registry of checks, and the ledger's own.
+
+Every app keeps its checks in `<app>/invariants.py`, each a function that yields a Finding for every row at
+fault. They run inside one read-only snapshot; SQL does the work, so that memory stays constant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from django.db import connection
+from django.utils.module_loading import autodiscover_modules
+
+from config import ids
+from config.environments import Environment
+from merchants.ledger.chart import CHART, AccountKind, Group, Side, kinds_where
+from merchants.ledger.models import Account, Entry, Posting
+
+ROWS_AT_A_TIME = 2000
+
+
+class Severity(StrEnum):
+    WARNING = "warning"
+    ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that is not as it must be, and what to do about it."""
+
+    subject: str
+    expected: int | str
+    actual: int | str
+    proposal: str
+    delta: int | None = None
+    severity: Severity | None = None
+    """None: the severity of the invariant."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What a run looks at. `since` limits it to what was touched from then on; None means everything."""
+
+    environments: tuple[str, ...] = tuple(Environment.values)
+    network: str | None = None
+    since: datetime | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """For checks that need more than the database; unknown to the others."""
+
+    def rows(self, sql: str, **parameters: Any) -> Iterator[tuple[Any, ...]]:
+        """The rows of a query, a few at a time.
+
+        The query may name `%(environments)s` (an array), `%(network)s` (or null), `%(since)s` (the first
+        UUIDv7 of that instant, or null) and every further parameter given here.
+        """
+        known = {
+            "environments": list(self.environments),
+            "network": self.network,
+            "since": ids.first_uuid_at(self.since) if self.since else None,
+        }
+        with connection.chunked_cursor() as cursor:
+            cursor.execute(sql, known | parameters)
+            while rows := cursor.fetchmany(ROWS_AT_A_TIME):
+                yield from rows
+
+
+Check = Callable[[Scope], Iterator[Finding]]
+
+
+@dataclass(frozen=True, slots=True)
+class Invariant:
+    code: str
+    title: str
+    severity: Severity
+    check: Check
+
+
+_registry: dict[str, Invariant] = {}
+
+
+def invariant(code: str, title: str, *, severity: Severity = Severity.ERROR) -> Callable[[Check], Check]:
+    """Registers a check under a code of its own. `title` says what is true when it finds nothing."""
+
+    def register(check: Check) -> Check:
+        if code in _registry:
+            raise ValueError(f"two invariants have the code {code}")
+        _registry[code] = Invariant(code, title, severity, check)
+        return check
+
+    return register
+
+
+def registered() -> list[Invariant]:
+    """Every invariant of every installed app, I2 before I10."""
+    autodiscover_modules("invariants")
+    return sorted(_registry.values(), key=lambda known: (len(known.code), known.code))
+
+
+def _account(environment: str, network: str, asset: str, kind: str, owner: str) -> str:
+    return " ".join(filter(None, [environment, network, asset, kind, owner]))
+
+
+def _natural(kind: str, signed: int) -> int:
+    return AccountKind(kind).rules.natural(int(signed))
+
+
+UNBALANCED = """
+    SELECT entry.posting_id, posting.kind, posting.reference, account.network, account.asset, sum(entry.amount)
+    FROM ledger_entry AS entry
+    JOIN ledger_account AS account ON account.id = entry.account_id
+    JOIN ledger_posting AS posting ON posting.id = entry.posting_id
+    WHERE posting.environment = ANY(%(environments)s)
+        AND (%(network)s::text IS NULL OR account.network = %(network)s)
+        AND (%(since)s::uuid IS NULL OR entry.posting_id >= %(since)s)
+    GROUP BY entry.posting_id, posting.kind, posting.reference, account.network, account.asset
+    HAVING sum(entry.amount) <> 0
+"""
+
+TOO_FEW_ENTRIES = """
+    SELECT posting.id, posting.kind, posting.reference, count(entry.id)
+    FROM ledger_posting AS posting LEFT JOIN ledger_entry AS entry ON entry.posting_id = posting.id
+    WHERE posting.environment = ANY(%(environments)s)
+        AND (%(since)s::uuid IS NULL OR posting.id >= %(since)s)
+    GROUP BY posting.id HAVING count(entry.id) < 2
+"""
+
+OTHER_ENVIRONMENT = """
+    SELECT posting.id, posting.kind, posting.reference, posting.environment, account.environment, account.id
+    FROM ledger_entry AS entry
+    JOIN ledger_account AS account ON account.id = entry.account_id
+    JOIN ledger_posting AS posting ON posting.id = entry.posting_id
+    WHERE account.environment <> posting.environment
+        AND (posting.environment = ANY(%(environments)s) OR account.environment = ANY(%(environments)s))
+        AND (%(since)s::uuid IS NULL OR entry.posting_id >= %(since)s)
+"""
+
+LOOSE_ENTRIES = """
+    SELECT entry.id, entry.posting_id, entry.account_id, entry.amount, posting.id IS NULL
+    FROM ledger_entry AS entry
+    LEFT JOIN ledger_account AS account ON account.id = entry.account_id
+    LEFT JOIN ledger_posting AS posting ON posting.id = entry.posting_id
+    WHERE (posting.id IS NULL OR account.id IS NULL)
+        AND (account.id IS NULL OR account.environment = ANY(%(environments)s))
+        AND (%(since)s::uuid IS NULL OR entry.posting_id >= %(since)s)
+"""
+
+
+@invariant("I1", "every posting is double entry: it sums to zero in each asset, inside one environment")
+def postings_are_double_entry(scope: Scope) -> Iterator[Finding]:
+    restore = "restore the entries of this posting from a backup; never edit them to fit"
+    for key, kind, reference, network, asset, total in scope.rows(UNBALANCED):
+        yield Finding(f"posting {key} {kind} {reference}: {network} {asset}", 0, int(total), restore, delta=int(total))
+    for key, kind, reference, count in scope.rows(TOO_FEW_ENTRIES):
+        yield Finding(f"posting {key} {kind} {reference}", "2 entries or more", f"{count} entries", restore)
+    for key, kind, reference, expected, actual, account_id in scope.rows(OTHER_ENVIRONMENT):
+        yield Finding(f"posting {key} {kind} {reference}: account {account_id}", expected, actual, restore)
+    for key, posting_id, account_id, amount, is_posting_missing in scope.rows(LOOSE_ENTRIES):
+        missing = f"posting {posting_id}" if is_posting_missing else f"account {account_id}"
+        yield Finding(f"entry {key} of {int(amount):+,}", missing, "missing", f"restore {missing} from a backup")
+
+
+TRIGGERS = {
+    "posting_append_only": "ledger_posting",
+    "posting_not_truncated": "ledger_posting",
+    "posting_double_entry": "ledger_posting",
+    "entry_append_only": "ledger_entry",
+    "entry_not_truncated": "ledger_entry",
+    "entry_double_entry": "ledger_entry",
+    "account_identity_fixed": "ledger_account",
+}
+
+GUARDS_IN_PLACE = """
+    SELECT tgname, relname FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid
+    WHERE pg_table_is_visible(pg_class.oid) AND tgenabled IN ('O', 'A')
+    UNION ALL
+    SELECT conname, relname FROM pg_constraint JOIN pg_class ON pg_class.oid = conrelid
+    WHERE pg_table_is_visible(pg_class.oid) AND convalidated
+"""
+
+
+@invariant("I2", "the guards of the books are in place: nothing can be changed or left unbalanced")
+def guards_are_in_place(scope: Scope) -> Iterator[Finding]:
+    in_place = {(name, table) for name, table in scope.rows(GUARDS_IN_PLACE)}
+    wanted = list(TRIGGERS.items())
+    for model in (Account, Posting, Entry):
+        wanted += [(constraint.name, model._meta.db_table) for constraint in model._meta.constraints]
+    for name, table in wanted:
+        if (name, table) not in in_place:
+            yield Finding(
+                f"{table}: {name}",
+                "in place",
+                "missing or off",
+                "find out who removed it, put it back, run a full check",
+            )
+
+
+FORGED_BALANCES = """
+    SELECT account.environment, account.network, account.asset, account.kind, account.owner,
+        account.balance, coalesce(entries.total, 0)
+    FROM ledger_account AS account
+    LEFT JOIN (
+        SELECT account_id, sum(amount) AS total FROM ledger_entry
+        WHERE %(since)s::uuid IS NULL
+            OR account_id IN (SELECT account_id FROM ledger_entry WHERE posting_id >= %(since)s)
+        GROUP BY account_id
+    ) AS entries ON entries.account_id = account.id
+    WHERE account.environment = ANY(%(environments)s)
+        AND (%(network)s::text IS NULL OR account.network = %(network)s)
+        AND (%(since)s::uuid IS NULL OR entries.total IS NOT NULL)
+        AND account.balance <> coalesce(entries.total, 0)
+"""
+
+
+@invariant("I3", "the balance of every account is the sum of its entries")
+def balances_are_sums_of_entries(scope: Scope) -> Iterator[Finding]:
+    for *account, balance, total in scope.rows(FORGED_BALANCES):
+        kind = account[3]
+        expected, actual = _natural(kind, total), _natural(kind, balance)
+        yield Finding(
+            _account(*account),
+            expected,
+            actual,
+            "if I1 is clean the entries are right: find out who wrote the balance, then restore it",
+            delta=actual - expected,
+        )
+
+
+POSTED_TWICE = """
+    SELECT environment, kind, reference, count(*) FROM ledger_posting
+    WHERE environment = ANY(%(environments)s) AND (%(since)s::uuid IS NULL OR id >= %(since)s)
+    GROUP BY environment, kind, reference HAVING count(*) > 1
+"""
+
+
+@invariant("I4", "nothing is posted twice: kind and reference stand once in each environment")
+def postings_are_unique(scope: Scope) -> Iterator[Finding]:
+    for environment, kind, reference, count in scope.rows(POSTED_TWICE):
+        proposal = "reverse the surplus postings by a correction, after two people agree which"
+        yield Finding(f"{environment} {kind} {reference}", 1, count, proposal, delta=count - 1)
+
+
+OVERDRAWN = """
+    SELECT environment, network, asset, kind, owner, balance FROM ledger_account
+    WHERE environment = ANY(%(environments)s)
+        AND (%(network)s::text IS NULL OR network = %(network)s)
+        AND (balance < 0 AND kind = ANY(%(debit_kinds)s) OR balance > 0 AND kind = ANY(%(credit_kinds)s))
+"""
+
+OUTSIDE_CHART = """
+    SELECT environment, network, asset, kind, owner FROM ledger_account
+    WHERE environment = ANY(%(environments)s)
+        AND (%(network)s::text IS NULL OR network = %(network)s)
+        AND NOT (owner <> '' AND kind = ANY(%(owned_kinds)s) OR owner = '' AND kind = ANY(%(ownerless_kinds)s))
+"""
+
+
+@invariant("I5", "every account follows the chart: none is overdrawn, each belongs to whom its kind says")
+def accounts_follow_the_chart(scope: Scope) -> Iterator[Finding]:
+    overdrawn = scope.rows(
+        OVERDRAWN,
+        debit_kinds=kinds_where(side=Side.DEBIT, may_go_negative=False),
+        credit_kinds=kinds_where(side=Side.CREDIT, may_go_negative=False),
+    )
+    for *account, balance in overdrawn:
+        actual = _natural(account[3], balance)
+        proposal = "stop payouts, and trace the entries of this account back to the first that overdrew it"
+        yield Finding(_account(*account), "0 or more", actual, proposal, delta=actual)
+    outside = scope.rows(OUTSIDE_CHART, owned_kinds=kinds_where(owned=True), ownerless_kinds=kinds_where(owned=False))
+    for environment, network, asset, kind, owner in outside:
+        expected = CHART[AccountKind(kind)].owner.value if kind in AccountKind.values else "a kind of the chart"
+        yield Finding(
+            _account(environment, network, asset, kind, owner),
+            expected,
+            owner or "nobody",
+            "move its money by a correction",
+        )
+
+
+HELD_AND_OWED = """
+    SELECT environment, network, asset,
+        coalesce(sum(balance) FILTER (WHERE kind = ANY(%(coins)s)), 0) AS held,
+        coalesce(-sum(balance) FILTER (WHERE kind = ANY(%(liabilities)s)), 0) AS owed,
+        coalesce(sum(balance) FILTER (WHERE kind = 'merchant:receivable'), 0) AS receivable
+    FROM ledger_account
+    WHERE environment = ANY(%(environments)s) AND (%(network)s::text IS NULL OR network = %(network)s)
+    GROUP BY environment, network, asset
+"""
+
+
+@invariant("I14", "we hold what we owe: coins cover every liability, in each asset of each network")
+def coins_cover_liabilities(scope: Scope) -> Iterator[Finding]:
+    rows = scope.rows(HELD_AND_OWED, coins=kinds_where(on_chain=True), liabilities=kinds_where(group=Group.LIABILITY))
+    for environment, network, asset, held, owed, receivable in rows:
+        shortfall = int(owed - held)
+        if shortfall <= 0:
+            continue
+        # Money that merchants owe after a reorganisation is missing, but explained.
+        explained = shortfall <= receivable
+        yield Finding(
+            f"{environment} {network} {asset}",
+            f"{int(owed):,} or more",
+            int(held),
+            "collect what merchants owe, or add coins to the treasury"
+            if explained
+            else "stop payouts and find the loss",
+            delta=-shortfall,
+            severity=Severity.WARNING if explained else Severity.ERROR,
+        )

@@ -1,0 +1,184 @@
+"""`manage.py reconcile`: does everything add up? Exit 0 clean, 1 warnings, 2 discrepancy, 3 could not finish."""
+
+from __future__ import annotations
+
+import json
+import sys
+from argparse import ArgumentTypeError
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any, NoReturn
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser, OutputWrapper
+from django.utils import timezone
+
+from config.environments import Environment
+from merchants.ledger.invariants import Invariant, Scope, registered
+from merchants.ledger.models import ReconcileOutcome, ReconcileRun
+from merchants.ledger.reconciliation import EXIT_CODES, AlreadyRunning, CheckResult, reconcile
+
+COULD_NOT_FINISH = EXIT_CODES[ReconcileOutcome.UNFINISHED]
+QUICK_LOOKS_BACK = timedelta(hours=1)
+WriteLine = Callable[[str], object]
+
+FINDINGS_SHOWN = 20
+"""Of each check, for people; the JSON output has all."""
+
+
+class Command(BaseCommand):
+    help = (
+        "Checks the ledger and everything that must agree with it, over one snapshot. "
+        "Exit code 0: clean, 1: warnings, 2: discrepancy, 3: could not finish."
+    )
+    requires_system_checks = ()
+
+    def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
+        parser = super().create_parser(prog_name, subcommand, **kwargs)
+        # argparse would exit with 2, which means here that money is missing.
+        if parser.called_from_command_line:
+            parser.error = self._refuse_arguments  # type: ignore[method-assign]  # the class is chosen by Django
+        return parser
+
+    def _refuse_arguments(self, message: str) -> NoReturn:
+        self.stderr.write(f"reconcile: {message}")
+        sys.exit(COULD_NOT_FINISH)
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--env", choices=[*Environment.values, "all"], default="all", help="Default: all.")
+        parser.add_argument("--network", help="Only this network.")
+        extent = parser.add_mutually_exclusive_group()
+        extent.add_argument("--full", action="store_true", help="Everything (the default).")
+        extent.add_argument("--quick", action="store_true", help="Only what the last hour touched.")
+        extent.add_argument("--since", type=_instant, help="Only what was touched since this instant (ISO 8601).")
+        parser.add_argument(
+            "--json", metavar="FILE", help="Write findings and a summary as JSON lines; - for standard output."
+        )
+
+    def handle(self, **options: Any) -> None:
+        since = options["since"] or (timezone.now() - QUICK_LOOKS_BACK if options["quick"] else None)
+        environments = Environment.values if options["env"] == "all" else [options["env"]]
+        scope = Scope(environments=tuple(environments), network=options["network"], since=since)
+        said = {
+            "environments": list(scope.environments),
+            "network": scope.network,
+            "since": since.isoformat() if since else None,
+        }
+        try:
+            with _json_lines(self, options["json"]) as write_json:
+                report = Report(self, write_json, people=self.stderr if options["json"] == "-" else self.stdout)
+                report.begin(said)
+                run = reconcile(scope, registered(), report, options=said)
+                report.end(run)
+        except AlreadyRunning as error:
+            raise CommandError(str(error), returncode=COULD_NOT_FINISH) from error
+        except Exception as error:
+            raise CommandError(
+                f"could not finish: {type(error).__name__}: {error}", returncode=COULD_NOT_FINISH
+            ) from error
+        if code := EXIT_CODES[ReconcileOutcome(run.outcome)]:
+            sys.exit(code)
+
+
+def _instant(text: str) -> datetime:
+    try:
+        instant = datetime.fromisoformat(text)
+    except ValueError:
+        raise ArgumentTypeError(f"{text!r} is not an ISO 8601 instant") from None
+    return instant if timezone.is_aware(instant) else timezone.make_aware(instant)
+
+
+@contextmanager
+def _json_lines(command: BaseCommand, target: str | None) -> Iterator[WriteLine | None]:
+    if target is None:
+        yield None
+    elif target == "-":
+        yield command.stdout.write
+    else:
+        with Path(target).open("w", encoding="utf-8") as file:
+            yield file.write
+
+
+class Report:
+    """Writes a table for people, and JSON lines beside it when asked for."""
+
+    def __init__(self, command: BaseCommand, write_json: WriteLine | None, *, people: OutputWrapper) -> None:
+        self._write_line = write_json
+        self._people = people
+        self._style = command.style
+        self._progress = command.stderr if command.stderr.isatty() else None
+        self._shown = 0
+        self._waiting: list[str] = []
+
+    def begin(self, said: Mapping[str, Any]) -> None:
+        extent = f"touched since {said['since']}" if said["since"] else "everything"
+        self._say(f"Reconciling {' and '.join(said['environments'])}, {said['network'] or 'all networks'}, {extent}")
+
+    def check_started(self, invariant: Invariant, position: int, total: int) -> None:
+        self._waiting = []
+        self._shown = 0
+        if self._progress:
+            self._progress.write(f"\r[{position}/{total}] {invariant.code} {invariant.title[:80]} …", ending="")
+            self._progress.flush()
+
+    def found(self, record: Mapping[str, Any]) -> None:
+        self._write_json(record)
+        self._shown += 1
+        if self._shown > FINDINGS_SHOWN:
+            return
+        delta = f" ({int(record['delta']):+,})" if record["delta"] is not None else ""
+        self._waiting.append(f"        {record['severity']}: {record['subject']}")
+        self._waiting.append(f"            expected {record['expected']}, found {record['actual']}{delta}")
+        self._waiting.append(f"            → {record['proposal']}")
+
+    def check_finished(self, result: CheckResult) -> None:
+        if self._progress:
+            self._progress.write("\r\x1b[K", ending="")
+        verdict = _verdict(result)
+        line = f"  {result.invariant.code:<5} {verdict:<22} {result.seconds:7.2f} s  {result.invariant.title}"
+        self._say(self._style.SUCCESS(line) if verdict == "ok" else self._style.ERROR(line))
+        for text in self._waiting:
+            self._say(text)
+        if self._shown > FINDINGS_SHOWN:
+            self._say(f"        and {self._shown - FINDINGS_SHOWN:,} more; --json lists all")
+        if result.crash:
+            self._say(f"        {result.crash}")
+
+    def end(self, run: ReconcileRun) -> None:
+        finished_at = run.finished_at or timezone.now()
+        seconds = (finished_at - run.started_at).total_seconds()
+        self._write_json(
+            {
+                "summary": run.outcome,
+                "exitCode": EXIT_CODES[ReconcileOutcome(run.outcome)],
+                "run": str(run.pk),
+                "startedAt": run.started_at.isoformat(),
+                "seconds": round(seconds, 3),
+                "options": run.options,
+                "errors": run.error_count,
+                "warnings": run.warning_count,
+                "checks": run.checks,
+            }
+        )
+        text = (
+            f"{ReconcileOutcome(run.outcome).label}: {run.error_count:,} errors, {run.warning_count:,} warnings "
+            f"in {len(run.checks)} checks, {seconds:.1f} s"
+        )
+        clean = run.outcome == ReconcileOutcome.CLEAN
+        self._say(self._style.SUCCESS(text) if clean else self._style.ERROR(text))
+
+    def _say(self, text: str) -> None:
+        # OutputWrapper paints standard error red unless told otherwise.
+        self._people.write(text, style_func=str)
+
+    def _write_json(self, record: Mapping[str, Any]) -> None:
+        if self._write_line:
+            self._write_line(json.dumps(record, ensure_ascii=False) + "\n")
+
+
+def _verdict(result: CheckResult) -> str:
+    if result.crash:
+        return "crashed"
+    counts = [(result.error_count, "error"), (result.warning_count, "warning")]
+    return ", ".join(f"{count:,} {noun}{'s' * (count > 1)}" for count, noun in counts if count) or "ok"
