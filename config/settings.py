@@ -2,31 +2,112 @@
 
 from __future__ import annotations
 
+import secrets
+import sys
+from datetime import timedelta
 from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
 
 import django_stubs_ext
-import environ
+from csp.constants import NONE, SELF
+
+from config import logs
+from config.embedded import postgres
+from config.variables import Variables
 
 django_stubs_ext.monkeypatch()
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
-env = environ.Env()
-environ.Env.read_env(BASE_DIR / ".env")
+variables = Variables()
+variables.read_file(BASE_DIR / ".env")
 
-VAR_DIR = Path(env.str("BALLAST_VAR", default=str(BASE_DIR / "var"))).resolve()
-DEBUG = env.bool("DEBUG", default=False)
-SECRET_KEY = env.str("SECRET_KEY", default="insecure-development-key")
-API_KEY_PEPPER = env.str("API_KEY_PEPPER", default="insecure-development-pepper")
-ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
-TRUSTED_PROXIES = env.list("TRUSTED_PROXIES", default=[])
-"""IP networks of the reverse proxies whose X-Forwarded-For is believed; empty: nobody's."""
-PUBLIC_URL = env.str("PUBLIC_URL", default="http://127.0.0.1:8000").rstrip("/")
+# How Ballast runs. `production` is the default and takes nothing for granted; `embedded` is `make run`, one machine
+# with its data under BALLAST_VAR; `test` is embedded with everything slow turned off.
+MODE = variables.choice("BALLAST_MODE", ("production", "embedded", "test"), "production")
+IN_PRODUCTION = MODE == "production"
+VAR_DIR = Path(variables.text("BALLAST_VAR") or BASE_DIR / "var").resolve()
+if not IN_PRODUCTION:
+    variables.read_file(VAR_DIR / "secrets.env")
+
+DEBUG = variables.flag("DEBUG", default=False)
+if DEBUG and IN_PRODUCTION:
+    variables.refuse("DEBUG", "is true; set it to false, or BALLAST_MODE to embedded")
+
+
+def secret(name: str, shortest: int) -> str:
+    """A secret that must be set in production. Elsewhere an unset one lasts as long as this process."""
+    value = variables.text(name)
+    if IN_PRODUCTION and (len(value) < shortest or len(set(value)) < 5):
+        fault = "is too short" if value else "is not set"
+        variables.refuse(
+            name, f"{fault}; set it to the output of: python3 -c 'import secrets; print(secrets.token_urlsafe(48))'"
+        )
+    return value or secrets.token_urlsafe(48)
+
+
+SECRET_KEY = secret("SECRET_KEY", shortest=50)
+SECRET_KEY_FALLBACKS = variables.names("SECRET_KEY_FALLBACKS")
+API_KEY_PEPPER = secret("API_KEY_PEPPER", shortest=32)
+
+# Addresses
+PUBLIC_URL = variables.text("PUBLIC_URL", "" if IN_PRODUCTION else "http://127.0.0.1:8000").rstrip("/")
 """Where payers and merchants reach this service, without a trailing slash."""
+ALLOWED_HOSTS = variables.names("ALLOWED_HOSTS", [] if IN_PRODUCTION else ["localhost", "127.0.0.1", "[::1]"])
+TRUSTED_PROXIES = variables.names("TRUSTED_PROXIES")
+"""Networks of the reverse proxies whose X-Forwarded-For and X-Forwarded-Proto are believed."""
 
-DATABASES = {"default": env.db("DATABASE_URL", default="postgres://postgres@127.0.0.1:5433/ballast")}
-DATABASES["default"].update(CONN_MAX_AGE=None, CONN_HEALTH_CHECKS=True)
-REDIS_URL = env.str("REDIS_URL", default="")
+if IN_PRODUCTION and not (PUBLIC_URL.startswith("https://") and urlsplit(PUBLIC_URL).hostname):
+    variables.refuse("PUBLIC_URL", "is not an https address; set it like https://pay.example.com")
+if IN_PRODUCTION and (not ALLOWED_HOSTS or "*" in ALLOWED_HOSTS):
+    variables.refuse("ALLOWED_HOSTS", "does not name hosts; set it to those Ballast answers for, as pay.example.com")
+CSRF_TRUSTED_ORIGINS = [PUBLIC_URL] if PUBLIC_URL else []
+
+# Database. A connection lives as long as its thread: opening one costs more than a whole request.
+DATABASE_STATEMENT_TIMEOUT_SECONDS = variables.number("DATABASE_STATEMENT_TIMEOUT_SECONDS", 30)
+database = variables.database("DATABASE_URL")
+if database is None:
+    if IN_PRODUCTION:
+        variables.refuse("DATABASE_URL", "is not set; set it like postgres://user:password@host:5432/ballast")
+    socket_folder = postgres.socket_folder_of(postgres.home_of(VAR_DIR))
+    database = {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": postgres.DATABASE,
+        "USER": postgres.SUPERUSER,
+        "HOST": str(socket_folder),
+    }
+database_limits = {
+    "statement_timeout": f"{DATABASE_STATEMENT_TIMEOUT_SECONDS:g}s",
+    "lock_timeout": "10s",
+    "idle_in_transaction_session_timeout": "60s",
+}
+DATABASES: dict[str, dict[str, Any]] = {
+    "default": {
+        **database,
+        "CONN_MAX_AGE": None,
+        "CONN_HEALTH_CHECKS": True,
+        "OPTIONS": {
+            "application_name": "ballast",
+            "connect_timeout": 5,
+            "options": " ".join(f"-c {name}={value}" for name, value in database_limits.items()),
+            **database.get("OPTIONS", {}),
+        },
+    }
+}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+# Redis: broker, rate limiter and cache of more than one process. Without it they live inside the process.
+REDIS_URL = variables.text("REDIS_URL")
+if IN_PRODUCTION and not REDIS_URL:
+    variables.refuse("REDIS_URL", "is not set; set it like redis://host:6379/0")
+WEB_PROCESSES = variables.integer("WEB_PROCESSES", 1, minimum=1)
+"""How many processes answer requests. Without Redis each of them gives out its part of a merchant's request budget."""
+CACHES: dict[str, dict[str, Any]] = {
+    "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL}
+    if REDIS_URL
+    else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
+}
 
 INSTALLED_APPS = [
     "merchants",
@@ -40,6 +121,7 @@ INSTALLED_APPS = [
     "rest_framework",
     "drf_spectacular",
     "drf_spectacular_sidecar",
+    "csp",
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -50,8 +132,12 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "config.middleware.RequestIdMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "config.middleware.ResponseHeadersMiddleware",
+    "config.middleware.RequestBodyMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -62,10 +148,7 @@ MIDDLEWARE = [
 
 ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"
-AUTH_USER_MODEL = "merchants.User"
-DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
-LOGIN_URL = "login"
-LOGIN_REDIRECT_URL = "dashboard"
+APPEND_SLASH = False
 
 TEMPLATES = [
     {
@@ -82,20 +165,127 @@ TEMPLATES = [
     }
 ]
 
+# The API
+DATA_UPLOAD_MAX_MEMORY_SIZE = 256 * 1024
+REST_FRAMEWORK = {
+    "DEFAULT_PARSER_CLASSES": ["config.api.parsers.StrictJSONParser"],
+    "DEFAULT_RENDERER_CLASSES": ["config.api.renderers.JSONRenderer"],
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "config.api.renderers.JSONOnly",
+    "DEFAULT_AUTHENTICATION_CLASSES": [],
+    # Nobody is logged in to the API, so this refuses every view that forgets to say who may use it.
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_METADATA_CLASS": None,
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "EXCEPTION_HANDLER": "config.api.exceptions.handle",
+    "TEST_REQUEST_DEFAULT_FORMAT": "json",
+    "TEST_REQUEST_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "URL_FORMAT_OVERRIDE": None,
+}
+
+# People: passwords and sessions
+AUTH_USER_MODEL = "merchants.User"
+LOGIN_URL = "login"
+LOGIN_REDIRECT_URL = "dashboard"
+PASSWORD_HASHERS = [
+    "django.contrib.auth.hashers.MD5PasswordHasher"
+    if MODE == "test"
+    else "django.contrib.auth.hashers.PBKDF2PasswordHasher"
+]
+AUTH_PASSWORD_VALIDATORS: list[dict[str, Any]] = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+SESSION_IDLE = timedelta(minutes=30)
+"""A session nobody used for this long is over."""
+SESSION_LIFETIME = timedelta(hours=12)
+"""Nobody stays logged in longer than this, however busy."""
+SESSION_COOKIE_AGE = int(SESSION_LIFETIME.total_seconds())
+# A cookie named __Host- is one the browser takes over https only, for this host alone.
+SESSION_COOKIE_NAME = "__Host-session" if IN_PRODUCTION else "ballast_session"
+CSRF_COOKIE_NAME = "__Host-csrf" if IN_PRODUCTION else "ballast_csrf"
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = IN_PRODUCTION
+SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
+
+# Transport and browser rules
+SECURE_SSL_REDIRECT = IN_PRODUCTION
+SECURE_REDIRECT_EXEMPT = [r"^health/"]
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if TRUSTED_PROXIES else None
+SECURE_HSTS_SECONDS = 31_536_000 if IN_PRODUCTION else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = IN_PRODUCTION
+SECURE_REFERRER_POLICY = "strict-origin-when-cross-origin"
+X_FRAME_OPTIONS = "DENY"
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "script-src": [SELF],
+        "style-src": [SELF],
+        "img-src": [SELF, "data:"],
+        "connect-src": [SELF],
+        "font-src": [SELF],
+        "form-action": [SELF],
+        "base-uri": [NONE],
+        "frame-ancestors": [NONE],
+        "object-src": [NONE],
+    }
+}
+
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
 USE_TZ = True
+
+# Files: named by their content and compressed once, so that browsers may keep them for ever.
 STATIC_URL = "/static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
-STATIC_ROOT = BASE_DIR / "staticfiles"
+STATIC_ROOT = BASE_DIR / "staticfiles" if IN_PRODUCTION else VAR_DIR / "static"
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {
+        "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"
+        if MODE == "test"
+        else "whitenoise.storage.CompressedManifestStaticFilesStorage"
+    },
+}
+WHITENOISE_USE_FINDERS = MODE == "test"
+WHITENOISE_AUTOREFRESH = MODE == "test"
+
+# Mail
+vars().update(variables.mail("EMAIL_URL", default="consolemail://"))
+DEFAULT_FROM_EMAIL = SERVER_EMAIL = variables.text("DEFAULT_FROM_EMAIL", "Ballast <ballast@localhost>")
+
+# Logs
+LOG_LEVEL = variables.choice("LOG_LEVEL", ("DEBUG", "INFO", "WARNING", "ERROR"), "INFO")
+LOG_FORMAT = variables.choice("LOG_FORMAT", ("auto", "json", "text"), "auto")
+LOGGING = logs.configuration(
+    level=LOG_LEVEL, as_json=LOG_FORMAT == "json" or (LOG_FORMAT == "auto" and not sys.stderr.isatty())
+)
+DEFAULT_EXCEPTION_REPORTER_FILTER = "config.logs.SecretFilter"
+
+# Work in the background. The rows are the queue: a lost message only waits for the next beat.
+CELERY_BROKER_URL = REDIS_URL or "memory://"
+CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_connect_timeout": 1} if REDIS_URL else {"polling_interval": 0.05}
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_DEFAULT_QUEUE = "reports"
+CELERY_TASK_TIME_LIMIT = 300
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_WORKER_ENABLE_REMOTE_CONTROL = False
+CELERY_TIMEZONE = "UTC"
 
 # Chains. `simulated` is the only adapter that needs nothing from outside.
-SANDBOX_CHAIN = env.str("SANDBOX_CHAIN", default="simulated")
-SIMULATED_BLOCK_SECONDS = env.float("SIMULATED_BLOCK_SECONDS", default=2.0)
-"""The pace of the simulated networks; 0 stops their clocks, and blocks appear only when asked for."""
-PRODUCTION_NETWORKS = env.list("PRODUCTION_NETWORKS", default=[])
-STELLAR_ISSUERS = env.dict("STELLAR_ISSUERS", default={})
-"""Issuers of USDT and DAI on stellar that the operator trusts: `USDT=G...,DAI=G...`; without one a coin is refused."""
+SANDBOX_CHAIN = variables.text("SANDBOX_CHAIN", "simulated")
+SIMULATED_BLOCK_SECONDS = variables.number("SIMULATED_BLOCK_SECONDS", 2.0)
+PRODUCTION_NETWORKS = variables.names("PRODUCTION_NETWORKS")
+STELLAR_ISSUERS = variables.mapping("STELLAR_ISSUERS")
+"""Issuers of the coins that have no well-known one on stellar: USDT=G..., DAI=G..."""
 
-# Exchange rates: official reference rates and the exchanges to ask, or `bundled` alone, a table to try Ballast out with.
-RATE_SOURCES = env.list("RATE_SOURCES", default=["bundled"])
+# Exchange rates: reference rates and the exchanges to ask, or `bundled` alone, a table to try Ballast out with.
+RATE_SOURCES = variables.names(
+    "RATE_SOURCES", ["ecb", "kraken", "coinbase", "bitstamp"] if IN_PRODUCTION else ["bundled"]
+)
+if IN_PRODUCTION and "bundled" in RATE_SOURCES:
+    variables.refuse("RATE_SOURCES", "has `bundled`; set it to real sources like ecb,kraken,coinbase,bitstamp")
+
+variables.check()

@@ -1,0 +1,93 @@
+# Everything a developer or an operator types. `make help` lists it. Needs Python 3.11 or newer, and make.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+VAR ?= $(CURDIR)/var
+PORT ?= 8000
+PYTEST_ARGS ?=
+CMD ?= help
+
+# The first Python that is new enough. `make PYTHON=/path/to/python3` chooses another.
+PYTHON ?= $(firstword $(foreach name,python3 python3.13 python3.12 python3.11 python3.14 python,$(shell \
+	$(name) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && command -v $(name))))
+VENV := .venv
+BIN := $(VENV)/bin
+# pip is told nothing by the caller's own settings except where packages are found.
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+export BALLAST_MODE ?= embedded
+export BALLAST_VAR = $(abspath $(VAR))
+export BALLAST_PORT = $(PORT)
+
+.PHONY: help run manage test check lint types bench screenshots lock hooks clean
+
+help: ## List what can be made
+	@echo 'make <target>, one of:'
+	@sed -nE 's/^([a-z]+):.*## (.*)/  \1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; do printf '  %-14s %s\n' $$name "$$text"; done
+	@echo
+	@echo 'VAR=folder and PORT=number choose where the data live and where Ballast answers (var, 8000).'
+
+run: $(VENV)/.runtime ## Run Ballast: database, web, worker and beat, with its data under var/
+	@exec $(BIN)/python -m config.embedded run
+
+manage: $(VENV)/.runtime ## Run a management command beside `make run`: make manage CMD="reconcile --full"
+	@exec $(BIN)/python -m config.embedded manage $(CMD)
+
+test: $(VENV)/.development ## Run the tests: make test PYTEST_ARGS="tests/ledger -k zero"
+	@exec $(BIN)/python -m pytest $(PYTEST_ARGS)
+
+check: lint types $(VENV)/.development ## Everything but the tests: lint, types, imports, migrations, templates, settings
+	@$(BIN)/lint-imports
+	@$(BIN)/python manage.py makemigrations --check --dry-run
+	@$(BIN)/djlint --check --lint --quiet templates
+	@$(BIN)/python -m config.embedded check-production
+
+lint: $(VENV)/.development ## Check style with ruff
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+
+types: $(VENV)/.development ## Check types with mypy
+	@$(BIN)/mypy .
+
+bench: $(VENV)/.development ## Measure, and compare with the goals
+	@exec $(BIN)/python -m tests.bench
+
+screenshots: $(VENV)/.development ## Render every page at 360 and 1280 px, light and dark, into var/screenshots
+	@exec $(BIN)/python -m tests.screenshots
+
+lock: $(VENV)/.development ## Pin every dependency anew
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+		--no-annotate --no-header pyproject.toml --output-file requirements.txt $(LOCK_ARGS)
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+		--no-annotate --no-header pyproject.toml --group dev --constraint requirements.txt \
+		--output-file requirements-dev.txt $(LOCK_ARGS)
+
+hooks: $(VENV)/.development ## Check every commit before it is made
+	@$(BIN)/pre-commit install
+
+clean: ## Remove caches and the virtual environment, never var/
+	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis htmlcov .coverage
+
+$(VENV)/bin/python:
+	@if [ -z '$(PYTHON)' ]; then \
+		echo 'Ballast needs Python 3.11 or newer, and there is none on the PATH ('$$(python3 --version 2>&1 || true)').' >&2; \
+		echo 'Install one (Debian: apt install python3 python3-venv), or name it: make PYTHON=/path/to/python3 …' >&2; \
+		exit 1; \
+	fi
+	@echo 'Making a virtual environment with $(PYTHON)'
+	@'$(PYTHON)' -m venv $(VENV) || { rm -rf $(VENV); \
+		echo 'python3 -m venv failed; on Debian: apt install python3-venv' >&2; exit 1; }
+
+# A stamp per lock file: a second run finds nothing to do.
+$(VENV)/.runtime: requirements.txt | $(VENV)/bin/python
+	@echo 'Installing what Ballast runs on'
+	@$(PIP) install --require-hashes -r requirements.txt
+	@touch $@
+
+$(VENV)/.development: requirements-dev.txt | $(VENV)/bin/python
+	@echo 'Installing what Ballast is developed with'
+	@$(PIP) install --require-hashes -r requirements-dev.txt
+	@touch $@ $(VENV)/.runtime

@@ -1,0 +1,77 @@
+"""Beat that may run on several machines: one of them schedules, and another takes over when it dies."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from celery.beat import Scheduler
+from django.db import DatabaseError, connections
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+logger = logging.getLogger(__name__)
+
+LOCK = 0x42616C6C61737401
+"""The advisory lock of the one beat that schedules; PostgreSQL frees it when the connection of its holder ends."""
+
+APPLICATION_NAME = "ballast-beat"
+"""What pg_stat_activity calls the connection of that beat: its last query is the heartbeat."""
+
+STANDBY_SECONDS = 2.0
+
+
+class ElectedScheduler(Scheduler):  # type: ignore[misc]  # Celery has no types
+    """Schedules only while it holds the lock, which it checks on every tick with a query."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        self._connection: BaseDatabaseWrapper | None = None
+        super().__init__(*arguments, **options)
+
+    def tick(self, *arguments: Any, **options: Any) -> float:
+        try:
+            elected = self._is_elected()
+        except DatabaseError as error:
+            logger.warning("beat_database_unreachable", extra={"error": str(error)})
+            self._resign()
+            elected = False
+        return float(super().tick(*arguments, **options)) if elected else STANDBY_SECONDS
+
+    def close(self) -> None:
+        self._resign()
+        super().close()
+
+    def _is_elected(self) -> bool:
+        if self._connection is not None:
+            with self._connection.cursor() as cursor:
+                cursor.execute("select 1")
+            return True
+        connection = connections["default"].copy()
+        with connection.cursor() as cursor:
+            cursor.execute("select pg_try_advisory_lock(%s)", [LOCK])
+            [elected] = cursor.fetchone() or [False]
+            if elected:
+                cursor.execute("select set_config('application_name', %s, false)", [APPLICATION_NAME])
+        if not elected:
+            connection.close()
+            return False
+        logger.info("beat_elected")
+        self._connection = connection
+        self._heap = None  # what fell due while another one scheduled has been done
+        return True
+
+    def _resign(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+
+def heartbeat_age_seconds() -> float | None:
+    """How long ago the elected beat last ticked; None when no beat is running."""
+    with connections["default"].cursor() as cursor:
+        cursor.execute(
+            "select extract(epoch from clock_timestamp() - max(query_start)) from pg_stat_activity"
+            " where application_name = %s and datname = current_database()",
+            [APPLICATION_NAME],
+        )
+        [age] = cursor.fetchone() or [None]
+    return None if age is None else float(age)

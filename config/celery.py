@@ -1,0 +1,77 @@
+"""The Celery app: which tasks exist, how often each runs, and the wake that makes one run sooner."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from functools import partial
+from typing import Any
+
+from celery import Celery
+from django.conf import settings
+from django.db import transaction
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+
+logger = logging.getLogger(__name__)
+
+app = Celery("ballast")
+app.config_from_object("django.conf:settings", namespace="CELERY")
+app.autodiscover_tasks()
+
+QUEUES = ("chain", "webhooks", "money", "reports")
+
+# A process may be given one queue alone: only the `money` worker holds the key that signs.
+app.conf.task_routes = {
+    "payments.*": {"queue": "chain"},
+    "webhooks.*": {"queue": "webhooks"},
+    "refunds.*": {"queue": "money"},
+    "settlements.*": {"queue": "money"},
+    "merchants.*": {"queue": "reports"},
+}
+
+
+def every(seconds: float, task: str) -> dict[str, dict[str, Any]]:
+    """A line of the schedule. A message nobody took in time expires, so that no backlog piles up."""
+    return {task: {"task": task, "schedule": seconds, "options": {"expires": max(seconds, 5.0)}}}
+
+
+app.conf.beat_scheduler = "config.beat:ElectedScheduler"
+app.conf.beat_max_loop_interval = 1
+app.conf.beat_schedule = {
+    **every(1, "payments.watch_networks"),
+    **every(1, "payments.assess_due"),
+    **every(5, "payments.expire_due"),
+    **every(30, "payments.refresh_rates"),
+    **every(5, "merchants.fold_counts"),
+    **every(3600, "merchants.purge_idempotency"),
+}
+
+_PAUSE_AFTER_FAILURE_SECONDS = 5.0
+_paused_until = 0.0
+
+
+def wake(task_name: str) -> None:
+    """Asks for the task as soon as the current database transaction has committed.
+
+    It only makes sooner what beat does anyway, so it never raises, and losing it costs one interval.
+    """
+    if can_wake():
+        transaction.on_commit(partial(_send, task_name), robust=True)
+
+
+def can_wake() -> bool:
+    """Whether a message from this process reaches a worker: the in-process broker serves its own process alone."""
+    return settings.CELERY_BROKER_URL != "memory://" or os.environ.get("BALLAST_PROCESS") == "background"
+
+
+def _send(task_name: str) -> None:
+    global _paused_until
+    if time.monotonic() < _paused_until:
+        return
+    try:
+        app.send_task(task_name, expires=5.0, retry=False, ignore_result=True)
+    except Exception as error:  # the broker is down: the request must neither fail nor wait again and again
+        _paused_until = time.monotonic() + _PAUSE_AFTER_FAILURE_SECONDS
+        logger.warning("wake_failed", extra={"task": task_name, "error": str(error)})

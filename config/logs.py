@@ -1,0 +1,171 @@
+"""Structured logs: one JSON object a line, with the id of the request, and never a secret."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import ItemsView, Mapping
+from types import FrameType
+from typing import Any
+
+import structlog
+from django.http import HttpRequest
+from django.views.debug import SafeExceptionReporterFilter
+from structlog.typing import EventDict, Processor, WrappedLogger
+
+REDACTED = "[redacted]"
+
+SECRET_NAME = re.compile(
+    r"authori[sz]ation|secret|passw|pepper|cookie|csrf|session|token|signature|api_?key(?!_id)|private|credential",
+    re.IGNORECASE,
+)
+"""Names under which a value is never written."""
+
+_SECRET_TEXT: tuple[tuple[re.Pattern[str], str], ...] = (
+    # Keys and secrets of our own making, wherever they stand.
+    (re.compile(r"\b((?:sk_live|sk_test|whsec)_)[A-Za-z0-9+/=_-]+"), rf"\1{REDACTED}"),
+    # A cookie header runs to the end of its line; other headers and fields to the end of their value.
+    (re.compile(r"(?i)\b((?:set-)?cookie['\"]?\s*[:=]\s*)[^\r\n]+"), rf"\1{REDACTED}"),
+    (
+        re.compile(
+            r"(?i)\b((?:authorization|x-api-secret|x-service-signature|password|secret_key|api_key_pepper"
+            r"|csrf\w*|session\w*)['\"]?\s*[:=]\s*['\"]?)(?:(?:bearer|basic)\s+)?[^\s'\",;&}]+"
+        ),
+        rf"\1{REDACTED}",
+    ),
+    # The password of an address: postgres://user:password@host
+    (re.compile(r"(://[^/\s:@]*:)[^/\s@]+@"), rf"\1{REDACTED}@"),
+)
+
+_DEEPEST = 8
+
+
+def redact(value: Any, depth: int = 0) -> Any:
+    """The value with every secret in it replaced: by the name it has, or by what it looks like."""
+    if isinstance(value, str):
+        for pattern, replacement in _SECRET_TEXT:
+            value = pattern.sub(replacement, value)
+        return value
+    if isinstance(value, bytes):
+        return redact(value.decode(errors="replace"), depth)
+    if isinstance(value, (Mapping, list, tuple, set, frozenset)):
+        if depth == _DEEPEST:
+            return "…"
+        if isinstance(value, Mapping):
+            return {key: REDACTED if _is_secret(key) else redact(item, depth + 1) for key, item in value.items()}
+        return [redact(item, depth + 1) for item in value]
+    if value is None or isinstance(value, (bool, int, float)):
+        return value
+    return redact(str(value), depth)
+
+
+def redact_event(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+    return {key: REDACTED if _is_secret(key) else redact(value) for key, value in event.items()}
+
+
+def configuration(*, level: str, as_json: bool) -> dict[str, Any]:
+    """Django's LOGGING: everything, from our code and from libraries, leaves through one redacting formatter."""
+    renderer: Processor = (
+        structlog.processors.JSONRenderer(ensure_ascii=False)
+        if as_json
+        else structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
+    )
+    # Celery tells of every message at this level; with a task each second that drowns everything else.
+    quieter = {"level": "WARNING" if level == "INFO" else level}
+    return {
+        "version": 1,
+        "disable_existing_loggers": False,
+        "formatters": {
+            "structured": {
+                "()": structlog.stdlib.ProcessorFormatter,
+                "foreign_pre_chain": _SHARED,
+                "processors": [
+                    structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+                    structlog.processors.format_exc_info,
+                    redact_event,
+                    renderer,
+                ],
+            }
+        },
+        "handlers": {"standard_error": {"class": "logging.StreamHandler", "formatter": "structured"}},
+        "root": {"handlers": ["standard_error"], "level": level},
+        "loggers": {
+            "django": {"handlers": [], "propagate": True},
+            "django.server": {"handlers": [], "propagate": True},
+            "celery": quieter,
+            "httpx": quieter,
+            "httpcore": quieter,
+        },
+    }
+
+
+_SHARED: list[Processor] = [
+    structlog.contextvars.merge_contextvars,
+    structlog.stdlib.add_log_level,
+    structlog.stdlib.add_logger_name,
+    structlog.stdlib.ExtraAdder(),
+    structlog.processors.TimeStamper(fmt="iso", utc=True),
+    structlog.processors.StackInfoRenderer(),
+]
+
+structlog.configure(
+    processors=[
+        structlog.stdlib.filter_by_level,
+        *_SHARED,
+        structlog.stdlib.PositionalArgumentsFormatter(),
+        structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+    ],
+    logger_factory=structlog.stdlib.LoggerFactory(),
+    wrapper_class=structlog.stdlib.BoundLogger,
+    cache_logger_on_first_use=True,
+)
+
+
+class SecretFilter(SafeExceptionReporterFilter):
+    """What Django's error pages and mails may show. Unlike its own filter this one also works with DEBUG on."""
+
+    hidden_settings = SECRET_NAME
+    cleansed_substitute = REDACTED
+
+    def is_active(self, request: HttpRequest | None) -> bool:
+        return True
+
+    def cleanse_setting(self, key: str | int, value: Any) -> Any:
+        if _is_secret(key) or (isinstance(key, str) and _is_address(key)):
+            return self.cleansed_substitute
+        cleansed = super().cleanse_setting(key, value)
+        return redact(cleansed) if isinstance(cleansed, (str, bytes)) else cleansed
+
+    def get_post_parameters(self, request: HttpRequest | None) -> dict[str, Any]:
+        if request is None:
+            return {}
+        return {name: REDACTED if _is_secret(name) else redact(value) for name, value in request.POST.items()}
+
+    def get_traceback_frame_variables(self, request: HttpRequest | None, tb_frame: FrameType) -> ItemsView[str, Any]:
+        shown = super().get_traceback_frame_variables(request, tb_frame)
+        return {name: REDACTED if _is_secret(name) else _shown(value) for name, value in shown}.items()
+
+
+def _is_secret(name: object) -> bool:
+    return isinstance(name, str) and SECRET_NAME.search(name) is not None
+
+
+def _is_address(name: str) -> bool:
+    """Addresses of servers carry passwords in places that no pattern finds."""
+    return name in {"DATABASES", "DATABASE_URL", "REDIS_URL", "CACHES", "CELERY_BROKER_URL", "EMAIL_URL"}
+
+
+class _Shown:
+    """Stands for a value on an error page, which prints it by its repr."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def _shown(value: object) -> object:
+    try:
+        return _Shown(redact(repr(value)))
+    except Exception as error:  # an error page survives whatever a repr does
+        return _Shown(f"<{type(error).__name__} while showing a {type(value).__name__}>")
