@@ -28,9 +28,6 @@ os.environ["API_KEY_PEPPER"] = "a pepper for tests and nothing else"
 os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
 django.setup()
 
-from django.db import connection  # noqa: E402 - after Django knows its settings
-from pytest_django.plugin import DjangoDbBlocker  # noqa: E402
-
 server: EmbeddedPostgres | None = None
 
 
@@ -57,19 +54,6 @@ def remove_left_overs() -> None:
         if mine and process_id.isdigit() and not psutil.pid_exists(int(process_id)):
             EmbeddedPostgres(folder).stop_left_over()
             shutil.rmtree(folder, ignore_errors=True)
-
-
-@pytest.fixture(scope="session")
-def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> None:
-    """Let the test database be emptied: between transactional tests Django truncates every table.
-
-    The ledger refuses that in any database which does not carry this setting.
-    """
-    with django_db_blocker.unblock():
-        with connection.cursor() as cursor:
-            database = connection.ops.quote_name(str(connection.settings_dict["NAME"]))
-            cursor.execute(f"ALTER DATABASE {database} SET ballast.allow_truncate = 'on'")
-        connection.close()  # the setting is there from the next session on
 
 
 @pytest.fixture(scope="session")
