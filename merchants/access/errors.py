@@ -1,0 +1,26 @@
+"""The kinds of refusal on the way in. Each fact has its own subclass, next to the rule that refuses."""
+
+from __future__ import annotations
+
+from config.errors import DomainError
+
+
+class AuthenticationRefused(DomainError):
+    type = "authentication_error"
+    code = "authentication_failed"
+    status = 401
+    message = "The API key is missing or not valid."
+
+
+class PermissionRefused(DomainError):
+    type = "permission_error"
+    code = "permission_denied"
+    status = 403
+    message = "This key may not do this."
+
+
+class TooManyRequests(DomainError):
+    type = "rate_limit_error"
+    code = "rate_limit_exceeded"
+    status = 429
+    message = "Too many requests. Wait before sending the next one."

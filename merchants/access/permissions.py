@@ -1,0 +1,34 @@
+"""What a key may do is declared per action; an action that declares nothing is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rest_framework.permissions import BasePermission
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from merchants.access.errors import PermissionRefused
+from merchants.access.scopes import Scope, allows
+
+
+class InsufficientScope(PermissionRefused):
+    code = "insufficient_scope"
+
+
+class HasScope(BasePermission):
+    """Compares the key's scopes with what the view's `scopes` say about the action."""
+
+    def has_permission(self, request: Request, view: APIView) -> bool:
+        action: str | None = getattr(view, "action", None)
+        if action is None:
+            return True  # No such method here: the view answers 405 and does nothing.
+        declared: Mapping[str, Scope] = getattr(view, "scopes", {})
+        needed = declared.get(action)
+        if needed is None:
+            raise InsufficientScope("No key may do this: the operation declares no scope.")
+        key: Any = request.auth
+        if not allows(key.scopes, needed):
+            raise InsufficientScope(f"This key lacks the scope {needed.value}.")
+        return True
