@@ -29,6 +29,10 @@ class FinalityViolation(ChainError):
     """A block that was final has another hash now. Crediting and paying must stop."""
 
 
+class TransferRefused(ChainError):
+    """The network would not take these bytes. A hint only: what became of them, `transfer_status` says."""
+
+
 class InvalidAddress(ValueError):
     """The text is no address of this network; the message says what is wrong with it."""
 
@@ -62,7 +66,8 @@ class IncomingTransfer:
     Its identity is (network, transaction_hash, ordinal): the ordinal counts inside the on-chain
     transaction, so that it survives being mined again in another block.
     `memo` is the normalised reference (memo or muxed id) or None. `asset` is None for a token that the
-    registry does not know; `contract` always names the token.
+    registry does not know; `contract` always names the token. `amount` is above zero: transfers of
+    nothing, which some networks allow, are not reported.
     """
 
     transaction_hash: str
@@ -83,9 +88,11 @@ class Scan:
     """What one scan found.
 
     `transfers` is complete for the heights `first_height..last_height`: a transfer known from one of these
-    heights that is missing here, or stands under another block hash, was moved or undone by a reorg.
+    heights that is missing here, or stands under another block hash, was moved or undone by a reorg. One that
+    was moved may stand in the same scan at another height: match by identity before calling it undone.
     A scan re-reads everything above the finalised height of the cursor, so both bounds may go back.
-    `first_height > last_height` when there was nothing to read.
+    `first_height > last_height` when there was nothing to read. Blocks up to `last_block_time` have been read;
+    `caught_up` is False when there is more to read at once.
     """
 
     first_height: int
@@ -111,7 +118,16 @@ class WatchList(Protocol):
         ...
 
 
-TransferState = Literal["unknown", "pending", "included", "failed", "replaced"]
+TransferState = Literal["unknown", "pending", "included", "failed", "replaced", "expired"]
+"""Only four of them prove anything, and only once the status is `final`:
+
+- unknown: the network does not know it. It may still arrive, or be sent again.
+- pending: the network knows it; it is in no block.
+- included: in a block, and the money moved.
+- failed: in a block, and nothing moved; its sequence is used up.
+- replaced: another transaction of the sender, in a block, used its sequence.
+- expired: its `valid_until` has passed and it is in no block; its sequence is free.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +154,10 @@ class SignedTransfer:
 
 @dataclass(frozen=True, slots=True)
 class TransferStatus:
-    """What the chain says of an on-chain transaction. `unknown` proves nothing: it may still arrive."""
+    """What the chain says of an on-chain transaction. When `replaced`, the block is that of the other one.
+
+    `fee_units` is in base units of the network's own coin.
+    """
 
     state: TransferState
     height: int | None = None
@@ -174,6 +193,8 @@ class NetworkProfile:
     """Accepted coins by code."""
     rules: tuple[tuple[int | None, CreditRule], ...]
     """Credit rules by amount: (USD limit, rule), ascending; the limit None matches everything."""
+    payouts_per_transfer: int = 1
+    """How many payouts one on-chain transaction can carry."""
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
     def credit_rule(self, usd_amount: int) -> CreditRule:
@@ -213,11 +234,16 @@ class Chain(Protocol):
     def head(self) -> Head: ...
 
     def scan(self, cursor: Cursor | None, watch: WatchList) -> Scan:
-        """Transfers to watched addresses since the cursor; None starts at the present head."""
+        """Transfers to watched addresses since the cursor.
+
+        None starts at the present head, or earlier where an adapter can read everything there ever was.
+        The bounds are limited: call again at once while `caught_up` is False. FinalityViolation when the
+        block that the cursor took for final has another hash now.
+        """
         ...
 
     def find_transfers(self, transaction_hash: str) -> tuple[IncomingTransfer, ...]:
-        """Every token transfer inside one on-chain transaction; empty when the chain does not know it."""
+        """Every token transfer inside one on-chain transaction, to whomever; empty while it is in no block."""
         ...
 
     # Money out.
@@ -227,19 +253,25 @@ class Chain(Protocol):
         ...
 
     def next_sequence(self, sender: str) -> int:
-        """The sequence (nonce) the chain expects next from this account."""
+        """The sequence (nonce) the chain expects next from this account, counting blocks only.
+
+        It goes back when a reorg undoes a transfer.
+        """
         ...
 
     def sign(self, payouts: tuple[Payout, ...], *, sender: str, sequence: int) -> SignedTransfer:
-        """Build and sign; nothing is sent."""
+        """Build and sign; nothing is sent. ValueError when these payouts cannot share a transaction."""
         ...
 
     def broadcast(self, transfer: SignedTransfer) -> None:
-        """Hand the stored bytes to the network. Any error leaves the outcome unknown."""
+        """Hand the stored bytes to the network; handing over the same ones again changes nothing.
+
+        Any error, TransferRefused and ChainUnavailable included, leaves the outcome unknown.
+        """
         ...
 
     def transfer_status(self, transfer: SignedTransfer) -> TransferStatus: ...
 
     def balance(self, address: str, asset: Asset, *, at_height: int | None = None) -> int:
-        """Base units held by an address, at the head or at a past height."""
+        """Base units held by an address after the block at the head, or at a past height."""
         ...

@@ -1,0 +1,104 @@
+"""How a simulated network moves on: its lock and its clock.
+
+A block's contents never change once it is visible: whoever waits goes into the next one, in the same database
+transaction that makes it visible.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+
+from payments.chains.simulated.actions import perform
+from payments.chains.simulated.blocks import fill, newest_stretch
+from payments.chains.simulated.models import ScheduledAction, SimulatedNetwork, Stretch
+
+
+@contextmanager
+def locked(network: str, now: datetime | None = None) -> Iterator[SimulatedNetwork]:
+    """The network's row, locked and brought up to the present; it is made on first use."""
+    with transaction.atomic():
+        row = SimulatedNetwork.objects.select_for_update().filter(network=network).first() or _make(network)
+        advance(row, now or timezone.now())
+        yield row
+
+
+def current(network: str) -> SimulatedNetwork:
+    """The network's row, brought up to the present; locked only when there is something to add."""
+    row = SimulatedNetwork.objects.filter(network=network).first()
+    if row is not None:
+        newest = newest_stretch(row)
+        if newest.block_seconds == _pace() and newest.height_at(timezone.now()) <= row.height:
+            return row
+    with locked(network) as row:
+        return row
+
+
+def _make(network: str) -> SimulatedNetwork:
+    row, made = SimulatedNetwork.objects.get_or_create(network=network)
+    if made:
+        row.stretches.create(first_height=0, started_at=timezone.now(), block_seconds=_pace(), generation=0)
+    return SimulatedNetwork.objects.select_for_update().get(network=network)
+
+
+def _pace() -> float:
+    pace: float = settings.SIMULATED_BLOCK_SECONDS
+    return pace
+
+
+def advance(row: SimulatedNetwork, now: datetime) -> None:
+    """Bring a locked network to where its clock says. A long gap is one step, however many blocks it holds."""
+    newest = newest_stretch(row)
+    if newest.block_seconds != _pace():
+        newest = _change_pace(row, newest)
+    extend(row, newest.height_at(now))
+
+
+def mine(row: SimulatedNetwork, count: int, now: datetime) -> None:
+    """Add blocks to a locked network at once, all closed now; its clock goes on from the last of them."""
+    if count < 1:
+        raise ValueError("at least one block is mined")
+    now = max(now, newest_stretch(row).closed_at(row.height))
+    if count > 1:
+        row.stretches.create(first_height=row.height + 1, started_at=now, block_seconds=0, generation=row.generation)
+    row.stretches.create(
+        first_height=row.height + count, started_at=now, block_seconds=_pace(), generation=row.generation
+    )
+    extend(row, row.height + count)
+
+
+def extend(row: SimulatedNetwork, height: int) -> None:
+    """Make the blocks up to a height visible, doing on the way what was scheduled."""
+    if height <= row.height:
+        return
+    for scheduled in ScheduledAction.objects.filter(network=row, height__lte=height):
+        _close_blocks(row, scheduled.height)
+        perform(row, scheduled.action, scheduled.arguments)
+        scheduled.delete()
+    _close_blocks(row, height)
+
+
+def _close_blocks(row: SimulatedNetwork, height: int) -> None:
+    if height <= row.height:
+        return
+    fill(row, row.height + 1)
+    row.height = height
+    row.save(update_fields=["height"])
+
+
+def _change_pace(row: SimulatedNetwork, newest: Stretch) -> Stretch:
+    """Go on at another pace after the head, whose own time stays as it was."""
+    changed, _ = row.stretches.update_or_create(
+        first_height=row.height,
+        defaults={
+            "started_at": newest.closed_at(row.height),
+            "block_seconds": _pace(),
+            "generation": newest.generation,
+        },
+    )
+    return changed

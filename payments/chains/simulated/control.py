@@ -1,0 +1,157 @@
+"""The handle on the simulated networks: pay, mine, reorganise, break. For the sandbox, tests and demonstrations."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.utils import timezone
+
+from payments.chains.simulated import actions, clock
+from payments.chains.simulated.actions import Movement, Outcome, ReorgTooDeep
+from payments.chains.simulated.clock import locked
+from payments.chains.simulated.models import ScheduledAction
+from payments.chains.simulated.networks import FINALITY_DEPTH, simulated_profile
+
+__all__ = [
+    "Outcome",
+    "Part",
+    "ReorgTooDeep",
+    "deepest_reorg",
+    "fund",
+    "lose_broadcasts",
+    "mine",
+    "outage",
+    "pay",
+    "pay_together",
+    "reorg",
+    "schedule_outage",
+    "schedule_payment",
+    "schedule_reorg",
+    "time_out_broadcasts",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One of several transfers inside one on-chain transaction."""
+
+    contract: str
+    amount: int
+    recipient: str
+    memo: str | None = None
+
+
+def pay(
+    network: str,
+    *,
+    recipient: str,
+    contract: str,
+    amount: int,
+    memo: str | None = None,
+    sender: str | None = None,
+    at: datetime | None = None,
+) -> str:
+    """Somebody pays: the transfer goes into the next block. Returns its transaction hash.
+
+    The payer is a new one each time unless named, and always has the money. `at` is the present instant,
+    for tests that bring their own clock.
+    """
+    return pay_together(network, [Part(contract, amount, recipient, memo)], sender=sender, at=at)
+
+
+def pay_together(network: str, parts: Iterable[Part], *, sender: str | None = None, at: datetime | None = None) -> str:
+    """Several transfers of one payer in one on-chain transaction, in this order. Returns its hash."""
+    with locked(network, at) as row:
+        return actions.pay(row, movements=_movements(network, parts), sender=sender)
+
+
+def fund(network: str, *, address: str, code: str, amount: int) -> str:
+    """Give an address new money of an accepted coin, in the next block."""
+    part = Part(simulated_profile(network).assets[code].contract, amount, address)
+    with locked(network) as row:
+        return actions.fund(row, movements=_movements(network, [part]))
+
+
+def mine(network: str, count: int = 1, *, at: datetime | None = None) -> int:
+    """Add blocks at once; returns the new height. The clock goes on from there."""
+    with locked(network) as row:
+        clock.mine(row, count, at or timezone.now())
+        return row.height
+
+
+def deepest_reorg(network: str) -> int:
+    """How many blocks a reorg may replace without touching a final one; 0 where every block is final."""
+    return FINALITY_DEPTH[network]
+
+
+def reorg(
+    network: str,
+    depth: int,
+    outcome: Outcome = "moved",
+    *,
+    only: Collection[str] | None = None,
+    force: bool = False,
+) -> None:
+    """Replace the newest blocks; ReorgTooDeep when one of them is final, unless forced."""
+    with locked(network) as row:
+        actions.reorg(row, depth=depth, outcome=outcome, only=only, force=force)
+
+
+def outage(network: str, seconds: float) -> None:
+    """Nobody answers for so many seconds from now; 0 ends an outage."""
+    with locked(network) as row:
+        row.outage_until = timezone.now() + timedelta(seconds=seconds)
+        row.save(update_fields=["outage_until"])
+
+
+def lose_broadcasts(network: str, count: int) -> None:
+    """The next broadcasts are accepted and never heard of again."""
+    with locked(network) as row:
+        row.broadcasts_to_lose = count
+        row.save(update_fields=["broadcasts_to_lose"])
+
+
+def time_out_broadcasts(network: str, count: int) -> None:
+    """The next broadcasts arrive, but the caller hears only of a time-out."""
+    with locked(network) as row:
+        row.broadcasts_to_time_out = count
+        row.save(update_fields=["broadcasts_to_time_out"])
+
+
+def schedule_payment(network: str, parts: Iterable[Part], *, after_blocks: int, sender: str | None = None) -> None:
+    """Somebody pays once so many more blocks are there: it goes into the one after."""
+    _schedule(network, "pay", after_blocks, {"movements": _movements(network, parts), "sender": sender})
+
+
+def schedule_reorg(
+    network: str,
+    depth: int,
+    outcome: Outcome = "moved",
+    *,
+    after_blocks: int,
+    only: Collection[str] | None = None,
+) -> None:
+    """Replace the newest blocks once so many more are there; left out if one of them is final by then."""
+    arguments = {"depth": depth, "outcome": outcome, "only": None if only is None else list(only)}
+    _schedule(network, "reorg", after_blocks, arguments)
+
+
+def schedule_outage(network: str, seconds: float, *, after_blocks: int) -> None:
+    """Nobody answers, for so many seconds, once so many more blocks are there."""
+    _schedule(network, "outage", after_blocks, {"seconds": seconds})
+
+
+def _schedule(network: str, action: str, after_blocks: int, arguments: dict[str, Any]) -> None:
+    if after_blocks < 1:
+        raise ValueError("only what is still to come can be scheduled")
+    with locked(network) as row:
+        ScheduledAction.objects.create(
+            network=row, height=row.height + after_blocks, action=action, arguments=arguments
+        )
+
+
+def _movements(network: str, parts: Iterable[Part]) -> list[Movement]:
+    return [actions.movement(network, **asdict(part)) for part in parts]

@@ -1,0 +1,153 @@
+"""Addresses and references of the stellar network: StrKey (SEP-23), muxed accounts, memo ids. Pure."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+
+from payments.chains.base import InvalidAddress
+
+MAXIMUM_ID = (1 << 64) - 1
+"""Memo ids and muxed ids are unsigned 64-bit integers."""
+
+_ACCOUNT_VERSION = 6 << 3  # G
+_MUXED_VERSION = 12 << 3  # M
+_KEY_BYTES = 32
+_LENGTHS = {"G": 56, "M": 69}
+_ALPHABET = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567")
+
+_OTHER_KINDS = {
+    "S": "This is a secret key. Never paste a secret key anywhere: whoever has it owns the account. "
+    "If it was sent to someone, move the funds to a new account.",
+    "C": "This is a contract (C…). Payments go to accounts only: give an address that starts with G or M.",
+    "T": "This names a transaction, not an account. An account's address starts with G or M.",
+    "X": "This is a hash signer, not an account. An account's address starts with G or M.",
+    "P": "This is a signed payload, not an account. An account's address starts with G or M.",
+    "L": "This is a liquidity pool, not an account. An account's address starts with G or M.",
+    "B": "This is a claimable balance, not an account. An account's address starts with G or M.",
+}
+
+
+def encode_account(key: bytes) -> str:
+    """The G address of an ed25519 public key."""
+    if len(key) != _KEY_BYTES:
+        raise ValueError(f"a public key has {_KEY_BYTES} bytes, not {len(key)}")
+    return _encode(_ACCOUNT_VERSION, key)
+
+
+def mux(account: str, identifier: int) -> str:
+    """The M address that says both the account and the id of a payment."""
+    if not 0 <= identifier <= MAXIMUM_ID:
+        raise ValueError("the id of a muxed account is an unsigned 64-bit integer")
+    return _encode(_MUXED_VERSION, _decode(account) + identifier.to_bytes(8, "big"))
+
+
+def split(address: str) -> tuple[str, int | None]:
+    """The account and the muxed id of a G or M address; the id is None for G."""
+    payload = _decode(address)
+    if len(payload) == _KEY_BYTES:
+        return address, None
+    return encode_account(payload[:_KEY_BYTES]), int.from_bytes(payload[_KEY_BYTES:], "big")
+
+
+def parse(text: str) -> str:
+    """A G or M address someone typed, unchanged when it is right; InvalidAddress says what is wrong."""
+    _decode(text)
+    return text
+
+
+def normalise_memo(text: str | None) -> str | None:
+    """The one spelling of a reference: wallets send the same number as memo id, as text, or with spaces."""
+    stripped = (text or "").strip()
+    if stripped.isascii() and stripped.isdigit() and len(stripped) <= 20 and int(stripped) <= MAXIMUM_ID:
+        return str(int(stripped))
+    return stripped or None
+
+
+# The reference of a payment. The permutation below spreads sequence numbers over the whole range, so that
+# neighbours do not look alike and a mistyped digit hits nobody else's payment. It hides nothing and must
+# never change: the addresses of a lost database are found again by counting.
+
+FIRST_MEMO = 10**9
+LAST_MEMO = (1 << 53) - 1
+"""JavaScript still holds it exactly."""
+
+_MEMO_COUNT = LAST_MEMO - FIRST_MEMO + 1
+_HALF_BITS = 27
+_HALF_MASK = (1 << _HALF_BITS) - 1
+_ROUNDS = (1, 2, 3, 4)
+
+
+def memo_of(sequence: int) -> int:
+    """The memo id of the payment with this number; different numbers never share one."""
+    if not 0 <= sequence < _MEMO_COUNT:
+        raise ValueError("the sequence is outside of what memo ids can tell apart")
+    place = _permute(sequence)
+    while place >= _MEMO_COUNT:  # the permutation covers 54 bits; walk on until it lands inside the range
+        place = _permute(place)
+    return FIRST_MEMO + place
+
+
+def sequence_of(memo: int) -> int:
+    """The number of the payment that has this memo id: the inverse of `memo_of`."""
+    if not FIRST_MEMO <= memo <= LAST_MEMO:
+        raise ValueError("no payment has such a memo id")
+    place = _unpermute(memo - FIRST_MEMO)
+    while place >= _MEMO_COUNT:
+        place = _unpermute(place)
+    return place
+
+
+def _permute(number: int) -> int:
+    left, right = number >> _HALF_BITS, number & _HALF_MASK
+    for position in _ROUNDS:
+        left, right = right, left ^ _scramble(position, right)
+    return left << _HALF_BITS | right
+
+
+def _unpermute(number: int) -> int:
+    left, right = number >> _HALF_BITS, number & _HALF_MASK
+    for position in reversed(_ROUNDS):
+        left, right = right ^ _scramble(position, left), left
+    return left << _HALF_BITS | right
+
+
+def _scramble(position: int, half: int) -> int:
+    digest = hashlib.sha256(b"ballast memo %d %d" % (position, half)).digest()
+    return int.from_bytes(digest[:4], "big") & _HALF_MASK
+
+
+def _encode(version: int, payload: bytes) -> str:
+    body = bytes([version]) + payload
+    return base64.b32encode(body + _checksum(body)).decode().rstrip("=")
+
+
+def _decode(text: str) -> bytes:
+    """The key of a G address, or the key and id of an M address, as bytes."""
+    if text != text.strip():
+        raise InvalidAddress("The address has spaces around it.")
+    kind = text[:1]
+    if kind.upper() in _OTHER_KINDS and len(text) >= 40:
+        raise InvalidAddress(_OTHER_KINDS[kind.upper()])
+    if text != text.upper():
+        raise InvalidAddress("Stellar addresses are written in capital letters only.")
+    if kind not in _LENGTHS:
+        raise InvalidAddress("An address of this network starts with G or M.")
+    if len(text) != _LENGTHS[kind]:
+        raise InvalidAddress(f"An address that starts with {kind} has {_LENGTHS[kind]} characters, not {len(text)}.")
+    if foreign := next((character for character in text if character not in _ALPHABET), None):
+        raise InvalidAddress(f"“{foreign}” cannot stand in an address: only A to Z and 2 to 7 can.")
+    raw = base64.b32decode(text + "=" * (-len(text) % 8))
+    body, checksum = raw[:-2], raw[-2:]
+    version = {"G": _ACCOUNT_VERSION, "M": _MUXED_VERSION}[kind]
+    if checksum != _checksum(body) or body[0] != version or _encode(version, body[1:]) != text:
+        raise InvalidAddress(
+            "The address's checksum does not match: it was probably mistyped. Copy it again from the wallet."
+        )
+    return body[1:]
+
+
+def _checksum(body: bytes) -> bytes:
+    """CRC16-XModem, low byte first."""
+    return binascii.crc_hqx(body, 0).to_bytes(2, "little")
