@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from dataclasses import dataclass
 from datetime import datetime
 
 from django.db.models import QuerySet, Sum
 
 from config import ids
+from merchants.ledger.chart import AccountKind
 from merchants.ledger.models import Account, Entry
 from merchants.ledger.posting import AccountRef
 from merchants.models import Merchant
@@ -24,8 +25,6 @@ class MerchantBalance:
     """Theirs, to be refunded from or settled."""
     receivable: int
     """What they owe: credited and spent before a reorganisation took the deposit back."""
-    suspense: int
-    """Sent to them but late, short, surplus or astray: waits for a decision."""
 
 
 def balance(account: AccountRef, *, environment: str) -> int:
@@ -42,14 +41,13 @@ def balance_at(account: AccountRef, instant: datetime, *, environment: str) -> i
 
 def merchant_balances(merchant: Merchant, environment: str) -> list[MerchantBalance]:
     """A merchant's money per network and asset, sorted; nothing for an asset never used."""
-    held: defaultdict[tuple[str, str], Counter[str]] = defaultdict(Counter)
-    for account in Account.objects.filter(environment=environment, owner=str(merchant.pk)):
-        # All suspense kinds together: `available`, `receivable` or `suspense`.
-        pot = "suspense" if account.kind.startswith("suspense:") else account.kind.removeprefix("merchant:")
-        held[account.network, account.asset][pot] += account.natural_balance
+    kinds = (AccountKind.MERCHANT_AVAILABLE, AccountKind.MERCHANT_RECEIVABLE)
+    held: defaultdict[tuple[str, str], dict[str, int]] = defaultdict(dict)
+    for account in Account.objects.filter(environment=environment, owner=str(merchant.pk), kind__in=kinds):
+        held[account.network, account.asset][account.kind] = account.natural_balance
     return [
-        MerchantBalance(network, asset, pots["available"], pots["receivable"], pots["suspense"])
-        for (network, asset), pots in sorted(held.items())
+        MerchantBalance(network, asset, *(balances.get(kind, 0) for kind in kinds))
+        for (network, asset), balances in sorted(held.items())
     ]
 
 

@@ -63,7 +63,7 @@ class Owner(Enum):
     MERCHANT = "merchant"
     PAYMENT = "payment"
     PAYOUT = "payout"
-    CLAIMANT = "the merchant it was meant for, or `unmatched`"
+    PAYMENT_OR_DEPOSIT = "payment, or deposit when it names no payment"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,8 @@ class Rules:
 
 
 _COINS = Rules(Group.ASSET, Side.DEBIT, on_chain=True)
-_SUSPENSE = Rules(Group.LIABILITY, Side.CREDIT, Owner.CLAIMANT)
+# Suspense belongs to one payment or deposit, so that giving its money back twice would overdraw it.
+_SUSPENSE = Rules(Group.LIABILITY, Side.CREDIT, Owner.PAYMENT_OR_DEPOSIT)
 # Undoing an old fee after the income was withdrawn must not be refused, so these may change sign.
 _RESULT = Rules(Group.EQUITY, Side.CREDIT, may_go_negative=True)
 
@@ -111,10 +112,6 @@ CHART: Mapping[AccountKind, Rules] = MappingProxyType(
         AccountKind.ROUNDING: _RESULT,
     }
 )
-
-
-UNMATCHED = "unmatched"
-"""Owner of suspense money that names no payment, and so no merchant."""
 
 
 def suspense(reason: str) -> AccountKind:

@@ -28,6 +28,10 @@ class Severity(StrEnum):
     ERROR = "error"
 
 
+class CouldNotCheck(Exception):
+    """Raised by a check that lacks something it needs. What has not been checked is not clean."""
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One thing that is not as it must be, and what to do about it."""

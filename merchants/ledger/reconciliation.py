@@ -11,7 +11,7 @@ import structlog
 from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 
-from merchants.ledger.invariants import Finding, Invariant, Scope, Severity
+from merchants.ledger.invariants import CouldNotCheck, Finding, Invariant, Scope, Severity
 from merchants.ledger.models import ReconcileOutcome, ReconcileRun
 
 logger = structlog.get_logger(__name__)
@@ -70,7 +70,8 @@ def reconcile(
 ) -> ReconcileRun:
     """Check everything once and keep what was found. AlreadyRunning when another run is at it.
 
-    A check that crashes does not keep the others from running; the outcome is then `unfinished`, whatever they say.
+    A check that crashes, or says it could not check, does not keep the others from running; the outcome is then
+    `unfinished`, whatever they find.
     """
     run = ReconcileRun.objects.create(options=dict(options))
     results: list[CheckResult] = []
@@ -115,6 +116,8 @@ def _run_check(invariant: Invariant, scope: Scope, listener: Listener, kept: lis
                 if len(kept) < FINDINGS_KEPT:
                     kept.append(record)
                 listener.found(record)
+    except CouldNotCheck as reason:
+        result.crash = str(reason)
     except Exception as error:
         # Whatever a check dies of, the others still have something to say.
         logger.exception("a check crashed", check=invariant.code)

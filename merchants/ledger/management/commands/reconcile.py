@@ -15,8 +15,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
 from config.environments import Environment
-from merchants.ledger.invariants import Invariant, Scope, registered
-from merchants.ledger.models import ReconcileOutcome, ReconcileRun
+from merchants.ledger.invariants import CouldNotCheck, Invariant, Scope, registered
+from merchants.ledger.models import Account, ReconcileOutcome, ReconcileRun
 from merchants.ledger.reconciliation import EXIT_CODES, AlreadyRunning, CheckResult, reconcile
 
 COULD_NOT_FINISH = EXIT_CODES[ReconcileOutcome.UNFINISHED]
@@ -66,12 +66,14 @@ class Command(BaseCommand):
             "since": since.isoformat() if since else None,
         }
         try:
+            if scope.network and not Account.objects.filter(network=scope.network).exists():
+                raise CouldNotCheck(f"no account is on a network named {scope.network!r}")
             with _json_lines(self, options["json"]) as write_json:
                 report = Report(self, write_json, people=self.stderr if options["json"] == "-" else self.stdout)
                 report.begin(said)
                 run = reconcile(scope, registered(), report, options=said)
                 report.end(run)
-        except AlreadyRunning as error:
+        except (AlreadyRunning, CouldNotCheck) as error:
             raise CommandError(str(error), returncode=COULD_NOT_FINISH) from error
         except Exception as error:
             raise CommandError(
@@ -179,6 +181,6 @@ class Report:
 
 def _verdict(result: CheckResult) -> str:
     if result.crash:
-        return "crashed"
+        return "could not finish"
     counts = [(result.error_count, "error"), (result.warning_count, "warning")]
     return ", ".join(f"{count:,} {noun}{'s' * (count > 1)}" for count, noun in counts if count) or "ok"
