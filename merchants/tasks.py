@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from celery import shared_task
+from django.utils import timezone
 
 from merchants import counting
+from merchants.access import attempts, authentication, idempotency
+
+ATTEMPTS_KEPT_FOR = timedelta(days=1)
 
 
-@shared_task(name="merchants.fold_counts")
+@shared_task(name="merchants.fold_counts")  # type: ignore[untyped-decorator]  # Celery has no types
 def fold_counts() -> None:
     """Fold until fewer than a batch are left, so that a backlog does not take one interval for each batch."""
     while counting.fold_counts() == counting.FOLD_BATCH:
         pass
+
+
+@shared_task(name="merchants.purge_idempotency")  # type: ignore[untyped-decorator]  # Celery has no types
+def purge_idempotency() -> None:
+    """Drops what only had to be remembered for a while: stored replies, accepted signatures, counted attempts."""
+    now = timezone.now()
+    idempotency.purge(now=now)
+    authentication.purge_signatures(now=now)
+    attempts.purge(before=now - ATTEMPTS_KEPT_FOR)
