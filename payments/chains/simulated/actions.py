@@ -24,6 +24,9 @@ Outcome = Literal["moved", "kept", "dropped", "replaced"]
 forgotten, though the same bytes may be sent again; or beaten by another one of the same sender and sequence.
 """
 
+Action = Literal["pay", "reorg", "outage"]
+"""What can be scheduled."""
+
 TEXT_MEMO_BYTES = 28
 
 
@@ -138,10 +141,10 @@ def new_hash(network: str) -> str:
     return f"0x{digits}" if is_evm(network) else digits
 
 
-ACTIONS: Mapping[str, Callable[..., object]] = {"pay": pay, "reorg": reorg, "outage": outage}
+ACTIONS: Mapping[Action, Callable[..., object]] = {"pay": pay, "reorg": reorg, "outage": outage}
 
 
-def perform(row: SimulatedNetwork, action: str, arguments: dict[str, Any]) -> None:
+def perform(row: SimulatedNetwork, action: Action, arguments: dict[str, Any]) -> None:
     """Do what was scheduled. A reorg that has become too deep meanwhile is left out."""
     try:
         ACTIONS[action](row, **arguments)

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
+from typing import cast
 
 from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from payments.chains.simulated.actions import perform
+from payments.chains.simulated.actions import Action, perform
 from payments.chains.simulated.blocks import fill, newest_stretch
 from payments.chains.simulated.models import ScheduledAction, SimulatedNetwork, Stretch
 
@@ -78,7 +79,7 @@ def extend(row: SimulatedNetwork, height: int) -> None:
         return
     for scheduled in ScheduledAction.objects.filter(network=row, height__lte=height):
         _close_blocks(row, scheduled.height)
-        perform(row, scheduled.action, scheduled.arguments)
+        perform(row, cast(Action, scheduled.action), scheduled.arguments)
         scheduled.delete()
     _close_blocks(row, height)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Collection, Iterable
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
@@ -10,7 +11,7 @@ from typing import Any
 from django.utils import timezone
 
 from payments.chains.simulated import actions, clock
-from payments.chains.simulated.actions import Movement, Outcome, ReorgTooDeep
+from payments.chains.simulated.actions import Action, Movement, Outcome, ReorgTooDeep
 from payments.chains.simulated.clock import locked
 from payments.chains.simulated.models import ScheduledAction
 from payments.chains.simulated.networks import FINALITY_DEPTH, simulated_profile
@@ -27,9 +28,7 @@ __all__ = [
     "pay",
     "pay_together",
     "reorg",
-    "schedule_outage",
-    "schedule_payment",
-    "schedule_reorg",
+    "schedule",
     "time_out_broadcasts",
 ]
 
@@ -121,33 +120,18 @@ def time_out_broadcasts(network: str, count: int) -> None:
         row.save(update_fields=["broadcasts_to_time_out"])
 
 
-def schedule_payment(network: str, parts: Iterable[Part], *, after_blocks: int, sender: str | None = None) -> None:
-    """Somebody pays once so many more blocks are there: it goes into the one after."""
-    _schedule(network, "pay", after_blocks, {"movements": _movements(network, parts), "sender": sender})
+def schedule(network: str, action: Action, *, after_blocks: int, **arguments: Any) -> None:
+    """Let something happen by itself once so many more blocks are there.
 
-
-def schedule_reorg(
-    network: str,
-    depth: int,
-    outcome: Outcome = "moved",
-    *,
-    after_blocks: int,
-    only: Collection[str] | None = None,
-) -> None:
-    """Replace the newest blocks once so many more are there; left out if one of them is final by then."""
-    arguments = {"depth": depth, "outcome": outcome, "only": None if only is None else list(only)}
-    _schedule(network, "reorg", after_blocks, arguments)
-
-
-def schedule_outage(network: str, seconds: float, *, after_blocks: int) -> None:
-    """Nobody answers, for so many seconds, once so many more blocks are there."""
-    _schedule(network, "outage", after_blocks, {"seconds": seconds})
-
-
-def _schedule(network: str, action: str, after_blocks: int, arguments: dict[str, Any]) -> None:
+    `pay` takes `parts` and perhaps `sender`, and what is paid then stands in the block after; `reorg` takes what the
+    function above takes, and is left out if it would undo a final block by then; `outage` takes `seconds`.
+    """
     if after_blocks < 1:
         raise ValueError("only what is still to come can be scheduled")
+    if action == "pay":
+        arguments["movements"] = _movements(network, arguments.pop("parts"))
     with locked(network) as row:
+        inspect.signature(actions.ACTIONS[action]).bind(row, **arguments)
         ScheduledAction.objects.create(
             network=row, height=row.height + after_blocks, action=action, arguments=arguments
         )

@@ -6,86 +6,151 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
-    dependencies = [
-    ]
+    dependencies = []
 
     operations = [
         migrations.CreateModel(
-            name='SimulatedNetwork',
+            name="SimulatedNetwork",
             fields=[
-                ('network', models.CharField(max_length=20, primary_key=True, serialize=False)),
-                ('height', models.BigIntegerField(default=0)),
-                ('generation', models.PositiveIntegerField(default=0, help_text='How many times it was reorganised.')),
-                ('outage_until', models.DateTimeField(blank=True, help_text='Nobody answers until then.', null=True)),
-                ('broadcasts_to_lose', models.PositiveIntegerField(default=0)),
-                ('broadcasts_to_time_out', models.PositiveIntegerField(default=0)),
+                ("network", models.CharField(max_length=20, primary_key=True, serialize=False)),
+                ("height", models.BigIntegerField(default=0)),
+                ("generation", models.PositiveIntegerField(default=0, help_text="How many times it was reorganised.")),
+                ("outage_until", models.DateTimeField(blank=True, help_text="Nobody answers until then.", null=True)),
+                ("broadcasts_to_lose", models.PositiveIntegerField(default=0)),
+                ("broadcasts_to_time_out", models.PositiveIntegerField(default=0)),
             ],
         ),
         migrations.CreateModel(
-            name='ScheduledAction',
+            name="ScheduledAction",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('height', models.BigIntegerField()),
-                ('action', models.CharField(max_length=20)),
-                ('arguments', models.JSONField(default=dict)),
-                ('network', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='actions', to='simulated_chain.simulatednetwork')),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("height", models.BigIntegerField()),
+                ("action", models.CharField(max_length=20)),
+                ("arguments", models.JSONField(default=dict)),
+                (
+                    "network",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="actions",
+                        to="simulated_chain.simulatednetwork",
+                    ),
+                ),
             ],
             options={
-                'ordering': ('height', 'id'),
+                "ordering": ("height", "id"),
             },
         ),
         migrations.CreateModel(
-            name='SimulatedTransaction',
+            name="SimulatedTransaction",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('network', models.CharField(max_length=20)),
-                ('transaction_hash', models.CharField(max_length=80)),
-                ('sender', models.CharField(max_length=80)),
-                ('sequence', models.BigIntegerField(help_text='Empty for money that is made, not moved.', null=True)),
-                ('status', models.CharField(choices=[('pending', 'Waiting for a block'), ('included', 'In a block'), ('failed', 'In a block, moved nothing'), ('dropped', 'Forgotten by the network')], default='pending', max_length=10)),
-                ('height', models.BigIntegerField(null=True)),
-                ('valid_until', models.DateTimeField(null=True)),
-                ('error', models.CharField(blank=True, max_length=100)),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("network", models.CharField(max_length=20)),
+                ("transaction_hash", models.CharField(max_length=80)),
+                ("sender", models.CharField(max_length=80)),
+                ("sequence", models.BigIntegerField(help_text="Empty for money that is made, not moved.", null=True)),
+                (
+                    "status",
+                    models.CharField(
+                        choices=[
+                            ("pending", "Waiting for a block"),
+                            ("included", "In a block"),
+                            ("failed", "In a block, moved nothing"),
+                            ("dropped", "Forgotten by the network"),
+                        ],
+                        default="pending",
+                        max_length=10,
+                    ),
+                ),
+                ("height", models.BigIntegerField(null=True)),
+                ("valid_until", models.DateTimeField(null=True)),
+                ("error", models.CharField(blank=True, max_length=100)),
             ],
             options={
-                'indexes': [models.Index(fields=['network', 'height'], name='simulated_by_height'), models.Index(fields=['network', 'sender'], name='simulated_by_sender'), models.Index(condition=models.Q(('status', 'pending')), fields=['network', 'id'], name='simulated_pending')],
-                'constraints': [models.UniqueConstraint(fields=('network', 'transaction_hash'), name='simulated_transaction_once'), models.UniqueConstraint(condition=models.Q(('status', 'dropped'), _negated=True), fields=('network', 'sender', 'sequence'), name='simulated_sequence_once'), models.CheckConstraint(condition=models.Q(models.Q(('height__isnull', False), ('status__in', ['included', 'failed'])), models.Q(models.Q(('status__in', ['included', 'failed']), _negated=True), ('height__isnull', True)), _connector='OR'), name='simulated_transaction_height')],
+                "indexes": [
+                    models.Index(fields=["network", "height"], name="simulated_by_height"),
+                    models.Index(fields=["network", "sender"], name="simulated_by_sender"),
+                    models.Index(
+                        condition=models.Q(("status", "pending")), fields=["network", "id"], name="simulated_pending"
+                    ),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(fields=("network", "transaction_hash"), name="simulated_transaction_once"),
+                    models.UniqueConstraint(
+                        condition=models.Q(("status", "dropped"), _negated=True),
+                        fields=("network", "sender", "sequence"),
+                        name="simulated_sequence_once",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("height__isnull", False), ("status__in", ["included", "failed"])),
+                            models.Q(
+                                models.Q(("status__in", ["included", "failed"]), _negated=True),
+                                ("height__isnull", True),
+                            ),
+                            _connector="OR",
+                        ),
+                        name="simulated_transaction_height",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
-            name='SimulatedTransfer',
+            name="SimulatedTransfer",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('ordinal', models.PositiveIntegerField()),
-                ('contract', models.CharField(max_length=80)),
-                ('amount', config.fields.UnitsField()),
-                ('recipient', models.CharField(max_length=80)),
-                ('memo', models.CharField(blank=True, max_length=30)),
-                ('transaction', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='transfers', to='simulated_chain.simulatedtransaction')),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("ordinal", models.PositiveIntegerField()),
+                ("contract", models.CharField(max_length=80)),
+                ("amount", config.fields.UnitsField()),
+                ("recipient", models.CharField(max_length=80)),
+                ("memo", models.CharField(blank=True, max_length=30)),
+                (
+                    "transaction",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="transfers",
+                        to="simulated_chain.simulatedtransaction",
+                    ),
+                ),
             ],
             options={
-                'ordering': ('transaction_id', 'ordinal'),
-                'indexes': [models.Index(fields=['recipient', 'contract'], name='simulated_by_recipient')],
-                'constraints': [models.UniqueConstraint(fields=('transaction', 'ordinal'), name='simulated_transfer_once'), models.CheckConstraint(condition=models.Q(('amount__gte', 0)), name='simulated_transfer_not_negative')],
+                "ordering": ("transaction_id", "ordinal"),
+                "indexes": [models.Index(fields=["recipient", "contract"], name="simulated_by_recipient")],
+                "constraints": [
+                    models.UniqueConstraint(fields=("transaction", "ordinal"), name="simulated_transfer_once"),
+                    models.CheckConstraint(
+                        condition=models.Q(("amount__gte", 0)), name="simulated_transfer_not_negative"
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
-            name='Stretch',
+            name="Stretch",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('first_height', models.BigIntegerField()),
-                ('started_at', models.DateTimeField(help_text='When its first block was closed.')),
-                ('block_seconds', models.FloatField(help_text='0: all its blocks were closed at once, and the clock adds none.')),
-                ('generation', models.PositiveIntegerField()),
-                ('network', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='stretches', to='simulated_chain.simulatednetwork')),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("first_height", models.BigIntegerField()),
+                ("started_at", models.DateTimeField(help_text="When its first block was closed.")),
+                (
+                    "block_seconds",
+                    models.FloatField(help_text="0: all its blocks were closed at once, and the clock adds none."),
+                ),
+                ("generation", models.PositiveIntegerField()),
+                (
+                    "network",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="stretches",
+                        to="simulated_chain.simulatednetwork",
+                    ),
+                ),
             ],
             options={
-                'verbose_name_plural': 'stretches',
-                'ordering': ('first_height',),
-                'constraints': [models.UniqueConstraint(fields=('network', 'first_height'), name='stretch_once_per_height')],
+                "verbose_name_plural": "stretches",
+                "ordering": ("first_height",),
+                "constraints": [
+                    models.UniqueConstraint(fields=("network", "first_height"), name="stretch_once_per_height")
+                ],
             },
         ),
     ]
