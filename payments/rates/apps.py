@@ -6,3 +6,6 @@ class RatesConfig(AppConfig):
     label = "rates"
     verbose_name = "Exchange rates"
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        from payments.rates import checks  # noqa: F401 - registers the system check

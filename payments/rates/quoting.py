@@ -6,27 +6,38 @@ Requests read rows and never ask a provider. `refresh_rates` asks them all, outs
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import ROUND_FLOOR, Decimal, localcontext
 from typing import ClassVar
 
 from django.conf import settings
+from django.db import transaction
+from django.db.models import Max
 from django.utils import timezone
 
 from config.environments import Environment
 from config.errors import DomainError
-from payments.rates.agreement import AgreedRate, rule_for
-from payments.rates.models import CurrentRate
-from payments.rates.observations import USD, Pair
-from payments.rates.tables import BUNDLED, BUNDLED_ON, bundled_rates
+from payments.rates import sources
+from payments.rates.agreement import AgreedRate, agree, credible, rule_for
+from payments.rates.models import CurrentRate, RateSnapshot
+from payments.rates.observations import USD, Observation, Pair
+from payments.rates.providers import PROVIDERS, Provider
+from payments.rates.tables import BUNDLED, BUNDLED_ON, PEGS, bundled_rates, pegged_rates
 
 RATE_DIGITS = 12
 """Fractional digits of a quoted rate."""
 
 REMEMBERED_SECONDS = 1.0
 """How long a process goes on with the rows it has read: quoting is on the way of every payment created."""
+
+
+SNAPSHOTS_KEPT = timedelta(days=2)
+
+OVERLAP = timedelta(seconds=120)
+"""An exchange that does not answer this time still counts with what it said so long ago."""
 
 
 class RateUnavailable(DomainError):
@@ -53,7 +64,7 @@ def quote(currency: str, coin: str, *, environment: str = Environment.SANDBOX, n
     now = now or timezone.now()
     if BUNDLED not in settings.RATE_SOURCES:
         return _compose(currency, coin, rates=_current_rates(), now=now)
-    if environment == Environment.PRODUCTION:
+    if settings.IN_PRODUCTION or environment == Environment.PRODUCTION:
         raise RateUnavailable("Production needs real exchange rates: this installation has only the bundled table.")
     return _compose(currency, coin, rates=_bundled((coin, USD), (USD, currency), now=now), now=now)
 
@@ -114,3 +125,89 @@ def _current_rates() -> Mapping[Pair, AgreedRate]:
 def forget_rates() -> None:
     """Read the rows again at the next quote: after a refresh, which others see within a second."""
     _remembered.until = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Refreshed:
+    """What a refresh did: the pairs agreed on, those heard of without agreement, and the requests that failed."""
+
+    agreed: tuple[Pair, ...] = ()
+    disputed: tuple[Pair, ...] = ()
+    failures: tuple[str, ...] = ()
+
+
+def refresh_rates(*, now: datetime | None = None, providers: Collection[Provider] | None = None) -> Refreshed:
+    """Ask every source, store what is credible, and move on each pair whose sources agree.
+
+    A source that is down is in `failures` and changes nothing else. A pair without agreement keeps its last rate,
+    which ages until nobody may quote it any more.
+    """
+    now = now or timezone.now()
+    if BUNDLED in settings.RATE_SOURCES:
+        return Refreshed()
+    if providers is None:
+        providers = [PROVIDERS[name] for name in settings.RATE_SOURCES if name in PROVIDERS]
+    answers = sources.ask(_due(providers, now), now=now)
+    heard = [*answers.observations, *(pegged_rates(now) if PEGS in settings.RATE_SOURCES else [])]
+    agreed = _store(heard, now)
+    forget_rates()
+    pairs = {rate_pair for rate_pair in (observation.pair for observation in heard) if rule_for(rate_pair)}
+    return Refreshed(tuple(sorted(agreed)), tuple(sorted(pairs - agreed)), answers.failures)
+
+
+def _due(providers: Iterable[Provider], now: datetime) -> list[Provider]:
+    """Those whose interval has passed since they last answered."""
+    patient = [provider.name for provider in providers if provider.interval]
+    answered = dict(
+        RateSnapshot.objects.filter(source__in=patient)
+        .values_list("source")
+        .annotate(Max("fetched_at"))
+        .values_list("source", "fetched_at__max")
+    )
+    return [each for each in providers if each.name not in answered or now - answered[each.name] >= each.interval]
+
+
+@transaction.atomic
+def _store(heard: Iterable[Observation], now: datetime) -> set[Pair]:
+    """Keep what is credible beside what was heard shortly before, and write each rate that is agreed on."""
+    believable = [each for each in heard if (rule := rule_for(each.pair)) and credible(each, now=now, rule=rule)]
+    by_pair: dict[Pair, list[Observation]] = defaultdict(list)
+    for row in RateSnapshot.objects.filter(fetched_at__gt=now - OVERLAP, source__in=settings.RATE_SOURCES):
+        by_pair[row.base, row.quote].append(Observation(row.base, row.quote, row.rate, row.source, row.observed_at))
+    for observation in believable:
+        by_pair[observation.pair].append(observation)
+    RateSnapshot.objects.bulk_create(
+        RateSnapshot(
+            base=each.base,
+            quote=each.quote,
+            rate=each.rate,
+            source=each.source,
+            observed_at=each.observed_at,
+            fetched_at=now,
+        )
+        for each in believable
+    )
+    RateSnapshot.objects.filter(fetched_at__lt=now - SNAPSHOTS_KEPT).delete()
+
+    agreed = [
+        rate
+        for pair, observations in sorted(by_pair.items())
+        if (rule := rule_for(pair)) and (rate := agree(observations, now=now, rule=rule))
+    ]
+    CurrentRate.objects.bulk_create(
+        [
+            CurrentRate(
+                base=rate.base,
+                quote=rate.quote,
+                rate=rate.rate,
+                sources=list(rate.sources),
+                observed_at=rate.observed_at,
+                agreed_at=now,
+            )
+            for rate in agreed
+        ],
+        update_conflicts=True,
+        unique_fields=["base", "quote"],
+        update_fields=["rate", "sources", "observed_at", "agreed_at"],
+    )
+    return {(rate.base, rate.quote) for rate in agreed}

@@ -13,7 +13,7 @@ from functools import cache
 
 from payments.rates.observations import COINS, USD, Observation, Pair
 
-PEGS = "official pegs"
+PEGS = "official-pegs"
 BUNDLED = "bundled"
 
 # Units of the currency for one US dollar, as fixed by its central bank: the Central Bank of the UAE, the Saudi

@@ -1,0 +1,44 @@
+"""Refuses a choice of rate sources that cannot price payments, before anything starts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.apps import AppConfig
+from django.conf import settings
+from django.core.checks import CheckMessage, Error, register
+
+from payments.rates.providers import PROVIDERS
+from payments.rates.tables import BUNDLED, PEGS
+
+CENTRAL_BANKS = frozenset({"ecb", PEGS})
+EXCHANGES = frozenset(PROVIDERS) - CENTRAL_BANKS
+FEWEST_EXCHANGES = 3
+
+_EXAMPLE = f"Set it like RATE_SOURCES=ecb,{PEGS},{','.join(sorted(EXCHANGES))}"
+
+
+@register()
+def check_rate_sources(app_configs: Sequence[AppConfig] | None, **options: Any) -> list[CheckMessage]:
+    return [
+        Error(f"RATE_SOURCES {fault}.", hint=_EXAMPLE, id=f"rates.E{number:03}")
+        for number, fault in faults(settings.RATE_SOURCES, in_production=settings.IN_PRODUCTION)
+    ]
+
+
+def faults(names: Sequence[str], *, in_production: bool) -> list[tuple[int, str]]:
+    """What is wrong with the choice, numbered; empty when it can price payments."""
+    chosen = set(names)
+    if chosen == {BUNDLED}:
+        return [(1, "is `bundled`, a table that no payment in production may be priced with")] if in_production else []
+    found: list[tuple[int, str]] = []
+    if BUNDLED in chosen:
+        found.append((2, "mixes `bundled` with real sources"))
+    if unknown := sorted(chosen - EXCHANGES - CENTRAL_BANKS - {BUNDLED}):
+        found.append((3, f"names unknown sources: {', '.join(unknown)}"))
+    if len(chosen & EXCHANGES) < FEWEST_EXCHANGES:
+        found.append((4, f"names fewer than {FEWEST_EXCHANGES} exchanges, too few to survive the loss of one"))
+    if "ecb" not in chosen:
+        found.append((5, "lacks `ecb`, without which only the dollar and currencies pegged to it have a price"))
+    return found

@@ -1,0 +1,229 @@
+"""The providers Ballast can ask: where, and how their answers read. Parsers are pure.
+
+A coin's rate is the middle between the best bid and the best ask: the order book is of this moment, while the last
+trade of a quiet pair can be minutes old. A parser raises UnreadableAnswer for whatever it does not recognise.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal, InvalidOperation
+from functools import partial
+from typing import Any, NoReturn
+from xml.etree.ElementTree import Element, ParseError
+
+from defusedxml import DefusedXmlException
+from defusedxml.ElementTree import fromstring
+
+from config.money import FIAT_DIGITS
+from payments.rates.observations import USD, Observation
+
+WIDEST_SPREAD = Decimal("0.02")
+"""Bid and ask further apart than this leave open what the price is."""
+
+
+class UnreadableAnswer(ValueError):
+    """The answer is not what the provider documents."""
+
+
+Parser = Callable[[bytes, datetime], list[Observation]]
+"""Takes the body of an answer and the time it is from, for answers that carry no time of their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """A source that is asked over HTTP: each path of `requests` has its own parser.
+
+    It is asked at most once in `interval`, and has `answer_seconds` for each answer from the first byte to the last.
+    """
+
+    name: str
+    address: str
+    requests: Mapping[str, Parser]
+    interval: timedelta = timedelta(0)
+    answer_seconds: float = 6.0
+
+
+# The European Central Bank.
+
+_ECB_CUBE = "{http://www.ecb.int/vocabulary/2002-08-01/eurofxref}Cube"
+_ECB_CONCERTATION = timedelta(hours=13)
+"""The rates are those of about 14:15 Central European Time: 13:15 UTC, an hour earlier in summer."""
+
+
+def parse_ecb(content: bytes, now: datetime) -> list[Observation]:
+    """Euro reference rates, turned into the price of one dollar by the dollar rate of the same day."""
+    try:
+        envelope: Element = fromstring(content, forbid_dtd=True)
+    except (ParseError, DefusedXmlException, ValueError, LookupError) as error:
+        raise UnreadableAnswer("not XML") from error
+    day = envelope.find(f".//{_ECB_CUBE}[@time]")
+    if day is None:
+        raise UnreadableAnswer("no day")
+    try:
+        observed_at = datetime.strptime(day.attrib["time"], "%Y-%m-%d").replace(tzinfo=UTC) + _ECB_CONCERTATION
+    except ValueError as error:
+        raise UnreadableAnswer("no date") from error
+    in_euro = {cube.get("currency", ""): _decimal(cube.get("rate")) for cube in day.iterfind(_ECB_CUBE)}
+    dollar = in_euro.get(USD)
+    if dollar is None or dollar <= 0:
+        raise UnreadableAnswer("no rate of the dollar")
+    in_euro["EUR"] = Decimal(1)
+    return [
+        Observation(USD, currency, rate / dollar, "ecb", observed_at)
+        for currency, rate in in_euro.items()
+        if currency in FIAT_DIGITS and currency != USD
+    ]
+
+
+# Exchanges. Names of pairs are the exchange's own.
+
+_KRAKEN_PAIRS = {"USDCUSD": "USDC", "USDTZUSD": "USDT", "DAIUSD": "DAI"}
+_BITFINEX_SYMBOLS = {"tUDCUSD": "USDC", "tUSTUSD": "USDT", "tDAIUSD": "DAI"}
+
+
+def parse_kraken(content: bytes, now: datetime) -> list[Observation]:
+    """All pairs in one answer: `a` and `b` are [price, whole lot volume, lot volume]. It carries no time."""
+    answer = _object(_json(content))
+    if answer.get("error"):
+        raise UnreadableAnswer(f"refused: {answer['error']!s:.80}")
+    tickers = _object(answer.get("result"))
+    return [
+        Observation(coin, USD, _middle(_item(ticker.get("b"), 0), _item(ticker.get("a"), 0)), "kraken", now)
+        for pair, coin in _KRAKEN_PAIRS.items()
+        if pair in tickers and (ticker := _object(tickers[pair]))
+    ]
+
+
+def parse_coinbase(content: bytes, now: datetime, *, coin: str) -> list[Observation]:
+    """One product. `time` is that of the last trade, after which the book may still have moved."""
+    ticker = _object(_json(content))
+    try:
+        traded_at = datetime.fromisoformat(str(ticker.get("time")))
+    except ValueError as error:
+        raise UnreadableAnswer("no time") from error
+    if traded_at.tzinfo is None:
+        raise UnreadableAnswer("a time without a zone")
+    return [Observation(coin, USD, _middle(ticker.get("bid"), ticker.get("ask")), "coinbase", traded_at)]
+
+
+def parse_bitstamp(content: bytes, now: datetime, *, coin: str) -> list[Observation]:
+    """One pair. `timestamp` is when the ticker was made, in Unix seconds."""
+    ticker = _object(_json(content))
+    seconds = _decimal(ticker.get("timestamp"))
+    try:
+        made_at = datetime.fromtimestamp(int(seconds), tz=UTC)
+    except (OverflowError, OSError, ValueError) as error:
+        raise UnreadableAnswer("no time") from error
+    return [Observation(coin, USD, _middle(ticker.get("bid"), ticker.get("ask")), "bitstamp", made_at)]
+
+
+def parse_bitfinex(content: bytes, now: datetime) -> list[Observation]:
+    """All pairs in one answer, each [symbol, bid, bid size, ask, ask size, …]. It carries no time."""
+    rows = _json(content)
+    if not isinstance(rows, list):
+        raise UnreadableAnswer("not a list")
+    if rows and rows[0] == "error":
+        raise UnreadableAnswer("refused")
+    return [
+        Observation(coin, USD, _middle(_item(row, 1), _item(row, 3)), "bitfinex", now)
+        for row in rows
+        if (coin := _BITFINEX_SYMBOLS.get(str(_item(row, 0))))
+    ]
+
+
+def parse_gemini(content: bytes, now: datetime, *, coin: str) -> list[Observation]:
+    """One symbol, version 2 of the ticker. It carries no time."""
+    ticker = _object(_json(content))
+    return [Observation(coin, USD, _middle(ticker.get("bid"), ticker.get("ask")), "gemini", now)]
+
+
+def _for_coins(path: str, parser: Callable[..., list[Observation]], *coins: str) -> Iterator[tuple[str, Parser]]:
+    for coin in coins:
+        yield path.format(coin=coin, lower=coin.lower()), partial(parser, coin=coin)
+
+
+PROVIDERS = {
+    provider.name: provider
+    for provider in (
+        Provider(
+            name="ecb",
+            address="https://www.ecb.europa.eu",
+            requests={"/stats/eurofxref/eurofxref-daily.xml": parse_ecb},
+            interval=timedelta(hours=1),
+        ),
+        Provider(
+            name="kraken",
+            address="https://api.kraken.com",
+            requests={"/0/public/Ticker?pair=USDCUSD,USDTUSD,DAIUSD": parse_kraken},
+        ),
+        Provider(
+            # Coinbase takes one USDC for one dollar and has no market for it.
+            name="coinbase",
+            address="https://api.exchange.coinbase.com",
+            requests=dict(_for_coins("/products/{coin}-USD/ticker", parse_coinbase, "USDT", "DAI")),
+        ),
+        Provider(
+            name="bitstamp",
+            address="https://www.bitstamp.net",
+            requests=dict(_for_coins("/api/v2/ticker/{lower}usd/", parse_bitstamp, "USDC", "USDT", "DAI")),
+        ),
+        Provider(
+            name="bitfinex",
+            address="https://api-pub.bitfinex.com",
+            requests={"/v2/tickers?symbols=tUDCUSD,tUSTUSD,tDAIUSD": parse_bitfinex},
+        ),
+        Provider(
+            name="gemini",
+            address="https://api.gemini.com",
+            requests=dict(_for_coins("/v2/ticker/{lower}usd", parse_gemini, "USDC", "USDT", "DAI")),
+        ),
+    )
+}
+
+
+# Reading.
+
+
+def _json(content: bytes) -> Any:
+    def refuse(constant: str) -> NoReturn:
+        raise UnreadableAnswer(f"{constant} is no number")
+
+    try:
+        return json.loads(content, parse_float=Decimal, parse_constant=refuse)
+    except (ValueError, RecursionError) as error:
+        raise UnreadableAnswer("not JSON") from error
+
+
+def _object(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise UnreadableAnswer("not an object")
+    return value
+
+
+def _item(value: Any, position: int) -> Any:
+    if not isinstance(value, list) or len(value) <= position:
+        raise UnreadableAnswer("not a list, or too short")
+    return value[position]
+
+
+def _decimal(value: Any) -> Decimal:
+    if isinstance(value, bool) or not isinstance(value, str | int | Decimal):
+        raise UnreadableAnswer("no number")
+    try:
+        number = Decimal(value)
+    except InvalidOperation as error:
+        raise UnreadableAnswer("no number") from error
+    if not number.is_finite() or number.adjusted() not in range(-30, 31):
+        raise UnreadableAnswer("no number of this world")
+    return number
+
+
+def _middle(bid: Any, ask: Any) -> Decimal:
+    low, high = _decimal(bid), _decimal(ask)
+    if low <= 0 or high < low or high - low > WIDEST_SPREAD * low:
+        raise UnreadableAnswer("bid and ask do not make a price")
+    return (low + high) / 2

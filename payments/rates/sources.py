@@ -1,0 +1,72 @@
+"""Asks the sources: all at once, each with a hard time limit, none able to hold up or spoil another."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import httpx
+
+from payments.rates.observations import Observation
+from payments.rates.providers import Parser, Provider
+
+LARGEST_ANSWER = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """What the providers said, and for each request that failed a sentence about why."""
+
+    observations: tuple[Observation, ...]
+    failures: tuple[str, ...]
+
+
+class RequestFailed(Exception):
+    """The provider answered, but not with its data."""
+
+
+def ask(providers: Collection[Provider], *, now: datetime) -> Answers:
+    """Everything the providers say. Never raises because of them."""
+    return asyncio.run(_ask_all(providers, now)) if providers else Answers((), ())
+
+
+async def _ask_all(providers: Collection[Provider], now: datetime) -> Answers:
+    requests = [(provider, path, parse) for provider in providers for path, parse in provider.requests.items()]
+    async with httpx.AsyncClient(timeout=30, headers={"User-Agent": "Ballast"}) as client:
+        results = await asyncio.gather(
+            *(_ask_one(client, provider, path, parse, now) for provider, path, parse in requests),
+            return_exceptions=True,
+        )
+    observations: list[Observation] = []
+    failures: list[str] = []
+    for (provider, path, _), result in zip(requests, results, strict=True):
+        if isinstance(result, Exception):
+            failures.append(f"{provider.name}{path}: {type(result).__name__} {result}".strip())
+        elif isinstance(result, BaseException):
+            raise result
+        else:
+            observations.extend(result)
+    return Answers(tuple(observations), tuple(failures))
+
+
+async def _ask_one(
+    client: httpx.AsyncClient, provider: Provider, path: str, parse: Parser, now: datetime
+) -> list[Observation]:
+    # The limit of httpx is for each read; this one also ends an answer that trickles in.
+    async with asyncio.timeout(provider.answer_seconds), client.stream("GET", provider.address + path) as response:
+        if response.status_code != httpx.codes.OK:
+            raise RequestFailed(f"status {response.status_code}")
+        content = bytearray()
+        async for part in response.aiter_bytes():
+            content += part
+            if len(content) > LARGEST_ANSWER:
+                raise RequestFailed("the answer does not end")
+        return parse(bytes(content), now - _time_in_caches(response))
+
+
+def _time_in_caches(response: httpx.Response) -> timedelta:
+    """What `Age` says: an answer without a time of its own may come from a cache."""
+    age = response.headers.get("Age", "")
+    return timedelta(seconds=int(age)) if age.isascii() and age.isdigit() and len(age) < 9 else timedelta(0)

@@ -1,0 +1,38 @@
+"""Which choices of rate sources are refused before anything starts."""
+
+from __future__ import annotations
+
+import pytest
+from django.core.checks import run_checks
+from pytest_django import Settings
+
+from payments.rates.checks import faults
+
+REAL = ["ecb", "official-pegs", "kraken", "coinbase", "bitstamp"]
+
+
+@pytest.mark.parametrize(
+    ("names", "in_production", "numbers"),
+    [
+        (REAL, True, []),
+        (REAL, False, []),
+        (["bundled"], False, []),
+        (["bundled"], True, [1]),
+        ([*REAL, "bundled"], True, [2]),
+        ([*REAL, "oracle"], True, [3]),
+        (["ecb", "kraken", "coinbase"], True, [4]),
+        (["official-pegs", "kraken", "coinbase", "gemini"], True, [5]),
+        ([], True, [4, 5]),
+    ],
+)
+def test_a_choice_that_cannot_price_payments_is_refused(
+    names: list[str], in_production: bool, numbers: list[int]
+) -> None:
+    assert [number for number, _ in faults(names, in_production=in_production)] == numbers
+
+
+def test_the_refusal_is_a_system_check_that_says_what_to_set(settings: Settings) -> None:
+    settings.RATE_SOURCES, settings.IN_PRODUCTION = ["bundled"], True
+    (error,) = [message for message in run_checks() if str(message.id).startswith("rates.")]
+    assert error.id == "rates.E001"
+    assert str(error.hint).startswith("Set it like RATE_SOURCES=ecb,official-pegs,bitfinex,bitstamp,")
