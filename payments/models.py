@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
+from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import F, Q
@@ -12,39 +13,21 @@ from django.utils import timezone
 
 from config import ids
 from config.environments import Environment
+from config.fields import UnitsField
+from merchants.counting import Counted
 from merchants.models import Merchant
 from payments.states import DepositStatus, DiscrepancyKind, DiscrepancyStatus, PaymentStatus
-
-
-class UnitsField(models.DecimalField[Any, Any]):
-    """An integer amount in base units, wide enough for a uint256: NUMERIC(78,0), an int in Python."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        kwargs.update(max_digits=78, decimal_places=0)
-        super().__init__(*args, **kwargs)
-
-    def deconstruct(self) -> Any:
-        name, path, args, kwargs = super().deconstruct()
-        del kwargs["max_digits"], kwargs["decimal_places"]
-        return name, path, args, kwargs
-
-    def from_db_value(self, value: Any, expression: Any, connection: Any) -> int | None:
-        return None if value is None else int(value)
-
-    def to_python(self, value: Any) -> int | None:
-        return None if value is None else int(value)
 
 
 class PaymentQuerySet(models.QuerySet["Payment"]):
     def of(self, merchant: Merchant, environment: str) -> Self:
         return self.filter(merchant=merchant, environment=environment)
 
-    def awaiting(self) -> Self:
-        """Nothing has been seen for them yet."""
-        return self.filter(status=PaymentStatus.CREATED)
-
-    def past_expiry(self, now: datetime) -> Self:
-        return self.filter(expires_at__lte=now)
+    def with_window_ended(self, read_until: datetime) -> Self:
+        """Those a judgement would end: nothing came in time, or too little came and the grace is over as well."""
+        unpaid = Q(status=PaymentStatus.CREATED, expires_at__lt=read_until)
+        short = Q(status=PaymentStatus.UNDERPAID, closed_at__isnull=True, closes_at__lt=read_until)
+        return self.filter(unpaid | short)
 
     def due_for_assessment(self, now: datetime) -> Self:
         return self.filter(assess_at__lte=now).order_by("assess_at")
@@ -80,7 +63,7 @@ class Payment(models.Model):
     required_confirmations = models.PositiveSmallIntegerField()
     require_finalized = models.BooleanField(default=False)
     tolerance_bps = models.PositiveSmallIntegerField(default=0)
-    late_grace_seconds = models.PositiveIntegerField(default=0)
+    closes_at = models.DateTimeField(help_text="The end of the window plus the grace a merchant grants late money.")
 
     # Where it is paid.
     sequence = models.BigIntegerField(unique=True, help_text="The number its deposit address derives from.")
@@ -93,10 +76,14 @@ class Payment(models.Model):
     # What has become of it, in base units. `received` counts confirmed money in time only.
     received = UnitsField(default=0)
     released = UnitsField(default=0, help_text="Credited to the merchant.")
+    surplus = UnitsField(default=0, help_text="Beyond what was due, moved to suspense on completion.")
+    short = UnitsField(default=0, help_text="Too little when the window closed, moved to suspense then.")
     refunded = UnitsField(default=0, help_text="Given back or reserved for it.")
     status_reasons = ArrayField(models.CharField(max_length=30), default=list, blank=True)
     completed_at = models.DateTimeField(null=True, blank=True)
     cancelled_at = models.DateTimeField(null=True, blank=True)
+    accepted = models.BooleanField(default=False, help_text="Somebody took short or late money as enough.")
+    deposit_count = models.PositiveIntegerField(default=0, help_text="Transfers ever seen for it.")
     closed_at = models.DateTimeField(
         null=True, blank=True, help_text="When its window ended for money: short money was moved to suspense then."
     )
@@ -111,18 +98,19 @@ class Payment(models.Model):
             models.CheckConstraint(condition=Q(status__in=PaymentStatus.values), name="payment_status"),
             models.CheckConstraint(condition=Q(fiat_amount__gt=0, due__gt=0), name="payment_amounts_positive"),
             models.CheckConstraint(
-                condition=Q(received__gte=0, released__gte=0, refunded__gte=0), name="payment_sums_not_negative"
+                condition=Q(received__gte=0, released__gte=0, surplus__gte=0, short__gte=0, refunded__gte=0),
+                name="payment_sums_not_negative",
             ),
-            models.CheckConstraint(
-                condition=Q(refunded__lte=F("received")), name="payment_refunded_at_most_received"
-            ),
+            models.CheckConstraint(condition=Q(refunded__lte=F("received")), name="payment_refunded_at_most_received"),
             models.UniqueConstraint(fields=["deposit_address", "memo"], name="payment_address_once"),
         ]
         indexes: ClassVar = [
             models.Index(fields=["merchant", "environment", "id"], name="payment_list"),
             models.Index(fields=["merchant", "environment", "status", "id"], name="payment_list_by_status"),
             models.Index(
-                fields=["network", "expires_at"], name="payment_awaiting", condition=Q(status=PaymentStatus.CREATED)
+                fields=["network", "status", "expires_at"],
+                name="payment_window_open",
+                condition=Q(status__in=[PaymentStatus.CREATED, PaymentStatus.UNDERPAID], closed_at__isnull=True),
             ),
             models.Index(fields=["assess_at"], name="payment_assess_due", condition=Q(assess_at__isnull=False)),
         ]
@@ -137,6 +125,15 @@ class Payment(models.Model):
     @property
     def created_at(self) -> datetime:
         return ids.created_at_of(self.id)
+
+    @property
+    def page_url(self) -> str:
+        """The hosted payment page."""
+        return f"{settings.PUBLIC_URL}/pay/{self.public_id}"
+
+
+PAYMENTS = Counted("payment", Payment)
+"""How `totalCount` counts them."""
 
 
 class DepositQuerySet(models.QuerySet["Deposit"]):
@@ -156,6 +153,7 @@ class Deposit(models.Model):
     payment = models.ForeignKey(Payment, null=True, on_delete=models.PROTECT, related_name="deposits")
     contract = models.CharField(max_length=80)
     asset = models.CharField(max_length=8, help_text="Code of the registered coin.")
+    decimals = models.PositiveSmallIntegerField(help_text="Of the coin on this network.")
     amount = UnitsField()
     sender = models.CharField(max_length=80)
     recipient = models.CharField(max_length=80)
@@ -208,6 +206,7 @@ class Discrepancy(models.Model):
     deposit = models.ForeignKey(Deposit, null=True, on_delete=models.PROTECT, related_name="discrepancies")
     network = models.CharField(max_length=20)
     asset = models.CharField(max_length=8)
+    decimals = models.PositiveSmallIntegerField(help_text="Of the coin on this network.")
     amount = UnitsField()
     resolved_at = models.DateTimeField(null=True, blank=True)
     resolved_by = models.CharField(max_length=120, blank=True, help_text="The person or policy that decided.")
@@ -261,4 +260,3 @@ class ScanCursor(models.Model):
 
     def __str__(self) -> str:
         return f"{self.network} ({self.environment})"
-

@@ -36,6 +36,17 @@ PAYMENT_MOVES = Transitions(
 )
 
 
+class StatusReason(models.TextChoices):
+    """What was unusual about a payment, beside its status."""
+
+    UNDERPAID = "underpaid", "Less than was due arrived"
+    OVERPAID = "overpaid", "More than was due arrived"
+    LATE = "late", "Money arrived after the window"
+    WRONG_TOKEN = "wrong_token", "Another coin arrived"
+    WRONG_NETWORK = "wrong_network", "Money arrived on another network"
+    REVERSED = "reversed", "A reorganisation undid a transfer"
+
+
 class DepositStatus(models.TextChoices):
     SEEN = "seen", "Waiting for confirmations"
     CREDITED = "credited", "Credited"

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import uuid
+from datetime import datetime
 from typing import ClassVar, Self
 
 from django.db import models
 
 from config import ids
+from config.api.renderers import ExactDecoder, ExactEncoder
 from config.environments import Environment
 from merchants.models import Merchant
 
@@ -30,7 +32,9 @@ class Event(models.Model):
     type = models.CharField(max_length=40)
     object_id = models.UUIDField(help_text="The key of the record the event is about.")
     version = models.PositiveIntegerField(help_text="The record's version; it only grows.")
-    payload = models.JSONField(help_text="The record as the API showed it at this version.")
+    payload = models.JSONField(
+        encoder=ExactEncoder, decoder=ExactDecoder, help_text="The record as the API showed it at this version."
+    )
 
     objects: ClassVar[models.Manager[Event]] = EventQuerySet.as_manager()
 
@@ -46,3 +50,7 @@ class Event(models.Model):
     @property
     def public_id(self) -> str:
         return ids.EVENT.encode(self.id)
+
+    @property
+    def created_at(self) -> datetime:
+        return ids.created_at_of(self.id)

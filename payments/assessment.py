@@ -1,0 +1,146 @@
+"""The only judge of a payment: facts about its deposits in, what it has become out. Pure."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from datetime import datetime
+
+from payments.states import PaymentStatus, StatusReason
+
+BASIS_POINTS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class DepositFact:
+    """A transfer of the right coin on the right network to the payment's address, not undone by a reorg.
+
+    `sent_at` is the time of the earliest block it ever stood in. `counted` says that it was credited to the
+    payment already, `held` that it is in suspense, where only a person moves it.
+    """
+
+    id: uuid.UUID
+    amount: int
+    sent_at: datetime
+    confirmed: bool
+    counted: bool = False
+    held: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Everything that decides about a payment. Amounts in base units.
+
+    `read_until` is the block time up to which the network has been read: nothing that was sent before it can
+    still turn up, so a window only ends once the chain has been read past its end.
+    `closes_at` is when money that is still too little goes to suspense: the end of the window plus the grace.
+    `accepted` says that a person or policy took what came in as enough.
+    """
+
+    due: int
+    tolerance_bps: int
+    expires_at: datetime
+    closes_at: datetime
+    cancelled: bool
+    closed: bool
+    accepted: bool
+    refunded: int
+    read_until: datetime | None
+    deposits: tuple[DepositFact, ...]
+
+    @property
+    def needed(self) -> int:
+        """The least that completes the payment."""
+        return self.due - self.due * self.tolerance_bps // BASIS_POINTS
+
+    def has_read_past(self, instant: datetime) -> bool:
+        return self.read_until is not None and self.read_until > instant
+
+
+@dataclass(frozen=True, slots=True)
+class Assessment:
+    """What the facts amount to.
+
+    `counted` and `late` divide the deposits. `received` is the confirmed part of what counts; once completed,
+    `released` of it belongs to the merchant and `surplus` waits for a decision. `close` asks for the short
+    money to be moved to suspense, because the window is over.
+    """
+
+    status: PaymentStatus
+    reasons: tuple[StatusReason, ...]
+    counted: frozenset[uuid.UUID]
+    late: frozenset[uuid.UUID]
+    received: int
+    released: int
+    surplus: int
+    close: bool
+
+
+def assess(facts: Facts) -> Assessment:
+    """Judge a payment. The same facts always give the same answer."""
+    counted, late = _divide(facts)
+    received = sum(deposit.amount for deposit in counted if deposit.confirmed)
+    seen = sum(deposit.amount for deposit in counted)
+    confirming = received < seen
+
+    enough = received >= facts.needed or (facts.accepted and received > 0)
+    status = _status(facts, received=received, seen=seen, enough=enough)
+    released = min(received, facts.due) if enough and not facts.closed else 0
+    surplus = received - released if released else 0
+
+    over = facts.has_read_past(facts.closes_at)
+    return Assessment(
+        status=status,
+        reasons=_reasons(facts, status=status, received=received, late=bool(late)),
+        counted=frozenset(deposit.id for deposit in counted),
+        late=frozenset(deposit.id for deposit in late),
+        received=received,
+        released=released,
+        surplus=surplus,
+        close=status is PaymentStatus.UNDERPAID and over and not confirming and not facts.closed,
+    )
+
+
+def _divide(facts: Facts) -> tuple[list[DepositFact], list[DepositFact]]:
+    """Which deposits count, and which came too late.
+
+    Within the grace that a merchant grants, a late deposit counts if, with what came in time, it makes the
+    payment whole; anything less waits for a person.
+    """
+    if facts.cancelled:
+        return [], list(facts.deposits)
+    counted, late = [], []
+    for deposit in sorted(facts.deposits, key=lambda deposit: (not deposit.counted, deposit.sent_at, deposit.id)):
+        total = sum(each.amount for each in counted)
+        in_time = deposit.sent_at <= facts.expires_at
+        makes_whole = deposit.sent_at <= facts.closes_at and total < facts.needed <= total + deposit.amount
+        if deposit.counted or (not deposit.held and not facts.closed and (in_time or makes_whole)):
+            counted.append(deposit)
+        else:
+            late.append(deposit)
+    return counted, late
+
+
+def _status(facts: Facts, *, received: int, seen: int, enough: bool) -> PaymentStatus:
+    if facts.cancelled:
+        return PaymentStatus.CANCELLED
+    if facts.refunded:
+        return PaymentStatus.REFUNDED if facts.refunded >= received else PaymentStatus.PARTIALLY_REFUNDED
+    if enough:
+        return PaymentStatus.COMPLETED
+    if seen >= facts.needed or (seen and not received):
+        return PaymentStatus.PENDING
+    if received:
+        return PaymentStatus.UNDERPAID
+    return PaymentStatus.EXPIRED if facts.has_read_past(facts.expires_at) else PaymentStatus.CREATED
+
+
+def _reasons(facts: Facts, *, status: PaymentStatus, received: int, late: bool) -> tuple[StatusReason, ...]:
+    reasons = []
+    if received and received < facts.due:
+        reasons.append(StatusReason.UNDERPAID)
+    if received > facts.due:
+        reasons.append(StatusReason.OVERPAID)
+    if late or (status is PaymentStatus.COMPLETED and any(d.sent_at > facts.expires_at for d in facts.deposits)):
+        reasons.append(StatusReason.LATE)
+    return tuple(reasons)

@@ -1,0 +1,97 @@
+"""What one judgement of a payment changes beside its own row: postings to make, discrepancies, events to tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from django.utils import timezone
+
+from merchants.ledger.chart import suspense
+from merchants.ledger.posting import PostingDraft, post_drafts
+from payments import events, postings
+from payments.models import Deposit, Discrepancy, Payment
+from payments.records import payment_record
+from payments.states import DEPOSIT_MOVES, DepositStatus, DiscrepancyKind, StatusReason
+from webhooks.services import record_event
+
+
+class Changes:
+    """Collected while a payment is judged and written at the end, all ledger accounts locked in one go."""
+
+    def __init__(self) -> None:
+        self.drafts: list[PostingDraft] = []
+        self.reasons: set[StatusReason] = set()
+        self._events: list[str] = []
+
+    def tell(self, type: str) -> None:
+        if type not in self._events:
+            self._events.append(type)
+
+    def tell_reversal(self) -> None:
+        self.tell(events.REVERSED)
+        self.reasons.add(StatusReason.REVERSED)
+
+    def events_in_order(self, status_event: str | None) -> list[str]:
+        """A reversal comes before the status it led to, everything else after."""
+        reversal = [type for type in self._events if type == events.REVERSED]
+        rest = [type for type in self._events if type != events.REVERSED]
+        return [*reversal, *([status_event] if status_event else []), *rest]
+
+    def post(self, *, environment: str) -> None:
+        if self.drafts:
+            post_drafts(self.drafts, environment=environment)
+
+
+def book_deposit(deposit: Deposit, payment: Payment | None, booked_to: str, changes: Changes) -> None:
+    """Take a confirmed deposit into the books."""
+    DEPOSIT_MOVES.check(deposit.status, DepositStatus.CREDITED)
+    deposit.booking_count += 1
+    deposit.status, deposit.booked_to, deposit.credited_at = DepositStatus.CREDITED, booked_to, timezone.now()
+    deposit.save(update_fields=["status", "booked_to", "credited_at", "booking_count"])
+    changes.drafts.append(postings.deposit_booked(deposit, payment, booked_to))
+
+
+def hold_deposit(deposit: Deposit, payment: Payment | None, kind: DiscrepancyKind, changes: Changes) -> None:
+    """Take a confirmed deposit into suspense, and ask a person what is to become of it."""
+    book_deposit(deposit, payment, suspense(kind), changes)
+    Discrepancy.objects.create(
+        merchant_id=payment.merchant_id if payment else None,
+        environment=deposit.environment,
+        kind=kind,
+        payment=payment,
+        deposit=deposit,
+        network=deposit.network,
+        asset=deposit.asset,
+        decimals=deposit.decimals,
+        amount=deposit.amount,
+    )
+
+
+def open_discrepancy(payment: Payment, kind: DiscrepancyKind, amount: int) -> Discrepancy:
+    """Ask a person what is to become of a part of the payment's own money."""
+    return Discrepancy.objects.create(
+        merchant_id=payment.merchant_id,
+        environment=payment.environment,
+        kind=kind,
+        payment=payment,
+        network=payment.network,
+        asset=payment.cryptocurrency,
+        decimals=payment.decimals,
+        amount=amount,
+    )
+
+
+def record_payment_events(
+    payment: Payment, types: Iterable[str], *, deposits: Iterable[Deposit] = (), heads: Mapping[str, int] | None = None
+) -> None:
+    """Record events that carry the payment as it is now."""
+    payload = payment_record(payment, deposits=deposits, heads=heads or {})
+    for type in types:
+        record_event(
+            merchant_id=payment.merchant_id,
+            environment=payment.environment,
+            type=type,
+            object_id=payment.id,
+            version=payment.version,
+            payload=payload,
+        )

@@ -1,0 +1,48 @@
+"""The hosted payment page: public, without a log-in, showing what payments.payer lets out and nothing else."""
+
+from __future__ import annotations
+
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+
+from config import ids
+from payments.models import Payment
+from payments.payer import PayerView, look_at
+
+PRIVATE_HEADERS = {
+    "Cache-Control": "no-store",
+    "Referrer-Policy": "no-referrer",
+    "X-Robots-Tag": "noindex, nofollow",
+}
+
+
+@require_safe
+def show_payment(request: HttpRequest, payment_id: str) -> HttpResponse:
+    response = render(request, "checkout/payment.html", {"payment": _view_of(payment_id)})
+    response.headers.update(PRIVATE_HEADERS)
+    return response
+
+
+@require_safe
+def show_status(request: HttpRequest, payment_id: str) -> HttpResponse:
+    """What the page asks every few seconds: whether it would read differently now."""
+    view = _view_of(payment_id)
+    body = {
+        "id": view.id,
+        "status": view.status,
+        "revision": view.revision,
+        "confirmations": view.state.confirmations,
+        "requiredConfirmations": view.state.required or None,
+        "secondsLeft": view.seconds_left,
+    }
+    return JsonResponse(body, headers=PRIVATE_HEADERS)
+
+
+def _view_of(payment_id: str) -> PayerView:
+    key = ids.PAYMENT.decode(payment_id)
+    payment = Payment.objects.select_related("merchant").filter(id=key).first() if key else None
+    if payment is None:
+        raise Http404
+    return look_at(payment, timezone.now())

@@ -1,0 +1,250 @@
+"""From deposits to the books: judges one payment and writes down what follows, in one database transaction."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+
+import structlog
+from django.db import transaction
+from django.utils import timezone
+
+from merchants import counting
+from payments import events, postings
+from payments.assessment import Assessment, DepositFact, Facts, assess
+from payments.chains.base import CreditRule
+from payments.changes import Changes, book_deposit, hold_deposit, open_discrepancy, record_payment_events
+from payments.models import PAYMENTS, Deposit, Payment, ScanCursor
+from payments.reversing import reverse_held, undo_lost_bookings
+from payments.states import PAYMENT_MOVES, DepositStatus, DiscrepancyKind, PaymentStatus, StatusReason
+
+logger = structlog.get_logger(__name__)
+
+JUDGED_FIELDS = [
+    "status",
+    "version",
+    "received",
+    "released",
+    "surplus",
+    "short",
+    "accepted",
+    "status_reasons",
+    "completed_at",
+    "closed_at",
+    "assess_at",
+    "booking_count",
+]
+"""The columns of a payment that a judgement may change."""
+
+
+def assess_payment(payment_id: uuid.UUID) -> Payment:
+    """Judge a payment by what is known now and book the difference. Doing it again changes nothing."""
+    with transaction.atomic():
+        payment = Payment.objects.select_for_update().get(pk=payment_id)
+        return assess_locked(payment, Changes())
+
+
+def assess_due(now: datetime | None = None, *, limit: int = 200) -> int:
+    """Judge every payment that is due for it, one database transaction each; answers how many."""
+    due = Payment.objects.due_for_assessment(now or timezone.now())
+    for halted in ScanCursor.objects.filter(halted_at__isnull=False):
+        due = due.exclude(environment=halted.environment, network=halted.network)
+    done = 0
+    for payment_id in list(due.values_list("pk", flat=True)[:limit]):
+        with transaction.atomic():
+            payment = Payment.objects.select_for_update(skip_locked=True).filter(pk=payment_id).first()
+            if payment is not None and payment.assess_at is not None:
+                assess_locked(payment, Changes())
+                done += 1
+    return done
+
+
+def expire_due() -> int:
+    """Ask for a judgement of every payment whose window is over on a chain that has been read past it."""
+    asked = 0
+    for cursor in ScanCursor.objects.filter(read_until__isnull=False, halted_at__isnull=True):
+        ended = Payment.objects.with_window_ended(cursor.read_until).filter(
+            environment=cursor.environment, network=cursor.network, assess_at__isnull=True
+        )
+        asked += ended.update(assess_at=timezone.now())
+    return asked
+
+
+def book_strays(environment: str, network: str, *, limit: int = 200) -> int:
+    """Book deposits that name no payment once they are final; they are nobody's until a person finds out whose."""
+    cursor = ScanCursor.objects.filter(environment=environment, network=network, halted_at__isnull=True).first()
+    if cursor is None:
+        return 0
+    strays = Deposit.objects.filter(environment=environment, network=network, payment__isnull=True)
+    final = strays.filter(status=DepositStatus.SEEN, height__lte=cursor.finalized_height)
+    undone = strays.exclude(booked_to="").exclude(status=DepositStatus.CREDITED)
+    due = [*final.values_list("pk", flat=True)[:limit], *undone.values_list("pk", flat=True)[:limit]]
+    for deposit_id in due:
+        with transaction.atomic():
+            deposit = Deposit.objects.select_for_update().get(pk=deposit_id)
+            changes = Changes()
+            if deposit.booked_to and deposit.status != DepositStatus.CREDITED:
+                reverse_held(deposit, None, {}, changes)
+            elif deposit.status == DepositStatus.SEEN:
+                hold_deposit(deposit, None, DiscrepancyKind.NO_MEMO, changes)
+            changes.post(environment=environment)
+    return len(due)
+
+
+def assess_locked(payment: Payment, changes: Changes) -> Payment:
+    """As assess_payment, for a caller that holds the payment's lock and has put changes of its own into `changes`.
+
+    On a halted network nothing is judged: the payment stays due until a person has looked.
+    """
+    cursors = {c.network: c for c in ScanCursor.objects.filter(environment=payment.environment)}
+    cursor = cursors.get(payment.network)
+    if cursor and cursor.halted_at:
+        payment.assess_at = timezone.now()
+        payment.save(update_fields=JUDGED_FIELDS)
+        changes.post(environment=payment.environment)
+        return payment
+    payment.assess_at = None
+    deposits = list(payment.deposits.select_for_update().order_by("first_block_time", "id"))
+
+    confirmed = {deposit.id for deposit in deposits if _is_confirmed(deposit, payment, cursors.get(deposit.network))}
+    undo_lost_bookings(payment, deposits, confirmed, changes)
+    judgement = assess(_facts(payment, deposits, confirmed, cursor))
+    _book_deposits(payment, deposits, confirmed, judgement, changes)
+    _book_result(payment, judgement, changes)
+    changes.post(environment=payment.environment)
+    _record(payment, judgement, deposits, changes, heads={c.network: c.head_height for c in cursors.values()})
+    return payment
+
+
+def _stray_kind(deposit: Deposit, payment: Payment) -> DiscrepancyKind | None:
+    """Why a deposit at the payment's address cannot pay it, or None."""
+    if deposit.network != payment.network:
+        return DiscrepancyKind.WRONG_NETWORK
+    if deposit.asset != payment.cryptocurrency:
+        return DiscrepancyKind.WRONG_TOKEN
+    return None
+
+
+def _is_confirmed(deposit: Deposit, payment: Payment, cursor: ScanCursor | None) -> bool:
+    if deposit.status != DepositStatus.SEEN or cursor is None:
+        return deposit.status == DepositStatus.CREDITED
+    rule = CreditRule(payment.required_confirmations, payment.require_finalized)
+    return not cursor.halted_at and rule.satisfied(
+        height=deposit.height, head_height=cursor.head_height, finalized_height=cursor.finalized_height
+    )
+
+
+def _facts(
+    payment: Payment, deposits: Iterable[Deposit], confirmed: set[uuid.UUID], cursor: ScanCursor | None
+) -> Facts:
+    return Facts(
+        due=payment.due,
+        tolerance_bps=payment.tolerance_bps,
+        expires_at=payment.expires_at,
+        closes_at=payment.closes_at,
+        cancelled=payment.status == PaymentStatus.CANCELLED,
+        closed=payment.closed_at is not None,
+        accepted=payment.accepted,
+        refunded=payment.refunded,
+        read_until=cursor.read_until if cursor else None,
+        deposits=tuple(
+            DepositFact(
+                id=deposit.id,
+                amount=deposit.amount,
+                sent_at=deposit.first_block_time,
+                confirmed=deposit.id in confirmed,
+                counted=deposit.booked_to == postings.PAYMENT,
+                held=deposit.booked_to not in ("", postings.PAYMENT),
+            )
+            for deposit in deposits
+            if deposit.status != DepositStatus.ORPHANED and _stray_kind(deposit, payment) is None
+        ),
+    )
+
+
+def _book_deposits(
+    payment: Payment, deposits: Iterable[Deposit], confirmed: set[uuid.UUID], judgement: Assessment, changes: Changes
+) -> None:
+    for deposit in deposits:
+        if deposit.id not in confirmed or deposit.booked_to:
+            continue
+        if deposit.id in judgement.counted:
+            book_deposit(deposit, payment, postings.PAYMENT, changes)
+        elif deposit.id in judgement.late:
+            hold_deposit(deposit, payment, DiscrepancyKind.LATE, changes)
+            changes.tell(events.LATE)
+        elif kind := _stray_kind(deposit, payment):
+            hold_deposit(deposit, payment, kind, changes)
+
+
+def _book_result(payment: Payment, judgement: Assessment, changes: Changes) -> None:
+    """Move the payment's money to where the judgement says it belongs."""
+    payment.received = judgement.received
+    released, surplus = judgement.released - payment.released, judgement.surplus - payment.surplus
+    if released < 0 or surplus < 0:
+        raise RuntimeError(f"{payment}: a judgement takes back {-released} and {-surplus} without a reversal")
+    if released or surplus:
+        payment.booking_count += 1
+        payment.released, payment.surplus = judgement.released, judgement.surplus
+        changes.drafts.append(postings.payment_released(payment, released=released, surplus=surplus))
+    if surplus:
+        open_discrepancy(payment, DiscrepancyKind.OVERPAID, surplus)
+        changes.tell(events.OVERPAID)
+    if judgement.close:
+        payment.booking_count += 1
+        payment.closed_at, payment.short = timezone.now(), judgement.received
+        changes.drafts.append(postings.window_closed(payment, short=payment.short))
+        open_discrepancy(payment, DiscrepancyKind.UNDERPAID, payment.short)
+
+
+def _record(
+    payment: Payment,
+    judgement: Assessment,
+    deposits: Iterable[Deposit],
+    changes: Changes,
+    *,
+    heads: Mapping[str, int],
+) -> None:
+    """Write the payment's row, count it, and tell of what happened."""
+    previous = payment.status
+    move_payment(payment, judgement.status)
+    moved = payment.status != previous
+    if moved and payment.status == PaymentStatus.CREATED:
+        changes.tell_reversal()
+    strays = {_stray_kind(deposit, payment) for deposit in deposits if deposit.status != DepositStatus.ORPHANED}
+    reversed_before = {StatusReason.REVERSED} & {*payment.status_reasons}
+    payment.status_reasons = sorted(
+        {*judgement.reasons, *changes.reasons, *reversed_before, *(StatusReason(kind) for kind in strays if kind)}
+    )
+    types = changes.events_in_order(events.ON_STATUS.get(payment.status) if moved else None)
+    if types:
+        payment.version += 1
+    payment.save(update_fields=JUDGED_FIELDS)
+    if moved:
+        count_move(payment, previous)
+    if types:
+        record_payment_events(payment, types, deposits=deposits, heads=heads)
+        logger.info("payment judged", payment=payment.public_id, status=payment.status, events=types)
+
+
+def move_payment(payment: Payment, status: PaymentStatus) -> None:
+    """Give the payment, which the caller holds locked and saves, a status its table allows."""
+    if payment.status == status:
+        return
+    PAYMENT_MOVES.check(payment.status, status)
+    payment.status = status
+    done = status in (PaymentStatus.COMPLETED, PaymentStatus.PARTIALLY_REFUNDED, PaymentStatus.REFUNDED)
+    payment.completed_at = (payment.completed_at or timezone.now()) if done else None
+
+
+def count_move(payment: Payment, previous: str) -> None:
+    """Count the payment under its new status, for lists."""
+    counting.status_changed(
+        PAYMENTS,
+        merchant_id=payment.merchant_id,
+        environment=payment.environment,
+        key=payment.pk,
+        old=previous,
+        new=payment.status,
+    )

@@ -1,0 +1,329 @@
+"""The merchant's pages about payments: what came in, the list, one payment, and the sandbox's scenarios."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.conf import settings
+from django.contrib import messages
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.http import Http404, HttpResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from config import ids
+from config.environments import Environment
+from config.errors import DomainError
+from merchants import counting
+from merchants.access.sessions import MemberRequest, member_required
+from merchants.models import ApiKey, Role
+from payments import events, overview, simulator, wording
+from payments.forms import PaymentFilterForm
+from payments.models import PAYMENTS, Deposit, Discrepancy, Payment, ScanCursor
+from payments.services import cancel_payment
+from payments.states import DepositStatus, DiscrepancyKind, DiscrepancyStatus, PaymentStatus, StatusReason
+from webhooks.models import Event
+
+PAGE_SIZE = 25
+RECENT = 6
+
+PAYMENT_COLUMNS = (
+    {"label": "Created"},
+    {"label": "Reference"},
+    {"label": "Amount", "number": True},
+    {"label": "Paid with", "number": True},
+    {"label": "Network"},
+    {"label": "Status"},
+)
+DEPOSIT_COLUMNS = (
+    {"label": "Seen"},
+    {"label": "On-chain transaction"},
+    {"label": "Amount", "number": True},
+    {"label": "Block", "number": True},
+    {"label": "Confirmations", "number": True},
+    {"label": "Status"},
+)
+
+
+@dataclass(frozen=True)
+class PaymentRow:
+    """A payment as the list shows it."""
+
+    payment: Payment
+
+    @property
+    def price(self) -> str:
+        return wording.fiat(self.payment)
+
+    @property
+    def due(self) -> str:
+        return f"{wording.coins_asked(self.payment.due, self.payment.decimals)} {self.payment.cryptocurrency}"
+
+
+@never_cache
+@require_safe
+@member_required
+def home(request: MemberRequest) -> HttpResponse:
+    own = Payment.objects.of(request.merchant, request.environment)
+    recent = [PaymentRow(payment) for payment in own.order_by("-id")[:RECENT]]
+    context = {
+        "section": "dashboard",
+        "columns": PAYMENT_COLUMNS,
+        "recent": recent,
+        "balances": overview.balances(request.merchant, request.environment),
+        "figures": overview.figures(request.merchant, request.environment, timezone.now()),
+        "has_keys": ApiKey.objects.of(request.merchant, request.environment).live().exists(),
+        "curl": _first_request(request),
+    }
+    return render(request, "dashboard/home.html", context)
+
+
+def _first_request(request: MemberRequest) -> str:
+    """A line that creates a payment, to be completed with the merchant's own keys."""
+    path = "/sandbox/v1/payments" if request.environment == Environment.SANDBOX else "/v1/payments"
+    body = (
+        '{"amount": 12.50, "currency": "EUR", "cryptocurrency": "USDC", "network": "polygon",\n'
+        '       "merchantWallet": "0x52908400098527886E0F7030069857D2E4169EE7"}'
+    )
+    return (
+        f"curl {settings.PUBLIC_URL}{path} \\\n"
+        '  -H "Authorization: Bearer $BALLAST_PUBLIC_KEY" \\\n'
+        '  -H "X-Api-Secret: $BALLAST_SECRET_KEY" \\\n'
+        '  -H "Content-Type: application/json" \\\n'
+        f"  -d '{body}'"
+    )
+
+
+@never_cache
+@require_safe
+@member_required
+def list_payments(request: MemberRequest) -> HttpResponse:
+    own = Payment.objects.of(request.merchant, request.environment)
+    form = PaymentFilterForm(request.GET)
+    if not form.is_valid():
+        context = {"section": "dashboard_payments", "form": form, "columns": PAYMENT_COLUMNS, "rows": []}
+        return render(request, "dashboard/payments/list.html", context)
+    searched, status, keys = form.cleaned_data["q"], form.cleaned_data["status"], form.keys()
+    if searched and (found := _named(own, searched)) is not None:
+        return redirect("dashboard_payment", found.public_id)
+    total = (
+        0
+        if searched
+        else counting.total(
+            PAYMENTS,
+            merchant_id=request.merchant.pk,
+            environment=request.environment,
+            statuses=[status] if status else None,
+            keys=keys,
+        )
+    )
+    matching = own.none() if searched else own.filter(keys.condition)
+    if status:
+        matching = matching.filter(status=status)
+    before = ids.PAYMENT.decode(request.GET.get("before", ""))
+    if before:
+        matching = matching.filter(id__lt=before)
+    page = list(matching.order_by("-id")[: PAGE_SIZE + 1])
+    rows = [PaymentRow(payment) for payment in page[:PAGE_SIZE]]
+    context = {
+        "section": "dashboard_payments",
+        "form": form,
+        "columns": PAYMENT_COLUMNS,
+        "rows": rows,
+        "filtered": bool(searched or status or form.cleaned_data["start"] or form.cleaned_data["end"]),
+        "words": f"{len(rows)} of {total:,} payments" if total != 1 else "1 payment",
+        "first_url": _list_url(request.GET, before=None) if before else "",
+        "next_url": _list_url(request.GET, before=rows[-1].payment.id) if len(page) > PAGE_SIZE else "",
+    }
+    return render(request, "dashboard/payments/list.html", context)
+
+
+def _named(own: QuerySet[Payment], text: str) -> Payment | None:
+    """The payment of this id, deposit address, memo or on-chain transaction."""
+    text = text.strip()
+    if (key := ids.PAYMENT.decode(text)) is not None:
+        return own.filter(id=key).first()
+    return (
+        own.filter(Q(deposit_address=text) | Q(memo=text) | Q(deposits__transaction_hash=text)).order_by("-id").first()
+    )
+
+
+def _list_url(query: QueryDict, *, before: uuid.UUID | None) -> str:
+    query = query.copy()
+    query.pop("before", None)
+    if before is not None:
+        query["before"] = ids.PAYMENT.encode(before)
+    address = reverse("dashboard_payments")
+    return f"{address}?{query.urlencode()}" if query else address
+
+
+@never_cache
+@require_safe
+@member_required
+def show_payment(request: MemberRequest, payment_id: str) -> HttpResponse:
+    payment = _own_payment(request, payment_id)
+    return render(request, "dashboard/payments/detail.html", _detail_context(request, payment))
+
+
+def _detail_context(request: MemberRequest, payment: Payment) -> dict[str, object]:
+    deposits = list(payment.deposits.order_by("id"))
+    heads = dict(ScanCursor.objects.filter(environment=payment.environment).values_list("network", "head_height"))
+    happened = Event.objects.of(request.merchant, request.environment).about(payment.id)
+    undecided = payment.discrepancies.filter(status=DiscrepancyStatus.OPEN).order_by("id")
+    in_sandbox = request.environment == Environment.SANDBOX and settings.SANDBOX_CHAIN == "simulated"
+    return {
+        "section": "dashboard_payments",
+        "payment": payment,
+        "row": PaymentRow(payment),
+        "facts": _facts(payment),
+        "address": _address_facts(payment),
+        "metadata": sorted(payment.metadata.items()),
+        "deposit_columns": DEPOSIT_COLUMNS,
+        "deposits": [DepositRow(deposit, heads.get(deposit.network, 0)) for deposit in deposits],
+        "moments": [Moment(event) for event in happened],
+        "undecided": [_undecided_words(discrepancy) for discrepancy in undecided],
+        "cancellable": payment.status == PaymentStatus.CREATED and not deposits,
+        "scenarios": simulator.SCENARIOS.items() if in_sandbox else (),
+    }
+
+
+@dataclass(frozen=True)
+class DepositRow:
+    """An on-chain transfer as the payment's page shows it."""
+
+    deposit: Deposit
+    head: int
+
+    @property
+    def amount(self) -> str:
+        return f"{wording.coins_held(self.deposit.amount, self.deposit.decimals)} {self.deposit.asset}"
+
+    @property
+    def short_hash(self) -> str:
+        return wording.short_hash(self.deposit.transaction_hash)
+
+    @property
+    def confirmations(self) -> int:
+        return 0 if self.deposit.status == DepositStatus.ORPHANED else max(0, self.head - self.deposit.height + 1)
+
+
+@dataclass(frozen=True)
+class Moment:
+    """One event of a payment, in words."""
+
+    event: Event
+
+    @property
+    def at(self) -> datetime:
+        return ids.created_at_of(self.event.id)
+
+    @property
+    def title(self) -> str:
+        return EVENT_WORDS.get(self.event.type, self.event.type)
+
+    @property
+    def received(self) -> str:
+        """What had been credited by then; nothing before the first money."""
+        record = self.event.payload
+        received = str(record.get("amountReceived", ""))
+        return f"{received} {record.get('cryptocurrency', '')} received" if received.strip("0.") else ""
+
+
+EVENT_WORDS = {
+    events.CREATED: "Created",
+    events.PENDING: "Seen on the network, confirming",
+    events.UNDERPAID: "Underpaid: less than was due is confirmed",
+    events.COMPLETED: "Completed",
+    events.OVERPAID: "Overpaid: more than was due is confirmed",
+    events.EXPIRED: "Expired",
+    events.LATE: "Money arrived late",
+    events.CANCELLED: "Cancelled",
+    events.REVERSED: "Reversed: a reorganisation undid a transfer",
+    events.REFUNDED: "Refunded",
+}
+
+
+def _facts(payment: Payment) -> list[tuple[str, str]]:
+    coin = payment.cryptocurrency
+    return [
+        ("Price", wording.fiat(payment)),
+        ("Due", f"{wording.coins_asked(payment.due, payment.decimals)} {coin}"),
+        ("Received", f"{wording.coins_held(payment.received, payment.decimals)} {coin}"),
+        ("Refunded", f"{wording.coins_held(payment.refunded, payment.decimals)} {coin}" if payment.refunded else ""),
+        ("Unusual", ", ".join(StatusReason(reason).label for reason in payment.status_reasons)),
+        ("Rate", f"1 {coin} = {wording.rate(payment.rate)} {payment.currency}"),
+        ("Rate from", f"{payment.rate_source}, {_instant(payment.rate_quoted_at)}"),
+        ("Created", _instant(payment.created_at)),
+        ("Expires", _instant(payment.expires_at)),
+        ("Completed", _instant(payment.completed_at)),
+        ("Cancelled", _instant(payment.cancelled_at)),
+    ]
+
+
+def _address_facts(payment: Payment) -> list[tuple[str, str]]:
+    rule = f"{payment.required_confirmations} confirmations"
+    return [
+        ("Coin", f"{payment.cryptocurrency} on {wording.network_of(payment.environment, payment.network).name}"),
+        ("Deposit address", payment.deposit_address),
+        ("Memo", payment.memo),
+        ("Credited after", f"{rule}, and a final block" if payment.require_finalized else rule),
+        ("Settled to", payment.merchant_wallet),
+        ("Returns to", payment.redirect_url),
+        ("Webhook", payment.webhook_url),
+    ]
+
+
+def _instant(at: datetime | None) -> str:
+    return f"{at:%-d %b %Y, %H:%M:%S} UTC" if at else ""
+
+
+def _undecided_words(discrepancy: Discrepancy) -> str:
+    amount = f"{wording.coins_held(discrepancy.amount, discrepancy.decimals)} {discrepancy.asset}"
+    kind = DiscrepancyKind(discrepancy.kind).label
+    return f"{amount}: {kind[0].lower()}{kind[1:]}. It is in suspense until someone accepts it or gives it back."
+
+
+@never_cache
+@require_POST
+@member_required(role=Role.DEVELOPER)
+def cancel(request: MemberRequest, payment_id: str) -> HttpResponse:
+    payment = _own_payment(request, payment_id)
+    try:
+        cancel_payment(payment)
+    except DomainError as error:
+        messages.error(request, error.message)
+    else:
+        messages.success(request, "The payment is cancelled. Money that still arrives waits for your decision.")
+    return redirect("dashboard_payment", payment.public_id)
+
+
+@never_cache
+@require_POST
+@member_required(role=Role.DEVELOPER)
+def simulate(request: MemberRequest, payment_id: str) -> HttpResponse:
+    payment = _own_payment(request, payment_id)
+    scenario = request.POST.get("scenario", "")
+    if scenario not in simulator.SCENARIOS:
+        raise Http404
+    try:
+        with transaction.atomic():
+            simulator.simulate_payment(payment, scenario)
+    except DomainError as error:
+        messages.error(request, error.message)
+    else:
+        messages.success(request, f"{simulator.SCENARIOS[scenario].description} It shows up with the next blocks.")
+    return redirect("dashboard_payment", payment.public_id)
+
+
+def _own_payment(request: MemberRequest, payment_id: str) -> Payment:
+    key = ids.PAYMENT.decode(payment_id)
+    payment = key and Payment.objects.of(request.merchant, request.environment).filter(id=key).first()
+    if not payment:
+        raise Http404
+    return payment

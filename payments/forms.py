@@ -1,0 +1,39 @@
+"""What people choose on the merchant's payment pages."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, time, timedelta
+
+from django import forms
+
+from config import ids
+from config.api.pagination import KeyRange
+from payments.states import PaymentStatus
+
+
+class PaymentFilterForm(forms.Form):
+    """The filters of the list. Each is optional; dates are whole days, UTC, both included."""
+
+    q = forms.CharField(
+        required=False,
+        max_length=120,
+        label="Search",
+        widget=forms.TextInput(attrs={"class": "input", "type": "search", "placeholder": "pay_… or an address"}),
+    )
+    status = forms.ChoiceField(
+        required=False,
+        choices=[("", "Any status"), *PaymentStatus.choices],
+        widget=forms.Select(attrs={"class": "input"}),
+    )
+    start = forms.DateField(
+        required=False, label="From", widget=forms.DateInput(attrs={"class": "input", "type": "date"})
+    )
+    end = forms.DateField(required=False, label="To", widget=forms.DateInput(attrs={"class": "input", "type": "date"}))
+
+    def keys(self) -> KeyRange:
+        """The days as a range of keys."""
+        start, end = self.cleaned_data.get("start"), self.cleaned_data.get("end")
+        return KeyRange(
+            ids.first_uuid_at(datetime.combine(start, time.min, tzinfo=UTC)) if start else None,
+            ids.first_uuid_at(datetime.combine(end, time.min, tzinfo=UTC) + timedelta(days=1)) if end else None,
+        )

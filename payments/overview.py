@@ -1,0 +1,71 @@
+"""The figures on the merchant's start page: what they have, and what has been going on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from config import ids
+from config.api.pagination import KeyRange
+from merchants import counting
+from merchants.ledger.balances import merchant_balances
+from merchants.models import Merchant
+from payments import wording
+from payments.models import PAYMENTS, Discrepancy
+from payments.states import DiscrepancyStatus, PaymentStatus
+
+PERIOD = timedelta(days=30)
+_OPEN = (PaymentStatus.CREATED, PaymentStatus.PENDING, PaymentStatus.UNDERPAID)
+_PAID = (PaymentStatus.COMPLETED, PaymentStatus.PARTIALLY_REFUNDED, PaymentStatus.REFUNDED)
+
+
+@dataclass(frozen=True)
+class Balance:
+    """A coin on a network: what is the merchant's, and what waits for a decision."""
+
+    coin: str
+    network: str
+    available: str
+    suspense: str
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Counts of payments created in the last thirty days, and of money that waits for a decision."""
+
+    created: int
+    paid: int
+    open: int
+    undecided: int
+
+
+def balances(merchant: Merchant, environment: str) -> list[Balance]:
+    shown = []
+    for balance in merchant_balances(merchant, environment):
+        network = wording.network_of(environment, balance.network)
+        decimals = network.assets[balance.asset].decimals
+        shown.append(
+            Balance(
+                coin=balance.asset,
+                network=network.name,
+                available=wording.coins_held(balance.available - balance.receivable, decimals),
+                suspense=wording.coins_held(balance.suspense, decimals) if balance.suspense else "",
+            )
+        )
+    return shown
+
+
+def figures(merchant: Merchant, environment: str, now: datetime) -> Figures:
+    # From the beginning of a day: whole days are counted already, parts of one are not.
+    first_day = (now - PERIOD).replace(hour=0, minute=0, second=0, microsecond=0)
+    lately = KeyRange(first=ids.first_uuid_at(first_day))
+
+    def count(*statuses: PaymentStatus) -> int:
+        return counting.total(
+            PAYMENTS, merchant_id=merchant.pk, environment=environment, statuses=list(statuses) or None, keys=lately
+        )
+
+    undecided = Discrepancy.objects.filter(
+        merchant=merchant, environment=environment, status=DiscrepancyStatus.OPEN
+    ).count()
+    return Figures(created=count(), paid=count(*_PAID), open=count(*_OPEN), undecided=undecided)

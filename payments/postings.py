@@ -1,0 +1,120 @@
+"""Facts about payments as ledger postings. Pure: builds drafts, writes nothing.
+
+Amounts are positive; a Line adds to an asset with a plus and to a liability with a minus, so every draft sums
+to zero. References carry a number, because a reorg can undo a booking and make it again.
+"""
+
+from __future__ import annotations
+
+from merchants.ledger.chart import AccountKind, suspense
+from merchants.ledger.posting import AccountRef, Line, PostingDraft
+from payments.models import Deposit, Payment
+from payments.states import DiscrepancyKind
+
+PAYMENT = "payment"
+"""`Deposit.booked_to` of money that counts for its payment; otherwise a suspense account's kind."""
+
+
+def chain_account(network: str, asset: str) -> AccountRef:
+    return AccountRef(network, asset, AccountKind.CHAIN_DEPOSIT)
+
+
+def clearing_account(payment: Payment) -> AccountRef:
+    """Received for the payment and not yet released: empty before the first deposit and after the last decision."""
+    return AccountRef(payment.network, payment.cryptocurrency, AccountKind.PAYMENT, str(payment.id))
+
+
+def available_account(payment: Payment, network: str, asset: str) -> AccountRef:
+    return AccountRef(network, asset, AccountKind.MERCHANT_AVAILABLE, str(payment.merchant_id))
+
+
+def receivable_account(payment: Payment, network: str, asset: str) -> AccountRef:
+    return AccountRef(network, asset, AccountKind.MERCHANT_RECEIVABLE, str(payment.merchant_id))
+
+
+def suspense_account(payment: Payment, kind: str, network: str, asset: str) -> AccountRef:
+    return AccountRef(network, asset, suspense(kind), str(payment.id))
+
+
+def deposit_account(deposit: Deposit, payment: Payment | None, booked_to: str) -> AccountRef:
+    """The liability that owes this deposit to somebody; to nobody known yet when it names no payment."""
+    if booked_to == PAYMENT and payment:
+        return clearing_account(payment)
+    owner = str(payment.id if payment else deposit.id)
+    return AccountRef(deposit.network, deposit.asset, AccountKind(booked_to), owner)
+
+
+def deposit_booked(deposit: Deposit, payment: Payment | None, booked_to: str) -> PostingDraft:
+    """A confirmed deposit is ours on the chain, and owed to whoever `booked_to` says."""
+    kind = "deposit_credited" if booked_to == PAYMENT else "deposit_held"
+    return PostingDraft(
+        kind=kind,
+        reference=f"{deposit.environment}:{deposit}:{deposit.booking_count}",
+        lines=(
+            Line(chain_account(deposit.network, deposit.asset), deposit.amount),
+            Line(deposit_account(deposit, payment, booked_to), -deposit.amount),
+        ),
+    )
+
+
+def deposit_reversed(deposit: Deposit, owed_by: tuple[Line, ...]) -> PostingDraft:
+    """A booked deposit was undone by the chain; `owed_by` says which liabilities shrink for it."""
+    return PostingDraft(
+        kind="deposit_reversed",
+        reference=f"{deposit.environment}:{deposit}:{deposit.booking_count}",
+        lines=(Line(chain_account(deposit.network, deposit.asset), -deposit.amount), *owed_by),
+    )
+
+
+def payment_released(payment: Payment, *, released: int, surplus: int) -> PostingDraft:
+    """A completed payment's money becomes the merchant's; what was too much waits in suspense."""
+    lines = [Line(clearing_account(payment), released + surplus)]
+    if released:
+        lines.append(Line(available_account(payment, payment.network, payment.cryptocurrency), -released))
+    if surplus:
+        lines.append(Line(_own_suspense(payment, DiscrepancyKind.OVERPAID), -surplus))
+    return _of_payment(payment, "payment_released", lines)
+
+
+def window_closed(payment: Payment, *, short: int) -> PostingDraft:
+    """Too little by the end of the window: it waits in suspense for a decision."""
+    return _of_payment(
+        payment,
+        "window_closed",
+        [Line(clearing_account(payment), short), Line(_own_suspense(payment, DiscrepancyKind.UNDERPAID), -short)],
+    )
+
+
+def payment_reopened(payment: Payment, taken_back: tuple[Line, ...]) -> PostingDraft:
+    """What had left the clearing account returns to it; `taken_back` are the lines that give it up."""
+    total = sum(line.amount for line in taken_back)
+    return _of_payment(payment, "payment_reopened", [*taken_back, Line(clearing_account(payment), -total)])
+
+
+def suspense_accepted(payment: Payment, kind: str, amount: int) -> PostingDraft:
+    """Somebody took short or late money as enough: it counts for the payment."""
+    return _of_payment(
+        payment,
+        "suspense_accepted",
+        [Line(_own_suspense(payment, kind), amount), Line(clearing_account(payment), -amount)],
+    )
+
+
+def suspense_kept(payment: Payment, kind: str, *, network: str, asset: str, amount: int) -> PostingDraft:
+    """Somebody let the merchant keep money that is no part of the payment."""
+    return _of_payment(
+        payment,
+        "suspense_kept",
+        [
+            Line(suspense_account(payment, kind, network, asset), amount),
+            Line(available_account(payment, network, asset), -amount),
+        ],
+    )
+
+
+def _own_suspense(payment: Payment, kind: str) -> AccountRef:
+    return suspense_account(payment, kind, payment.network, payment.cryptocurrency)
+
+
+def _of_payment(payment: Payment, kind: str, lines: list[Line]) -> PostingDraft:
+    return PostingDraft(kind=kind, reference=f"{payment.id}:{payment.booking_count}", lines=tuple(lines))

@@ -1,0 +1,142 @@
+"""What requests about payments must look like, and how the reference describes the replies."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from config.api.fields import (
+    AmountField,
+    HttpUrlField,
+    MetadataField,
+    StrictCharField,
+    StrictChoiceField,
+    StrictIntegerField,
+    StrictSerializer,
+)
+from config.api.pagination import CreatedListQuery
+from config.environments import Environment
+from config.money import FIAT_DIGITS
+from payments.chains.networks import COINS, NETWORKS
+from payments.services import DEFAULT_EXPIRES_IN, MAX_FIAT_AMOUNT, NewPayment
+from payments.simulator import SCENARIOS
+from payments.states import DepositStatus, PaymentStatus, StatusReason
+
+MIN_EXPIRES_IN, MAX_EXPIRES_IN = 60, 86_400
+
+
+class NewPaymentSerializer(StrictSerializer):
+    """The body of a create request."""
+
+    amount = AmountField(maximum=MAX_FIAT_AMOUNT, help_text="In the currency, with at most its minor digits.")
+    currency = StrictChoiceField(choices=sorted(FIAT_DIGITS), help_text="ISO 4217 code of the price's currency.")
+    cryptocurrency = StrictChoiceField(choices=COINS, help_text="The coin the payer sends.")
+    network = StrictChoiceField(choices=NETWORKS, help_text="The network it is sent on.")
+    merchantWallet = StrictCharField(max_length=80, help_text="Where settlements of this payment go.")
+    redirectUrl = HttpUrlField(required=False, help_text="Where the payer may go on after success.")
+    webhookUrl = HttpUrlField(required=False, help_text="Told of this payment's events as well.")
+    expiresIn = StrictIntegerField(
+        minimum=MIN_EXPIRES_IN,
+        maximum=MAX_EXPIRES_IN,
+        default=DEFAULT_EXPIRES_IN,
+        help_text="Seconds the payer has.",
+    )
+    metadata = MetadataField(default=dict, help_text="Up to 50 keys of yours, given back untouched.")
+
+    def to_request(self) -> NewPayment:
+        """What the service takes, once the data is valid."""
+        data = self.validated_data
+        return NewPayment(
+            amount=data["amount"],
+            currency=data["currency"],
+            cryptocurrency=data["cryptocurrency"],
+            network=data["network"],
+            merchant_wallet=data["merchantWallet"],
+            redirect_url=data.get("redirectUrl", ""),
+            webhook_url=data.get("webhookUrl", ""),
+            expires_in=data["expiresIn"],
+            metadata=data["metadata"],
+        )
+
+
+class PaymentListQuery(CreatedListQuery):
+    """The filters of the payment list."""
+
+    status = StrictChoiceField(choices=PaymentStatus.values, required=False, help_text="Only payments in this status.")
+
+
+class SimulationSerializer(StrictSerializer):
+    """What to act out for a sandbox payment."""
+
+    scenario = StrictChoiceField(choices=list(SCENARIOS), help_text="What happens to the payment.")
+
+
+class ExchangeRateSchema(serializers.Serializer[Any]):
+    rate = serializers.CharField(help_text="Price of one coin in the currency, decimal.")
+    source = serializers.CharField(help_text="Where the rate is from.")
+    quotedAt = serializers.DateTimeField()
+
+
+class PaymentTransferSchema(serializers.Serializer[Any]):
+    hash = serializers.CharField(help_text="Of the on-chain transaction.")
+    amount = serializers.CharField(help_text="Decimal, six fractional digits.")
+    cryptocurrency = serializers.CharField()
+    network = serializers.CharField()
+    status = serializers.ChoiceField(choices=DepositStatus.choices)
+    block = serializers.IntegerField(help_text="Height of its block, or number of its ledger.")
+    seenAt = serializers.DateTimeField()
+
+
+class PaymentSchema(serializers.Serializer[Any]):
+    """The payment record, for the reference; `records.payment_record` writes it."""
+
+    id = serializers.CharField()
+    object = serializers.ChoiceField(choices=["payment"])
+    status = serializers.ChoiceField(choices=PaymentStatus.choices)
+    amount = serializers.FloatField(help_text="In the currency: an exact decimal number.")
+    currency = serializers.CharField()
+    cryptoAmount = serializers.CharField(help_text="What the payer is asked for: decimal, six fractional digits.")
+    cryptocurrency = serializers.ChoiceField(choices=COINS)
+    network = serializers.ChoiceField(choices=NETWORKS)
+    url = serializers.URLField(help_text="The hosted payment page.")
+    qrCode = serializers.CharField(help_text="PNG as a data URI: the address, or on stellar the SEP-7 link.")
+    expiresAt = serializers.DateTimeField()
+    createdAt = serializers.DateTimeField()
+    amountReceived = serializers.CharField(help_text="Confirmed and in time, in the coin.")
+    amountRefunded = serializers.CharField(help_text="In the coin.")
+    exchangeRate = ExchangeRateSchema()
+    depositAddress = serializers.CharField()
+    memo = serializers.CharField(allow_null=True, help_text="Needed with the address on stellar; else null.")
+    paymentUri = serializers.CharField(help_text="EIP-681 or SEP-7 link with everything filled in.")
+    confirmations = serializers.IntegerField()
+    requiredConfirmations = serializers.IntegerField()
+    statusReasons = serializers.ListField(child=serializers.ChoiceField(choices=StatusReason.choices))
+    transfers = PaymentTransferSchema(many=True)
+    merchantWallet = serializers.CharField()
+    redirectUrl = serializers.CharField(allow_null=True)
+    webhookUrl = serializers.CharField(allow_null=True)
+    expiresIn = serializers.IntegerField()
+    metadata = serializers.DictField(child=serializers.CharField())
+    environment = serializers.ChoiceField(choices=Environment.choices)
+    completedAt = serializers.DateTimeField(allow_null=True)
+    cancelledAt = serializers.DateTimeField(allow_null=True)
+    version = serializers.IntegerField(help_text="Grows with every change that an event tells of.")
+
+
+class SimulationSchema(serializers.Serializer[Any]):
+    object = serializers.ChoiceField(choices=["simulation"])
+    scenario = serializers.ChoiceField(choices=list(SCENARIOS))
+    description = serializers.CharField(help_text="What to expect.")
+    transactionHash = serializers.CharField()
+    payment = PaymentSchema()
+
+
+class TimelineEntrySchema(serializers.Serializer[Any]):
+    id = serializers.CharField(help_text="Of the event.")
+    object = serializers.ChoiceField(choices=["event"])
+    type = serializers.CharField()
+    version = serializers.IntegerField()
+    status = serializers.ChoiceField(choices=PaymentStatus.choices)
+    amountReceived = serializers.CharField()
+    createdAt = serializers.DateTimeField()

@@ -1,0 +1,154 @@
+"""The sandbox's payer: acts out, on the simulated chain, what payers and networks really do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import ClassVar
+
+from django.conf import settings
+
+from config.environments import Environment
+from config.errors import DomainError, NotFound
+from payments.chains import registry
+from payments.chains.simulated import control
+from payments.models import Payment
+from payments.services import end_window
+from payments.states import DepositStatus, PaymentStatus
+
+OUTAGE_SECONDS = 15
+
+
+class ScenarioNotPossible(DomainError):
+    code: ClassVar[str] = "scenario_not_possible"
+    message = "This cannot happen on this network."
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """Something that can happen to a payment. `description` says what to expect, for developers."""
+
+    description: str
+    act: Callable[[Payment], str]
+
+
+def simulate_payment(payment: Payment, scenario: str) -> str:
+    """Act out a scenario for a sandbox payment; answers the hash of the (first) on-chain transaction.
+
+    What follows arrives by itself, as it would from a real network: with the next blocks.
+    """
+    if payment.environment != Environment.SANDBOX or settings.SANDBOX_CHAIN != "simulated":
+        raise NotFound("Payments can be simulated on the sandbox's simulated networks only.")
+    return SCENARIOS[scenario].act(payment)
+
+
+def _missing(payment: Payment) -> int:
+    """What is still to be paid; the whole amount again once nothing is."""
+    seen = payment.deposits.filter(network=payment.network, asset=payment.cryptocurrency)
+    paid = sum(seen.exclude(status=DepositStatus.ORPHANED).values_list("amount", flat=True))
+    return payment.due - paid if paid < payment.due else payment.due
+
+
+def _part(payment: Payment, amount: int, *, coin: str = "") -> control.Part:
+    asset = registry.asset(payment.environment, payment.network, coin or payment.cryptocurrency)
+    return control.Part(asset.contract, amount, payment.deposit_address, payment.memo or None)
+
+
+def _pay(payment: Payment, amount: int) -> str:
+    return control.pay_together(payment.network, [_part(payment, amount)])
+
+
+def _halves(amount: int) -> tuple[int, int]:
+    if amount < 2:
+        raise ScenarioNotPossible("The amount is too small to be divided.")
+    return amount // 2, amount - amount // 2
+
+
+def _exact(payment: Payment) -> str:
+    return _pay(payment, _missing(payment))
+
+
+def _underpaid(payment: Payment) -> str:
+    return _pay(payment, _halves(_missing(payment))[0])
+
+
+def _overpaid(payment: Payment) -> str:
+    missing = _missing(payment)
+    return _pay(payment, missing + max(1, missing // 4))
+
+
+def _two_parts(payment: Payment) -> str:
+    first, second = _halves(_missing(payment))
+    control.schedule(payment.network, "pay", after_blocks=3, parts=[_part(payment, second)])
+    return _pay(payment, first)
+
+
+def _late(payment: Payment) -> str:
+    if payment.status in (PaymentStatus.CREATED, PaymentStatus.UNDERPAID):
+        end_window(payment)
+    return _exact(payment)
+
+
+def _wrong_token(payment: Payment) -> str:
+    coins = registry.profile(payment.environment, payment.network).assets
+    other = next(asset for code, asset in coins.items() if code != payment.cryptocurrency)
+    scale = 10 ** abs(other.decimals - payment.decimals)
+    missing = _missing(payment)
+    amount = missing * scale if other.decimals > payment.decimals else max(1, missing // scale)
+    return control.pay_together(payment.network, [_part(payment, amount, coin=other.code)])
+
+
+def _wrong_network(payment: Payment) -> str:
+    own = registry.profile(payment.environment, payment.network)
+    for network in registry.networks(payment.environment):
+        profile = registry.profile(payment.environment, network)
+        if network != own.network and profile.family == own.family:
+            asset = profile.assets[payment.cryptocurrency]
+            part = control.Part(asset.contract, _missing(payment), payment.deposit_address)
+            return control.pay_together(network, [part])
+    raise ScenarioNotPossible(f"No other network shares the addresses of {own.name}.", param="scenario")
+
+
+def _missing_memo(payment: Payment) -> str:
+    if not payment.memo:
+        raise ScenarioNotPossible("Payments on this network need no memo.", param="scenario")
+    asset = registry.asset(payment.environment, payment.network, payment.cryptocurrency)
+    part = control.Part(asset.contract, _missing(payment), payment.deposit_address)
+    return control.pay_together(payment.network, [part])
+
+
+def _two_transfers(payment: Payment) -> str:
+    return control.pay_together(payment.network, [_part(payment, half) for half in _halves(_missing(payment))])
+
+
+def _reorg(payment: Payment) -> str:
+    depth = control.deepest_reorg(payment.network)
+    if depth < 1:
+        raise ScenarioNotPossible("Every block of this network is final at once.", param="scenario")
+    transaction_hash = _exact(payment)
+    control.schedule(payment.network, "reorg", after_blocks=depth, depth=depth, only=[transaction_hash])
+    return transaction_hash
+
+
+def _outage(payment: Payment) -> str:
+    transaction_hash = _exact(payment)
+    control.outage(payment.network, OUTAGE_SECONDS)
+    return transaction_hash
+
+
+SCENARIOS: Mapping[str, Scenario] = MappingProxyType(
+    {
+        "exact": Scenario("The payer sends what is due, or what is still missing.", _exact),
+        "underpaid": Scenario("The payer sends half of what is due.", _underpaid),
+        "overpaid": Scenario("The payer sends a quarter too much; the surplus waits for a decision.", _overpaid),
+        "two_parts": Scenario("The payer sends half now and the rest a few blocks later.", _two_parts),
+        "late": Scenario("The window ends now and the money comes after it.", _late),
+        "wrong_token": Scenario("The payer sends another coin than was asked for.", _wrong_token),
+        "wrong_network": Scenario("The payer sends on the other evm network.", _wrong_network),
+        "two_transfers": Scenario("Two transfers inside one on-chain transaction make up the amount.", _two_transfers),
+        "reorg": Scenario("A reorganisation undoes the transfer; it comes back in a later block.", _reorg),
+        "outage": Scenario(f"The network does not answer for {OUTAGE_SECONDS} seconds while money arrives.", _outage),
+        "missing_memo": Scenario("On stellar, the payer forgets the memo.", _missing_memo),
+    }
+)

@@ -1,0 +1,44 @@
+"""Sweeps: find rows that are due and call services. Losing or repeating one changes nothing but the delay."""
+
+from __future__ import annotations
+
+from celery import shared_task
+
+from config.environments import Environment
+from payments import crediting
+from payments.chains.registry import networks
+from payments.rates.quoting import refresh_rates as refresh
+from payments.watching import watch_network
+
+MAX_SCANS_IN_A_ROW = 20
+
+
+@shared_task(name="payments.watch_networks")
+def watch_networks() -> None:
+    """Read what is new on every network, then judge what that concerns."""
+    for environment in Environment.values:
+        for network in networks(environment):
+            for _ in range(MAX_SCANS_IN_A_ROW):
+                if not watch_network(environment, network):
+                    break
+            crediting.book_strays(environment, network)
+    crediting.assess_due()
+
+
+@shared_task(name="payments.assess_due")
+def assess_due() -> None:
+    """Judge what a crash or a halted network left due."""
+    crediting.assess_due()
+
+
+@shared_task(name="payments.expire_due")
+def expire_due() -> None:
+    """End the windows whose time is over."""
+    if crediting.expire_due():
+        crediting.assess_due()
+
+
+@shared_task(name="payments.refresh_rates")
+def refresh_rates() -> None:
+    """Ask the rate sources."""
+    refresh()

@@ -1,0 +1,148 @@
+"""/v1/payments: parse, call a service, render."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from django.db.models import Q
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from config import ids
+from config.api.fields import EmptySerializer, read_query
+from config.api.pagination import KeyRange, ListQuery, page
+from config.errors import NotFound
+from merchants import counting
+from merchants.access.scopes import Scope
+from merchants.access.viewsets import MerchantViewSet
+from payments.models import PAYMENTS, Payment, ScanCursor
+from payments.records import payment_record, timeline_entry
+from payments.serializers import (
+    NewPaymentSerializer,
+    PaymentListQuery,
+    PaymentSchema,
+    SimulationSchema,
+    SimulationSerializer,
+    TimelineEntrySchema,
+)
+from payments.services import cancel_payment, create_payment
+from payments.simulator import SCENARIOS, simulate_payment
+from webhooks.models import Event
+
+
+class PaymentViewSet(MerchantViewSet):
+    """Payments of the key's merchant in the key's environment."""
+
+    scopes: ClassVar = {
+        "create": Scope.PAYMENTS_WRITE,
+        "retrieve": Scope.PAYMENTS_READ,
+        "list": Scope.PAYMENTS_READ,
+        "cancel": Scope.PAYMENTS_WRITE,
+        "simulate": Scope.PAYMENTS_WRITE,
+        "timeline": Scope.PAYMENTS_READ,
+    }
+
+    @extend_schema(summary="Create a payment", request=NewPaymentSerializer, responses={201: PaymentSchema})
+    def create(self, request: Request) -> Response:
+        body = NewPaymentSerializer(data=request.data, context={"environment": self.environment})
+        body.is_valid(raise_exception=True)
+        _, record = create_payment(merchant=self.merchant, environment=self.environment, request=body.to_request())
+        return Response(record, status=201)
+
+    @extend_schema(summary="Get a payment", responses=PaymentSchema)
+    def retrieve(self, request: Request, payment_id: str) -> Response:
+        return Response(_record(self._payment(payment_id)))
+
+    @extend_schema(summary="List payments", parameters=[PaymentListQuery], responses=PaymentSchema(many=True))
+    def list(self, request: Request) -> Response:
+        query = read_query(PaymentListQuery, request)
+        status = query.get("status")
+        heads = _Heads(self.environment)
+
+        def total(keys: KeyRange) -> int:
+            return counting.total(
+                PAYMENTS,
+                merchant_id=self.merchant.pk,
+                environment=self.environment,
+                statuses=[status] if status else None,
+                keys=keys,
+            )
+
+        return Response(
+            page(
+                Payment.objects.of(self.merchant, self.environment).prefetch_related("deposits"),
+                query,
+                public_id=ids.PAYMENT,
+                narrow=Q(status=status) if status else None,
+                render=lambda payment: payment_record(payment, deposits=payment.deposits.all(), heads=heads.get()),
+                total=total,
+            )
+        )
+
+    @extend_schema(summary="Cancel a payment", request=EmptySerializer, responses=PaymentSchema)
+    def cancel(self, request: Request, payment_id: str) -> Response:
+        EmptySerializer(data=request.data).is_valid(raise_exception=True)
+        return Response(_record(cancel_payment(self._payment(payment_id))))
+
+    @extend_schema(
+        summary="Act out a scenario for a sandbox payment", request=SimulationSerializer, responses=SimulationSchema
+    )
+    def simulate(self, request: Request, payment_id: str) -> Response:
+        payment = self._payment(payment_id)
+        body = SimulationSerializer(data=request.data)
+        body.is_valid(raise_exception=True)
+        scenario = body.validated_data["scenario"]
+        transaction_hash = simulate_payment(payment, scenario)
+        return Response(
+            {
+                "object": "simulation",
+                "scenario": scenario,
+                "description": SCENARIOS[scenario].description,
+                "transactionHash": transaction_hash,
+                "payment": _record(self._payment(payment_id)),
+            }
+        )
+
+    @extend_schema(
+        summary="What happened to a payment", parameters=[ListQuery], responses=TimelineEntrySchema(many=True)
+    )
+    def timeline(self, request: Request, payment_id: str) -> Response:
+        payment = self._payment(payment_id)
+        events = Event.objects.of(self.merchant, self.environment).filter(object_id=payment.pk)
+        return Response(
+            page(
+                events,
+                read_query(ListQuery, request),
+                public_id=ids.EVENT,
+                render=timeline_entry,
+                total=lambda keys: events.filter(keys.condition).count(),
+            )
+        )
+
+    def _payment(self, public_id: str) -> Payment:
+        key = ids.PAYMENT.decode(public_id)
+        payment = key and Payment.objects.of(self.merchant, self.environment).filter(pk=key).first()
+        if not payment:
+            raise NotFound("No such payment.")
+        return payment
+
+
+def _record(payment: Payment) -> dict[str, Any]:
+    if not payment.deposit_count:
+        return payment_record(payment)
+    return payment_record(payment, deposits=payment.deposits.order_by("id"), heads=_Heads(payment.environment).get())
+
+
+class _Heads:
+    """The networks' tips, read once and only if asked for."""
+
+    def __init__(self, environment: str) -> None:
+        self._environment = environment
+        self._heads: dict[str, int] | None = None
+
+    def get(self) -> dict[str, int]:
+        if self._heads is None:
+            cursors = ScanCursor.objects.filter(environment=self._environment)
+            self._heads = dict(cursors.values_list("network", "head_height"))
+        return self._heads

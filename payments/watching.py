@@ -1,0 +1,210 @@
+"""Reading a network from its cursor: deposits and cursor move in one database transaction."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Collection, Iterable
+from datetime import timedelta
+
+import structlog
+from django.db import transaction
+from django.db.models import F, Q
+from django.utils import timezone
+
+from payments.chains.base import ChainUnavailable, FinalityViolation, IncomingTransfer, Scan
+from payments.chains.registry import chain, networks, profile
+from payments.models import Deposit, Payment, ScanCursor
+from payments.states import DEPOSIT_MOVES, DepositStatus
+
+logger = structlog.get_logger(__name__)
+
+LEASE = timedelta(seconds=60)
+WATCHED_AFTER_END = timedelta(days=30)
+"""How long an address stays in the list handed to providers; matching itself never forgets one."""
+
+
+class PaymentAddresses:
+    """The deposit addresses of one environment, as a chain adapter asks for them.
+
+    An evm address is watched on every evm network: money sent on the wrong one is found, not lost.
+    """
+
+    def __init__(self, environment: str, network: str) -> None:
+        family = profile(environment, network).family
+        self._siblings = [name for name in networks(environment) if profile(environment, name).family == family]
+        self._payments = Payment.objects.filter(environment=environment, network__in=self._siblings)
+        self._current = self._payments.filter(closes_at__gt=timezone.now() - WATCHED_AFTER_END)
+
+    def count(self) -> int:
+        return self._current.values("deposit_address").distinct().count()
+
+    def addresses(self, limit: int) -> Collection[str]:
+        return set(self._current.values_list("deposit_address", flat=True).distinct()[:limit])
+
+    def matching(self, candidates: Collection[str]) -> set[str]:
+        return set(self._payments.filter(deposit_address__in=candidates).values_list("deposit_address", flat=True))
+
+    def payment_ids(self, transfers: Iterable[IncomingTransfer]) -> dict[tuple[str, str], uuid.UUID]:
+        """Payments by (address, memo) for those transfers that name one."""
+        addresses = {transfer.recipient for transfer in transfers}
+        memos = {transfer.memo or "" for transfer in transfers} | {""}
+        rows = self._payments.filter(deposit_address__in=addresses, memo__in=memos)
+        return {(address, memo): pk for address, memo, pk in rows.values_list("deposit_address", "memo", "pk")}
+
+
+def watch_network(environment: str, network: str) -> bool:
+    """Read what is new on one network and record it. True when there is more to read at once.
+
+    The chain is asked between two short database transactions: one that takes the lease, one that records.
+    A provider that fails leaves everything as it was, and the next round tries again.
+    """
+    cursor = _lease(environment, network)
+    if cursor is None:
+        return False
+    addresses = PaymentAddresses(environment, network)
+    try:
+        scan = chain(environment, network).scan(cursor.cursor, addresses)
+    except ChainUnavailable as error:
+        _record_failure(cursor, str(error))
+        return False
+    except FinalityViolation as error:
+        _halt(cursor, str(error))
+        return False
+    return _record_scan(cursor, scan, addresses) and not scan.caught_up
+
+
+def _lease(environment: str, network: str) -> ScanCursor | None:
+    """Take the right to read this network for a while; None when somebody else has it or it is halted."""
+    now = timezone.now()
+    ScanCursor.objects.bulk_create(
+        [ScanCursor(environment=environment, network=network, leased_until=now)], ignore_conflicts=True
+    )
+    mine = ScanCursor.objects.filter(
+        environment=environment, network=network, leased_until__lte=now, halted_at__isnull=True
+    )
+    if not mine.update(leased_until=now + LEASE):
+        return None
+    return ScanCursor.objects.get(environment=environment, network=network)
+
+
+def _record_failure(cursor: ScanCursor, error: str) -> None:
+    now = timezone.now()
+    ScanCursor.objects.filter(pk=cursor.pk).update(
+        leased_until=now, last_error=error, failing_since=cursor.failing_since or now
+    )
+    logger.warning("network unavailable", environment=cursor.environment, network=cursor.network, error=error)
+
+
+def _halt(cursor: ScanCursor, error: str) -> None:
+    """A final block changed: record nothing more, credit nothing more, until a person has looked."""
+    now = timezone.now()
+    ScanCursor.objects.filter(pk=cursor.pk).update(leased_until=now, last_error=error, halted_at=now)
+    logger.critical("finality violated", environment=cursor.environment, network=cursor.network, error=error)
+
+
+def _record_scan(cursor: ScanCursor, scan: Scan, addresses: PaymentAddresses) -> bool:
+    """Write what a scan found and where the next one begins; False when another watcher was faster."""
+    with transaction.atomic():
+        current = ScanCursor.objects.select_for_update().get(pk=cursor.pk)
+        if current.version != cursor.version:
+            return False
+        _record_transfers(current, scan, addresses)
+        current.cursor = scan.cursor
+        current.version += 1
+        current.head_height, current.finalized_height = scan.head.height, scan.head.finalized_height
+        if scan.last_block_time:
+            current.read_until = scan.last_block_time
+        current.polled_at = current.leased_until = timezone.now()
+        current.failing_since, current.last_error = None, ""
+        current.save()
+        _ask_for_confirmed(current)
+    return True
+
+
+def _record_transfers(cursor: ScanCursor, scan: Scan, addresses: PaymentAddresses) -> None:
+    """Make the deposits of the scanned heights equal to what the chain says of them."""
+    here = Deposit.objects.filter(environment=cursor.environment, network=cursor.network)
+    wanted = [transfer for transfer in scan.transfers if transfer.asset is not None and transfer.amount > 0]
+    in_range = Q(height__gte=scan.first_height, height__lte=scan.last_height)
+    seen_again = Q(transaction_hash__in={transfer.transaction_hash for transfer in wanted})
+    stored = here.filter(seen_again | (in_range & ~Q(status=DepositStatus.ORPHANED)))
+    if not wanted and not stored.exists():
+        return
+
+    payment_ids = addresses.payment_ids(wanted)
+    touched = {pk for pk in stored.values_list("payment_id", flat=True) if pk} | set(payment_ids.values())
+    list(Payment.objects.select_for_update().filter(pk__in=touched).order_by("pk").values_list("pk"))
+    known = {(deposit.transaction_hash, deposit.ordinal): deposit for deposit in stored.select_for_update()}
+
+    changed: set[uuid.UUID | None] = set()
+    for transfer in wanted:
+        deposit = known.pop((transfer.transaction_hash, transfer.ordinal), None)
+        if deposit is None:
+            payment_id = payment_ids.get((transfer.recipient, transfer.memo or ""))
+            changed.add(_create_deposit(cursor, transfer, payment_id).payment_id)
+        elif deposit.block_hash != transfer.block_hash or deposit.status == DepositStatus.ORPHANED:
+            _move_deposit(deposit, transfer)
+            changed.add(deposit.payment_id)
+    for deposit in known.values():
+        if deposit.status != DepositStatus.ORPHANED and scan.first_height <= deposit.height <= scan.last_height:
+            _orphan_deposit(deposit)
+            changed.add(deposit.payment_id)
+    Payment.objects.filter(pk__in=changed - {None}).update(assess_at=timezone.now())
+
+
+def _create_deposit(cursor: ScanCursor, transfer: IncomingTransfer, payment_id: uuid.UUID | None) -> Deposit:
+    assert transfer.asset is not None  # noqa: S101 - narrowed by the caller
+    deposit = Deposit.objects.create(
+        environment=cursor.environment,
+        network=cursor.network,
+        transaction_hash=transfer.transaction_hash,
+        ordinal=transfer.ordinal,
+        payment_id=payment_id,
+        contract=transfer.contract,
+        asset=transfer.asset.code,
+        decimals=transfer.asset.decimals,
+        amount=transfer.amount,
+        sender=transfer.sender,
+        recipient=transfer.recipient,
+        memo=transfer.memo or "",
+        height=transfer.height,
+        block_hash=transfer.block_hash,
+        block_time=transfer.block_time,
+        first_block_time=transfer.block_time,
+    )
+    if payment_id:
+        Payment.objects.filter(pk=payment_id).update(deposit_count=F("deposit_count") + 1)
+    logger.info("deposit seen", network=cursor.network, deposit=str(deposit), matched=payment_id is not None)
+    return deposit
+
+
+def _move_deposit(deposit: Deposit, transfer: IncomingTransfer) -> None:
+    """The same transfer stands in another block now; what was credited for it is judged again."""
+    if deposit.status != DepositStatus.SEEN:
+        DEPOSIT_MOVES.check(deposit.status, DepositStatus.SEEN)
+        deposit.status = DepositStatus.SEEN
+    deposit.height, deposit.block_hash, deposit.block_time = transfer.height, transfer.block_hash, transfer.block_time
+    deposit.first_block_time = min(deposit.first_block_time, transfer.block_time)
+    deposit.save(update_fields=["status", "height", "block_hash", "block_time", "first_block_time"])
+
+
+def _orphan_deposit(deposit: Deposit) -> None:
+    DEPOSIT_MOVES.check(deposit.status, DepositStatus.ORPHANED)
+    deposit.status = DepositStatus.ORPHANED
+    deposit.save(update_fields=["status"])
+    logger.warning("deposit undone by a reorganisation", deposit=str(deposit))
+
+
+def _ask_for_confirmed(cursor: ScanCursor) -> None:
+    """Payments whose deposits have become old enough are due for a judgement."""
+    confirmed = Deposit.objects.filter(
+        environment=cursor.environment,
+        network=cursor.network,
+        status=DepositStatus.SEEN,
+        payment__assess_at__isnull=True,
+        height__lte=cursor.head_height + 1 - F("payment__required_confirmations"),
+    ).exclude(payment__require_finalized=True, height__gt=cursor.finalized_height)
+    due = list(confirmed.order_by("payment_id").values_list("payment_id", flat=True).distinct())
+    if due:
+        list(Payment.objects.select_for_update().filter(pk__in=due).order_by("pk").values_list("pk"))
+        Payment.objects.filter(pk__in=due).update(assess_at=timezone.now())
