@@ -109,7 +109,8 @@ def _divide(facts: Facts) -> tuple[list[DepositFact], list[DepositFact]]:
     """
     if facts.cancelled:
         return [], list(facts.deposits)
-    counted, late = [], []
+    counted: list[DepositFact] = []
+    late: list[DepositFact] = []
     for deposit in sorted(facts.deposits, key=lambda deposit: (not deposit.counted, deposit.sent_at, deposit.id)):
         total = sum(each.amount for each in counted)
         in_time = deposit.sent_at <= facts.expires_at

@@ -63,7 +63,9 @@ def assess_due(now: datetime | None = None, *, limit: int = 200) -> int:
 def expire_due() -> int:
     """Ask for a judgement of every payment whose window is over on a chain that has been read past it."""
     asked = 0
-    for cursor in ScanCursor.objects.filter(read_until__isnull=False, halted_at__isnull=True):
+    for cursor in ScanCursor.objects.filter(halted_at__isnull=True):
+        if cursor.read_until is None:
+            continue
         ended = Payment.objects.with_window_ended(cursor.read_until).filter(
             environment=cursor.environment, network=cursor.network, assess_at__isnull=True
         )

@@ -46,7 +46,7 @@ def simulate_payment(payment: Payment, scenario: str) -> str:
 def _missing(payment: Payment) -> int:
     """What is still to be paid; the whole amount again once nothing is."""
     seen = payment.deposits.filter(network=payment.network, asset=payment.cryptocurrency)
-    paid = sum(seen.exclude(status=DepositStatus.ORPHANED).values_list("amount", flat=True))
+    paid: int = sum(seen.exclude(status=DepositStatus.ORPHANED).values_list("amount", flat=True))
     return payment.due - paid if paid < payment.due else payment.due
 
 

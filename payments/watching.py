@@ -112,8 +112,7 @@ def _record_scan(cursor: ScanCursor, scan: Scan, addresses: PaymentAddresses) ->
         current.cursor = scan.cursor
         current.version += 1
         current.head_height, current.finalized_height = scan.head.height, scan.head.finalized_height
-        if scan.last_block_time:
-            current.read_until = scan.last_block_time
+        current.read_until = scan.last_block_time
         current.polled_at = current.leased_until = timezone.now()
         current.failing_since, current.last_error = None, ""
         current.save()
@@ -132,24 +131,28 @@ def _record_transfers(cursor: ScanCursor, scan: Scan, addresses: PaymentAddresse
         return
 
     payment_ids = addresses.payment_ids(wanted)
-    touched = {pk for pk in stored.values_list("payment_id", flat=True) if pk} | set(payment_ids.values())
+    touched = {pk for pk in stored.values_list("payment_id", flat=True) if pk is not None} | set(payment_ids.values())
     list(Payment.objects.select_for_update().filter(pk__in=touched).order_by("pk").values_list("pk"))
     known = {(deposit.transaction_hash, deposit.ordinal): deposit for deposit in stored.select_for_update()}
 
-    changed: set[uuid.UUID | None] = set()
+    changed: set[uuid.UUID] = set()
     for transfer in wanted:
         deposit = known.pop((transfer.transaction_hash, transfer.ordinal), None)
         if deposit is None:
             payment_id = payment_ids.get((transfer.recipient, transfer.memo or ""))
-            changed.add(_create_deposit(cursor, transfer, payment_id).payment_id)
+            deposit = _create_deposit(cursor, transfer, payment_id)
         elif deposit.block_hash != transfer.block_hash or deposit.status == DepositStatus.ORPHANED:
             _move_deposit(deposit, transfer)
+        else:
+            continue
+        if deposit.payment_id:
             changed.add(deposit.payment_id)
     for deposit in known.values():
         if deposit.status != DepositStatus.ORPHANED and scan.first_height <= deposit.height <= scan.last_height:
             _orphan_deposit(deposit)
-            changed.add(deposit.payment_id)
-    Payment.objects.filter(pk__in=changed - {None}).update(assess_at=timezone.now())
+            if deposit.payment_id:
+                changed.add(deposit.payment_id)
+    Payment.objects.filter(pk__in=changed).update(assess_at=timezone.now())
 
 
 def _create_deposit(cursor: ScanCursor, transfer: IncomingTransfer, payment_id: uuid.UUID | None) -> Deposit:
