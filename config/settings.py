@@ -282,10 +282,9 @@ STELLAR_ISSUERS = variables.mapping("STELLAR_ISSUERS")
 """Issuers of the coins that have no well-known one on stellar: USDT=G..., DAI=G..."""
 
 # Exchange rates: reference rates and the exchanges to ask, or `bundled` alone, a table to try Ballast out with.
-RATE_SOURCES = variables.names(
-    "RATE_SOURCES", ["ecb", "kraken", "coinbase", "bitstamp"] if IN_PRODUCTION else ["bundled"]
-)
+REAL_RATE_SOURCES = ["ecb", "official-pegs", "kraken", "coinbase", "bitstamp", "bitfinex", "gemini"]
+RATE_SOURCES = variables.names("RATE_SOURCES", REAL_RATE_SOURCES if IN_PRODUCTION else ["bundled"])
 if IN_PRODUCTION and "bundled" in RATE_SOURCES:
-    variables.refuse("RATE_SOURCES", "has `bundled`; set it to real sources like ecb,kraken,coinbase,bitstamp")
+    variables.refuse("RATE_SOURCES", f"has `bundled`; leave it unset for {','.join(REAL_RATE_SOURCES)}")
 
 variables.check()

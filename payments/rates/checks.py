@@ -9,14 +9,15 @@ from django.apps import AppConfig
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, register
 
+from payments.rates.observations import COINS
 from payments.rates.providers import PROVIDERS
 from payments.rates.tables import BUNDLED, PEGS
 
-CENTRAL_BANKS = frozenset({"ecb", PEGS})
-EXCHANGES = frozenset(PROVIDERS) - CENTRAL_BANKS
+KNOWN = frozenset({*PROVIDERS, PEGS, BUNDLED})
 FEWEST_EXCHANGES = 3
+"""For each coin: two must agree, so that three survive the loss of one."""
 
-_EXAMPLE = f"Set it like RATE_SOURCES=ecb,{PEGS},{','.join(sorted(EXCHANGES))}"
+_EXAMPLE = f"Leave it unset, or set it like RATE_SOURCES={','.join([*PROVIDERS, PEGS])}"
 
 
 @register()
@@ -35,10 +36,11 @@ def faults(names: Sequence[str], *, in_production: bool) -> list[tuple[int, str]
     found: list[tuple[int, str]] = []
     if BUNDLED in chosen:
         found.append((2, "mixes `bundled` with real sources"))
-    if unknown := sorted(chosen - EXCHANGES - CENTRAL_BANKS - {BUNDLED}):
+    if unknown := sorted(chosen - KNOWN):
         found.append((3, f"names unknown sources: {', '.join(unknown)}"))
-    if len(chosen & EXCHANGES) < FEWEST_EXCHANGES:
-        found.append((4, f"names fewer than {FEWEST_EXCHANGES} exchanges, too few to survive the loss of one"))
+    exchanges = [PROVIDERS[name] for name in chosen & PROVIDERS.keys()]
+    if scarce := [coin for coin in COINS if sum(coin in each.coins for each in exchanges) < FEWEST_EXCHANGES]:
+        found.append((4, f"has fewer than {FEWEST_EXCHANGES} exchanges that price {', '.join(scarce)}"))
     if "ecb" not in chosen:
         found.append((5, "lacks `ecb`, without which only the dollar and currencies pegged to it have a price"))
     return found

@@ -7,7 +7,7 @@ trade of a quiet pair can be minutes old. A parser raises UnreadableAnswer for w
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal, InvalidOperation
@@ -19,7 +19,7 @@ from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import fromstring
 
 from config.money import FIAT_DIGITS
-from payments.rates.observations import USD, Observation
+from payments.rates.observations import COINS, USD, Observation
 
 WIDEST_SPREAD = Decimal("0.02")
 """Bid and ask further apart than this leave open what the price is."""
@@ -35,7 +35,7 @@ Parser = Callable[[bytes, datetime], list[Observation]]
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """A source that is asked over HTTP: each path of `requests` has its own parser.
+    """A source that is asked over HTTP: each path of `requests` has its own parser. An exchange prices `coins`.
 
     It is asked at most once in `interval`, and has `answer_seconds` for each answer from the first byte to the last.
     """
@@ -43,6 +43,7 @@ class Provider:
     name: str
     address: str
     requests: Mapping[str, Parser]
+    coins: frozenset[str] = frozenset()
     interval: timedelta = timedelta(0)
     answer_seconds: float = 6.0
 
@@ -141,9 +142,11 @@ def parse_gemini(content: bytes, now: datetime, *, coin: str) -> list[Observatio
     return [Observation(coin, USD, _middle(ticker.get("bid"), ticker.get("ask")), "gemini", now)]
 
 
-def _for_coins(path: str, parser: Callable[..., list[Observation]], *coins: str) -> Iterator[tuple[str, Parser]]:
-    for coin in coins:
-        yield path.format(coin=coin, lower=coin.lower()), partial(parser, coin=coin)
+def _for_coins(path: str, parser: Callable[..., list[Observation]], *coins: str) -> dict[str, Parser]:
+    return {path.format(coin=coin, lower=coin.lower()): partial(parser, coin=coin) for coin in coins}
+
+
+ALL_COINS = frozenset(COINS)
 
 
 PROVIDERS = {
@@ -159,27 +162,32 @@ PROVIDERS = {
             name="kraken",
             address="https://api.kraken.com",
             requests={"/0/public/Ticker?pair=USDCUSD,USDTUSD,DAIUSD": parse_kraken},
+            coins=ALL_COINS,
         ),
         Provider(
             # Coinbase takes one USDC for one dollar and has no market for it.
             name="coinbase",
             address="https://api.exchange.coinbase.com",
-            requests=dict(_for_coins("/products/{coin}-USD/ticker", parse_coinbase, "USDT", "DAI")),
+            requests=_for_coins("/products/{coin}-USD/ticker", parse_coinbase, "USDT", "DAI"),
+            coins=frozenset({"USDT", "DAI"}),
         ),
         Provider(
             name="bitstamp",
             address="https://www.bitstamp.net",
-            requests=dict(_for_coins("/api/v2/ticker/{lower}usd/", parse_bitstamp, "USDC", "USDT", "DAI")),
+            requests=_for_coins("/api/v2/ticker/{lower}usd/", parse_bitstamp, *COINS),
+            coins=ALL_COINS,
         ),
         Provider(
             name="bitfinex",
             address="https://api-pub.bitfinex.com",
             requests={"/v2/tickers?symbols=tUDCUSD,tUSTUSD,tDAIUSD": parse_bitfinex},
+            coins=ALL_COINS,
         ),
         Provider(
             name="gemini",
             address="https://api.gemini.com",
-            requests=dict(_for_coins("/v2/ticker/{lower}usd", parse_gemini, "USDC", "USDT", "DAI")),
+            requests=_for_coins("/v2/ticker/{lower}usd", parse_gemini, *COINS),
+            coins=ALL_COINS,
         ),
     )
 }

@@ -8,7 +8,7 @@ from pytest_django import Settings
 
 from payments.rates.checks import faults
 
-REAL = ["ecb", "official-pegs", "kraken", "coinbase", "bitstamp"]
+REAL = ["ecb", "official-pegs", "kraken", "coinbase", "bitstamp", "gemini"]
 
 
 @pytest.mark.parametrize(
@@ -20,8 +20,8 @@ REAL = ["ecb", "official-pegs", "kraken", "coinbase", "bitstamp"]
         (["bundled"], True, [1]),
         ([*REAL, "bundled"], True, [2]),
         ([*REAL, "oracle"], True, [3]),
-        (["ecb", "kraken", "coinbase"], True, [4]),
-        (["official-pegs", "kraken", "coinbase", "gemini"], True, [5]),
+        (["ecb", "kraken", "coinbase", "bitstamp"], True, [4]),
+        (["official-pegs", "kraken", "bitstamp", "gemini"], True, [5]),
         ([], True, [4, 5]),
     ],
 )
@@ -35,4 +35,10 @@ def test_the_refusal_is_a_system_check_that_says_what_to_set(settings: Settings)
     settings.RATE_SOURCES, settings.IN_PRODUCTION = ["bundled"], True
     (error,) = [message for message in run_checks() if str(message.id).startswith("rates.")]
     assert error.id == "rates.E001"
-    assert str(error.hint).startswith("Set it like RATE_SOURCES=ecb,official-pegs,bitfinex,bitstamp,")
+    assert error.hint == (
+        "Leave it unset, or set it like RATE_SOURCES=ecb,kraken,coinbase,bitstamp,bitfinex,gemini,official-pegs"
+    )
+
+
+def test_production_prices_every_coin_from_enough_exchanges_when_nothing_is_set(settings: Settings) -> None:
+    assert faults(settings.REAL_RATE_SOURCES, in_production=True) == []
