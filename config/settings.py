@@ -54,7 +54,9 @@ API_KEY_PEPPER = secret("API_KEY_PEPPER", shortest=32)
 # Addresses
 PUBLIC_URL = variables.text("PUBLIC_URL", "" if IN_PRODUCTION else "http://127.0.0.1:8000").rstrip("/")
 """Where payers and merchants reach this service, without a trailing slash."""
-ALLOWED_HOSTS = variables.names("ALLOWED_HOSTS", [] if IN_PRODUCTION else ["localhost", "127.0.0.1", "[::1]"])
+ALLOWED_HOSTS = variables.names("ALLOWED_HOSTS")
+if not IN_PRODUCTION:
+    ALLOWED_HOSTS += ["localhost", "127.0.0.1", "[::1]", *filter(None, [urlsplit(PUBLIC_URL).hostname])]
 TRUSTED_PROXIES = variables.names("TRUSTED_PROXIES")
 """Networks of the reverse proxies whose X-Forwarded-For and X-Forwarded-Proto are believed."""
 

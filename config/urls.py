@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from django.contrib import admin
 from django.urls import include, path
+from django.views.generic import RedirectView
 
+from config import health
 from config.environments import Environment
+from merchants import dashboard as merchant_pages
+from merchants.viewsets import BalanceViewSet, MerchantRecordViewSet
+from payments import checkout
+from payments import dashboard as payment_pages
+from payments.chains.registry import asset
 from payments.viewsets import PaymentViewSet
 
 api_routes = [
@@ -14,10 +21,41 @@ api_routes = [
     path("payments/<str:payment_id>/cancel", PaymentViewSet.as_view({"post": "cancel"})),
     path("payments/<str:payment_id>/simulate", PaymentViewSet.as_view({"post": "simulate"})),
     path("payments/<str:payment_id>/timeline", PaymentViewSet.as_view({"get": "timeline"})),
+    path("merchant", MerchantRecordViewSet.as_view({"get": "retrieve"}, find_asset=asset)),
+    path("merchant/settings", MerchantRecordViewSet.as_view({"patch": "update_settings"}, find_asset=asset)),
+    path("balance", BalanceViewSet.as_view({"get": "retrieve"}, find_asset=asset)),
+]
+
+page_routes = [
+    path("", RedirectView.as_view(pattern_name="dashboard")),
+    path("login", merchant_pages.show_log_in, name="login"),
+    path("logout", merchant_pages.leave, name="logout"),
+    path("dashboard", payment_pages.home, name="dashboard"),
+    path("dashboard/", RedirectView.as_view(pattern_name="dashboard")),
+    path("dashboard/environment", merchant_pages.switch_environment, name="switch_environment"),
+    path("dashboard/payments", payment_pages.list_payments, name="dashboard_payments"),
+    path("dashboard/payments/<str:payment_id>", payment_pages.show_payment, name="dashboard_payment"),
+    path("dashboard/payments/<str:payment_id>/cancel", payment_pages.cancel, name="dashboard_cancel_payment"),
+    path("dashboard/payments/<str:payment_id>/simulate", payment_pages.simulate, name="dashboard_simulate_payment"),
+    path("dashboard/keys", merchant_pages.list_keys, name="dashboard_keys"),
+    path("dashboard/keys/new", merchant_pages.generate_key, name="dashboard_generate_key"),
+    path("dashboard/keys/<str:key_id>/delete", merchant_pages.delete_key, name="dashboard_delete_key"),
+    path("dashboard/settings", merchant_pages.edit_settings, name="dashboard_settings"),
+    path("pay/<str:payment_id>", checkout.show_payment, name="checkout"),
+    path("pay/<str:payment_id>/status", checkout.show_status, name="checkout_status"),
 ]
 
 urlpatterns = [
+    path("health/live", health.live),
+    path("health/ready", health.ready),
+    *page_routes,
     path("v1/", include(api_routes), {"environment": Environment.PRODUCTION}),
     path("sandbox/v1/", include(api_routes), {"environment": Environment.SANDBOX}),
     path("admin/", admin.site.urls),
 ]
+
+# Errors outside any view: JSON under the API, a page elsewhere.
+handler400 = "config.api.views.bad_request"
+handler403 = "config.api.views.forbidden"
+handler404 = "config.api.views.not_found"
+handler500 = "config.api.views.server_error"
