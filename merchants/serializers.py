@@ -1,0 +1,221 @@
+"""What requests about the merchant must look like, and the records of the replies."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from datetime import time
+from decimal import Decimal
+from typing import Any, ClassVar, cast
+
+from rest_framework import serializers
+
+from config import ids
+from config.api.fields import StrictCharField, StrictChoiceField, StrictField, StrictIntegerField, StrictSerializer
+from config.api.renderers import format_instant
+from config.environments import Environment
+from config.money import CRYPTO_DIGITS, Asset, format_crypto, from_units
+from merchants.ledger.balances import MerchantBalance
+from merchants.models import LatePayments, Merchant, MerchantSettings, Plan, SettlementFrequency
+from merchants.services import MAX_ALLOWED_WALLETS, SETTLEMENT_CURRENCIES, SettingsChanges
+
+FindAsset = Callable[[str, str, str], Asset]
+"""The coin of an environment, a network and a code; the app that knows the networks provides it."""
+
+BASIS_POINTS_OF_A_PERCENT = 100
+
+
+class TimeOfDayField(StrictField):
+    default_error_messages: ClassVar[dict[str, Any]] = {"invalid": "Must be a 24-hour time HH:MM, such as 09:30."}
+
+    _FORM: ClassVar = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9])")
+
+    def to_internal_value(self, data: Any) -> time:
+        found = self._FORM.fullmatch(data) if isinstance(data, str) else None
+        if found is None:
+            self.fail("invalid")
+        return time(int(found[1]), int(found[2]))
+
+
+class DecimalField(StrictField):
+    """A decimal of at least zero, as a string such as "0.25" or as a JSON number; both are read exactly."""
+
+    default_error_messages: ClassVar[dict[str, Any]] = {
+        "invalid": 'Must be a decimal of at least 0, such as "0.25".',
+        "digits": "Must have at most {digits} fractional digits.",
+    }
+
+    _FORM: ClassVar = re.compile(r"[0-9]{1,20}(\.[0-9]{1,20})?")
+
+    def __init__(self, *, digits: int, **kwargs: Any) -> None:
+        self.digits = digits
+        super().__init__(**kwargs)
+
+    def to_internal_value(self, data: Any) -> Decimal:
+        is_number = isinstance(data, int | Decimal) and not isinstance(data, bool)
+        text = format(Decimal(data), "f") if is_number else data
+        if not isinstance(text, str) or not self._FORM.fullmatch(text):
+            self.fail("invalid")
+        if len(text.partition(".")[2].rstrip("0")) > self.digits:
+            self.fail("digits", digits=self.digits)
+        return Decimal(text)
+
+
+class ScheduleSerializer(StrictSerializer):
+    """When settlements are made. Each field that is left out stays as it is."""
+
+    frequency = StrictChoiceField(choices=SettlementFrequency.values, required=False)
+    time = TimeOfDayField(required=False, help_text="24-hour HH:MM in the schedule's time zone.")
+    timezone = StrictCharField(max_length=64, required=False, help_text="IANA name, such as Europe/Berlin.")
+    dayOfWeek = StrictIntegerField(
+        minimum=1, maximum=7, required=False, allow_null=True, help_text="1 Monday to 7 Sunday; for weekly."
+    )
+    dayOfMonth = StrictIntegerField(
+        minimum=1,
+        maximum=31,
+        required=False,
+        allow_null=True,
+        help_text="For monthly; in a shorter month its last day.",
+    )
+    minimumAmount = DecimalField(
+        digits=CRYPTO_DIGITS, required=False, help_text="Settle only from this much on, in the settlement currency."
+    )
+
+
+class SettingsSerializer(StrictSerializer):
+    """The body of a settings update: what is left out stays as it is."""
+
+    settlementCurrency = StrictChoiceField(choices=SETTLEMENT_CURRENCIES, required=False)
+    settlementSchedule = ScheduleSerializer(required=False)
+    paymentTolerance = DecimalField(
+        digits=2,
+        required=False,
+        help_text="How far short a payment may fall and still complete, in percent: from 0 to 0.5.",
+    )
+    latePayments = StrictChoiceField(
+        choices=LatePayments.values,
+        required=False,
+        help_text="`hold` late money for a decision, or `accept` it within 24 hours when the amount is complete.",
+    )
+    walletAllowList = serializers.ListField(
+        child=StrictCharField(max_length=80),
+        max_length=MAX_ALLOWED_WALLETS,
+        required=False,
+        help_text="Wallets that payments may name as merchantWallet; an empty list allows any.",
+    )
+
+    _CHANGES: ClassVar = {
+        "settlementCurrency": "settlement_currency",
+        "latePayments": "late_payments",
+        "walletAllowList": "wallet_allow_list",
+    }
+    _SCHEDULE_CHANGES: ClassVar = {
+        "frequency": "settlement_frequency",
+        "time": "settlement_time",
+        "timezone": "settlement_timezone",
+        "dayOfWeek": "settlement_weekday",
+        "dayOfMonth": "settlement_monthday",
+        "minimumAmount": "settlement_minimum",
+    }
+
+    def to_changes(self) -> SettingsChanges:
+        """What the service takes, once the data is valid."""
+        data = self.validated_data
+        changes = {own: data[name] for name, own in self._CHANGES.items() if name in data}
+        schedule = data.get("settlementSchedule", {})
+        changes |= {own: schedule[name] for name, own in self._SCHEDULE_CHANGES.items() if name in schedule}
+        if "paymentTolerance" in data:
+            changes["payment_tolerance_bps"] = int(data["paymentTolerance"] * BASIS_POINTS_OF_A_PERCENT)
+        return cast("SettingsChanges", changes)
+
+
+# --- records -----------------------------------------------------------------------------------------
+
+
+def merchant_record(
+    merchant: Merchant, chosen: MerchantSettings, balances: Sequence[MerchantBalance], find_asset: FindAsset
+) -> dict[str, Any]:
+    return {
+        "id": merchant.public_id,
+        "object": "merchant",
+        "name": merchant.name,
+        "email": merchant.email,
+        "plan": merchant.plan,
+        "environment": chosen.environment,
+        "settlementCurrency": chosen.settlement_currency,
+        "settlementSchedule": {
+            "frequency": chosen.settlement_frequency,
+            "time": chosen.settlement_time.strftime("%H:%M"),
+            "timezone": chosen.settlement_timezone,
+            "dayOfWeek": chosen.settlement_weekday,
+            "dayOfMonth": chosen.settlement_monthday,
+            "minimumAmount": f"{chosen.settlement_minimum:.{CRYPTO_DIGITS}f}",
+        },
+        "paymentTolerance": f"{from_units(chosen.payment_tolerance_bps, 2):f}",
+        "latePayments": chosen.late_payments,
+        "walletAllowList": chosen.wallet_allow_list,
+        "balances": balance_records(chosen.environment, balances, find_asset),
+        "createdAt": format_instant(merchant.created_at),
+    }
+
+
+def balance_records(
+    environment: str, balances: Sequence[MerchantBalance], find_asset: FindAsset
+) -> list[dict[str, Any]]:
+    return [_balance_record(balance, find_asset(environment, balance.network, balance.asset)) for balance in balances]
+
+
+def _balance_record(balance: MerchantBalance, asset: Asset) -> dict[str, Any]:
+    return {
+        "network": balance.network,
+        "cryptocurrency": balance.asset,
+        "available": format_crypto(balance.available, asset.decimals),
+        "receivable": format_crypto(balance.receivable, asset.decimals),
+    }
+
+
+# --- the reference -----------------------------------------------------------------------------------
+
+
+class BalanceEntrySchema(serializers.Serializer[Any]):
+    network = serializers.CharField()
+    cryptocurrency = serializers.CharField()
+    available = serializers.CharField(
+        help_text="Yours, to be refunded from or settled: decimal, six fractional digits."
+    )
+    receivable = serializers.CharField(
+        help_text="What you owe: credited and spent before a chain took the payment back. Decimal."
+    )
+
+
+class BalanceSchema(serializers.Serializer[Any]):
+    object = serializers.ChoiceField(choices=["balance"])
+    environment = serializers.ChoiceField(choices=Environment.choices)
+    balances = BalanceEntrySchema(many=True)
+
+
+class ScheduleSchema(serializers.Serializer[Any]):
+    frequency = serializers.ChoiceField(choices=SettlementFrequency.choices)
+    time = serializers.CharField(help_text="24-hour HH:MM.")
+    timezone = serializers.CharField()
+    dayOfWeek = serializers.IntegerField(allow_null=True)
+    dayOfMonth = serializers.IntegerField(allow_null=True)
+    minimumAmount = serializers.CharField(help_text="Decimal, six fractional digits.")
+
+
+class MerchantSchema(serializers.Serializer[Any]):
+    """The merchant record, for the reference; `merchant_record` writes it."""
+
+    id = serializers.CharField(help_text=f"{ids.MERCHANT.prefix}_ and 26 characters.")
+    object = serializers.ChoiceField(choices=["merchant"])
+    name = serializers.CharField()
+    email = serializers.EmailField()
+    plan = serializers.ChoiceField(choices=Plan.choices)
+    environment = serializers.ChoiceField(choices=Environment.choices)
+    settlementCurrency = serializers.ChoiceField(choices=SETTLEMENT_CURRENCIES)
+    settlementSchedule = ScheduleSchema()
+    paymentTolerance = serializers.CharField(help_text="In percent, two fractional digits.")
+    latePayments = serializers.ChoiceField(choices=LatePayments.choices)
+    walletAllowList = serializers.ListField(child=serializers.CharField())
+    balances = BalanceEntrySchema(many=True)
+    createdAt = serializers.DateTimeField()

@@ -1,0 +1,73 @@
+"""/v1/merchant and /v1/balance: parse, call a service, render."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from merchants.access.scopes import Scope
+from merchants.access.viewsets import MerchantViewSet
+from merchants.ledger.balances import merchant_balances
+from merchants.models import MerchantSettings
+from merchants.serializers import (
+    BalanceSchema,
+    FindAsset,
+    MerchantSchema,
+    SettingsSerializer,
+    balance_records,
+    merchant_record,
+)
+from merchants.services import update_settings
+
+
+class _ShowsBalances(MerchantViewSet):
+    """`find_asset` is given in the route table: this app knows no networks and no scales of coins."""
+
+    find_asset: FindAsset | None = None
+
+    def asset_finder(self) -> FindAsset:
+        if self.find_asset is None:
+            raise RuntimeError("the route table did not say how to find an asset")
+        return self.find_asset
+
+
+class MerchantRecordViewSet(_ShowsBalances):
+    """The key's own merchant."""
+
+    scopes: ClassVar = {"retrieve": Scope.MERCHANT_READ, "update_settings": Scope.MERCHANT_WRITE}
+
+    @extend_schema(summary="Get the merchant", responses=MerchantSchema)
+    def retrieve(self, request: Request) -> Response:
+        chosen = MerchantSettings.objects.get(merchant=self.merchant, environment=self.environment)
+        return self._record(chosen)
+
+    @extend_schema(summary="Update settings", request=SettingsSerializer, responses=MerchantSchema)
+    def update_settings(self, request: Request) -> Response:
+        body = SettingsSerializer(data=request.data)
+        body.is_valid(raise_exception=True)
+        chosen = update_settings(merchant=self.merchant, environment=self.environment, changes=body.to_changes())
+        return self._record(chosen)
+
+    def _record(self, chosen: MerchantSettings) -> Response:
+        balances = merchant_balances(self.merchant, self.environment)
+        return Response(merchant_record(self.merchant, chosen, balances, self.asset_finder()))
+
+
+class BalanceViewSet(_ShowsBalances):
+    """What the merchant has, per network and coin."""
+
+    scopes: ClassVar = {"retrieve": Scope.MERCHANT_READ}
+
+    @extend_schema(summary="Get the balance", responses=BalanceSchema)
+    def retrieve(self, request: Request) -> Response:
+        balances = merchant_balances(self.merchant, self.environment)
+        return Response(
+            {
+                "object": "balance",
+                "environment": self.environment,
+                "balances": balance_records(self.environment, balances, self.asset_finder()),
+            }
+        )

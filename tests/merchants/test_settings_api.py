@@ -1,0 +1,164 @@
+"""GET /merchant, PATCH /merchant/settings, GET /balance."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from config.environments import Environment
+from merchants.ledger.posting import AccountRef, Line, post
+from merchants.models import Merchant, MerchantSettings
+from tests.factories import api_client, make_key, make_merchant
+
+pytestmark = pytest.mark.django_db
+
+
+def settings_of(merchant: Merchant, environment: Environment = Environment.SANDBOX) -> MerchantSettings:
+    return MerchantSettings.objects.get(merchant=merchant, environment=environment)
+
+
+def test_a_new_merchant_is_shown_with_its_defaults() -> None:
+    merchant = make_merchant("Corner Shop")
+    reply = api_client(make_key(merchant)).call("GET", "/merchant")
+    assert reply.status_code == 200
+    assert reply.json() == {
+        "id": merchant.public_id,
+        "object": "merchant",
+        "name": "Corner Shop",
+        "email": merchant.email,
+        "plan": "starter",
+        "environment": "sandbox",
+        "settlementCurrency": "USDC",
+        "settlementSchedule": {
+            "frequency": "daily",
+            "time": "00:00",
+            "timezone": "UTC",
+            "dayOfWeek": None,
+            "dayOfMonth": None,
+            "minimumAmount": "0.000000",
+        },
+        "paymentTolerance": "0.00",
+        "latePayments": "hold",
+        "walletAllowList": [],
+        "balances": [],
+        "createdAt": merchant.created_at.strftime("%Y-%m-%dT%H:%M:%S.")
+        + f"{merchant.created_at.microsecond // 1000:03}Z",
+    }
+
+
+def test_a_change_merges_and_answers_with_the_merchant() -> None:
+    merchant = make_merchant()
+    client = api_client(make_key(merchant))
+    first = client.call(
+        "PATCH",
+        "/merchant/settings",
+        json_body={
+            "settlementCurrency": "DAI",
+            "settlementSchedule": {"frequency": "weekly", "time": "09:30", "timezone": "Europe/Berlin"},
+            "paymentTolerance": "0.25",
+        },
+    )
+    assert first.status_code == 200
+    second = client.call(
+        "PATCH",
+        "/merchant/settings",
+        json_body={"settlementSchedule": {"dayOfWeek": 5, "minimumAmount": 12.5}, "latePayments": "accept"},
+    )
+    record = second.json()
+    assert record["settlementCurrency"] == "DAI"
+    assert record["settlementSchedule"] == {
+        "frequency": "weekly",
+        "time": "09:30",
+        "timezone": "Europe/Berlin",
+        "dayOfWeek": 5,
+        "dayOfMonth": None,
+        "minimumAmount": "12.500000",
+    }
+    assert (record["paymentTolerance"], record["latePayments"]) == ("0.25", "accept")
+    assert client.call("GET", "/merchant").json() == record
+
+
+def test_a_weekly_or_monthly_schedule_gets_its_first_day_when_none_is_named() -> None:
+    client = api_client(make_key())
+    weekly = client.call("PATCH", "/merchant/settings", json_body={"settlementSchedule": {"frequency": "weekly"}})
+    assert weekly.json()["settlementSchedule"]["dayOfWeek"] == 1
+    monthly = client.call("PATCH", "/merchant/settings", json_body={"settlementSchedule": {"frequency": "monthly"}})
+    assert monthly.json()["settlementSchedule"]["dayOfMonth"] == 1
+
+
+def test_a_change_in_the_sandbox_leaves_production_alone() -> None:
+    merchant = make_merchant()
+    api_client(make_key(merchant)).call("PATCH", "/merchant/settings", json_body={"settlementCurrency": "USDT"})
+    assert settings_of(merchant).settlement_currency == "USDT"
+    assert settings_of(merchant, Environment.PRODUCTION).settlement_currency == "USDC"
+
+
+WALLET = "0x52908400098527886E0F7030069857D2E4169EE7"
+
+
+@pytest.mark.parametrize(
+    ("body", "param"),
+    [
+        ({"settlementCurrency": "EUR"}, "settlementCurrency"),
+        ({"settlementCurrency": None}, "settlementCurrency"),
+        ({"currency": "USDC"}, "currency"),
+        ({"settlementSchedule": "daily"}, "settlementSchedule"),
+        ({"settlementSchedule": {"frequency": "hourly"}}, "settlementSchedule.frequency"),
+        ({"settlementSchedule": {"hour": 9}}, "settlementSchedule.hour"),
+        ({"settlementSchedule": {"time": "24:00"}}, "settlementSchedule.time"),
+        ({"settlementSchedule": {"time": "9:30"}}, "settlementSchedule.time"),
+        ({"settlementSchedule": {"time": "09:30\n"}}, "settlementSchedule.time"),
+        ({"settlementSchedule": {"time": "٠٩:٣٠"}}, "settlementSchedule.time"),
+        ({"settlementSchedule": {"timezone": "Mars/Olympus"}}, "settlementSchedule.timezone"),
+        ({"settlementSchedule": {"timezone": "../etc/passwd"}}, "settlementSchedule.timezone"),
+        ({"settlementSchedule": {"dayOfWeek": 0}}, "settlementSchedule.dayOfWeek"),
+        ({"settlementSchedule": {"dayOfWeek": 8}}, "settlementSchedule.dayOfWeek"),
+        ({"settlementSchedule": {"dayOfMonth": 32}}, "settlementSchedule.dayOfMonth"),
+        ({"settlementSchedule": {"minimumAmount": -1}}, "settlementSchedule.minimumAmount"),
+        ({"settlementSchedule": {"minimumAmount": "1e3"}}, "settlementSchedule.minimumAmount"),
+        ({"settlementSchedule": {"minimumAmount": "0.0000001"}}, "settlementSchedule.minimumAmount"),
+        ({"settlementSchedule": {"minimumAmount": "1" + "0" * 14}}, "settlementSchedule.minimumAmount"),
+        ({"paymentTolerance": "0.51"}, "paymentTolerance"),
+        ({"paymentTolerance": "0.125"}, "paymentTolerance"),
+        ({"paymentTolerance": True}, "paymentTolerance"),
+        ({"latePayments": "drop"}, "latePayments"),
+        ({"walletAllowList": WALLET}, "walletAllowList"),
+        ({"walletAllowList": ["0x12"]}, "walletAllowList.0"),
+        ({"walletAllowList": [WALLET, WALLET.lower()]}, "walletAllowList"),
+        ({"walletAllowList": [WALLET] * 201}, "walletAllowList"),
+    ],
+)
+def test_a_bad_setting_is_refused_by_name_and_changes_nothing(body: dict[str, Any], param: str) -> None:
+    merchant = make_merchant()
+    before = MerchantSettings.objects.values().get(merchant=merchant, environment="sandbox")
+    reply = api_client(make_key(merchant)).call(
+        "PATCH", "/merchant/settings", json_body={"latePayments": "accept", **body}
+    )
+    error = reply.json()["error"]
+    code = "unknown_parameter" if param in {"currency", "settlementSchedule.hour"} else "invalid_parameter"
+    assert (reply.status_code, error["code"], error["param"]) == (400, code, param)
+    assert MerchantSettings.objects.values().get(merchant=merchant, environment="sandbox") == before
+
+
+def test_the_balance_shows_what_the_books_hold_in_this_environment() -> None:
+    merchant = make_merchant()
+    for environment, amount in ((Environment.SANDBOX, 12_345_678), (Environment.PRODUCTION, 1)):
+        post(
+            kind="test:credit",
+            reference=merchant.public_id,
+            environment=environment,
+            lines=[
+                Line(AccountRef("polygon", "USDC", "chain:deposit", ""), amount),
+                Line(AccountRef("polygon", "USDC", "merchant:available", str(merchant.pk)), -amount),
+            ],
+        )
+    expected = [{"network": "polygon", "cryptocurrency": "USDC", "available": "12.345678", "receivable": "0.000000"}]
+    client = api_client(make_key(merchant))
+    assert client.call("GET", "/balance").json() == {
+        "object": "balance",
+        "environment": "sandbox",
+        "balances": expected,
+    }
+    assert client.call("GET", "/merchant").json()["balances"] == expected
+    assert api_client(make_key()).call("GET", "/balance").json()["balances"] == []
