@@ -74,7 +74,7 @@ class SimulationSerializer(StrictSerializer):
 
 class ExchangeRateSchema(serializers.Serializer[Any]):
     rate = serializers.CharField(help_text="Price of one coin in the currency, decimal.")
-    source = serializers.CharField(help_text="Where the rate is from.")
+    source = serializers.CharField(help_text="Where the rate is from.")  # type: ignore[assignment]  # on the wire
     quotedAt = serializers.DateTimeField()
 
 

@@ -46,8 +46,9 @@ def simulate_payment(payment: Payment, scenario: str) -> str:
 def _missing(payment: Payment) -> int:
     """What is still to be paid; the whole amount again once nothing is."""
     seen = payment.deposits.filter(network=payment.network, asset=payment.cryptocurrency)
-    paid: int = sum(seen.exclude(status=DepositStatus.ORPHANED).values_list("amount", flat=True))
-    return payment.due - paid if paid < payment.due else payment.due
+    paid = sum(int(deposit.amount) for deposit in seen.exclude(status=DepositStatus.ORPHANED))
+    due = int(payment.due)
+    return due - paid if paid < due else due
 
 
 def _part(payment: Payment, amount: int, *, coin: str = "") -> control.Part:

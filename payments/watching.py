@@ -131,7 +131,7 @@ def _record_transfers(cursor: ScanCursor, scan: Scan, addresses: PaymentAddresse
         return
 
     payment_ids = addresses.payment_ids(wanted)
-    touched = {pk for pk in stored.values_list("payment_id", flat=True) if pk is not None} | set(payment_ids.values())
+    touched = set(stored.filter(payment__isnull=False).values_list("payment_id", flat=True)) | set(payment_ids.values())
     list(Payment.objects.select_for_update().filter(pk__in=touched).order_by("pk").values_list("pk"))
     known = {(deposit.transaction_hash, deposit.ordinal): deposit for deposit in stored.select_for_update()}
 

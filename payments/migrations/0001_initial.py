@@ -9,198 +9,429 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
-        ('merchants', '0001_initial'),
+        ("merchants", "0001_initial"),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='Deposit',
+            name="Deposit",
             fields=[
-                ('id', models.UUIDField(default=config.ids.new_uuid, editable=False, primary_key=True, serialize=False)),
-                ('environment', models.CharField(choices=[('sandbox', 'Sandbox'), ('production', 'Production')], max_length=10)),
-                ('network', models.CharField(help_text='Where it was seen, which may not be where it was expected.', max_length=20)),
-                ('transaction_hash', models.CharField(max_length=80)),
-                ('ordinal', models.PositiveIntegerField(help_text='Its place inside the on-chain transaction.')),
-                ('contract', models.CharField(max_length=80)),
-                ('asset', models.CharField(help_text='Code of the registered coin.', max_length=8)),
-                ('decimals', models.PositiveSmallIntegerField(help_text='Of the coin on this network.')),
-                ('amount', config.fields.UnitsField()),
-                ('sender', models.CharField(max_length=80)),
-                ('recipient', models.CharField(max_length=80)),
-                ('memo', models.CharField(blank=True, max_length=30)),
-                ('status', models.CharField(choices=[('seen', 'Waiting for confirmations'), ('credited', 'Credited'), ('orphaned', 'Undone by a reorganisation')], default='seen', max_length=12)),
-                ('height', models.BigIntegerField()),
-                ('block_hash', models.CharField(max_length=80)),
-                ('block_time', models.DateTimeField()),
-                ('first_block_time', models.DateTimeField(help_text='The earliest block it stood in; being mined again later does not make it late.')),
-                ('seen_at', models.DateTimeField(default=django.utils.timezone.now)),
-                ('credited_at', models.DateTimeField(blank=True, null=True)),
-                ('booked_to', models.CharField(blank=True, help_text='The ledger account kind that holds it; empty: not booked.', max_length=30)),
-                ('booking_count', models.PositiveIntegerField(default=0)),
+                (
+                    "id",
+                    models.UUIDField(default=config.ids.new_uuid, editable=False, primary_key=True, serialize=False),
+                ),
+                (
+                    "environment",
+                    models.CharField(choices=[("sandbox", "Sandbox"), ("production", "Production")], max_length=10),
+                ),
+                (
+                    "network",
+                    models.CharField(
+                        help_text="Where it was seen, which may not be where it was expected.", max_length=20
+                    ),
+                ),
+                ("transaction_hash", models.CharField(max_length=80)),
+                ("ordinal", models.PositiveIntegerField(help_text="Its place inside the on-chain transaction.")),
+                ("contract", models.CharField(max_length=80)),
+                ("asset", models.CharField(help_text="Code of the registered coin.", max_length=8)),
+                ("decimals", models.PositiveSmallIntegerField(help_text="Of the coin on this network.")),
+                ("amount", config.fields.UnitsField()),
+                ("sender", models.CharField(max_length=80)),
+                ("recipient", models.CharField(max_length=80)),
+                ("memo", models.CharField(blank=True, max_length=30)),
+                (
+                    "status",
+                    models.CharField(
+                        choices=[
+                            ("seen", "Waiting for confirmations"),
+                            ("credited", "Credited"),
+                            ("orphaned", "Undone by a reorganisation"),
+                        ],
+                        default="seen",
+                        max_length=12,
+                    ),
+                ),
+                ("height", models.BigIntegerField()),
+                ("block_hash", models.CharField(max_length=80)),
+                ("block_time", models.DateTimeField()),
+                (
+                    "first_block_time",
+                    models.DateTimeField(
+                        help_text="The earliest block it stood in; being mined again later does not make it late."
+                    ),
+                ),
+                ("seen_at", models.DateTimeField(default=django.utils.timezone.now)),
+                ("credited_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "booked_to",
+                    models.CharField(
+                        blank=True, help_text="The ledger account kind that holds it; empty: not booked.", max_length=30
+                    ),
+                ),
+                ("booking_count", models.PositiveIntegerField(default=0)),
             ],
         ),
         migrations.CreateModel(
-            name='Payment',
+            name="Payment",
             fields=[
-                ('id', models.UUIDField(default=config.ids.new_uuid, editable=False, primary_key=True, serialize=False)),
-                ('environment', models.CharField(choices=[('sandbox', 'Sandbox'), ('production', 'Production')], max_length=10)),
-                ('status', models.CharField(choices=[('created', 'Awaiting payment'), ('pending', 'Confirming'), ('underpaid', 'Underpaid'), ('completed', 'Completed'), ('partially_refunded', 'Partially refunded'), ('refunded', 'Refunded'), ('expired', 'Expired'), ('cancelled', 'Cancelled')], default='created', max_length=20)),
-                ('version', models.PositiveIntegerField(default=1)),
-                ('fiat_amount', models.BigIntegerField(help_text='In minor units of the currency.')),
-                ('currency', models.CharField(max_length=3)),
-                ('network', models.CharField(max_length=20)),
-                ('cryptocurrency', models.CharField(max_length=8)),
-                ('decimals', models.PositiveSmallIntegerField(help_text='Of the coin on this network.')),
-                ('merchant_wallet', models.CharField(max_length=80)),
-                ('redirect_url', models.CharField(blank=True, max_length=2000)),
-                ('webhook_url', models.CharField(blank=True, max_length=2000)),
-                ('expires_in', models.PositiveIntegerField(help_text='Seconds.')),
-                ('expires_at', models.DateTimeField()),
-                ('metadata', models.JSONField(default=dict)),
-                ('due', config.fields.UnitsField(help_text='Base units the payer is asked for.')),
-                ('rate', models.DecimalField(decimal_places=18, help_text='Price of one coin in the currency.', max_digits=38)),
-                ('rate_source', models.CharField(max_length=200)),
-                ('rate_quoted_at', models.DateTimeField()),
-                ('required_confirmations', models.PositiveSmallIntegerField()),
-                ('require_finalized', models.BooleanField(default=False)),
-                ('tolerance_bps', models.PositiveSmallIntegerField(default=0)),
-                ('closes_at', models.DateTimeField(help_text='The end of the window plus the grace a merchant grants late money.')),
-                ('sequence', models.BigIntegerField(help_text='The number its deposit address derives from.', unique=True)),
-                ('deposit_address', models.CharField(max_length=80)),
-                ('memo', models.CharField(blank=True, max_length=30)),
-                ('muxed_address', models.CharField(blank=True, max_length=80)),
-                ('payment_uri', models.CharField(max_length=500)),
-                ('qr_png', models.BinaryField()),
-                ('received', config.fields.UnitsField(default=0)),
-                ('released', config.fields.UnitsField(default=0, help_text='Credited to the merchant.')),
-                ('surplus', config.fields.UnitsField(default=0, help_text='Beyond what was due, moved to suspense on completion.')),
-                ('short', config.fields.UnitsField(default=0, help_text='Too little when the window closed, moved to suspense then.')),
-                ('refunded', config.fields.UnitsField(default=0, help_text='Given back or reserved for it.')),
-                ('status_reasons', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=30), blank=True, default=list, size=None)),
-                ('completed_at', models.DateTimeField(blank=True, null=True)),
-                ('cancelled_at', models.DateTimeField(blank=True, null=True)),
-                ('accepted', models.BooleanField(default=False, help_text='Somebody took short or late money as enough.')),
-                ('deposit_count', models.PositiveIntegerField(default=0, help_text='Transfers ever seen for it.')),
-                ('closed_at', models.DateTimeField(blank=True, help_text='When its window ended for money: short money was moved to suspense then.', null=True)),
-                ('assess_at', models.DateTimeField(blank=True, help_text='Due for a judgement; empty: nothing to do.', null=True)),
-                ('booking_count', models.PositiveIntegerField(default=0, help_text='Numbers the ledger postings of this payment.')),
-                ('merchant', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='merchants.merchant')),
+                (
+                    "id",
+                    models.UUIDField(default=config.ids.new_uuid, editable=False, primary_key=True, serialize=False),
+                ),
+                (
+                    "environment",
+                    models.CharField(choices=[("sandbox", "Sandbox"), ("production", "Production")], max_length=10),
+                ),
+                (
+                    "status",
+                    models.CharField(
+                        choices=[
+                            ("created", "Awaiting payment"),
+                            ("pending", "Confirming"),
+                            ("underpaid", "Underpaid"),
+                            ("completed", "Completed"),
+                            ("partially_refunded", "Partially refunded"),
+                            ("refunded", "Refunded"),
+                            ("expired", "Expired"),
+                            ("cancelled", "Cancelled"),
+                        ],
+                        default="created",
+                        max_length=20,
+                    ),
+                ),
+                ("version", models.PositiveIntegerField(default=1)),
+                ("fiat_amount", models.BigIntegerField(help_text="In minor units of the currency.")),
+                ("currency", models.CharField(max_length=3)),
+                ("network", models.CharField(max_length=20)),
+                ("cryptocurrency", models.CharField(max_length=8)),
+                ("decimals", models.PositiveSmallIntegerField(help_text="Of the coin on this network.")),
+                ("merchant_wallet", models.CharField(max_length=80)),
+                ("redirect_url", models.CharField(blank=True, max_length=2000)),
+                ("webhook_url", models.CharField(blank=True, max_length=2000)),
+                ("expires_in", models.PositiveIntegerField(help_text="Seconds.")),
+                ("expires_at", models.DateTimeField()),
+                ("metadata", models.JSONField(default=dict)),
+                ("due", config.fields.UnitsField(help_text="Base units the payer is asked for.")),
+                (
+                    "rate",
+                    models.DecimalField(
+                        decimal_places=18, help_text="Price of one coin in the currency.", max_digits=38
+                    ),
+                ),
+                ("rate_source", models.CharField(max_length=200)),
+                ("rate_quoted_at", models.DateTimeField()),
+                ("required_confirmations", models.PositiveSmallIntegerField()),
+                ("require_finalized", models.BooleanField(default=False)),
+                ("tolerance_bps", models.PositiveSmallIntegerField(default=0)),
+                (
+                    "closes_at",
+                    models.DateTimeField(
+                        help_text="The end of the window plus the grace a merchant grants late money."
+                    ),
+                ),
+                (
+                    "sequence",
+                    models.BigIntegerField(help_text="The number its deposit address derives from.", unique=True),
+                ),
+                ("deposit_address", models.CharField(max_length=80)),
+                ("memo", models.CharField(blank=True, max_length=30)),
+                ("muxed_address", models.CharField(blank=True, max_length=80)),
+                ("payment_uri", models.CharField(max_length=500)),
+                ("qr_png", models.BinaryField()),
+                ("received", config.fields.UnitsField(default=0)),
+                ("released", config.fields.UnitsField(default=0, help_text="Credited to the merchant.")),
+                (
+                    "surplus",
+                    config.fields.UnitsField(
+                        default=0, help_text="Beyond what was due, moved to suspense on completion."
+                    ),
+                ),
+                (
+                    "short",
+                    config.fields.UnitsField(
+                        default=0, help_text="Too little when the window closed, moved to suspense then."
+                    ),
+                ),
+                ("refunded", config.fields.UnitsField(default=0, help_text="Given back or reserved for it.")),
+                (
+                    "status_reasons",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.CharField(max_length=30), blank=True, default=list, size=None
+                    ),
+                ),
+                ("completed_at", models.DateTimeField(blank=True, null=True)),
+                ("cancelled_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "accepted",
+                    models.BooleanField(default=False, help_text="Somebody took short or late money as enough."),
+                ),
+                ("deposit_count", models.PositiveIntegerField(default=0, help_text="Transfers ever seen for it.")),
+                (
+                    "closed_at",
+                    models.DateTimeField(
+                        blank=True,
+                        help_text="When its window ended for money: short money was moved to suspense then.",
+                        null=True,
+                    ),
+                ),
+                (
+                    "assess_at",
+                    models.DateTimeField(blank=True, help_text="Due for a judgement; empty: nothing to do.", null=True),
+                ),
+                (
+                    "booking_count",
+                    models.PositiveIntegerField(default=0, help_text="Numbers the ledger postings of this payment."),
+                ),
+                (
+                    "merchant",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to="merchants.merchant"
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Discrepancy',
+            name="Discrepancy",
             fields=[
-                ('id', models.UUIDField(default=config.ids.new_uuid, editable=False, primary_key=True, serialize=False)),
-                ('environment', models.CharField(choices=[('sandbox', 'Sandbox'), ('production', 'Production')], max_length=10)),
-                ('kind', models.CharField(choices=[('late', 'Arrived late'), ('overpaid', 'More than was due'), ('underpaid', 'Less than was due'), ('wrong_token', 'Another coin than was asked for'), ('wrong_network', 'On another network than was asked for'), ('no_memo', 'Without a memo that names a payment')], max_length=20)),
-                ('status', models.CharField(choices=[('open', 'Open'), ('accepted', 'Accepted'), ('refunded', 'Refunded'), ('void', 'Void')], default='open', max_length=12)),
-                ('network', models.CharField(max_length=20)),
-                ('asset', models.CharField(max_length=8)),
-                ('decimals', models.PositiveSmallIntegerField(help_text='Of the coin on this network.')),
-                ('amount', config.fields.UnitsField()),
-                ('resolved_at', models.DateTimeField(blank=True, null=True)),
-                ('resolved_by', models.CharField(blank=True, help_text='The person or policy that decided.', max_length=120)),
-                ('note', models.TextField(blank=True)),
-                ('deposit', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='discrepancies', to='payments.deposit')),
-                ('merchant', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='merchants.merchant')),
-                ('payment', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='discrepancies', to='payments.payment')),
+                (
+                    "id",
+                    models.UUIDField(default=config.ids.new_uuid, editable=False, primary_key=True, serialize=False),
+                ),
+                (
+                    "environment",
+                    models.CharField(choices=[("sandbox", "Sandbox"), ("production", "Production")], max_length=10),
+                ),
+                (
+                    "kind",
+                    models.CharField(
+                        choices=[
+                            ("late", "Arrived late"),
+                            ("overpaid", "More than was due"),
+                            ("underpaid", "Less than was due"),
+                            ("wrong_token", "Another coin than was asked for"),
+                            ("wrong_network", "On another network than was asked for"),
+                            ("no_memo", "Without a memo that names a payment"),
+                        ],
+                        max_length=20,
+                    ),
+                ),
+                (
+                    "status",
+                    models.CharField(
+                        choices=[
+                            ("open", "Open"),
+                            ("accepted", "Accepted"),
+                            ("refunded", "Refunded"),
+                            ("void", "Void"),
+                        ],
+                        default="open",
+                        max_length=12,
+                    ),
+                ),
+                ("network", models.CharField(max_length=20)),
+                ("asset", models.CharField(max_length=8)),
+                ("decimals", models.PositiveSmallIntegerField(help_text="Of the coin on this network.")),
+                ("amount", config.fields.UnitsField()),
+                ("resolved_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "resolved_by",
+                    models.CharField(blank=True, help_text="The person or policy that decided.", max_length=120),
+                ),
+                ("note", models.TextField(blank=True)),
+                (
+                    "deposit",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="discrepancies",
+                        to="payments.deposit",
+                    ),
+                ),
+                (
+                    "merchant",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="merchants.merchant",
+                    ),
+                ),
+                (
+                    "payment",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="discrepancies",
+                        to="payments.payment",
+                    ),
+                ),
             ],
             options={
-                'verbose_name_plural': 'discrepancies',
+                "verbose_name_plural": "discrepancies",
             },
         ),
         migrations.AddField(
-            model_name='deposit',
-            name='payment',
-            field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='deposits', to='payments.payment'),
+            model_name="deposit",
+            name="payment",
+            field=models.ForeignKey(
+                null=True, on_delete=django.db.models.deletion.PROTECT, related_name="deposits", to="payments.payment"
+            ),
         ),
         migrations.CreateModel(
-            name='ScanCursor',
+            name="ScanCursor",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('environment', models.CharField(choices=[('sandbox', 'Sandbox'), ('production', 'Production')], max_length=10)),
-                ('network', models.CharField(max_length=20)),
-                ('cursor', models.JSONField(null=True)),
-                ('version', models.PositiveBigIntegerField(default=0, help_text='Grows with every scan that was recorded.')),
-                ('leased_until', models.DateTimeField(default=django.utils.timezone.now, help_text='Another watcher keeps off until then.')),
-                ('head_height', models.BigIntegerField(default=0)),
-                ('finalized_height', models.BigIntegerField(default=0)),
-                ('read_until', models.DateTimeField(help_text='Block time up to which every deposit has been seen.', null=True)),
-                ('polled_at', models.DateTimeField(help_text='When the network last answered.', null=True)),
-                ('failing_since', models.DateTimeField(null=True)),
-                ('last_error', models.TextField(blank=True)),
-                ('halted_at', models.DateTimeField(help_text='Crediting and paying stopped; a person must look.', null=True)),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "environment",
+                    models.CharField(choices=[("sandbox", "Sandbox"), ("production", "Production")], max_length=10),
+                ),
+                ("network", models.CharField(max_length=20)),
+                ("cursor", models.JSONField(null=True)),
+                (
+                    "version",
+                    models.PositiveBigIntegerField(default=0, help_text="Grows with every scan that was recorded."),
+                ),
+                (
+                    "leased_until",
+                    models.DateTimeField(
+                        default=django.utils.timezone.now, help_text="Another watcher keeps off until then."
+                    ),
+                ),
+                ("head_height", models.BigIntegerField(default=0)),
+                ("finalized_height", models.BigIntegerField(default=0)),
+                (
+                    "read_until",
+                    models.DateTimeField(help_text="Block time up to which every deposit has been seen.", null=True),
+                ),
+                ("polled_at", models.DateTimeField(help_text="When the network last answered.", null=True)),
+                ("failing_since", models.DateTimeField(null=True)),
+                ("last_error", models.TextField(blank=True)),
+                (
+                    "halted_at",
+                    models.DateTimeField(help_text="Crediting and paying stopped; a person must look.", null=True),
+                ),
             ],
             options={
-                'constraints': [models.UniqueConstraint(fields=('environment', 'network'), name='cursor_once_per_network')],
+                "constraints": [
+                    models.UniqueConstraint(fields=("environment", "network"), name="cursor_once_per_network")
+                ],
             },
         ),
         migrations.AddIndex(
-            model_name='payment',
-            index=models.Index(fields=['merchant', 'environment', 'id'], name='payment_list'),
+            model_name="payment",
+            index=models.Index(fields=["merchant", "environment", "id"], name="payment_list"),
         ),
         migrations.AddIndex(
-            model_name='payment',
-            index=models.Index(fields=['merchant', 'environment', 'status', 'id'], name='payment_list_by_status'),
+            model_name="payment",
+            index=models.Index(fields=["merchant", "environment", "status", "id"], name="payment_list_by_status"),
         ),
         migrations.AddIndex(
-            model_name='payment',
-            index=models.Index(condition=models.Q(('closed_at__isnull', True), ('status__in', ['created', 'underpaid'])), fields=['network', 'status', 'expires_at'], name='payment_window_open'),
+            model_name="payment",
+            index=models.Index(
+                condition=models.Q(("closed_at__isnull", True), ("status__in", ["created", "underpaid"])),
+                fields=["network", "status", "expires_at"],
+                name="payment_window_open",
+            ),
         ),
         migrations.AddIndex(
-            model_name='payment',
-            index=models.Index(condition=models.Q(('assess_at__isnull', False)), fields=['assess_at'], name='payment_assess_due'),
+            model_name="payment",
+            index=models.Index(
+                condition=models.Q(("assess_at__isnull", False)), fields=["assess_at"], name="payment_assess_due"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='payment',
-            constraint=models.CheckConstraint(condition=models.Q(('environment__in', ['sandbox', 'production'])), name='payment_environment'),
+            model_name="payment",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("environment__in", ["sandbox", "production"])), name="payment_environment"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='payment',
-            constraint=models.CheckConstraint(condition=models.Q(('status__in', ['created', 'pending', 'underpaid', 'completed', 'partially_refunded', 'refunded', 'expired', 'cancelled'])), name='payment_status'),
+            model_name="payment",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    (
+                        "status__in",
+                        [
+                            "created",
+                            "pending",
+                            "underpaid",
+                            "completed",
+                            "partially_refunded",
+                            "refunded",
+                            "expired",
+                            "cancelled",
+                        ],
+                    )
+                ),
+                name="payment_status",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='payment',
-            constraint=models.CheckConstraint(condition=models.Q(('due__gt', 0), ('fiat_amount__gt', 0)), name='payment_amounts_positive'),
+            model_name="payment",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("due__gt", 0), ("fiat_amount__gt", 0)), name="payment_amounts_positive"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='payment',
-            constraint=models.CheckConstraint(condition=models.Q(('received__gte', 0), ('refunded__gte', 0), ('released__gte', 0), ('short__gte', 0), ('surplus__gte', 0)), name='payment_sums_not_negative'),
+            model_name="payment",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    ("received__gte", 0),
+                    ("refunded__gte", 0),
+                    ("released__gte", 0),
+                    ("short__gte", 0),
+                    ("surplus__gte", 0),
+                ),
+                name="payment_sums_not_negative",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='payment',
-            constraint=models.CheckConstraint(condition=models.Q(('refunded__lte', models.F('received'))), name='payment_refunded_at_most_received'),
+            model_name="payment",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("refunded__lte", models.F("received"))), name="payment_refunded_at_most_received"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='payment',
-            constraint=models.UniqueConstraint(fields=('deposit_address', 'memo'), name='payment_address_once'),
+            model_name="payment",
+            constraint=models.UniqueConstraint(fields=("deposit_address", "memo"), name="payment_address_once"),
         ),
         migrations.AddIndex(
-            model_name='discrepancy',
-            index=models.Index(condition=models.Q(('status', 'open')), fields=['merchant', 'environment', 'id'], name='discrepancy_open'),
+            model_name="discrepancy",
+            index=models.Index(
+                condition=models.Q(("status", "open")),
+                fields=["merchant", "environment", "id"],
+                name="discrepancy_open",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='discrepancy',
-            constraint=models.CheckConstraint(condition=models.Q(('amount__gt', 0)), name='discrepancy_amount_positive'),
+            model_name="discrepancy",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("amount__gt", 0)), name="discrepancy_amount_positive"
+            ),
         ),
         migrations.AddIndex(
-            model_name='deposit',
-            index=models.Index(condition=models.Q(('status', 'seen')), fields=['environment', 'network', 'height'], name='deposit_unsettled'),
+            model_name="deposit",
+            index=models.Index(
+                condition=models.Q(("status", "seen")),
+                fields=["environment", "network", "height"],
+                name="deposit_unsettled",
+            ),
         ),
         migrations.AddIndex(
-            model_name='deposit',
-            index=models.Index(fields=['environment', 'network', 'height'], name='deposit_by_height'),
+            model_name="deposit",
+            index=models.Index(fields=["environment", "network", "height"], name="deposit_by_height"),
         ),
         migrations.AddConstraint(
-            model_name='deposit',
-            constraint=models.UniqueConstraint(fields=('environment', 'network', 'transaction_hash', 'ordinal'), name='deposit_once'),
+            model_name="deposit",
+            constraint=models.UniqueConstraint(
+                fields=("environment", "network", "transaction_hash", "ordinal"), name="deposit_once"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='deposit',
-            constraint=models.CheckConstraint(condition=models.Q(('amount__gt', 0)), name='deposit_amount_positive'),
+            model_name="deposit",
+            constraint=models.CheckConstraint(condition=models.Q(("amount__gt", 0)), name="deposit_amount_positive"),
         ),
     ]

@@ -1,0 +1,141 @@
+"""Payments as operators see them. Everything can be looked up; what changes something calls a service."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from django.contrib import admin, messages
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest
+
+from config import ids
+from config.errors import DomainError
+from config.money import FIAT_DIGITS, format_crypto, from_units
+from config.operators import ReadOnly
+from payments.models import Deposit, Discrepancy, Payment, ScanCursor
+from payments.services import accept_discrepancy, clear_halt
+
+
+def _by_public_id(queryset: QuerySet[Any], term: str, kind: ids.PublicId) -> QuerySet[Any] | None:
+    key = kind.decode(term.strip())
+    return None if key is None else queryset.filter(pk=key)
+
+
+class DepositInline(ReadOnly, admin.TabularInline[Deposit, Payment]):
+    model = Deposit
+    fields = ("network", "asset", "shown_amount", "status", "booked_to", "height", "transaction_hash", "seen_at")
+    readonly_fields = fields
+    extra = 0
+    show_change_link = True
+
+    @admin.display(description="Amount")
+    def shown_amount(self, deposit: Deposit) -> str:
+        return format_crypto(deposit.amount, deposit.decimals)
+
+
+class DiscrepancyInline(ReadOnly, admin.TabularInline[Discrepancy, Payment]):
+    model = Discrepancy
+    fields = ("kind", "status", "network", "asset", "shown_amount", "resolved_by", "resolved_at")
+    readonly_fields = fields
+    extra = 0
+    show_change_link = True
+
+    @admin.display(description="Amount")
+    def shown_amount(self, discrepancy: Discrepancy) -> str:
+        return format_crypto(discrepancy.amount, discrepancy.decimals)
+
+
+@admin.register(Payment)
+class PaymentAdmin(ReadOnly, admin.ModelAdmin[Payment]):
+    list_display = ("public_id", "merchant", "environment", "status", "price", "coin", "created_at")
+    list_filter = ("environment", "status", "network", "cryptocurrency")
+    list_select_related = ("merchant",)
+    list_per_page = 50
+    ordering: ClassVar = ["-id"]
+    search_fields = ("deposit_address", "memo", "deposits__transaction_hash")
+    search_help_text = "A payment id, a deposit address, a memo or a transaction hash."
+    show_full_result_count = False
+    exclude = ("qr_png",)
+    inlines = (DepositInline, DiscrepancyInline)
+
+    @admin.display(description="Price")
+    def price(self, payment: Payment) -> str:
+        return f"{from_units(payment.fiat_amount, FIAT_DIGITS[payment.currency])} {payment.currency}"
+
+    @admin.display(description="Asked for")
+    def coin(self, payment: Payment) -> str:
+        return f"{format_crypto(payment.due, payment.decimals)} {payment.cryptocurrency} on {payment.network}"
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Payment], search_term: str
+    ) -> tuple[QuerySet[Payment], bool]:
+        found = _by_public_id(queryset, search_term, ids.PAYMENT)
+        return (found, False) if found is not None else super().get_search_results(request, queryset, search_term)
+
+
+@admin.register(Deposit)
+class DepositAdmin(ReadOnly, admin.ModelAdmin[Deposit]):
+    list_display = ("transaction_hash", "ordinal", "network", "asset", "shown_amount", "status", "booked_to", "seen_at")
+    list_filter = ("environment", "network", "status", "booked_to")
+    list_per_page = 50
+    ordering: ClassVar = ["-id"]
+    search_fields = ("transaction_hash", "sender", "recipient", "memo")
+    show_full_result_count = False
+
+    @admin.display(description="Amount")
+    def shown_amount(self, deposit: Deposit) -> str:
+        return format_crypto(deposit.amount, deposit.decimals)
+
+
+@admin.register(Discrepancy)
+class DiscrepancyAdmin(ReadOnly, admin.ModelAdmin[Discrepancy]):
+    list_display = (
+        "public_id",
+        "kind",
+        "status",
+        "merchant",
+        "payment",
+        "network",
+        "asset",
+        "shown_amount",
+        "created_at",
+    )
+    list_filter = ("environment", "status", "kind", "network")
+    list_select_related = ("merchant", "payment")
+    list_per_page = 50
+    ordering: ClassVar = ["-id"]
+    show_full_result_count = False
+    actions = ("accept",)
+
+    @admin.display(description="Amount")
+    def shown_amount(self, discrepancy: Discrepancy) -> str:
+        return format_crypto(discrepancy.amount, discrepancy.decimals)
+
+    @admin.action(description="Accept: the merchant gets the money", permissions=["accept"])
+    def accept(self, request: HttpRequest, queryset: QuerySet[Discrepancy]) -> None:
+        for discrepancy in queryset:
+            try:
+                accept_discrepancy(discrepancy, resolved_by=str(request.user))
+            except DomainError as error:
+                self.message_user(request, f"{discrepancy}: {error.message}", messages.ERROR)
+            else:
+                self.message_user(request, f"{discrepancy} accepted.", messages.SUCCESS)
+
+    def has_accept_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("payments.change_discrepancy")
+
+
+@admin.register(ScanCursor)
+class ScanCursorAdmin(ReadOnly, admin.ModelAdmin[ScanCursor]):
+    list_display = ("network", "environment", "head_height", "read_until", "polled_at", "failing_since", "halted_at")
+    list_filter = ("environment", "network")
+    actions = ("let_go_on",)
+
+    @admin.action(description="Clear the halt: crediting goes on", permissions=["clear_halt"])
+    def let_go_on(self, request: HttpRequest, queryset: QuerySet[ScanCursor]) -> None:
+        for cursor in queryset:
+            clear_halt(environment=cursor.environment, network=cursor.network)
+            self.message_user(request, f"{cursor} goes on.", messages.SUCCESS)
+
+    def has_clear_halt_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return request.user.has_perm("payments.change_scancursor")

@@ -1,0 +1,209 @@
+"""What must always be true of payments, of their deposits, and between them and the books and the chains."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+from django.utils import timezone
+
+from merchants import counting
+from merchants.ledger.invariants import CouldNotCheck, Finding, Scope, Severity, invariant
+from payments.chains import registry
+from payments.chains.base import ChainError
+from payments.models import PAYMENTS, Deposit, ScanCursor
+from payments.states import DepositStatus, PaymentStatus
+
+UNJUDGED_MAX = timedelta(minutes=5)
+PAID_STATUSES = (PaymentStatus.COMPLETED, PaymentStatus.PARTIALLY_REFUNDED, PaymentStatus.REFUNDED)
+
+# `since` means: payments a deposit of which was first seen since then, or that were created since then.
+_IN_SCOPE = """
+    payment.environment = ANY(%(environments)s)
+        AND (%(network)s::text IS NULL OR payment.network = %(network)s)
+        AND (%(since)s::uuid IS NULL OR payment.id >= %(since)s
+            OR payment.id IN (SELECT payment_id FROM payments_deposit WHERE id >= %(since)s))
+"""
+
+WHERE_THE_MONEY_IS = f"""
+    SELECT payment.id, payment.received, coalesce(credited.total, 0),
+        payment.received - payment.released - payment.surplus - payment.short, coalesce(-account.balance, 0)
+    FROM payments_payment AS payment
+    LEFT JOIN LATERAL (
+        SELECT sum(amount) AS total FROM payments_deposit
+        WHERE payment_id = payment.id AND booked_to = 'payment' AND payment.deposit_count > 0
+    ) AS credited ON true
+    LEFT JOIN ledger_account AS account ON account.kind = 'payment' AND account.owner = payment.id::text
+        AND account.environment = payment.environment AND account.network = payment.network
+        AND account.asset = payment.cryptocurrency
+    WHERE {_IN_SCOPE} AND payment.assess_at IS NULL AND (
+        payment.received <> coalesce(credited.total, 0)
+        OR payment.received - payment.released - payment.surplus - payment.short <> coalesce(-account.balance, 0)
+    )
+"""  # noqa: S608 - no value of a caller is part of the text
+
+
+@invariant("I6", "every payment's deposits, what it says it received and what its account holds agree")
+def payments_account_for_their_money(scope: Scope) -> Iterator[Finding]:
+    for key, received, credited, unreleased, held in scope.rows(WHERE_THE_MONEY_IS):
+        if received != credited:
+            yield Finding(
+                f"payment {key}: received",
+                int(credited),
+                int(received),
+                "compare the payment's deposits with the chain, then let it be judged again",
+                delta=int(received - credited),
+            )
+        if unreleased != held:
+            yield Finding(
+                f"payment {key}: clearing account",
+                int(unreleased),
+                int(held),
+                "trace the postings of this payment by its id",
+                delta=int(held - unreleased),
+            )
+
+
+STATUS_AGAINST_MONEY = f"""
+    SELECT payment.id, payment.status, payment.released, payment.received, payment.due
+    FROM payments_payment AS payment
+    WHERE {_IN_SCOPE} AND payment.assess_at IS NULL AND (
+        (payment.status = ANY(%(paid)s) AND payment.released = 0)
+        OR (payment.status <> ALL(%(paid)s) AND payment.released > 0)
+        OR (payment.status = ANY(%(empty)s) AND payment.received > 0)
+    )
+"""  # noqa: S608
+
+
+@invariant("I8", "a payment is completed exactly when the merchant has its money")
+def statuses_follow_the_money(scope: Scope) -> Iterator[Finding]:
+    empty = [PaymentStatus.CREATED, PaymentStatus.EXPIRED, PaymentStatus.CANCELLED]
+    rows = scope.rows(STATUS_AGAINST_MONEY, paid=[str(s) for s in PAID_STATUSES], empty=[str(s) for s in empty])
+    for key, status, released, received, due in rows:
+        yield Finding(
+            f"payment {key}",
+            "released to the merchant only when completed",
+            f"{status}, received {int(received)} and released {int(released)} of {int(due)}",
+            "find out who wrote the status; only services may",
+        )
+
+
+DEPOSITS_AGAINST_BOOKS = """
+    SELECT coalesce(deposit.environment, account.environment), coalesce(deposit.network, account.network),
+        coalesce(deposit.asset, account.asset), coalesce(deposit.total, 0), coalesce(account.total, 0)
+    FROM (
+        SELECT environment, network, asset, sum(amount) AS total FROM payments_deposit
+        WHERE booked_to <> '' GROUP BY environment, network, asset
+    ) AS deposit
+    FULL JOIN (
+        SELECT posting.environment, account.network, account.asset, sum(entry.amount) AS total
+        FROM ledger_entry AS entry
+        JOIN ledger_posting AS posting ON posting.id = entry.posting_id
+        JOIN ledger_account AS account ON account.id = entry.account_id
+        WHERE account.kind = 'chain:deposit'
+            AND posting.kind IN ('deposit_credited', 'deposit_held', 'deposit_reversed')
+        GROUP BY posting.environment, account.network, account.asset
+    ) AS account USING (environment, network, asset)
+    WHERE coalesce(deposit.total, 0) <> coalesce(account.total, 0)
+        AND coalesce(deposit.environment, account.environment) = ANY(%(environments)s)
+        AND (%(network)s::text IS NULL OR coalesce(deposit.network, account.network) = %(network)s)
+"""
+
+
+@invariant("I10", "the deposits that count and the coins in the books are the same")
+def deposits_are_in_the_books(scope: Scope) -> Iterator[Finding]:
+    for environment, network, asset, deposits, booked in scope.rows(DEPOSITS_AGAINST_BOOKS):
+        yield Finding(
+            f"{environment} {network} {asset}",
+            int(deposits),
+            int(booked),
+            "look for deposits without a posting, or postings without a deposit",
+            delta=int(booked - deposits),
+        )
+
+
+@invariant("I12", "every deposit that counts is on the chain, as it was booked")
+def deposits_are_on_the_chain(scope: Scope) -> Iterator[Finding]:
+    deposits = Deposit.objects.filter(environment__in=scope.environments).exclude(booked_to="")
+    if scope.network:
+        deposits = deposits.filter(network=scope.network)
+    if scope.since:
+        deposits = deposits.filter(seen_at__gte=scope.since)
+    deposits = deposits.filter(status=DepositStatus.CREDITED).order_by("environment", "network", "id")
+    for deposit in deposits.iterator(chunk_size=500):
+        try:
+            found = registry.chain(deposit.environment, deposit.network).find_transfers(deposit.transaction_hash)
+        except ChainError as error:
+            raise CouldNotCheck(f"{deposit.network} did not answer: {error}") from error
+        same = [transfer for transfer in found if transfer.ordinal == deposit.ordinal]
+        amount = same[0].amount if same else 0
+        recipient = same[0].recipient if same else ""
+        if amount != deposit.amount or recipient != deposit.recipient:
+            yield Finding(
+                f"deposit {deposit}",
+                int(deposit.amount),
+                amount,
+                "halt the network and look at the on-chain transaction with a second provider",
+                delta=amount - int(deposit.amount),
+            )
+
+
+LEFT_UNJUDGED = """
+    SELECT id, status, assess_at FROM payments_payment AS payment
+    WHERE environment = ANY(%(environments)s) AND (%(network)s::text IS NULL OR network = %(network)s)
+        AND assess_at < %(before)s
+"""
+
+
+@invariant("I15", "nothing waits longer than it should", severity=Severity.WARNING)
+def nothing_waits_too_long(scope: Scope) -> Iterator[Finding]:
+    for key, status, assess_at in scope.rows(LEFT_UNJUDGED, before=timezone.now() - UNJUDGED_MAX):
+        yield Finding(
+            f"payment {key} ({status})",
+            "judged within 5 minutes",
+            f"due since {assess_at:%Y-%m-%d %H:%M:%S}",
+            "see that the chain worker runs and that its network is not halted",
+        )
+    for cursor in ScanCursor.objects.filter(environment__in=scope.environments, halted_at__isnull=False):
+        yield Finding(
+            f"network {cursor}",
+            "being read",
+            f"halted: {cursor.last_error}",
+            "compare providers, then clear the halt in the admin",
+            severity=Severity.ERROR,
+        )
+
+
+VERSIONS_WITHOUT_EVENT = f"""
+    SELECT payment.id, payment.version, coalesce(max(event.version), 0), count(DISTINCT event.version)
+    FROM payments_payment AS payment
+    LEFT JOIN webhooks_event AS event ON event.object_id = payment.id
+    WHERE {_IN_SCOPE}
+    GROUP BY payment.id HAVING payment.version <> coalesce(max(event.version), 0)
+        OR payment.version <> count(DISTINCT event.version)
+"""  # noqa: S608
+
+
+@invariant("I16", "every change of a payment was told by an event")
+def changes_were_told(scope: Scope) -> Iterator[Finding]:
+    for key, version, told, count in scope.rows(VERSIONS_WITHOUT_EVENT):
+        yield Finding(
+            f"payment {key}",
+            f"events of versions 1 to {version}",
+            f"{count} versions, the last is {told}",
+            "find out which change wrote no event; its webhook was never sent",
+        )
+
+
+@invariant("C1", "the counters behind `totalCount` are exact", severity=Severity.WARNING)
+def payment_counters_are_exact(scope: Scope) -> Iterator[Finding]:
+    if scope.since:
+        return  # counters have no time of their own: they are compared as a whole or not at all
+    for difference in counting.count_differences(PAYMENTS):
+        yield Finding(
+            f"{difference.environment} merchant {difference.merchant_id}: payments {difference.status}",
+            difference.actual,
+            difference.counted,
+            "count them again; lists show a wrong totalCount until then",
+            delta=difference.counted - difference.actual,
+        )
