@@ -1,0 +1,178 @@
+"""Merchants, people and keys as operators see them. Rows are looked up; services change them."""
+
+from __future__ import annotations
+
+
+from django import forms
+from django.contrib import admin, messages
+from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
+from django.contrib.auth.forms import AdminUserCreationForm, UserChangeForm
+from django.core.exceptions import ValidationError
+from django.db.models import QuerySet
+from django.http import HttpRequest
+
+from config.operators import ReadOnly
+from merchants.access import scopes
+from merchants.models import ApiKey, Member, Merchant, MerchantSettings, Plan, User
+from merchants.services import (
+    change_plan,
+    open_merchant,
+    rename_merchant,
+    resume_merchant,
+    revoke_api_key,
+    suspend_merchant,
+)
+
+RIGHTS = ("is_staff", "is_superuser", "groups", "user_permissions")
+
+
+class UserCreationForm(AdminUserCreationForm[User]):
+    class Meta:
+        model = User
+        fields = ("email", "name")
+
+
+class UserEditForm(UserChangeForm[User]):
+    class Meta:
+        model = User
+        fields = ("email", "name", "password", "is_active", *RIGHTS)
+
+
+@admin.register(User)
+class UserAdmin(DjangoUserAdmin[User]):
+    """Django's own pages for people, for a user who logs in by e-mail.
+
+    Only a superuser gives rights away or touches another superuser; nobody is deleted, so that what a
+    person did keeps their name.
+    """
+
+    add_form = UserCreationForm
+    form = UserEditForm
+    ordering = ("email",)
+    list_display = ("email", "name", "is_staff", "is_active", "joined_at", "last_login")
+    list_filter = ("is_staff", "is_superuser", "is_active")
+    search_fields = ("email", "name")
+    fieldsets = (
+        (None, {"fields": ("email", "name", "password")}),
+        ("What they may do", {"fields": ("is_active", *RIGHTS)}),
+        ("Dates", {"fields": ("joined_at", "last_login")}),
+    )
+    add_fieldsets = (
+        (None, {"classes": ("wide",), "fields": ("email", "name", "usable_password", "password1", "password2")}),
+    )
+
+    def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> tuple[str, ...]:
+        dates = ("joined_at", "last_login")
+        return dates if _is_superuser(request) else (*dates, *RIGHTS)
+
+    def has_change_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
+        if obj is not None and obj.is_superuser and not _is_superuser(request):
+            return False
+        return super().has_change_permission(request, obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
+        return False
+
+
+class MemberInline(admin.TabularInline[Member, Merchant]):
+    model = Member
+    extra = 0
+    autocomplete_fields = ("user",)
+    readonly_fields = ("joined_at",)
+
+
+class SettingsInline(ReadOnly, admin.StackedInline[MerchantSettings, Merchant]):
+    model = MerchantSettings
+    extra = 0
+
+
+class MerchantForm(forms.ModelForm[Merchant]):
+    class Meta:
+        model = Merchant
+        fields = ("name", "email", "plan", "requests_per_minute")
+
+    def clean(self) -> dict[str, Any]:
+        entered = super().clean() or self.cleaned_data
+        if entered.get("requests_per_minute") is not None and entered.get("plan") != Plan.ENTERPRISE:
+            raise ValidationError({"requests_per_minute": "Only an enterprise merchant has a budget of its own."})
+        return entered
+
+
+@admin.register(Merchant)
+class MerchantAdmin(admin.ModelAdmin[Merchant]):
+    """Opens merchants, and changes their name, plan and members."""
+
+    form = MerchantForm
+    list_display = ("name", "email", "plan", "is_active", "created_at")
+    list_filter = ("plan", "is_active")
+    search_fields = ("name", "email")
+    fields = ("name", "email", "plan", "requests_per_minute", "public_id", "is_active", "created_at")
+    actions = ("suspend", "resume")
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Merchant | None = None) -> tuple[str, ...]:
+        return ("public_id", "is_active", "created_at", *(("email",) if obj else ()))
+
+    def get_inlines(self, request: HttpRequest, obj: Merchant | None) -> list[Any]:
+        return [MemberInline, SettingsInline] if obj else []
+
+    def save_model(self, request: HttpRequest, obj: Merchant, form: Any, change: bool) -> None:
+        if not change:
+            opened = open_merchant(name=obj.name, email=obj.email)
+            obj.pk, obj.created_at = opened.pk, opened.created_at
+            obj._state.adding = False
+        rename_merchant(merchant=obj, name=obj.name)
+        change_plan(merchant=obj, plan=obj.plan, requests_per_minute=obj.requests_per_minute)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Merchant | None = None) -> bool:
+        return False
+
+    @admin.action(description="Suspend: their keys stop working", permissions=["change"])
+    def suspend(self, request: HttpRequest, chosen: QuerySet[Merchant]) -> None:
+        for merchant in chosen:
+            suspend_merchant(merchant=merchant)
+        messages.success(request, f"{len(chosen)} suspended.")
+
+    @admin.action(description="Resume: their keys work again", permissions=["change"])
+    def resume(self, request: HttpRequest, chosen: QuerySet[Merchant]) -> None:
+        for merchant in chosen:
+            resume_merchant(merchant=merchant)
+        messages.success(request, f"{len(chosen)} resumed.")
+
+
+@admin.register(ApiKey)
+class ApiKeyAdmin(ReadOnly, admin.ModelAdmin[ApiKey]):
+    """Everything about a key but what is kept of its secret. Merchants make keys; an operator can delete one."""
+
+    list_display = (
+        "name",
+        "merchant",
+        "environment",
+        "public_key",
+        "access",
+        "last_used_at",
+        "expires_at",
+        "revoked_at",
+    )
+    list_filter = ("environment", ("revoked_at", admin.EmptyFieldListFilter))
+    list_select_related = ("merchant",)
+    search_fields = ("name", "public_key", "merchant__name")
+    exclude = ("secret_digest",)
+    actions = ("revoke",)
+
+    @admin.display(description="May do")
+    def access(self, key: ApiKey) -> str:
+        return ", ".join(key.scopes) or f"everything ({len(scopes.Scope)} scopes)"
+
+    @admin.action(description="Revoke: requests with it are refused from now on", permissions=["revoke"])
+    def revoke(self, request: HttpRequest, chosen: QuerySet[ApiKey]) -> None:
+        for key in chosen:
+            revoke_api_key(key=key)
+        messages.success(request, f"{len(chosen)} revoked.")
+
+    def has_revoke_permission(self, request: HttpRequest) -> bool:
+        """Named after Django's permission to delete: no row may be, and this is what comes closest."""
+        return request.user.has_perm("merchants.delete_apikey")
+
+
+def _is_superuser(request: HttpRequest) -> bool:
+    return bool(getattr(request.user, "is_superuser", False))
