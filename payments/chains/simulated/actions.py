@@ -50,15 +50,18 @@ def movement(network: str, *, contract: str, amount: int, recipient: str, memo: 
     """
     if amount < 0:
         raise ValueError("nobody can send less than nothing")
-    if is_evm(network):
-        if memo is not None:
-            raise ValueError(f"{network} knows no memos")
-        return Movement(contract=contract, amount=amount, recipient=evm_addresses.parse(recipient), memo="")
+    if memo is not None and is_evm(network):
+        raise ValueError(f"{network} knows no memos")
     if len((memo or "").encode()) > TEXT_MEMO_BYTES:
         raise ValueError(f"a text memo has at most {TEXT_MEMO_BYTES} bytes")
-    account, identifier = stellar_addresses.split(recipient)
+    account, identifier = split_address(network, recipient)
     reference = stellar_addresses.normalise_memo(memo if identifier is None else str(identifier))
     return Movement(contract=contract, amount=amount, recipient=account, memo=reference or "")
+
+
+def split_address(network: str, address: str) -> tuple[str, int | None]:
+    """The account behind an address, and the muxed id it may carry."""
+    return (evm_addresses.parse(address), None) if is_evm(network) else stellar_addresses.split(address)
 
 
 def pay(row: SimulatedNetwork, *, movements: Sequence[Movement], sender: str | None = None) -> str:
@@ -66,7 +69,7 @@ def pay(row: SimulatedNetwork, *, movements: Sequence[Movement], sender: str | N
 
     The payer, a new one unless named, is given the money first: it can always pay.
     """
-    payer = sender or address_from(row.network, os.urandom(32))
+    payer, _ = split_address(row.network, sender or address_from(row.network, os.urandom(32)))
     wanted: dict[str, int] = defaultdict(int)
     for part in movements:
         wanted[part["contract"]] += part["amount"]

@@ -130,10 +130,10 @@ def _decode(text: str) -> bytes:
     kind = text[:1]
     if kind.upper() in _OTHER_KINDS and len(text) >= 40:
         raise InvalidAddress(_OTHER_KINDS[kind.upper()])
+    if kind.upper() not in _LENGTHS:
+        raise InvalidAddress("An address of this network starts with G or M.")
     if text != text.upper():
         raise InvalidAddress("Stellar addresses are written in capital letters only.")
-    if kind not in _LENGTHS:
-        raise InvalidAddress("An address of this network starts with G or M.")
     if len(text) != _LENGTHS[kind]:
         raise InvalidAddress(f"An address that starts with {kind} has {_LENGTHS[kind]} characters, not {len(text)}.")
     if foreign := next((character for character in text if character not in _ALPHABET), None):

@@ -1,0 +1,219 @@
+"""The contract of every chain adapter: what it sends, and what it says of what was sent."""
+
+from __future__ import annotations
+
+import pytest
+
+from payments.chains.base import Chain, ChainUnavailable, SignedTransfer, TransferRefused
+from tests.chains.harness import Harness, Outcome, payout
+
+STOCK = 1_000_000_000
+
+
+class Till:
+    """A funded hot wallet and somebody to pay."""
+
+    def __init__(self, harness: Harness) -> None:
+        self.harness = harness
+        self.chain: Chain = harness.chain
+        self.usdc = self.chain.profile.assets["USDC"]
+        self.sender = self.chain.payout_address()
+        self.recipient = harness.stranger(1)
+        harness.fund(self.sender, "USDC", STOCK)
+        harness.mine()
+
+    def sign(self, amount: int = 100, sequence: int | None = None) -> SignedTransfer:
+        number = self.chain.next_sequence(self.sender) if sequence is None else sequence
+        return self.chain.sign((payout(self.chain, self.recipient, amount),), sender=self.sender, sequence=number)
+
+    def send(self, amount: int = 100) -> SignedTransfer:
+        transfer = self.sign(amount)
+        self.chain.broadcast(transfer)
+        self.harness.mine()
+        return transfer
+
+    def held(self, address: str, at_height: int | None = None) -> int:
+        return self.chain.balance(address, self.usdc, at_height=at_height)
+
+
+@pytest.fixture
+def till(harness: Harness) -> Till:
+    return Till(harness)
+
+
+class SendingContract:
+    def test_signing_sends_nothing(self, till: Till) -> None:
+        transfer = till.sign()
+        till.harness.mine()
+        assert till.chain.transfer_status(transfer).state == "unknown"
+        assert till.chain.next_sequence(till.sender) == transfer.sequence
+        assert till.held(till.recipient) == 0
+
+    def test_a_transfer_waits_then_moves_money_then_is_final(self, till: Till) -> None:
+        transfer = till.sign(100)
+        till.chain.broadcast(transfer)
+        assert till.chain.transfer_status(transfer).state == "pending"
+        assert till.held(till.recipient) == 0
+        till.harness.mine()
+        head = till.chain.head()
+        status = till.chain.transfer_status(transfer)
+        assert (status.state, status.height, status.block_hash, status.confirmations) == (
+            "included",
+            head.height,
+            head.block_hash,
+            1,
+        )
+        assert status.fee_units > 0
+        assert status.final == (till.harness.deepest_reorg == 0)
+        assert (till.held(till.recipient), till.held(till.sender)) == (100, STOCK - 100)
+        assert till.chain.next_sequence(till.sender) == transfer.sequence + 1
+        till.harness.mine(till.harness.deepest_reorg + 1)
+        assert till.chain.transfer_status(transfer).final
+
+    def test_an_outgoing_transfer_is_found_like_any_other(self, till: Till) -> None:
+        transfer = till.send(100)
+        (found,) = till.chain.find_transfers(transfer.transaction_hash)
+        assert (found.sender, found.recipient, found.amount) == (till.sender, till.recipient, 100)
+
+    def test_the_same_bytes_again_change_nothing(self, till: Till) -> None:
+        transfer = till.sign(100)
+        till.chain.broadcast(transfer)
+        till.chain.broadcast(transfer)
+        till.harness.mine()
+        till.chain.broadcast(transfer)
+        till.harness.mine()
+        assert till.held(till.recipient) == 100
+        assert till.chain.next_sequence(till.sender) == transfer.sequence + 1
+
+    def test_other_bytes_cannot_use_a_sequence_again(self, till: Till) -> None:
+        first = till.sign(100)
+        till.chain.broadcast(first)
+        second = till.sign(200, sequence=first.sequence)
+        assert second.transaction_hash != first.transaction_hash
+        for _ in range(2):  # while the first waits, and once it is in a block
+            with pytest.raises(TransferRefused):
+                till.chain.broadcast(second)
+            till.harness.mine()
+        assert till.held(till.recipient) == 100
+        status = till.chain.transfer_status(second)
+        assert (status.state, status.height) == ("replaced", till.chain.transfer_status(first).height)
+
+    def test_a_later_sequence_waits_for_the_one_before(self, till: Till) -> None:
+        first = till.sign(1)
+        second = till.sign(2, sequence=first.sequence + 1)
+        till.chain.broadcast(second)
+        till.harness.mine()
+        assert till.chain.transfer_status(second).state == "pending"
+        till.chain.broadcast(first)
+        till.harness.mine()
+        assert till.chain.transfer_status(first).state == till.chain.transfer_status(second).state == "included"
+        assert till.held(till.recipient) == 3
+
+    def test_too_little_money_fails_and_uses_up_the_sequence(self, till: Till) -> None:
+        transfer = till.send(STOCK + 1)
+        status = till.chain.transfer_status(transfer)
+        assert status.state == "failed"
+        assert status.error is not None
+        assert (till.held(till.recipient), till.held(till.sender)) == (0, STOCK)
+        assert till.chain.next_sequence(till.sender) == transfer.sequence + 1
+        assert till.chain.find_transfers(transfer.transaction_hash) == ()
+
+    def test_an_answer_that_never_came_may_still_have_arrived(self, till: Till) -> None:
+        transfer = till.sign(100)
+        till.harness.time_out_next_broadcast()
+        with pytest.raises(ChainUnavailable):
+            till.chain.broadcast(transfer)
+        till.harness.mine()
+        assert till.chain.transfer_status(transfer).state == "included"
+
+    def test_a_lost_broadcast_is_unknown_and_can_be_sent_again(self, till: Till) -> None:
+        transfer = till.sign(100)
+        till.harness.lose_next_broadcast()
+        till.chain.broadcast(transfer)
+        till.harness.mine()
+        assert till.chain.transfer_status(transfer).state == "unknown"
+        till.chain.broadcast(transfer)
+        till.harness.mine()
+        assert till.chain.transfer_status(transfer).state == "included"
+        assert till.held(till.recipient) == 100
+
+    def test_an_outage_leaves_everything_as_it_was(self, till: Till) -> None:
+        transfer = till.sign(100)
+        till.harness.break_down()
+        for question in (
+            lambda: till.chain.broadcast(transfer),
+            lambda: till.chain.transfer_status(transfer),
+            lambda: till.chain.next_sequence(till.sender),
+            lambda: till.held(till.sender),
+        ):
+            with pytest.raises(ChainUnavailable):
+                question()
+        till.harness.recover()
+        assert till.chain.transfer_status(transfer).state == "unknown"
+
+    def test_an_expired_transfer_is_provably_dead_and_frees_its_sequence(self, till: Till) -> None:
+        transfer = till.sign(100)
+        if transfer.valid_until is None:
+            pytest.skip("transfers on this network are good for ever")
+        till.harness.lose_next_broadcast()
+        till.chain.broadcast(transfer)
+        till.harness.let_time_pass(1_000)
+        status = till.chain.transfer_status(transfer)
+        assert (status.state, status.final) == ("expired", True)
+        again = till.sign(100)
+        assert again.sequence == transfer.sequence
+
+    @pytest.mark.parametrize("outcome", ["moved", "dropped", "replaced"])
+    def test_a_reorg_is_told_as_it_is(self, till: Till, outcome: Outcome) -> None:
+        if not till.harness.deepest_reorg:
+            pytest.skip("every block of this network is final")
+        transfer = till.send(100)
+        till.harness.reorg(1, outcome)
+        states = [till.chain.transfer_status(transfer).state]
+        assert till.held(till.recipient) == 0
+        assert till.chain.next_sequence(till.sender) == transfer.sequence
+        till.harness.mine()
+        states.append(till.chain.transfer_status(transfer).state)
+        assert (
+            states
+            == {
+                "moved": ["pending", "included"],
+                "dropped": ["unknown", "unknown"],
+                "replaced": ["unknown", "replaced"],
+            }[outcome]
+        )
+
+    def test_dropped_bytes_sent_again_are_the_same_transfer(self, till: Till) -> None:
+        if not till.harness.deepest_reorg:
+            pytest.skip("every block of this network is final")
+        transfer = till.send(100)
+        till.harness.reorg(1, "dropped")
+        till.chain.broadcast(transfer)
+        till.harness.mine()
+        assert till.chain.transfer_status(transfer).state == "included"
+        assert till.held(till.recipient) == 100
+
+    def test_payouts_share_a_transfer_where_the_network_can(self, till: Till) -> None:
+        batch = tuple(payout(till.chain, till.harness.stranger(number), number) for number in (1, 2, 3))
+        sequence = till.chain.next_sequence(till.sender)
+        if till.chain.profile.payouts_per_transfer == 1:
+            with pytest.raises(ValueError, match="1 to 1 payouts"):
+                till.chain.sign(batch, sender=till.sender, sequence=sequence)
+            return
+        till.chain.broadcast(till.chain.sign(batch, sender=till.sender, sequence=sequence))
+        till.harness.mine()
+        assert [till.held(till.harness.stranger(number)) for number in (1, 2, 3)] == [1, 2, 3]
+        memos = (payout(till.chain, till.recipient, 1, memo="1"), payout(till.chain, till.recipient, 1, memo="2"))
+        with pytest.raises(ValueError, match="different memos"):
+            till.chain.sign(memos, sender=till.sender, sequence=sequence + 1)
+
+    def test_balances_are_right_at_every_past_height(self, till: Till) -> None:
+        expected = {till.chain.head().height: (STOCK, 0)}
+        for number in range(1, 4):
+            till.send(number)
+            expected[till.chain.head().height] = (till.held(till.sender), till.held(till.recipient))
+        assert [received for _, received in expected.values()] == [0, 1, 3, 6]
+        for height, held in expected.items():
+            assert (till.held(till.sender, height), till.held(till.recipient, height)) == held
+        with pytest.raises(ChainUnavailable):
+            till.held(till.sender, till.chain.head().height + 1)

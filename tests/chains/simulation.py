@@ -1,0 +1,58 @@
+"""The simulated networks as a harness of the contract suite; their clocks stand still."""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import timedelta
+
+from django.utils import timezone
+
+from payments.chains.base import Chain
+from payments.chains.simulated import control
+from payments.chains.simulated.adapter import SimulatedChain
+from payments.chains.simulated.networks import address_from, look_alike, simulated_profile
+from tests.chains.harness import Outcome
+
+
+class Simulation:
+    def __init__(self, network: str) -> None:
+        self.network = network
+        self.chain: Chain = SimulatedChain(simulated_profile(network))
+        self.deepest_reorg = control.deepest_reorg(network)
+        self.foreign_contract = look_alike(network)
+
+    def impatient(self, transactions: int) -> Chain:
+        return SimulatedChain(simulated_profile(self.network), scan_transactions=transactions)
+
+    def pay(self, *parts: tuple[str, int, str, str | None], sender: str | None = None) -> str:
+        return control.pay_together(self.network, [control.Part(*part) for part in parts], sender=sender)
+
+    def stranger(self, number: int) -> str:
+        return address_from(self.network, hashlib.sha256(b"stranger %d" % number).digest())
+
+    def fund(self, address: str, code: str, amount: int) -> None:
+        control.fund(self.network, address=address, code=code, amount=amount)
+
+    def mine(self, count: int = 1) -> None:
+        control.mine(self.network, count)
+
+    def reorg(self, depth: int, outcome: Outcome) -> None:
+        control.reorg(self.network, depth, outcome)
+
+    def rewrite_finality(self) -> None:
+        control.reorg(self.network, self.deepest_reorg + 1, "kept", force=True)
+
+    def break_down(self) -> None:
+        control.outage(self.network, 3600)
+
+    def recover(self) -> None:
+        control.outage(self.network, 0)
+
+    def lose_next_broadcast(self) -> None:
+        control.lose_broadcasts(self.network, 1)
+
+    def time_out_next_broadcast(self) -> None:
+        control.time_out_broadcasts(self.network, 1)
+
+    def let_time_pass(self, seconds: int) -> None:
+        control.mine(self.network, at=timezone.now() + timedelta(seconds=seconds))

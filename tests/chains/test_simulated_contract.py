@@ -1,0 +1,26 @@
+"""The simulated networks keep the contract of every chain adapter."""
+
+from __future__ import annotations
+
+import pytest
+
+from payments.chains.base import Chain
+from payments.chains.networks import NETWORKS
+from tests.chains.contract import AddressContract, ReadingContract, ReorgContract, scene
+from tests.chains.harness import Harness
+from tests.chains.sending import SendingContract, till
+from tests.chains.simulation import Simulation
+
+__all__ = ["scene", "till"]
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("stopped_clock")]
+
+
+@pytest.fixture(params=NETWORKS)
+def harness(request: pytest.FixtureRequest, stopped_clock: None) -> Harness:
+    return Simulation(request.param)
+
+
+class TestSimulatedChain(AddressContract, ReadingContract, ReorgContract, SendingContract):
+    def test_it_is_a_chain(self, harness: Harness) -> None:
+        assert isinstance(harness.chain, Chain)
