@@ -9,6 +9,7 @@ from django.views.generic import RedirectView
 from config import health
 from config.environments import Environment
 from merchants import dashboard as merchant_pages
+from merchants.access.sessions import operators_log_in
 from merchants.viewsets import BalanceViewSet, MerchantRecordViewSet
 from payments import checkout
 from payments import dashboard as payment_pages
@@ -51,6 +52,7 @@ urlpatterns = [
     *page_routes,
     path("v1/", include(api_routes), {"environment": Environment.PRODUCTION}),
     path("sandbox/v1/", include(api_routes), {"environment": Environment.SANDBOX}),
+    path("admin/login/", operators_log_in),
     path("admin/", admin.site.urls),
 ]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import render
+from django.template.loader import render_to_string
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
@@ -20,9 +20,8 @@ PRIVATE_HEADERS = {
 
 @require_safe
 def show_payment(request: HttpRequest, payment_id: str) -> HttpResponse:
-    response = render(request, "checkout/payment.html", {"payment": _view_of(payment_id)})
-    response.headers.update(PRIVATE_HEADERS)
-    return response
+    page = render_to_string("checkout/payment.html", {"payment": _view_of(payment_id)}, request)
+    return HttpResponse(page, headers=PRIVATE_HEADERS)
 
 
 @require_safe

@@ -62,6 +62,15 @@ class PaymentRow:
         return wording.fiat(self.payment)
 
     @property
+    def reference(self) -> str:
+        """The end of the id, by which its payments differ: the beginning is the time."""
+        return f"pay_…{self.payment.public_id[-8:]}"
+
+    @property
+    def network(self) -> str:
+        return wording.network_of(self.payment.environment, self.payment.network).name
+
+    @property
     def due(self) -> str:
         return f"{wording.coins_asked(self.payment.due, self.payment.decimals)} {self.payment.cryptocurrency}"
 
@@ -181,6 +190,7 @@ def _detail_context(request: MemberRequest, payment: Payment) -> dict[str, objec
         "section": "dashboard_payments",
         "payment": payment,
         "row": PaymentRow(payment),
+        "payment_page": payment.page_url,
         "facts": _facts(payment),
         "address": _address_facts(payment),
         "metadata": sorted(payment.metadata.items()),
@@ -221,7 +231,7 @@ class Moment:
 
     @property
     def at(self) -> datetime:
-        return ids.created_at_of(self.event.id)
+        return self.event.created_at
 
     @property
     def title(self) -> str:

@@ -14,7 +14,7 @@ from payments.chains import registry
 from payments.chains.base import DepositAddress, NetworkProfile
 from payments.models import Deposit, Discrepancy, Payment, ScanCursor
 from payments.qr import data_uri, render_png
-from payments.serializers import confirmations_of
+from payments.records import confirmations_of
 from payments.states import DepositStatus, DiscrepancyKind, DiscrepancyStatus, PaymentStatus
 
 Tone = Literal["accent", "good", "warn", "calm"]

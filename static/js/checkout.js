@@ -1,0 +1,79 @@
+// Keeps the payer's page current. The server renders every state; this asks whether something changed
+// and, if so, takes over the changed parts of the page as the server renders them now.
+
+import { enableCopying } from "./copy.js";
+import { enableCountdown } from "./countdown.js";
+import { enablePrinting } from "./print.js";
+
+const LONGEST_DELAY = 30000;
+
+const page = document.querySelector("[data-checkout]");
+const announcer = document.querySelector("[data-announcer]");
+const shown = new Map();
+for (const part of page.querySelectorAll("[data-part]")) shown.set(part.dataset.part, part.innerHTML);
+
+let revision = page.dataset.revision;
+let interval = Number(page.dataset.pollSeconds) * 1000;
+let delay = interval;
+let asking = false;
+let timer;
+let stopCountdown = () => {};
+
+async function ask() {
+  clearTimeout(timer);
+  if (asking || !interval) return;
+  asking = true;
+  try {
+    const status = await (await get(page.dataset.statusUrl)).json();
+    if (status.revision !== revision) show(await (await get(page.dataset.pageUrl)).text());
+    delay = interval;
+  } catch {
+    delay = Math.min(delay * 2, LONGEST_DELAY);
+  } finally {
+    asking = false;
+    plan();
+  }
+}
+
+async function get(url) {
+  const reply = await fetch(url, { cache: "no-store" });
+  if (!reply.ok) throw new Error(`status ${reply.status}`);
+  return reply;
+}
+
+function plan() {
+  clearTimeout(timer);
+  if (interval && !document.hidden) timer = setTimeout(ask, delay);
+}
+
+function show(html) {
+  const fresh = new DOMParser().parseFromString(html, "text/html");
+  const next = fresh.querySelector("[data-checkout]");
+  const focused = document.activeElement?.id;
+  for (const part of page.querySelectorAll("[data-part]")) {
+    const name = part.dataset.part;
+    const replacement = next.querySelector(`[data-part="${name}"]`);
+    if (replacement.innerHTML === shown.get(name)) continue;
+    shown.set(name, replacement.innerHTML);
+    part.replaceChildren(...document.importNode(replacement, true).childNodes);
+  }
+  announcer.textContent = fresh.querySelector("[data-announcer]").textContent;
+  document.title = fresh.title;
+  revision = next.dataset.revision;
+  interval = Number(next.dataset.pollSeconds) * 1000;
+  enhance();
+  if (focused) document.getElementById(focused)?.focus();
+}
+
+function enhance() {
+  stopCountdown();
+  stopCountdown = enableCountdown(page);
+  enableCopying(page);
+  enablePrinting(page);
+}
+
+document.addEventListener("visibilitychange", () => (document.hidden ? clearTimeout(timer) : ask()));
+window.addEventListener("focus", ask);
+window.addEventListener("online", ask);
+enhance();
+plan();

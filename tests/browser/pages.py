@@ -1,0 +1,76 @@
+"""Every page that exists, with who looks at it and what they do there: the tests and the screenshots walk this list."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from playwright.sync_api import Page
+
+from tests.browser.scenes import Scenes
+
+Viewer = Literal["nobody", "owner", "newcomer"]
+_ON_THE_DASHBOARD = ("completed", "created", "pending", "overpaid", "cancelled")
+
+
+@dataclass(frozen=True)
+class Stop:
+    """One page of the walk; `act` is done there before it is looked at."""
+
+    name: str
+    path: str
+    viewer: Viewer = "owner"
+    act: Callable[[Page], None] | None = None
+    status: int = 200
+
+
+def every_page(scenes: Scenes) -> list[Stop]:
+    payments = scenes.payments
+    key_id = scenes.merchant.api_keys.earliest("id").public_id
+    return [
+        Stop("log-in", "/login", "nobody"),
+        Stop("log-in-refused", "/login", "nobody", _fail_to_log_in),
+        Stop("not-found", "/nothing-here", "nobody", status=404),
+        Stop("home", "/dashboard"),
+        Stop("home-first-steps", "/dashboard", "newcomer"),
+        Stop("payments", "/dashboard/payments"),
+        Stop("payments-none", "/dashboard/payments", "newcomer"),
+        Stop("payments-no-match", "/dashboard/payments?status=refunded"),
+        *(Stop(f"payment-{state}", f"/dashboard/payments/{payments[state].public_id}") for state in _ON_THE_DASHBOARD),
+        Stop("keys", "/dashboard/keys"),
+        Stop("keys-none", "/dashboard/keys", "newcomer"),
+        Stop("key-form", "/dashboard/keys/new"),
+        Stop("key-form-refused", "/dashboard/keys/new", "owner", _ask_for_a_bad_key),
+        Stop("key-issued", "/dashboard/keys/new", "newcomer", generate_key),
+        Stop("key-delete", f"/dashboard/keys/{key_id}/delete"),
+        Stop("settings", "/dashboard/settings"),
+        *(Stop(f"pay-{state}", f"/pay/{payment.public_id}", "nobody") for state, payment in payments.items()),
+    ]
+
+
+def log_in(page: Page, email: str, password: str) -> None:
+    page.goto("/login")
+    page.get_by_label("E-mail address").fill(email)
+    page.get_by_label("Password").fill(password)
+    page.get_by_role("button", name="Log in").click()
+    page.wait_for_url("**/dashboard")
+
+
+def generate_key(page: Page, name: str = "Web shop") -> None:
+    page.get_by_label("Name").fill(name)
+    page.get_by_role("button", name="Generate").click()
+    page.get_by_role("heading", name="is ready").wait_for()
+
+
+def _fail_to_log_in(page: Page) -> None:
+    page.get_by_label("E-mail address").fill("jo@harbourcoffee.example")
+    page.get_by_label("Password").fill("not this one")
+    page.get_by_role("button", name="Log in").click()
+    page.get_by_role("alert").wait_for()
+
+
+def _ask_for_a_bad_key(page: Page) -> None:
+    page.get_by_label("Allowed IP addresses").fill("the office")
+    page.get_by_role("button", name="Generate").click()
+    page.get_by_text("is not an IP address").wait_for()

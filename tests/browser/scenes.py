@@ -1,0 +1,132 @@
+"""A merchant with a payment in every state, reached as real ones are: by services and the simulated chain."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from decimal import Decimal
+
+from django.utils import timezone
+
+from config.environments import Environment
+from merchants.models import ApiKey, Merchant, User
+from merchants.services import issue_api_key, open_merchant
+from payments import tasks
+from payments.chains.simulated import control
+from payments.models import Payment
+from payments.services import NewPayment, cancel_payment, create_payment, end_window
+from payments.simulator import simulate_payment
+from tests.factories import PASSWORD, make_user
+
+WALLETS = {
+    "polygon": "0x52908400098527886E0F7030069857D2E4169EE7",
+    "ethereum": "0x52908400098527886E0F7030069857D2E4169EE7",
+    "stellar": "GA5ZSEJYB37JRC5AVCIA5MOP4RHTM335X2KGX3IHOJAPP5RE34K4KZVN",
+}
+ENOUGH_BLOCKS = 8
+REDIRECT_URL = "https://harbourcoffee.example/orders/4711"
+METADATA = {"orderId": "4711", "note": "Two bags of Huila, ground for filter"}
+
+
+@dataclass(frozen=True)
+class Scenes:
+    """Who to log in as, and payments by the name of their state."""
+
+    merchant: Merchant
+    owner: User
+    newcomer: User
+    payments: dict[str, Payment]
+
+    password = PASSWORD
+
+
+def make_payment(
+    merchant: Merchant,
+    *,
+    amount: str = "48.50",
+    currency: str = "EUR",
+    coin: str = "USDC",
+    network: str = "polygon",
+    redirect_url: str = REDIRECT_URL,
+) -> Payment:
+    request = NewPayment(
+        amount=Decimal(amount),
+        currency=currency,
+        cryptocurrency=coin,
+        network=network,
+        merchant_wallet=WALLETS[network],
+        redirect_url=redirect_url,
+        metadata=METADATA,
+    )
+    payment, _ = create_payment(merchant=merchant, environment=Environment.SANDBOX, request=request)
+    return payment
+
+
+def let_time_pass(*networks: str, blocks: int = ENOUGH_BLOCKS) -> None:
+    """New blocks on these networks, read and judged as the watcher does."""
+    for network in networks:
+        control.mine(network, blocks)
+    tasks.watch_networks()
+    tasks.expire_due()
+
+
+def make_scenes() -> Scenes:
+    """Every state that a payer or a merchant can meet, and a newcomer who has nothing yet."""
+    owner = make_user("jo@harbourcoffee.example", name="Jo Berger")
+    merchant = open_merchant(name="Harbour Coffee", email="accounts@harbourcoffee.example", owner=owner)
+    newcomer = make_user("new@fernsupply.example", name="Sam Okafor")
+    open_merchant(name="Fern Supply", email="hello@fernsupply.example", owner=newcomer)
+    _issue_keys(merchant)
+    tasks.watch_networks()
+
+    payments = {
+        "completed": make_payment(merchant),
+        "overpaid": make_payment(merchant, amount="120.00", currency="GBP", coin="DAI", network="ethereum"),
+        "expired": make_payment(merchant, amount="9.99", currency="USD"),
+        "late": make_payment(merchant, amount="310.00", coin="USDT"),
+        "too_little": make_payment(merchant, amount="75.00"),
+        "cancelled": make_payment(merchant, amount="18.00", network="stellar"),
+        "wrong_token": make_payment(merchant, amount="64.20", network="ethereum"),
+        "underpaid": make_payment(merchant, amount="1250.00", coin="DAI"),
+        "pending": make_payment(merchant, amount="239.00", network="ethereum"),
+        "created": make_payment(merchant, amount="86.40"),
+        "created_with_memo": make_payment(merchant, amount="5400", currency="JPY", network="stellar"),
+    }
+    for state, scenario in {
+        "completed": "exact",
+        "overpaid": "overpaid",
+        "late": "late",
+        "too_little": "underpaid",
+        "wrong_token": "wrong_token",
+        "underpaid": "underpaid",
+    }.items():
+        simulate_payment(payments[state], scenario)
+    cancel_payment(payments["cancelled"])
+    let_time_pass("polygon", "ethereum", "stellar")
+    end_window(payments["expired"])
+    end_window(payments["too_little"])
+    let_time_pass("polygon")
+    simulate_payment(payments["pending"], "exact")
+    let_time_pass("ethereum", blocks=1)
+    return Scenes(merchant, owner, newcomer, {state: _reread(payment) for state, payment in payments.items()})
+
+
+def _issue_keys(merchant: Merchant) -> None:
+    environment = Environment.SANDBOX
+    web_shop = issue_api_key(merchant=merchant, environment=environment, name="Web shop").key
+    ApiKey.objects.filter(pk=web_shop.pk).update(
+        created_at=timezone.now() - timedelta(days=112), last_used_at=timezone.now() - timedelta(minutes=4)
+    )
+    issue_api_key(
+        merchant=merchant,
+        environment=environment,
+        name="Reporting",
+        scopes=("payments:read", "settlements:read"),
+        allowed_networks=("203.0.113.0/24",),
+        require_signature=True,
+        expires_at=timezone.now() + timedelta(days=90),
+    )
+
+
+def _reread(payment: Payment) -> Payment:
+    return Payment.objects.select_related("merchant").get(pk=payment.pk)
