@@ -1,8 +1,8 @@
 """QR codes of addresses and payment links, as small one-bit PNGs.
 
-`qrcode` at its defaults spends its time on trying all eight masks, on polynomials and on drawing. Here the mask is
-fixed (readers accept every mask), the version is looked up, error correction comes from a table and the PNG is
-written directly; `qrcode` still lays out the modules.
+`qrcode` at its defaults spends its time on trying all eight masks, on polynomials, on placing module by module and on
+drawing. Here the mask is fixed (readers accept every mask), the version is looked up, error correction and placement
+come from tables that `qrcode` fills once, and the PNG is written directly.
 """
 
 from __future__ import annotations
@@ -11,8 +11,10 @@ import base64
 import struct
 import zlib
 from bisect import bisect_left
+from collections.abc import Callable
 from functools import cache
 from itertools import chain, zip_longest
+from operator import itemgetter
 
 from qrcode.base import Polynomial, gexp, glog, rs_blocks
 from qrcode.constants import ERROR_CORRECT_L
@@ -25,7 +27,10 @@ _MASK = 0
 _BYTE_MODE = 0b0100
 _PADDING = bytes((0xEC, 0x11))
 _PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
-_DARK, _LIGHT = "0" * BOX_PIXELS, "1" * BOX_PIXELS
+_UNFILTERED, _LIKE_ABOVE = b"\0", b"\2"
+_LIGHT = "1" * BOX_PIXELS
+_PIXELS = str.maketrans({"0": _LIGHT, "1": "0" * BOX_PIXELS})
+_INVERT = str.maketrans("01", "10")
 
 
 def _length_bits(version: int) -> int:
@@ -49,10 +54,7 @@ def render_png(text: str) -> bytes:
     version = bisect_left(_CAPACITY, len(content), lo=1)
     if version == len(_CAPACITY):
         raise TextNotEncodable(f"{len(content)} characters do not fit into a QR code")
-    code: QRCode = QRCode(version=version, error_correction=ERROR_CORRECT_L, mask_pattern=_MASK, border=0)
-    code.data_cache = _codewords(content, version)
-    code.make(fit=False)
-    return _one_bit_png(code.get_matrix())
+    return _one_bit_png(_modules(_codewords(content, version), version), side=17 + 4 * version)
 
 
 def data_uri(png: bytes) -> str:
@@ -60,7 +62,7 @@ def data_uri(png: bytes) -> str:
     return "data:image/png;base64," + base64.b64encode(png).decode("ascii")
 
 
-def _codewords(content: bytes, version: int) -> list[int]:
+def _codewords(content: bytes, version: int) -> bytes:
     """The text in byte mode with its error correction, blocks interleaved (ISO/IEC 18004, 7.4 to 7.6)."""
     blocks = rs_blocks(version, ERROR_CORRECT_L)
     capacity = sum(block.data_count for block in blocks)
@@ -76,7 +78,7 @@ def _codewords(content: bytes, version: int) -> list[int]:
         correction_blocks.append(_correction(part, block.total_count - block.data_count))
         start += block.data_count
     interleaved = chain(chain(*zip_longest(*data_blocks)), chain(*zip(*correction_blocks, strict=True)))
-    return [codeword for codeword in interleaved if codeword is not None]
+    return bytes(codeword for codeword in interleaved if codeword is not None)
 
 
 def _correction(data: bytes, count: int) -> bytes:
@@ -98,19 +100,55 @@ def _generator_multiples(count: int) -> list[int]:
     return [0, *(int.from_bytes(multiple, "big") for multiple in multiples)]
 
 
-def _one_bit_png(modules: list[list[bool]]) -> bytes:
-    """Greyscale with one bit per pixel, light is 1; every row of modules is the same line six times over."""
-    side = (len(modules) + 2 * QUIET_MODULES) * BOX_PIXELS
-    line_bytes = (side + 7) // 8
-    padding = "1" * (line_bytes * 8 - side)
+def _modules(codewords: bytes, version: int) -> str:
+    """All modules, row after row: 1 is dark."""
+    bits = f"{int.from_bytes(codewords, 'big'):0{8 * len(codewords)}b}"
+    return "".join(_placement(version, len(bits))(bits + bits.translate(_INVERT) + "01"))
+
+
+@cache
+def _placement(version: int, bit_count: int) -> Callable[[str], tuple[str, ...]]:
+    """Picks every module out of the bits, the inverted bits, a light one and a dark one.
+
+    `qrcode` is asked where the bits go: it places streams in which bit `n` is the `k`-th binary digit of `n`. The
+    digits that arrive at a module, compared with what an all-zero stream leaves there, spell the number of its bit.
+    """
+    light, dark = 2 * bit_count, 2 * bit_count + 1
+    unset, ones = _placed(version, bytes(bit_count // 8)), _placed(version, b"\xff" * (bit_count // 8))
+    numbers = [0] * len(unset)
+    for digit in range(bit_count.bit_length()):
+        stream = int("".join(str(number >> digit & 1) for number in range(bit_count)), 2)
+        for module, value in enumerate(_placed(version, stream.to_bytes(bit_count // 8, "big"))):
+            numbers[module] |= (value != unset[module]) << digit
+    return itemgetter(
+        *(
+            (dark if fixed else light) if fixed == ones[module] else numbers[module] + (bit_count if fixed else 0)
+            for module, fixed in enumerate(unset)
+        )
+    )
+
+
+def _placed(version: int, codewords: bytes) -> list[bool]:
+    code: QRCode = QRCode(version=version, error_correction=ERROR_CORRECT_L, mask_pattern=_MASK, border=0)
+    code.data_cache = codewords
+    code.make(fit=False)
+    return [bool(module) for row in code.get_matrix() for module in row]
+
+
+def _one_bit_png(modules: str, *, side: int) -> bytes:
+    """Greyscale with one bit per pixel, light is 1. A row of modules is one line, and five that repeat it."""
+    width = (side + 2 * QUIET_MODULES) * BOX_PIXELS
+    line_bytes = (width + 7) // 8
+    padding = "1" * (line_bytes * 8 - width)
     margin = _LIGHT * QUIET_MODULES
-    blank = b"\0" + b"\xff" * line_bytes
-    lines = [blank * (BOX_PIXELS * QUIET_MODULES)]
-    for row in modules:
-        bits = "".join([margin, *[_DARK if dark else _LIGHT for dark in row], margin, padding])
-        lines.append((b"\0" + int(bits, 2).to_bytes(line_bytes, "big")) * BOX_PIXELS)
-    lines.append(lines[0])
-    header = struct.pack(">IIBBBBB", side, side, 1, 0, 0, 0, 0)
+    blank = _UNFILTERED + b"\xff" * line_bytes
+    repeat = _LIKE_ABOVE + bytes(line_bytes)
+    lines = [blank, repeat * (BOX_PIXELS * QUIET_MODULES - 1)]
+    for start in range(0, side * side, side):
+        bits = margin + modules[start : start + side].translate(_PIXELS) + margin + padding
+        lines += (_UNFILTERED, int(bits, 2).to_bytes(line_bytes, "big"), repeat * (BOX_PIXELS - 1))
+    lines += lines[:2]
+    header = struct.pack(">IIBBBBB", width, width, 1, 0, 0, 0, 0)
     pixels = zlib.compress(b"".join(lines), 6)
     return _PNG_SIGNATURE + _chunk(b"IHDR", header) + _chunk(b"IDAT", pixels) + _chunk(b"IEND", b"")
 
