@@ -12,7 +12,7 @@ from merchants.ledger.models import Account, Entry, Posting
 from tests.ledger.books import COINS, PRODUCTION, SANDBOX, available_account, move, payment_account
 
 
-def execute(sql: str, *parameters: object) -> None:
+def execute(sql: str, *parameters: uuid.UUID | int | str) -> None:
     """Run a statement, and what is checked at commit, inside a savepoint."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(sql, parameters)

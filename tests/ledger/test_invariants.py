@@ -27,7 +27,7 @@ pytestmark = pytest.mark.django_db
 LEDGER_CHECKS = ["I1", "I2", "I3", "I4", "I5", "I14"]
 
 
-def vandalise(sql: str, *parameters: object) -> None:
+def vandalise(sql: str, *parameters: uuid.UUID | int | str) -> None:
     """Change the books as a superuser could: with every trigger and foreign key asleep."""
     with connection.cursor() as cursor:
         cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")

@@ -111,7 +111,8 @@ class TestPost:
             "ethereum:0xabc:0:1",
             "first",
         )
-        assert sorted(stored.entries.values_list("account__kind", "amount")) == [
+        entries = stored.entries.select_related("account").order_by("id")
+        assert [(entry.account.kind, entry.amount) for entry in entries] == [
             ("chain:deposit", 5_000_000),
             ("payment", -5_000_000),
         ]

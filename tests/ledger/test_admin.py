@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+import re
+import uuid
+
+import pytest
+from django.contrib.admin import site
+from django.test import Client
+from django.urls import reverse
+
+from config import ids
+from merchants.ledger.models import Account, Posting, ReconcileOutcome, ReconcileRun
+from merchants.models import User
+from tests.ledger.books import COINS, move, payment_account
+
+pytestmark = pytest.mark.django_db
+
+MODELS = ["account", "posting", "reconcilerun"]
+
+
+@pytest.fixture
+def operator(client: Client) -> Client:
+    client.force_login(User.objects.create_superuser("operator@example.com", "a long enough password"))
+    return client
+
+
+@pytest.fixture
+def payment_id() -> uuid.UUID:
+    return ids.new_uuid()
+
+
+@pytest.fixture
+def posting(payment_id: uuid.UUID) -> Posting:
+    return move(12_500_000, debit=COINS, credit=payment_account(str(payment_id)), reference=f"{payment_id}:1")
+
+
+@pytest.fixture
+def run() -> ReconcileRun:
+    check = {"check": "I3", "title": "sums", "errors": 1, "warnings": 0, "seconds": 0.1, "crash": ""}
+    finding = {
+        "check": "I3",
+        "severity": "error",
+        "subject": "<b>an account</b>",
+        "expected": "5",
+        "actual": "6",
+        "delta": "1",
+        "proposal": "look",
+    }
+    return ReconcileRun.objects.create(outcome=ReconcileOutcome.DISCREPANCY, checks=[check], findings=[finding])
+
+
+def page(operator: Client, name: str, *arguments: object, **query: str) -> str:
+    response = operator.get(reverse(f"admin:ledger_{name}", args=arguments), query)
+    assert response.status_code == 200
+    return response.content.decode()
+
+
+def test_a_posting_is_found_by_the_start_of_its_reference(operator: Client, posting: Posting) -> None:
+    assert posting.reference in page(operator, "posting_changelist", q=posting.reference[:20])
+    assert posting.reference not in page(operator, "posting_changelist", q="ethereum:0x")
+
+
+def test_postings_and_accounts_are_found_by_a_public_id(
+    operator: Client, posting: Posting, payment_id: uuid.UUID
+) -> None:
+    public_id = ids.PAYMENT.encode(payment_id)
+    assert posting.reference in page(operator, "posting_changelist", q=public_id)
+    assert str(payment_id) in page(operator, "account_changelist", q=public_id)
+    assert posting.reference in page(operator, "posting_changelist", q=str(posting.pk))
+
+
+def test_a_posting_shows_its_entries_in_base_units(operator: Client, posting: Posting) -> None:
+    shown = page(operator, "posting_change", posting.pk)
+    cells = re.findall(r'<td class="field-(debit|credit)">\s*<p>([^<]*)</p>', shown)
+    assert cells == [("debit", "12,500,000"), ("credit", ""), ("debit", ""), ("credit", "12,500,000")]
+
+
+def test_an_account_shows_what_it_holds_and_its_entries(operator: Client, posting: Posting) -> None:
+    shown = page(operator, "account_change", Account.objects.get(kind="payment").pk)
+    assert "12,500,000 USDC" in shown
+    assert "+12,500,000" in shown
+    assert str(posting) in shown
+
+
+def test_a_run_shows_its_findings_as_text(operator: Client, run: ReconcileRun) -> None:
+    assert "discrepancy" in page(operator, "reconcilerun_changelist").lower()
+    shown = page(operator, "reconcilerun_change", run.pk)
+    assert "&lt;b&gt;an account&lt;/b&gt;" in shown
+    assert "expected 5, found 6" in shown
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_nobody_can_add(operator: Client, model: str) -> None:
+    assert operator.get(reverse(f"admin:ledger_{model}_add")).status_code == 403
+
+
+def test_nobody_can_change_or_delete(operator: Client, posting: Posting, run: ReconcileRun) -> None:
+    account = Account.objects.get(kind="payment")
+    for name, row in (("account", account), ("posting", posting), ("reconcilerun", run)):
+        assert operator.post(reverse(f"admin:ledger_{name}_change", args=[row.pk]), {"memo": "x"}).status_code == 403
+        assert operator.post(reverse(f"admin:ledger_{name}_delete", args=[row.pk]), {"post": "yes"}).status_code == 403
+        bulk = {"action": "delete_selected", "_selected_action": [row.pk], "post": "yes"}
+        operator.post(reverse(f"admin:ledger_{name}_changelist"), bulk)
+        assert type(row)._default_manager.filter(pk=str(row.pk)).exists()
+    posting.refresh_from_db()
+    assert posting.memo == ""
+
+
+def test_every_table_of_the_books_is_read_only_in_the_admin() -> None:
+    registered = {model._meta.model_name for model in site._registry if model._meta.app_label == "ledger"}
+    assert registered == set(MODELS)
