@@ -1,0 +1,149 @@
+"""Which networks and coins are in use where."""
+
+from __future__ import annotations
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+from pytest_django.fixtures import Settings
+
+from config.environments import Environment
+from payments.chains import registry
+from payments.chains.base import Chain
+from payments.chains.evm import addresses as evm_addresses
+from payments.chains.networks import COINS, NETWORKS, REAL_PROFILES
+from payments.chains.simulated.networks import look_alike, mint, simulated_profile
+from payments.chains.stellar import addresses as stellar_addresses
+
+ISSUER = "GATISXX6BZ6NC7IKQBY37CJD4SOZL3CYZJWXEDG6JVIY4WBS6KXJHN6Q"
+SANDBOX, PRODUCTION = Environment.SANDBOX, Environment.PRODUCTION
+
+
+def test_the_sandbox_has_three_networks_and_nine_coins() -> None:
+    assert registry.networks(SANDBOX) == ("stellar", "ethereum", "polygon")
+    decimals = {
+        network: {code: asset.decimals for code, asset in registry.profile(SANDBOX, network).assets.items()}
+        for network in registry.networks(SANDBOX)
+    }
+    assert decimals == {
+        "stellar": {"USDC": 7, "USDT": 7, "DAI": 7},
+        "ethereum": {"USDC": 6, "USDT": 6, "DAI": 18},
+        "polygon": {"USDC": 6, "USDT": 6, "DAI": 18},
+    }
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+def test_each_network_of_the_sandbox_has_an_adapter(network: str) -> None:
+    chain = registry.chain(SANDBOX, network)
+    assert isinstance(chain, Chain)
+    assert chain.profile == registry.profile(SANDBOX, network)
+
+
+def test_production_has_no_network_until_one_is_set_up() -> None:
+    assert registry.networks(PRODUCTION) == ()
+    for network in NETWORKS:
+        with pytest.raises(registry.UnsupportedNetwork) as refusal:
+            registry.chain(PRODUCTION, network)
+        assert refusal.value.code == "network_unavailable"
+        assert refusal.value.param == "network"
+        assert refusal.value.message == "No network is set up in production yet."
+
+
+def test_a_network_without_an_adapter_cannot_be_configured(settings: Settings) -> None:
+    settings.PRODUCTION_NETWORKS = ["ethereum", "dogecoin"]
+    with pytest.raises(ImproperlyConfigured, match="dogecoin"):
+        registry.networks(PRODUCTION)
+
+
+def test_an_unknown_kind_of_sandbox_cannot_be_configured(settings: Settings) -> None:
+    settings.SANDBOX_CHAIN = "wishful"
+    with pytest.raises(ImproperlyConfigured, match="SANDBOX_CHAIN"):
+        registry.networks(SANDBOX)
+
+
+def test_an_unknown_network_is_refused_with_those_that_are_in_use() -> None:
+    with pytest.raises(registry.UnsupportedNetwork) as refusal:
+        registry.profile(SANDBOX, "solana")
+    assert refusal.value.message == "solana is not available in sandbox; available are stellar, ethereum, polygon."
+
+
+def test_a_coin_is_found_by_name_or_refused_with_those_accepted() -> None:
+    assert registry.asset(SANDBOX, "polygon", "DAI").decimals == 18
+    with pytest.raises(registry.UnsupportedAsset) as refusal:
+        registry.asset(SANDBOX, "polygon", "EURC")
+    assert refusal.value.message == "EURC is not accepted on polygon; accepted are USDC, USDT, DAI."
+    assert (refusal.value.code, refusal.value.param) == ("unsupported_asset", "cryptocurrency")
+
+
+def test_stellar_has_only_usdc_until_the_operator_trusts_an_issuer(settings: Settings) -> None:
+    assert list(registry.real_profile("stellar").assets) == ["USDC"]
+    settings.STELLAR_ISSUERS = {"USDT": ISSUER}
+    found = registry.real_profile("stellar").assets
+    assert list(found) == ["USDC", "USDT"]
+    assert (found["USDT"].contract, found["USDT"].decimals) == (f"USDT:{ISSUER}", 7)
+
+
+@pytest.mark.parametrize(
+    "issuers",
+    [
+        {"USDC": ISSUER},
+        {"EURC": ISSUER},
+        {"USDT": ISSUER[:-1]},
+        {"USDT": stellar_addresses.mux(ISSUER, 1)},
+        {"DAI": ""},
+    ],
+)
+def test_a_bad_issuer_cannot_be_configured(settings: Settings, issuers: dict[str, str]) -> None:
+    settings.STELLAR_ISSUERS = issuers
+    with pytest.raises(ImproperlyConfigured, match="STELLAR_ISSUERS"):
+        registry.real_profile("stellar")
+
+
+def test_the_real_contracts_carry_a_correct_checksum() -> None:
+    contracts = {
+        network: {code: (asset.decimals, asset.contract) for code, asset in REAL_PROFILES[network].assets.items()}
+        for network in NETWORKS
+    }
+    for network in ("ethereum", "polygon"):
+        assert list(contracts[network]) == list(COINS)
+        for _, contract in contracts[network].values():
+            assert evm_addresses.parse(contract) == contract
+    (bridged,) = REAL_PROFILES["polygon"].metadata["known_not_accepted"].values()
+    assert evm_addresses.parse(bridged) == bridged
+    assert bridged not in {contract for _, contract in contracts["polygon"].values()}
+    code, issuer = contracts["stellar"]["USDC"][1].split(":")
+    assert (code, stellar_addresses.parse(issuer)) == ("USDC", issuer)
+
+
+def test_the_real_credit_rules_are_those_we_promise() -> None:
+    rules = {
+        (network, usd): (rule.confirmations, rule.require_finalized)
+        for network in NETWORKS
+        for usd in (999, 1_000)
+        for rule in [REAL_PROFILES[network].credit_rule(usd)]
+    }
+    assert rules == {
+        ("ethereum", 999): (12, False),
+        ("ethereum", 1_000): (1, True),
+        ("polygon", 999): (8, True),
+        ("polygon", 1_000): (8, True),
+        ("stellar", 999): (1, False),
+        ("stellar", 1_000): (1, False),
+    }
+
+
+def test_nothing_of_the_sandbox_exists_on_a_real_network() -> None:
+    real = {asset.contract for profile in REAL_PROFILES.values() for asset in profile.assets.values()}
+    for network in NETWORKS:
+        simulated, genuine = simulated_profile(network), REAL_PROFILES[network]
+        contracts = {asset.contract for asset in simulated.assets.values()}
+        assert len(contracts | {look_alike(network), mint(network)}) == 5
+        assert not contracts & real
+        if genuine.family == "evm":
+            assert simulated.chain_id != genuine.chain_id
+        else:
+            assert simulated.metadata["network_passphrase"] != genuine.metadata["network_passphrase"]
+
+
+def test_an_evm_deposit_address_is_the_same_on_every_evm_network() -> None:
+    ethereum, polygon = registry.chain(SANDBOX, "ethereum"), registry.chain(SANDBOX, "polygon")
+    assert ethereum.deposit_address(99) == polygon.deposit_address(99)
