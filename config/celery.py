@@ -63,7 +63,7 @@ def wake(task_name: str) -> None:
 
 def can_wake() -> bool:
     """Whether a message from this process reaches a worker: the in-process broker serves its own process alone."""
-    return settings.CELERY_BROKER_URL != "memory://" or os.environ.get("BALLAST_PROCESS") == "background"
+    return settings.CELERY_BROKER_URL != settings.IN_PROCESS_BROKER or os.environ.get("BALLAST_PROCESS") == "background"
 
 
 def _send(task_name: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 import sys
 from datetime import timedelta
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -60,6 +61,12 @@ if not IN_PRODUCTION:
 TRUSTED_PROXIES = variables.names("TRUSTED_PROXIES")
 """Networks of the reverse proxies whose X-Forwarded-For and X-Forwarded-Proto are believed."""
 
+for network in TRUSTED_PROXIES:
+    try:
+        ip_network(network)
+    except ValueError:
+        variables.refuse("TRUSTED_PROXIES", f"has {network!r}; set it to networks like 10.0.0.0/8")
+
 if IN_PRODUCTION and not (PUBLIC_URL.startswith("https://") and urlsplit(PUBLIC_URL).hostname):
     variables.refuse("PUBLIC_URL", "is not an https address; set it like https://pay.example.com")
 if IN_PRODUCTION and (not ALLOWED_HOSTS or "*" in ALLOWED_HOSTS):
@@ -105,6 +112,8 @@ if IN_PRODUCTION and not REDIS_URL:
     variables.refuse("REDIS_URL", "is not set; set it like redis://host:6379/0")
 WEB_PROCESSES = variables.integer("WEB_PROCESSES", 1, minimum=1)
 """How many processes answer requests. Without Redis each of them gives out its part of a merchant's request budget."""
+if REDIS_URL and not REDIS_URL.startswith(("redis://", "rediss://", "unix://")):
+    variables.refuse("REDIS_URL", "is not a Redis address; set it like redis://host:6379/0")
 CACHES: dict[str, dict[str, Any]] = {
     "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL}
     if REDIS_URL
@@ -144,6 +153,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "merchants.access.sessions.SessionLimitsMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
@@ -237,20 +247,21 @@ LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
 USE_TZ = True
 
-# Files: named by their content and compressed once, so that browsers may keep them for ever.
+# Files. In production `collectstatic` names them by their content and compresses them once, and browsers may keep them
+# for ever. Elsewhere they are served from where they lie, so that nothing has to be collected before a first start.
 STATIC_URL = "/static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
-STATIC_ROOT = BASE_DIR / "staticfiles" if IN_PRODUCTION else VAR_DIR / "static"
+STATIC_ROOT = BASE_DIR / "staticfiles"
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {
-        "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"
-        if MODE == "test"
-        else "whitenoise.storage.CompressedManifestStaticFilesStorage"
+        "BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"
+        if IN_PRODUCTION
+        else "django.contrib.staticfiles.storage.StaticFilesStorage"
     },
 }
-WHITENOISE_USE_FINDERS = MODE == "test"
-WHITENOISE_AUTOREFRESH = MODE == "test"
+WHITENOISE_USE_FINDERS = not IN_PRODUCTION
+WHITENOISE_AUTOREFRESH = MODE == "test" or DEBUG
 
 # Mail
 vars().update(variables.mail("EMAIL_URL", default="consolemail://"))
@@ -265,7 +276,8 @@ LOGGING = logs.configuration(
 DEFAULT_EXCEPTION_REPORTER_FILTER = "config.logs.SecretFilter"
 
 # Work in the background. The rows are the queue: a lost message only waits for the next beat.
-CELERY_BROKER_URL = REDIS_URL or "memory://"
+IN_PROCESS_BROKER = "memory://in-process"
+CELERY_BROKER_URL = REDIS_URL or IN_PROCESS_BROKER
 CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_connect_timeout": 1} if REDIS_URL else {"polling_interval": 0.05}
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_TASK_IGNORE_RESULT = True

@@ -27,7 +27,8 @@ class Variables:
             self._env.read_env(path)
 
     def text(self, name: str, default: str = "") -> str:
-        return str(self._env.str(name, default=default)).strip()
+        """The value, or the default: a variable set to nothing counts as one that is not set."""
+        return str(self._env.str(name, default="")).strip() or default
 
     def choice(self, name: str, choices: Sequence[str], default: str) -> str:
         value = self.text(name, default)
@@ -47,7 +48,7 @@ class Variables:
 
     def names(self, name: str, default: Sequence[str] = ()) -> list[str]:
         """A list separated by commas."""
-        return [item.strip() for item in self._env.list(name, default=list(default)) if item.strip()]
+        return [item.strip() for item in self.text(name).split(",") if item.strip()] or list(default)
 
     def mapping(self, name: str) -> dict[str, str]:
         """Pairs `name=value`, separated by commas."""
@@ -66,7 +67,7 @@ class Variables:
         return dict(self._env.db_url_config(address))
 
     def mail(self, name: str, default: str) -> dict[str, Any]:
-        return dict(self._env.email_url(name, default=default))
+        return dict(self._env.email_url_config(self.text(name, default)))
 
     def refuse(self, name: str, fault: str) -> None:
         self._problems.append(f"{name} {fault}.")

@@ -50,6 +50,8 @@ class Installation:
         self.port = variables.integer("BALLAST_PORT", 8000, minimum=1)
         self.redis_url = variables.text("REDIS_URL")
         self.has_database = bool(variables.text("DATABASE_URL"))
+        # With the rate limiter inside the process there is best one process; Redis lets every core have one.
+        self.web_processes = (os.cpu_count() or 1) if self.redis_url else 1
         variables.check()
         # An address without a port would be wrong for every link and every QR code this run makes.
         self.url = variables.text("PUBLIC_URL", f"http://127.0.0.1:{self.port}").rstrip("/")
@@ -61,6 +63,7 @@ class Installation:
             "BALLAST_MODE": "embedded",
             "BALLAST_VAR": str(self.var),
             "PUBLIC_URL": self.url,
+            "WEB_PROCESSES": str(self.web_processes),
             "DJANGO_SETTINGS_MODULE": "config.settings",
             "PYTHONUNBUFFERED": "1",
         }
@@ -157,12 +160,12 @@ def _serve(installation: Installation, stack: ExitStack) -> int:
 
 
 def _web_command(installation: Installation) -> list[str]:
-    # With the rate limiter inside the process there can be one process only; Redis lets every core have one.
-    workers, threads = (os.cpu_count() or 1, 1) if installation.redis_url else (1, 4)
+    threads = 4 if installation.web_processes == 1 else 1
     return [
         sys.executable, "-m", "granian", "--interface", "wsgi", "--no-ws",
         "--host", installation.host, "--port", str(installation.port),
-        "--workers", str(workers), "--blocking-threads", str(threads), "--blocking-threads-idle-timeout", "600",
+        "--workers", str(installation.web_processes), "--blocking-threads", str(threads),
+        "--blocking-threads-idle-timeout", "600",
         "--workers-kill-timeout", "5", "--respawn-failed-workers", "--log-level", "warning",
         "config.wsgi:application",
     ]  # fmt: skip

@@ -1,0 +1,49 @@
+"""`.env.example` is the list of settings that operators read: it names what the code reads, neither more nor less."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+READERS = (ROOT / "config" / "settings.py", ROOT / "config" / "embedded" / "supervisor.py")
+
+
+def variables_read_by(path: Path) -> set[str]:
+    """The first argument of every `variables.method("NAME")` and `secret("NAME")`."""
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
+            is_reader = isinstance(node.func, ast.Attribute) and getattr(node.func.value, "id", "") == "variables"
+            is_secret = isinstance(node.func, ast.Name) and node.func.id == "secret"
+            if is_reader or is_secret:
+                names.add(node.args[0].value)
+    return {name for name in names if isinstance(name, str)}
+
+
+def test_env_example_names_exactly_the_variables_that_are_read() -> None:
+    documented = re.findall(r"^#?([A-Z_]+)=", (ROOT / ".env.example").read_text(), re.MULTILINE)
+    assert len(documented) == len(set(documented))
+    assert set(documented) == set().union(*map(variables_read_by, READERS))
+
+
+def test_no_other_module_reads_settings_from_the_environment() -> None:
+    """A setting read elsewhere would be in no list, and checked by nobody."""
+    reading = re.compile(r"os\.environ|os\.getenv|environ\.Env")
+    allowed = {
+        "config/variables.py",
+        "config/celery.py",
+        "config/wsgi.py",
+        "config/embedded/background.py",
+        "config/embedded/postgres.py",
+        "config/embedded/supervisor.py",
+    }
+    packages = ("config", "merchants", "webhooks", "payments", "refunds", "settlements")
+    found = {
+        str(path.relative_to(ROOT))
+        for package in packages
+        for path in (ROOT / package).rglob("*.py")
+        if reading.search(path.read_text())
+    }
+    assert found <= allowed

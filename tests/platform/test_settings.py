@@ -1,0 +1,86 @@
+"""Production takes nothing for granted: what is missing or unsafe refuses to start, all of it at once."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PRODUCTION = {
+    "BALLAST_MODE": "production",
+    "SECRET_KEY": "pQ7xkD2mV9sLw4Tz8RbNc3HyGf6JuEa1XvKo5WiSrPdMqUjYt0ZnBh",
+    "API_KEY_PEPPER": "hB3nZ0tYjUqMdPrSiW5oKvX1aEuJ6fGyH3cNbR8z",
+    "PUBLIC_URL": "https://pay.example.com",
+    "ALLOWED_HOSTS": "pay.example.com",
+    "DATABASE_URL": "postgres://ballast:password@db.example.com:5432/ballast",
+    "REDIS_URL": "redis://redis.example.com:6379/0",
+    "TRUSTED_PROXIES": "10.0.0.0/8",
+}
+
+
+def manage(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    clean = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+    # An empty value is what an unset variable is to Ballast, and keeps a developer's .env out of this.
+    blank = dict.fromkeys([*PRODUCTION, "DEBUG", "RATE_SOURCES", "BALLAST_VAR"], "")
+    del blank["BALLAST_MODE"]
+    return subprocess.run(
+        [sys.executable, "manage.py", *arguments],
+        cwd=ROOT,
+        env={**clean, **blank, "BALLAST_MODE": "production", **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_production_without_settings_names_every_missing_one() -> None:
+    result = manage("check")
+    assert result.returncode != 0
+    refusals = [line.removeprefix("  - ") for line in result.stderr.splitlines() if line.startswith("  - ")]
+    named = {refusal.split()[0] for refusal in refusals}
+    assert named == {"SECRET_KEY", "API_KEY_PEPPER", "PUBLIC_URL", "ALLOWED_HOSTS", "DATABASE_URL", "REDIS_URL"}
+    assert all("; set it " in refusal for refusal in refusals)
+
+
+def test_production_settings_pass_every_deployment_check() -> None:
+    result = manage("check", "--deploy", "--fail-level", "WARNING", **PRODUCTION)
+    assert result.returncode == 0, result.stderr
+    assert "no issues" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "reason"),
+    [
+        ("SECRET_KEY", "short", "SECRET_KEY is too short"),
+        ("SECRET_KEY", "a" * 60, "SECRET_KEY is too short"),
+        ("API_KEY_PEPPER", "short", "API_KEY_PEPPER is too short"),
+        ("PUBLIC_URL", "http://pay.example.com", "PUBLIC_URL is not an https address"),
+        ("ALLOWED_HOSTS", "*", "ALLOWED_HOSTS does not name hosts"),
+        ("DATABASE_URL", "sqlite:///db.sqlite3", "DATABASE_URL is not a PostgreSQL address"),
+        ("DEBUG", "true", "DEBUG is true"),
+        ("DEBUG", "maybe", "DEBUG is 'maybe'; set it to one of true, false"),
+        ("BALLAST_MODE", "staging", "BALLAST_MODE is 'staging'; set it to one of production, embedded, test"),
+        ("RATE_SOURCES", "bundled", "RATE_SOURCES has `bundled`"),
+        ("DATABASE_STATEMENT_TIMEOUT_SECONDS", "-1", "DATABASE_STATEMENT_TIMEOUT_SECONDS is '-1'"),
+        ("DATABASE_STATEMENT_TIMEOUT_SECONDS", "inf", "DATABASE_STATEMENT_TIMEOUT_SECONDS is 'inf'"),
+        ("SIMULATED_BLOCK_SECONDS", "soon", "SIMULATED_BLOCK_SECONDS is 'soon'"),
+        ("STELLAR_ISSUERS", "USDT", "STELLAR_ISSUERS has entries that are not NAME=VALUE: USDT"),
+        ("TRUSTED_PROXIES", "10.0.0.0/33", "TRUSTED_PROXIES has '10.0.0.0/33'"),
+        ("REDIS_URL", "localhost", "REDIS_URL is not a Redis address"),
+    ],
+)
+def test_an_unsafe_or_malformed_value_refuses_to_start(name: str, value: str, reason: str) -> None:
+    result = manage("check", **{**PRODUCTION, name: value})
+    assert result.returncode != 0
+    assert reason in result.stderr
+
+
+def test_a_refusal_never_repeats_a_secret() -> None:
+    result = manage("check", **{**PRODUCTION, "SECRET_KEY": "hunter2hunter2", "DATABASE_URL": "mysql://u:hunter3@h/d"})
+    assert result.returncode != 0
+    assert "hunter2" not in result.stderr
+    assert "hunter3" not in result.stderr
