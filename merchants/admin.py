@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import Any
 
 from django import forms
 from django.contrib import admin, messages

@@ -13,14 +13,14 @@ from merchants.access import attempts, authentication, idempotency
 ATTEMPTS_KEPT_FOR = timedelta(days=1)
 
 
-@shared_task(name="merchants.fold_counts")  # type: ignore[untyped-decorator]  # Celery has no types
+@shared_task(name="merchants.fold_counts")
 def fold_counts() -> None:
     """Fold until fewer than a batch are left, so that a backlog does not take one interval for each batch."""
     while counting.fold_counts() == counting.FOLD_BATCH:
         pass
 
 
-@shared_task(name="merchants.purge_idempotency")  # type: ignore[untyped-decorator]  # Celery has no types
+@shared_task(name="merchants.purge_idempotency")
 def purge_idempotency() -> None:
     """Drops what only had to be remembered for a while: stored replies, accepted signatures, counted attempts."""
     now = timezone.now()

@@ -21,7 +21,8 @@ class HasScope(BasePermission):
     """Compares the key's scopes with what the view's `scopes` say about the action."""
 
     def has_permission(self, request: Request, view: APIView) -> bool:
-        action: str | None = getattr(view, "action", None)
+        actions: Mapping[str, str] = getattr(view, "action_map", {})
+        action = actions.get((request.method or "").lower())
         if action is None:
             return True  # No such method here: the view answers 405 and does nothing.
         declared: Mapping[str, Scope] = getattr(view, "scopes", {})

@@ -12,8 +12,8 @@ from tests.factories import api_client, make_key, make_member, make_merchant, ma
 pytestmark = pytest.mark.django_db
 
 
-def operator(*permissions: str, **fields: bool) -> Client:
-    user = make_user(is_staff=True, **fields)
+def operator(*permissions: str, is_superuser: bool = False) -> Client:
+    user = make_user(is_staff=True, is_superuser=is_superuser)
     user.user_permissions.set(Permission.objects.filter(codename__in=permissions))
     client = Client()
     client.force_login(user)
