@@ -1,0 +1,1 @@
+"""The benchmark: `python -m tests.bench` measures the product beside bare twins, and says what is below its goal."""

@@ -1,0 +1,182 @@
+"""`python -m tests.bench`: the product's main requests beside bare twins, in interleaved rounds.
+
+Takes under four minutes. DATABASE_URL and REDIS_URL are used when they are set; the database is one of its own.
+"""
+# ruff: noqa: T201 - its report goes to standard output
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import TYPE_CHECKING
+
+import psutil
+
+from tests.bench import server
+from tests.bench.load import CONNECTIONS, Load, LoadGenerator, request_bytes
+
+if TYPE_CHECKING:
+    from merchants.services import IssuedKey
+
+POST_GOAL, GET_GOAL, LIST_GOAL = 0.40, 0.70, 0.28
+TAIL_GOAL = 3.0
+
+BODIES = [
+    {
+        "amount": 49.99,
+        "currency": "EUR",
+        "cryptocurrency": coin,
+        "network": network,
+        "merchantWallet": wallet,
+        "redirectUrl": "https://shop.example.com/thanks",
+        "metadata": {"order": "1042", "cart": "c_81f0"},
+    }
+    for network, coin, wallet in (
+        ("polygon", "USDC", "0x8626f6940E2eb28930eFb4CeF49B2d1F2C9C1199"),
+        ("stellar", "USDC", "GA5ZSEJYB37JRC5AVCIA5MOP4RHTM335X2KGX3IHOJAPP5RE34K4KZVN"),
+        ("ethereum", "DAI", "0x8626f6940E2eb28930eFb4CeF49B2d1F2C9C1199"),
+    )
+]
+
+
+@dataclass(frozen=True)
+class Target:
+    """One kind of request: what is sent in turn, and the status that must come back."""
+
+    name: str
+    requests: Sequence[bytes]
+    status: int
+
+
+def main() -> int:
+    arguments = _arguments()
+    os.environ["BALLAST_MODE"] = "embedded"
+    os.environ["DJANGO_SETTINGS_MODULE"] = "tests.bench.settings"
+    os.environ["SECRET_KEY"] = "a key for the benchmark, and for nothing else but that"
+    os.environ["API_KEY_PEPPER"] = "a pepper for the benchmark and nothing else"
+    os.environ["WEB_PROCESSES"] = str(server.cores())
+    started = time.monotonic()
+    with server.database() as database:
+        lines_are_met = _run(arguments, database)
+    print(f"\n{time.monotonic() - started:.0f} s in all")
+    return 1 if arguments.strict and not lines_are_met else 0
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
+    parser.add_argument("--rounds", type=int, default=10, help="interleaved rounds of all requests (default 10)")
+    parser.add_argument("--seconds", type=float, default=2.5, help="of each measurement (default 2.5)")
+    parser.add_argument("--strict", action="store_true", help="fail when a goal is not met")
+    return parser.parse_args()
+
+
+def _run(arguments: argparse.Namespace, database: str) -> bool:
+    import django
+
+    django.setup()
+    from django.core.management import call_command
+    from django.db import connection
+
+    from tests.bench import costs, report
+    from tests.bench.models import TwinPayment
+
+    print(f"{_machine()}; {database}; {'Redis' if os.environ.get('REDIS_URL') else 'no Redis'}; granian, WSGI,")
+    print(f"{server.cores()} workers of one thread; {CONNECTIONS} connections from the same machine")
+    if (load := os.getloadavg()[0]) > 0.5 * server.cores():
+        print(f"The machine is busy (load {load:.1f}): figures of this run say little, ratios not much more.")
+    call_command("migrate", verbosity=0)
+    with connection.schema_editor() as editor:
+        editor.create_model(TwinPayment)
+    issued = _open_merchant()
+    costs_lines = [*costs.qr_lines(), costs.key_line(issued.key.public_key, issued.secret)]
+    with server.server() as port:
+        loads = _measure(LoadGenerator(server.HOST, port), _targets(issued), arguments)
+
+    tail = median(load.percentile(99) / load.percentile(50) for load in loads["POST"])
+    lines = [
+        report.ratio_line("POST /payments", loads["POST"], "bare insert", loads["bare insert"], POST_GOAL),
+        report.ratio_line("GET /payments/:id", loads["GET"], "bare select", loads["bare select"], GET_GOAL),
+        report.ratio_line("GET /payments?limit=100", loads["list"], "GET /payments/:id", loads["GET"], LIST_GOAL),
+        report.Line(
+            "POST /payments p99 / p50", f"{tail:.1f}", "", f"{tail:.1f}x", f"<= {TAIL_GOAL:.1f}x", tail <= TAIL_GOAL
+        ),
+        report.Line("bare insert (twin of POST)", report.loads_figure(loads["bare insert"])),
+        report.Line("bare select (twin of GET)", report.loads_figure(loads["bare select"])),
+        *costs_lines,
+    ]
+    print()
+    for line in [report.HEADING, *lines]:
+        print(line)
+    return all(line.met is not False for line in lines)
+
+
+def _machine() -> str:
+    memory = psutil.virtual_memory().total / 2**30
+    return f"{server.cores()} cores, {memory:.0f} GiB, Python {sys.version.split()[0]}"
+
+
+def _open_merchant() -> IssuedKey:
+    from config.environments import Environment
+    from merchants.services import issue_api_key, open_merchant
+
+    merchant = open_merchant(name="Benchmark", email="benchmark@example.com")
+    return issue_api_key(merchant=merchant, environment=Environment.SANDBOX, name="Benchmark")
+
+
+def _targets(issued: IssuedKey) -> list[Target]:
+    """In the order of a round. What is read is filled in once something has been written."""
+    headers = {"Authorization": f"Bearer {issued.key.public_key}", "X-Api-Secret": issued.secret}
+    bodies = [json.dumps(body).encode() for body in BODIES]
+    return [
+        Target("bare insert", [request_bytes("POST", "/twin/payments", headers, body) for body in bodies], 201),
+        Target("POST", [request_bytes("POST", "/sandbox/v1/payments", headers, body) for body in bodies], 201),
+        Target("bare select", [request_bytes("GET", "/twin/payments/{id}", headers)], 200),
+        Target("GET", [request_bytes("GET", "/sandbox/v1/payments/{id}", headers)], 200),
+        Target("list", [request_bytes("GET", "/sandbox/v1/payments?limit=100", headers)], 200),
+    ]
+
+
+def _measure(
+    generator: LoadGenerator, targets: Sequence[Target], arguments: argparse.Namespace
+) -> dict[str, list[Load]]:
+    from merchants.counting import fold_counts
+
+    loads: dict[str, list[Load]] = defaultdict(list)
+    for turn in range(arguments.rounds + 1):  # the first is the warm-up, and fills the tables
+        shown = f"round {turn} of {arguments.rounds}" if turn else "warm-up"
+        print(f"{shown}:", end=" ", flush=True)
+        for target in targets:
+            requests = _with_ids(target)
+            fold_counts(batch=1_000_000)  # as the background task does every five seconds
+            load = generator.measure(requests, status=target.status, seconds=arguments.seconds if turn else 1.5)
+            print(f"{target.name} {load.per_second:.0f}/s", end="  ", flush=True)
+            if turn:
+                loads[target.name].append(load)
+        print(flush=True)
+    return loads
+
+
+def _with_ids(target: Target) -> list[bytes]:
+    """The requests, with ids of the rows written last in place of `{id}`."""
+    from payments.models import Payment
+    from tests.bench.models import TwinPayment
+
+    (first, *_) = target.requests
+    if b"{id}" not in first:
+        return list(target.requests)
+    if target.name == "GET":
+        shown = [payment.public_id for payment in Payment.objects.order_by("-pk")[:500]]
+    else:
+        shown = [str(payment.pk) for payment in TwinPayment.objects.order_by("-pk")[:500]]
+    return [first.replace(b"{id}", each.encode()) for each in shown]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,91 @@
+"""A real server over a database of its own: PostgreSQL and granian as in production, one worker per core."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
+
+import psycopg
+from psycopg import sql
+
+from config.embedded.postgres import EmbeddedPostgres
+
+ROOT = Path(__file__).parents[2]
+HOST = "127.0.0.1"
+DATABASE = f"ballast_bench_{os.getpid()}"
+
+
+@contextmanager
+def database() -> Iterator[str]:
+    """An empty database for this run alone, named by the environment's variables until it is dropped.
+
+    On the server of DATABASE_URL, or on an embedded one that is as durable as that of `make run`.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="ballast-bench-"))
+    folder.chmod(0o755)  # PostgreSQL runs as another account when the benchmark runs as root
+    (folder / "static").mkdir()
+    os.environ["BALLAST_VAR"] = str(folder)
+    address = os.environ.get("DATABASE_URL", "")
+    try:
+        if not address:
+            with EmbeddedPostgres(folder):
+                yield "embedded PostgreSQL"
+            return
+        os.environ["DATABASE_URL"] = urlunsplit(urlsplit(address)._replace(path=f"/{DATABASE}"))
+        with psycopg.connect(address, autocommit=True) as connection:
+            name = sql.Identifier(DATABASE)
+            connection.execute(sql.SQL("CREATE DATABASE {}").format(name))
+            try:
+                yield f"PostgreSQL {connection.info.server_version // 10000} of DATABASE_URL"
+            finally:
+                connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(name))
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def server() -> Iterator[int]:
+    """Granian in front of the benchmark's settings; yields its port."""
+    port = _free_port()
+    command = [
+        sys.executable, "-m", "granian", "--interface", "wsgi", "--no-ws", "--host", HOST, "--port", str(port),
+        "--workers", str(cores()), "--blocking-threads", "1", "--blocking-threads-idle-timeout", "600",
+        "--workers-kill-timeout", "5", "--log-level", "warning", "config.wsgi:application",
+    ]  # fmt: skip
+    process = subprocess.Popen(command, cwd=ROOT, start_new_session=True)
+    try:
+        _wait_for(port, process)
+        yield port
+    finally:
+        process.terminate()
+        process.wait(timeout=20)
+
+
+def cores() -> int:
+    return os.cpu_count() or 1
+
+
+def _free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind((HOST, 0))
+        return int(listener.getsockname()[1])
+
+
+def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            with socket.create_connection((HOST, port), timeout=1):
+                return
+        except OSError:
+            time.sleep(0.1)
+    raise RuntimeError("the server did not start")
