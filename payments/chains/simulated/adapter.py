@@ -102,18 +102,19 @@ class SimulatedChain:
     # Money in
 
     def head(self) -> Head:
-        return self._head(self._answering())
+        row = self._answering()
+        return self._head(row, Timetable(row, row.height, row.height))
 
     def scan(self, cursor: Cursor | None, watch: WatchList) -> Scan:
         self._answering()
         with locked(self._network) as row:
-            head = self._head(row)
             # Nothing is ever missed here by starting late: a first scan begins with the first block.
             final, read_to = (-1, -1) if cursor is None else (cursor["final"], cursor["read_to"])
-            if cursor is not None:
-                self._require_same_block(row, head, final, cursor["final_hash"])
+            blocks = Timetable(row, max(0, final), row.height)
+            head = self._head(row, blocks)
+            if cursor is not None and (final > head.height or blocks.block_hash(final) != cursor["final_hash"]):
+                raise FinalityViolation(f"The final block {final} of {self._network} is another one now.")
             first, last = final + 1, self._last_of_page(head.height, read_to)
-            blocks = Timetable(row, max(0, final), head.height)
             transfers = self._watched(first, last, blocks, watch) if first <= last else ()
             final = max(final, min(head.finalized_height, last))
             return Scan(
@@ -150,18 +151,13 @@ class SimulatedChain:
             raise ChainUnavailable(f"No provider of {self._network} answers.")
         return row
 
-    def _head(self, row: SimulatedNetwork) -> Head:
-        blocks = Timetable(row, row.height, row.height)
+    def _head(self, row: SimulatedNetwork, blocks: Timetable) -> Head:
         return Head(
             height=row.height,
             block_hash=blocks.block_hash(row.height),
             closed_at=blocks.closed_at(row.height),
             finalized_height=finalized_height(row),
         )
-
-    def _require_same_block(self, row: SimulatedNetwork, head: Head, height: int, block_hash: str) -> None:
-        if height > head.height or Timetable(row, height, height).block_hash(height) != block_hash:
-            raise FinalityViolation(f"The final block {height} of {self._network} is not {block_hash} any more.")
 
     def _last_of_page(self, head_height: int, read_to: int) -> int:
         """Where a scan stops: at the head, or before the block that would make it too long."""
