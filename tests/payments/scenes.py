@@ -1,0 +1,246 @@
+"""What payers, blocks and time do to payments, in words the tests of payments share.
+
+Blocks appear only when a test mines them. Amounts are written as people say them, `"12.5"`, and the books
+are read in base units.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from decimal import Decimal
+from itertools import product
+from typing import Any
+
+from django.db import connection, transaction
+
+from config.environments import Environment
+from config.money import to_units
+from merchants.ledger.chart import AccountKind
+from merchants.ledger.invariants import Finding, Scope, registered
+from merchants.ledger.models import Account
+from merchants.ledger.posting import AccountRef, Line, post
+from merchants.models import Merchant
+from merchants.services import SettingsChanges, update_settings
+from payments import crediting, services, tasks
+from payments.chains import registry
+from payments.chains.networks import COINS, ETHEREUM, NETWORKS, POLYGON, STELLAR
+from payments.chains.simulated import control
+from payments.chains.simulated.networks import address_named
+from payments.models import Deposit, Discrepancy, Payment, ScanCursor
+from payments.services import NewPayment, create_payment
+from payments.states import DiscrepancyStatus
+from payments.watching import watch_network
+from tests.factories import make_merchant
+from webhooks.models import Event
+
+__all__ = ["COINS", "ETHEREUM", "NETWORKS", "POLYGON", "STELLAR"]
+
+SANDBOX = Environment.SANDBOX
+PRODUCTION = Environment.PRODUCTION
+PAIRS = list(product(NETWORKS, COINS))
+"""Every coin on every network."""
+
+WALLETS = {network: address_named(network, "the merchant's wallet") for network in NETWORKS}
+BLOCKS_UNTIL_FINAL = {network: control.deepest_reorg(network) + 1 for network in NETWORKS}
+
+
+def make_merchant_who(**changes: Any) -> Merchant:
+    """A merchant with these settings in the sandbox."""
+    merchant = make_merchant()
+    update_settings(merchant=merchant, environment=SANDBOX, changes=SettingsChanges(**changes))
+    return merchant
+
+
+def request_for(network: str = ETHEREUM, coin: str = "USDC", amount: str = "100", **fields: Any) -> NewPayment:
+    asked = {"currency": "USD", "merchant_wallet": WALLETS[network], **fields}
+    return NewPayment(amount=Decimal(amount), cryptocurrency=coin, network=network, **asked)
+
+
+def make_payment(
+    network: str = ETHEREUM, coin: str = "USDC", amount: str = "100", *, merchant: Merchant | None = None, **fields: Any
+) -> Payment:
+    """A new payment; one dollar is one coin in the sandbox's table of rates."""
+    with transaction.atomic():
+        payment, _ = create_payment(
+            merchant=merchant or make_merchant(),
+            environment=SANDBOX,
+            request=request_for(network, coin, amount, **fields),
+        )
+    return payment
+
+
+def units(payment: Payment, amount: str, *, coin: str = "", network: str = "") -> int:
+    """An amount of the payment's coin, or of another one, in base units."""
+    asset = registry.asset(SANDBOX, network or payment.network, coin or payment.cryptocurrency)
+    return to_units(Decimal(amount), asset.decimals)
+
+
+def part_of(payment: Payment, amount: str, *, coin: str = "", network: str = "") -> control.Part:
+    """A transfer to the payment's address."""
+    asset = registry.asset(SANDBOX, network or payment.network, coin or payment.cryptocurrency)
+    return control.Part(
+        asset.contract, to_units(Decimal(amount), asset.decimals), payment.deposit_address, payment.memo or None
+    )
+
+
+def pay(payment: Payment, amount: str = "", *, coin: str = "", network: str = "") -> str:
+    """A payer sends what is due, or another amount, with the next block; answers the on-chain transaction's hash."""
+    if amount:
+        part = part_of(payment, amount, coin=coin, network=network)
+    else:
+        asset = registry.asset(SANDBOX, network or payment.network, coin or payment.cryptocurrency)
+        part = control.Part(asset.contract, payment.due, payment.deposit_address, payment.memo or None)
+    return control.pay_together(network or payment.network, [part])
+
+
+def pay_units(payment: Payment, amount: int) -> str:
+    """As pay, to the base unit."""
+    asset = registry.asset(SANDBOX, payment.network, payment.cryptocurrency)
+    part = control.Part(asset.contract, amount, payment.deposit_address, payment.memo or None)
+    return control.pay_together(payment.network, [part])
+
+
+def pay_without_memo(payment: Payment, amount: str) -> str:
+    asset = registry.asset(SANDBOX, payment.network, payment.cryptocurrency)
+    part = control.Part(asset.contract, to_units(Decimal(amount), asset.decimals), payment.deposit_address)
+    return control.pay_together(payment.network, [part])
+
+
+def mine(network: str, blocks: int = 1) -> None:
+    control.mine(network, blocks)
+
+
+def watch() -> None:
+    """One round of what the worker does all the time; nothing may be left waiting for a judgement."""
+    tasks.watch_networks()
+    halted = ScanCursor.objects.filter(halted_at__isnull=False).values("network")
+    assert not Payment.objects.filter(assess_at__isnull=False).exclude(network__in=halted).exists()
+
+
+def read(network: str) -> None:
+    """Read a network to its end without judging anything yet."""
+    while watch_network(SANDBOX, network):
+        pass
+
+
+def mine_and_watch(network: str, blocks: int = 1) -> None:
+    mine(network, blocks)
+    watch()
+
+
+def confirm(payment: Payment, *, on: str = "") -> Payment:
+    """Let what has been sent become final, and look."""
+    network = on or payment.network
+    mine_and_watch(network, BLOCKS_UNTIL_FINAL[network])
+    return now(payment)
+
+
+def pay_and_confirm(payment: Payment, amount: str = "", *, coin: str = "", network: str = "") -> Payment:
+    pay(payment, amount, coin=coin, network=network)
+    return confirm(payment, on=network)
+
+
+def end_window(payment: Payment) -> Payment:
+    """Let the payment's time run out, on the network too."""
+    services.end_window(payment)
+    mine_and_watch(payment.network)
+    tasks.expire_due()
+    return now(payment)
+
+
+def reorganise(payment: Payment, depth: int, outcome: control.Outcome, *, only: Iterable[str] | None = None) -> Payment:
+    """Replace the newest blocks of the payment's network, and look."""
+    control.reorg(payment.network, depth, outcome, only=None if only is None else list(only))
+    watch()
+    return now(payment)
+
+
+def now(payment: Payment) -> Payment:
+    """The payment as it stands."""
+    return Payment.objects.get(pk=payment.pk)
+
+
+def judge(payment: Payment) -> Payment:
+    return crediting.assess_payment(payment.pk)
+
+
+def spend(payment: Payment, amount: str) -> None:
+    """The merchant takes money out, as a payout to a wallet of its own would."""
+    taken = units(payment, amount)
+    available = AccountRef(
+        payment.network, payment.cryptocurrency, AccountKind.MERCHANT_AVAILABLE, str(payment.merchant_id)
+    )
+    payout = AccountRef(payment.network, payment.cryptocurrency, AccountKind.PAYOUT, str(payment.id))
+    with transaction.atomic():
+        post(
+            environment=SANDBOX,
+            kind="spent",
+            reference=f"{payment.id}:{amount}",
+            lines=[Line(available, taken), Line(payout, -taken)],
+        )
+
+
+def books(payment: Payment) -> dict[str, int]:
+    """Every account of the sandbox with money in it, by kind; named in full when not in the payment's own coin."""
+    totals: Counter[str] = Counter()
+    for account in Account.objects.filter(environment=SANDBOX).exclude(balance=0):
+        own = (account.network, account.asset) == (payment.network, payment.cryptocurrency)
+        name = account.kind if own else f"{account.network} {account.asset} {account.kind}"
+        totals[name] += account.natural_balance
+    return dict(totals)
+
+
+def events(payment: Payment) -> list[str]:
+    """What has been told of the payment, oldest first."""
+    return list(Event.objects.about(payment.pk).values_list("type", flat=True))
+
+
+def discrepancies(payment: Payment, status: str = DiscrepancyStatus.OPEN) -> list[tuple[str, int]]:
+    """Kinds and amounts of what waits for a decision about the payment, oldest first."""
+    found = Discrepancy.objects.filter(payment=payment, status=status).order_by("id")
+    return list(found.values_list("kind", "amount"))
+
+
+def discrepancy(payment: Payment, kind: str = "") -> Discrepancy:
+    """The one open discrepancy of the payment, or the one of this kind."""
+    found = Discrepancy.objects.filter(payment=payment, status=DiscrepancyStatus.OPEN)
+    return found.get(kind=kind) if kind else found.get()
+
+
+def deposit_of(transaction_hash: str, ordinal: int = 0) -> Deposit:
+    return Deposit.objects.get(transaction_hash=transaction_hash, ordinal=ordinal)
+
+
+def findings() -> dict[str, list[Finding]]:
+    """What the registered invariants find, by code; nothing when all is well."""
+    found = {known.code: list(known.check(Scope())) for known in registered()}
+    return {code: some for code, some in found.items() if some}
+
+
+def assert_all_is_well() -> None:
+    """The invariants hold, and suspense holds exactly what the open discrepancies speak of."""
+    with connection.cursor() as cursor:
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE; SET CONSTRAINTS ALL DEFERRED")
+    assert findings() == {}
+    waiting: Counter[tuple[str, str, str, str]] = Counter()
+    for each in Discrepancy.objects.filter(status=DiscrepancyStatus.OPEN):
+        owner = str(each.payment_id or each.deposit_id)
+        waiting[owner, each.network, each.asset, f"suspense:{each.kind}"] += each.amount
+    held = {
+        (account.owner, account.network, account.asset, account.kind): account.natural_balance
+        for account in Account.objects.filter(kind__startswith="suspense:").exclude(balance=0)
+    }
+    assert held == dict(waiting)
+
+
+def everything() -> tuple[Any, ...]:
+    """All rows that a refusal must leave as they are."""
+    tables: list[Callable[[], Any]] = [
+        lambda: list(Payment.objects.order_by("pk").values()),
+        lambda: list(Deposit.objects.order_by("pk").values()),
+        lambda: list(Discrepancy.objects.order_by("pk").values()),
+        lambda: list(Event.objects.order_by("pk").values_list("pk", "type")),
+        lambda: list(Account.objects.order_by("pk").values()),
+    ]
+    return tuple(table() for table in tables)
