@@ -9,7 +9,7 @@ from typing import Any
 
 import structlog
 from django.http import HttpRequest
-from django.views.debug import SafeExceptionReporterFilter
+from django.views.debug import ExceptionReporter, SafeExceptionReporterFilter
 from structlog.typing import EventDict, Processor, WrappedLogger
 
 REDACTED = "[redacted]"
@@ -28,7 +28,7 @@ _SECRET_TEXT: tuple[tuple[re.Pattern[str], str], ...] = (
     (
         re.compile(
             r"(?i)\b((?:authorization|x-api-secret|x-service-signature|password|secret_key|api_key_pepper"
-            r"|csrf\w*|session\w*)['\"]?\s*[:=]\s*['\"]?)(?:(?:bearer|basic)\s+)?[^\s'\",;&}]+"
+            r"|csrf\w*|session\w*|\w*token)['\"]?\s*[:=]\s*['\"]?)(?:(?:bearer|basic)\s+)?[^\s'\",;&}]+"
         ),
         rf"\1{REDACTED}",
     ),
@@ -143,6 +143,22 @@ class SecretFilter(SafeExceptionReporterFilter):
     def get_traceback_frame_variables(self, request: HttpRequest | None, tb_frame: FrameType) -> ItemsView[str, Any]:
         shown = super().get_traceback_frame_variables(request, tb_frame)
         return {name: REDACTED if _is_secret(name) else _shown(value) for name, value in shown}.items()
+
+
+class SecretReporter(ExceptionReporter):
+    """Django's error page, without what the text of the exception itself gives away."""
+
+    def get_traceback_data(self) -> dict[str, Any]:
+        data: dict[str, Any] = super().get_traceback_data()
+        for name in ("exception_value", "exception_notes", "request_insecure_uri"):
+            if name in data:
+                data[name] = redact(str(data[name]))
+        if "request_GET_items" in data:
+            data["request_GET_items"] = redact(dict(data["request_GET_items"])).items()
+        for frame in data["frames"]:
+            if frame["exc_cause"] is not None:
+                frame["exc_cause"] = redact(str(frame["exc_cause"]))
+        return data
 
 
 def _is_secret(name: object) -> bool:

@@ -187,11 +187,35 @@ REST_FRAMEWORK = {
     # Nobody is logged in to the API, so this refuses every view that forgets to say who may use it.
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_METADATA_CLASS": None,
-    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_SCHEMA_CLASS": "config.api.schema.BallastSchema",
     "EXCEPTION_HANDLER": "config.api.exceptions.handle",
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
     "TEST_REQUEST_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "URL_FORMAT_OVERRIDE": None,
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Ballast",
+    "DESCRIPTION": (
+        "Accept stablecoin payments, refund them, and have the rest settled to a wallet of yours. Every request "
+        "carries a key pair; test keys act in the sandbox, live keys in production. Amounts in a fiat currency are "
+        "JSON numbers, amounts in a coin are decimal strings; instants are UTC. Lists begin with the newest record."
+    ),
+    "VERSION": "1",
+    "OAS_VERSION": "3.1.0",
+    "SERVERS": [
+        {"url": "/sandbox/v1", "description": "Sandbox"},
+        {"url": "/v1", "description": "Production"},
+    ],
+    "SCHEMA_PATH_PREFIX": "/v1",
+    "SCHEMA_PATH_PREFIX_TRIM": True,
+    "COMPONENT_SPLIT_REQUEST": True,
+    "COMPONENT_SPLIT_PATCH": False,
+    "DISABLE_DOCSTRING_DESCRIPTIONS": True,
+    "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
+    "SORT_OPERATIONS": False,
+    "SORT_OPERATION_PARAMETERS": False,
+    "PREPROCESSING_HOOKS": ["config.api.schema.production_routes"],
+    "POSTPROCESSING_HOOKS": ["config.api.schema.complete"],
 }
 
 # People: passwords and sessions
@@ -273,6 +297,7 @@ LOG_FORMAT = variables.choice("LOG_FORMAT", ("auto", "json", "text"), "auto")
 LOGGING = logs.configuration(
     level=LOG_LEVEL, as_json=LOG_FORMAT == "json" or (LOG_FORMAT == "auto" and not sys.stderr.isatty())
 )
+DEFAULT_EXCEPTION_REPORTER = "config.logs.SecretReporter"
 DEFAULT_EXCEPTION_REPORTER_FILTER = "config.logs.SecretFilter"
 
 # Work in the background. The rows are the queue: a lost message only waits for the next beat.

@@ -25,6 +25,10 @@ if IS_FIRST_PROCESS:
 os.environ["BALLAST_MODE"] = "test"
 os.environ["SECRET_KEY"] = "a key for tests, and for nothing else but tests, ever"
 os.environ["API_KEY_PEPPER"] = "a pepper for tests and nothing else"
+if os.environ.get("REDIS_URL") and not IS_FIRST_PROCESS:
+    # Each worker counts and queues in a Redis database of its own.
+    address, _, number = os.environ["REDIS_URL"].rpartition("/")
+    os.environ["REDIS_URL"] = f"{address}/{int(number) + 1 + int(os.environ['PYTEST_XDIST_WORKER'].removeprefix('gw'))}"
 os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
 django.setup()
 

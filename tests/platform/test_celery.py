@@ -1,0 +1,146 @@
+"""The schedule names tasks that exist, a wake is only ever a favour, and one beat of several schedules."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.db import DatabaseError, connection, transaction
+from kombu.exceptions import OperationalError
+
+from config import celery
+from config.beat import STANDBY_SECONDS, ElectedScheduler
+from config.celery import QUEUES, app, wake
+
+
+@pytest.fixture(autouse=True)
+def reachable_broker(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The broker of this run, in memory or Redis, empty, and as the background process sees it."""
+    monkeypatch.setenv("BALLAST_PROCESS", "background")
+    monkeypatch.setattr(celery, "_paused_until", 0.0)
+    messages()
+
+
+def messages() -> list[str]:
+    """Takes every waiting message out of the broker: the names of the tasks, queue by queue."""
+    found = []
+    with app.connection_for_read() as broker:
+        for name in QUEUES:
+            queue = broker.SimpleQueue(name)
+            while queue.qsize():
+                message = queue.get(timeout=1)
+                message.ack()
+                found.append(f"{name} {message.headers['task']}")
+            queue.close()
+    return found
+
+
+def test_every_scheduled_task_exists_and_has_a_queue_of_its_own() -> None:
+    app.loader.import_default_modules()
+    for entry in app.conf.beat_schedule.values():
+        assert entry["task"] in app.tasks
+        assert app.amqp.router.route({}, entry["task"])["queue"].name in QUEUES
+        assert entry["options"]["expires"] >= entry["schedule"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_wake_is_sent_when_the_database_transaction_commits() -> None:
+    with transaction.atomic():
+        wake("payments.assess_due")
+        assert messages() == []
+    assert messages() == ["chain payments.assess_due"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_wake_of_work_that_is_rolled_back_is_never_sent() -> None:
+    with transaction.atomic():
+        wake("payments.assess_due")
+        transaction.set_rollback(True)
+    assert messages() == []
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_broker_that_is_down_fails_no_request_and_is_not_asked_again_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    attempts = []
+
+    def refuse(*arguments: Any, **options: Any) -> None:
+        attempts.append(arguments)
+        raise OperationalError("the broker is down")
+
+    monkeypatch.setattr(app, "send_task", refuse)
+    for _ in range(3):
+        with transaction.atomic():
+            wake("payments.assess_due")
+    assert len(attempts) == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_without_a_shared_broker_a_wake_elsewhere_is_left_to_beat(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(settings, "CELERY_BROKER_URL", settings.IN_PROCESS_BROKER)
+    monkeypatch.delenv("BALLAST_PROCESS")
+    wake("payments.assess_due")
+    assert messages() == []
+
+
+@pytest.fixture
+def schedulers(django_db_setup: None, django_db_blocker: Any) -> Iterator[list[ElectedScheduler]]:
+    """Two beats of the same installation, with one entry that is due at once."""
+    with django_db_blocker.unblock():
+        pair = []
+        for _ in range(2):
+            scheduler = ElectedScheduler(app, lazy=True)
+            entry = {"task": "merchants.fold_counts", "schedule": 0.0, "options": {"expires": 5}}
+            scheduler.data = {"fold": scheduler._maybe_entry("fold", entry)}
+            scheduler.schedule = scheduler.data
+            pair.append(scheduler)
+        yield pair
+        for scheduler in pair:
+            scheduler.close()
+
+
+def test_one_beat_of_two_schedules(schedulers: list[ElectedScheduler]) -> None:
+    first, second = schedulers
+    assert first.tick() == 0  # one task sent, ask again at once
+    assert second.tick() == STANDBY_SECONDS
+    assert messages() == ["reports merchants.fold_counts"]
+
+
+def test_the_other_beat_takes_over_when_the_first_dies(schedulers: list[ElectedScheduler]) -> None:
+    first, second = schedulers
+    first.tick()
+    first.close()
+    messages()
+    assert second.tick() == 0
+    assert messages() == ["reports merchants.fold_counts"]
+
+
+def test_a_beat_that_loses_its_connection_stops_scheduling(schedulers: list[ElectedScheduler]) -> None:
+    first, second = schedulers
+    first.tick()
+    messages()
+    assert first._connection is not None
+    [process_id] = first._connection.cursor().execute("select pg_backend_pid()").fetchone()
+    with connection.cursor() as cursor:
+        cursor.execute("select pg_terminate_backend(%s)", [process_id])
+    time.sleep(0.1)
+    assert second.tick() == 0
+    assert first.tick() == STANDBY_SECONDS  # it notices
+    assert first.tick() == STANDBY_SECONDS  # and finds another one elected
+    assert messages() == ["reports merchants.fold_counts"]
+
+
+def test_a_database_that_is_down_stops_beat_for_a_moment_only(
+    schedulers: list[ElectedScheduler], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, _ = schedulers
+
+    def fail() -> bool:
+        raise DatabaseError("the database is down")
+
+    monkeypatch.setattr(first, "_is_elected", fail)
+    assert first.tick() == STANDBY_SECONDS
+    monkeypatch.undo()
+    assert first.tick() == 0

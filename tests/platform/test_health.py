@@ -1,0 +1,74 @@
+"""What load balancers and supervisors are told."""
+
+from __future__ import annotations
+
+import pytest
+from django.db import connections
+from django.test import Client
+from pytest_django.plugin import DjangoDbBlocker
+
+from config import beat, health
+from config.celery import app
+
+
+def test_live_asks_nothing_outside_the_process(client: Client) -> None:
+    reply = client.get("/health/live")  # pytest-django fails any query a test has not asked for
+    assert reply.status_code == 200
+    assert reply.json() == {"status": "ok"}
+    assert "no-store" in reply.headers["Cache-Control"]
+
+
+@pytest.mark.django_db
+def test_ready_says_what_it_checked(client: Client) -> None:
+    reply = client.get("/health/ready")
+    assert reply.status_code == 200
+    assert reply.json()["status"] == "ok"
+    assert {"database": "ok", "migrations": "ok"}.items() <= reply.json()["checks"].items()
+    assert reply.json()["beatHeartbeatAgeSeconds"] is None
+
+
+@pytest.mark.django_db
+def test_ready_tells_how_long_ago_beat_ticked(client: Client) -> None:
+    scheduler = beat.ElectedScheduler(app, lazy=True)
+    try:
+        assert scheduler._is_elected()
+        age = client.get("/health/ready").json()["beatHeartbeatAgeSeconds"]
+        assert 0 <= age < 5
+    finally:
+        scheduler.close()
+
+
+@pytest.mark.django_db
+def test_a_missing_migration_is_not_ready(client: Client) -> None:
+    health._every_migration_is_applied.cache_clear()
+    with connections["default"].cursor() as cursor:
+        cursor.execute("delete from django_migrations where app = 'merchants'")
+    try:
+        reply = client.get("/health/ready")
+    finally:
+        health._every_migration_is_applied.cache_clear()
+    assert reply.status_code == 503
+    assert reply.json()["status"] == "unavailable"
+    assert reply.json()["checks"]["migrations"] == "unavailable"
+
+
+def test_a_database_that_is_down_is_not_ready_and_says_no_more(
+    client: Client, django_db_blocker: DjangoDbBlocker
+) -> None:
+    usable = connections["default"]
+    broken = usable.copy()
+    broken.settings_dict["HOST"] = "/nowhere"
+    connections["default"] = broken
+    try:
+        with django_db_blocker.unblock():
+            reply = client.get("/health/ready")
+    finally:
+        connections["default"] = usable
+    assert reply.status_code == 503
+    assert reply.json()["checks"]["database"] == "unavailable"
+    assert "nowhere" not in reply.content.decode()
+
+
+@pytest.mark.parametrize("path", ["/health/live", "/health/ready"])
+def test_health_is_read_only(client: Client, path: str) -> None:
+    assert client.post(path).status_code == 405
