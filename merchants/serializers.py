@@ -30,6 +30,10 @@ class TimeOfDayField(StrictField):
 
     _FORM: ClassVar = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9])")
 
+    @property
+    def json_schema(self) -> dict[str, Any]:
+        return {"type": "string", "pattern": f"^{self._FORM.pattern}$"}
+
     def to_internal_value(self, data: Any) -> time:
         found = self._FORM.fullmatch(data) if isinstance(data, str) else None
         if found is None:
@@ -50,6 +54,10 @@ class DecimalField(StrictField):
     def __init__(self, *, digits: int, **kwargs: Any) -> None:
         self.digits = digits
         super().__init__(**kwargs)
+
+    @property
+    def json_schema(self) -> dict[str, Any]:
+        return {"anyOf": [{"type": "string", "pattern": f"^{self._FORM.pattern}$"}, {"type": "number", "minimum": 0}]}
 
     def to_internal_value(self, data: Any) -> Decimal:
         is_number = isinstance(data, int | Decimal) and not isinstance(data, bool)

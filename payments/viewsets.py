@@ -12,11 +12,14 @@ from rest_framework.response import Response
 from config import ids
 from config.api.fields import EmptySerializer, read_query
 from config.api.pagination import KeyRange, ListQuery, page
+from config.api.schema import refuses
 from config.errors import NotFound
 from merchants import counting
 from merchants.access.scopes import Scope
 from merchants.access.viewsets import MerchantViewSet
+from payments.chains.registry import UnsupportedAsset
 from payments.models import PAYMENTS, Payment, ScanCursor
+from payments.rates.quoting import RateUnavailable
 from payments.records import payment_record, timeline_entry
 from payments.serializers import (
     NewPaymentSerializer,
@@ -26,8 +29,14 @@ from payments.serializers import (
     SimulationSerializer,
     TimelineEntrySchema,
 )
-from payments.services import cancel_payment, create_payment
-from payments.simulator import SCENARIOS, simulate_payment
+from payments.services import (
+    NetworkUnavailable,
+    PaymentNotCancellable,
+    WalletNotAllowed,
+    cancel_payment,
+    create_payment,
+)
+from payments.simulator import SCENARIOS, ScenarioNotPossible, simulate_payment
 from webhooks.models import Event
 
 
@@ -43,6 +52,7 @@ class PaymentViewSet(MerchantViewSet):
         "timeline": Scope.PAYMENTS_READ,
     }
 
+    @refuses(RateUnavailable, NetworkUnavailable, UnsupportedAsset, WalletNotAllowed)
     @extend_schema(summary="Create a payment", request=NewPaymentSerializer, responses={201: PaymentSchema})
     def create(self, request: Request) -> Response:
         body = NewPaymentSerializer(data=request.data, context={"environment": self.environment})
@@ -80,11 +90,13 @@ class PaymentViewSet(MerchantViewSet):
             )
         )
 
+    @refuses(PaymentNotCancellable)
     @extend_schema(summary="Cancel a payment", request=EmptySerializer, responses=PaymentSchema)
     def cancel(self, request: Request, payment_id: str) -> Response:
         EmptySerializer(data=request.data).is_valid(raise_exception=True)
         return Response(_record(cancel_payment(self._payment(payment_id))))
 
+    @refuses(ScenarioNotPossible)
     @extend_schema(
         summary="Act out a scenario for a sandbox payment", request=SimulationSerializer, responses=SimulationSchema
     )

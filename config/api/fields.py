@@ -65,7 +65,11 @@ class EmptySerializer(StrictSerializer):
 
 
 class StrictField(serializers.Field[Any, Any, Any, Any]):
-    """A field whose stored value is shown as it is."""
+    """A field whose stored value is shown as it is, and that says itself how the reference describes it."""
+
+    @property
+    def json_schema(self) -> dict[str, Any]:
+        return {"type": "string"}
 
     def to_representation(self, value: Any) -> Any:
         return value
@@ -77,6 +81,9 @@ class StrictCharField(serializers.CharField):
     default_error_messages: ClassVar[dict[str, Any]] = {
         "invalid": "Must be a string.",
         "control": "Must not contain control characters.",
+        "blank": "Must not be empty.",
+        "max_length": "Must have at most {max_length} characters.",
+        "min_length": "Must have at least {min_length} characters.",
     }
 
     def __init__(self, **kwargs: Any) -> None:
@@ -107,6 +114,10 @@ class StrictBooleanField(StrictField):
 
     default_error_messages: ClassVar[dict[str, Any]] = {"invalid": "Must be true or false."}
 
+    @property
+    def json_schema(self) -> dict[str, Any]:
+        return {"type": "boolean"}
+
     def to_internal_value(self, data: Any) -> bool:
         if not isinstance(data, bool):
             self.fail("invalid")
@@ -129,6 +140,11 @@ class AmountField(StrictField):
     def __init__(self, *, maximum: Decimal | None = None, **kwargs: Any) -> None:
         self.maximum = maximum
         super().__init__(**kwargs)
+
+    @property
+    def json_schema(self) -> dict[str, Any]:
+        limits = {} if self.maximum is None else {"maximum": int(self.maximum)}
+        return {"type": "number", "exclusiveMinimum": 0, **limits}
 
     def to_internal_value(self, data: Any) -> Decimal:
         if isinstance(data, str):
@@ -157,6 +173,10 @@ class StrictIntegerField(StrictField):
         self.minimum = minimum
         self.maximum = maximum
         super().__init__(**kwargs)
+
+    @property
+    def json_schema(self) -> dict[str, Any]:
+        return {"type": "integer", "minimum": self.minimum, "maximum": self.maximum}
 
     def to_internal_value(self, data: Any) -> int:
         if isinstance(data, bool) or not isinstance(data, int | Decimal) or data != int(data):
@@ -192,6 +212,15 @@ class MetadataField(StrictField):
         "value": "The value of {name} must be a string.",
         "long": f"The value of {{name}} must have at most {MAX_VALUE_CHARACTERS} characters.",
     }
+
+    @property
+    def json_schema(self) -> dict[str, Any]:
+        return {
+            "type": "object",
+            "maxProperties": self.MAX_KEYS,
+            "propertyNames": {"type": "string", "minLength": 1, "maxLength": self.MAX_KEY_CHARACTERS},
+            "additionalProperties": {"type": "string", "maxLength": self.MAX_VALUE_CHARACTERS},
+        }
 
     def to_internal_value(self, data: Any) -> dict[str, str]:
         if not isinstance(data, dict):
@@ -232,6 +261,10 @@ class InstantFilterField(StrictField):
     def __init__(self, *, end_of_day: bool = False, **kwargs: Any) -> None:
         self.end_of_day = end_of_day
         super().__init__(**kwargs)
+
+    @property
+    def json_schema(self) -> dict[str, Any]:
+        return {"anyOf": [{"type": "string", "format": "date-time"}, {"type": "string", "format": "date"}]}
 
     def to_internal_value(self, data: Any) -> datetime:
         found = self._FORM.fullmatch(data) if isinstance(data, str) else None
@@ -296,6 +329,10 @@ class HttpUrlField(StrictField):
     """An http(s) address; https alone in production, as the serializer's context names the environment."""
 
     default_error_messages: ClassVar[dict[str, Any]] = {"invalid": "Must be a string.", "url": "{problem}"}
+
+    @property
+    def json_schema(self) -> dict[str, Any]:
+        return {"type": "string", "format": "uri", "pattern": "^https?://", "maxLength": MAX_URL_CHARACTERS}
 
     def to_internal_value(self, data: Any) -> str:
         if not isinstance(data, str):

@@ -68,8 +68,9 @@ def parse_object(body: bytes) -> dict[str, Any]:
     try:
         value = _DECODER.decode(text)
     except json.JSONDecodeError as error:
+        what = error.msg.lower().removesuffix(" at")
         raise InvalidJSON(
-            f"The request body is not valid JSON: {error.msg.lower()} at line {error.lineno}, column {error.colno}."
+            f"The request body is not valid JSON: {what} at line {error.lineno}, column {error.colno}."
         ) from None
     if not isinstance(value, dict):
         raise InvalidJSON("The request body must be a JSON object.")

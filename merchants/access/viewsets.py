@@ -13,11 +13,28 @@ from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
 from config.environments import Environment
+from config.errors import DomainError
 from merchants.access import idempotency, throttling
-from merchants.access.authentication import KeyAuthentication
+from merchants.access.authentication import (
+    AddressNotAllowed,
+    KeyAuthentication,
+    KeyExpired,
+    KeyInvalid,
+    KeyMissing,
+    KeyWrongEnvironment,
+    MerchantInactive,
+    TooManyBadKeys,
+)
 from merchants.access.errors import TooManyRequests
-from merchants.access.permissions import HasScope
+from merchants.access.permissions import HasScope, InsufficientScope
 from merchants.access.scopes import Scope
+from merchants.access.signing import (
+    SignatureInvalid,
+    SignatureMissing,
+    SignatureReplayed,
+    TimestampInvalid,
+    TimestampOutOfRange,
+)
 from merchants.models import ApiKey, Merchant
 
 _READS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -31,6 +48,26 @@ class MerchantViewSet(GenericViewSet[Any]):
     """
 
     scopes: ClassVar[Mapping[str, Scope]] = {}
+    refusals: ClassVar[tuple[type[DomainError], ...]] = (
+        KeyMissing,
+        KeyInvalid,
+        KeyExpired,
+        KeyWrongEnvironment,
+        SignatureMissing,
+        SignatureInvalid,
+        TimestampInvalid,
+        TimestampOutOfRange,
+        SignatureReplayed,
+        InsufficientScope,
+        AddressNotAllowed,
+        MerchantInactive,
+        TooManyRequests,
+        TooManyBadKeys,
+        idempotency.IdempotencyKeyInvalid,
+        idempotency.IdempotencyKeyReused,
+        idempotency.IdempotencyKeyInUse,
+    )
+    """What any request may be refused with before its action runs; the reference lists them."""
     authentication_classes = (KeyAuthentication,)
     permission_classes = (HasScope,)
     throttle_classes = ()
