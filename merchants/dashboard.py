@@ -186,7 +186,9 @@ def delete_key(request: MemberRequest, key_id: str) -> HttpResponse:
 
 
 def _own_key(request: MemberRequest, key_id: str) -> ApiKey:
-    key = ApiKey.objects.of(request.merchant, request.environment).live().filter(id=ids.KEY.decode(key_id)).first()
+    own = ApiKey.objects.of(request.merchant, request.environment).live()
+    uuid = ids.KEY.decode(key_id)
+    key = own.filter(id=uuid).first() if uuid else None
     if key is None:
         raise Http404
     return key

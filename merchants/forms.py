@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from decimal import Decimal
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, cast
 
 from django import forms
 from django.core.exceptions import ValidationError
@@ -205,7 +205,7 @@ class SettingsForm(LookMixin):
     def changes(self) -> SettingsChanges:
         values = dict(self.cleaned_data)
         values["payment_tolerance_bps"] = int(values.pop("payment_tolerance") * BPS_IN_A_PERCENT)
-        return SettingsChanges(**values)  # type: ignore[typeddict-item]  # the fields are the keys, but for one
+        return cast("SettingsChanges", values)
 
     def add_refusal(self, refusal: DomainError) -> None:
         if (refusal.param or "").startswith("walletAllowList"):

@@ -34,18 +34,17 @@ PAGE_SIZE = 25
 RECENT = 6
 
 PAYMENT_COLUMNS = (
-    {"label": "Created"},
-    {"label": "Reference"},
-    {"label": "Amount", "number": True},
-    {"label": "Paid with", "number": True},
-    {"label": "Network"},
+    {"label": "Amount"},
     {"label": "Status"},
+    {"label": "Paid with"},
+    {"label": "Created"},
+    {"label": "Network"},
+    {"label": "Reference"},
 )
+RECENT_COLUMNS = PAYMENT_COLUMNS[:4]
 DEPOSIT_COLUMNS = (
-    {"label": "Seen"},
     {"label": "On-chain transaction"},
     {"label": "Amount", "number": True},
-    {"label": "Block", "number": True},
     {"label": "Confirmations", "number": True},
     {"label": "Status"},
 )
@@ -83,7 +82,7 @@ def home(request: MemberRequest) -> HttpResponse:
     recent = [PaymentRow(payment) for payment in own.order_by("-id")[:RECENT]]
     context = {
         "section": "dashboard",
-        "columns": PAYMENT_COLUMNS,
+        "columns": RECENT_COLUMNS,
         "recent": recent,
         "balances": overview.balances(request.merchant, request.environment),
         "figures": overview.figures(request.merchant, request.environment, timezone.now()),

@@ -18,7 +18,7 @@ class PaymentFilterForm(forms.Form):
         required=False,
         max_length=120,
         label="Search",
-        widget=forms.TextInput(attrs={"class": "input", "type": "search", "placeholder": "pay_… or an address"}),
+        widget=forms.TextInput(attrs={"class": "input", "type": "search", "placeholder": "Id, address or hash"}),
     )
     status = forms.ChoiceField(
         required=False,

@@ -21,12 +21,11 @@ _PAID = (PaymentStatus.COMPLETED, PaymentStatus.PARTIALLY_REFUNDED, PaymentStatu
 
 @dataclass(frozen=True)
 class Balance:
-    """A coin on a network: what is the merchant's, and what waits for a decision."""
+    """What a merchant has of a coin on a network."""
 
     coin: str
     network: str
     available: str
-    suspense: str
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,6 @@ def balances(merchant: Merchant, environment: str) -> list[Balance]:
                 coin=balance.asset,
                 network=network.name,
                 available=wording.coins_held(balance.available - balance.receivable, decimals),
-                suspense=wording.coins_held(balance.suspense, decimals) if balance.suspense else "",
             )
         )
     return shown

@@ -71,12 +71,12 @@ class PayerView:
     coin: str
     coin_name: str
     network: str
-    token_contract: str
     how_to_pay: HowToPay | None
     expires_at: datetime
     seconds_left: int
     poll_seconds: int
     receipt: tuple[tuple[str, str], ...]
+    details: tuple[tuple[str, str], ...]
     redirect_url: str
     redirect_host: str
 
@@ -167,12 +167,12 @@ def view_of(sighting: Sighting) -> PayerView:
         coin=payment.cryptocurrency,
         coin_name=wording.COIN_NAMES.get(payment.cryptocurrency, payment.cryptocurrency),
         network=network.name,
-        token_contract=network.assets[payment.cryptocurrency].contract,
         how_to_pay=_how_to_pay(sighting),
         expires_at=payment.expires_at,
         seconds_left=max(0, int((payment.expires_at - sighting.now).total_seconds())),
         poll_seconds=_poll_seconds(payment),
         receipt=tuple(_receipt(sighting)),
+        details=tuple(_details(sighting)),
         redirect_url=redirect_url,
         redirect_host=redirect_host,
     )
@@ -194,7 +194,9 @@ def _state(sighting: Sighting) -> State:
     payment, payee = sighting.payment, sighting.payment.merchant.name
     match PaymentStatus(payment.status):
         case PaymentStatus.CREATED if sighting.in_time:
-            return State("Waiting for your payment", "This page updates by itself.", "accent", "clock", waiting=True)
+            return State(
+                "Waiting for your payment", "It shows up here once you have sent it.", "accent", "clock", waiting=True
+            )
         case PaymentStatus.CREATED:
             detail = "If you have already sent it, it will still show up here. Otherwise do not send anything now."
             return State("The time to pay is over", detail, "calm", "clock", waiting=True)
@@ -263,6 +265,8 @@ def _notices(sighting: Sighting) -> list[Notice]:
         )
         notices.append(Notice(f"{sighting.network.name} is slow to answer", words))
     for discrepancy in sighting.discrepancies:
+        if discrepancy.kind == DiscrepancyKind.UNDERPAID:
+            continue  # the state itself says so
         title, words = _ASTRAY[DiscrepancyKind(discrepancy.kind)]
         amount = f"{wording.coins_held(discrepancy.amount, discrepancy.decimals)} {discrepancy.asset}"
         notices.append(Notice(title.format(amount=amount), f"{words} {_ASK.format(payee=payee)}"))
@@ -273,7 +277,6 @@ _ASK = "It is kept safe; ask {payee} to send it back, and name the reference bel
 _ASTRAY = {
     DiscrepancyKind.LATE: ("{amount} arrived late", "It came after the time to pay was over."),
     DiscrepancyKind.OVERPAID: ("You sent {amount} more than was due", "The payment itself is complete."),
-    DiscrepancyKind.UNDERPAID: ("{amount} was too little", "The rest did not arrive in time."),
     DiscrepancyKind.WRONG_TOKEN: ("{amount} arrived, which is not the coin asked for", "It does not count."),
     DiscrepancyKind.WRONG_NETWORK: ("{amount} arrived on another network", "It does not count."),
     DiscrepancyKind.NO_MEMO: ("{amount} arrived without its memo", "It cannot be told whose it is."),
@@ -319,6 +322,18 @@ def _receipt(sighting: Sighting) -> list[tuple[str, str]]:
         lines.append(("Paid", f"{payment.completed_at:%-d %B %Y, %H:%M} UTC"))
     lines.extend(("Transaction", deposit.transaction_hash) for deposit in sighting.standing)
     return lines
+
+
+def _details(sighting: Sighting) -> list[tuple[str, str]]:
+    payment, code = sighting.payment, sighting.payment.cryptocurrency
+    return [
+        ("Reference", payment.public_id),
+        ("Coin", f"{wording.COIN_NAMES.get(code, code)} ({code})"),
+        ("Network", sighting.network.name),
+        ("Token contract", sighting.network.assets[code].contract),
+        ("Rate", f"1 {code} = {wording.rate(payment.rate)} {payment.currency}"),
+        ("Expires", f"{payment.expires_at:%-d %B %Y, %H:%M} UTC"),
+    ]
 
 
 def _way_back(payment: Payment) -> tuple[str, str]:

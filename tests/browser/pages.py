@@ -45,6 +45,7 @@ def every_page(scenes: Scenes) -> list[Stop]:
         Stop("key-issued", "/dashboard/keys/new", "newcomer", generate_key),
         Stop("key-delete", f"/dashboard/keys/{key_id}/delete"),
         Stop("settings", "/dashboard/settings"),
+        Stop("home-production", "/dashboard", "newcomer", _switch_to_production),
         *(Stop(f"pay-{state}", f"/pay/{payment.public_id}", "nobody") for state, payment in payments.items()),
     ]
 
@@ -61,6 +62,11 @@ def generate_key(page: Page, name: str = "Web shop") -> None:
     page.get_by_label("Name").fill(name)
     page.get_by_role("button", name="Generate").click()
     page.get_by_role("heading", name="is ready").wait_for()
+
+
+def _switch_to_production(page: Page) -> None:
+    page.get_by_role("button", name="Production").click()
+    page.get_by_text("Sandbox: no real money").wait_for(state="detached")
 
 
 def _fail_to_log_in(page: Page) -> None:
