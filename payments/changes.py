@@ -12,7 +12,8 @@ from payments import events, postings
 from payments.models import Deposit, Discrepancy, Payment
 from payments.records import payment_record
 from payments.states import DEPOSIT_MOVES, DepositStatus, DiscrepancyKind, StatusReason
-from webhooks.services import record_event
+from webhooks.models import Event
+from webhooks.services import build_event
 
 
 class Changes:
@@ -84,10 +85,10 @@ def open_discrepancy(payment: Payment, kind: DiscrepancyKind, amount: int) -> Di
 def record_payment_events(
     payment: Payment, types: Iterable[str], *, deposits: Iterable[Deposit] = (), heads: Mapping[str, int] | None = None
 ) -> None:
-    """Record events that carry the payment as it is now."""
+    """Record events that carry the payment as it is now, in this order."""
     payload = payment_record(payment, deposits=deposits, heads=heads or {})
-    for type in types:
-        record_event(
+    recorded = [
+        build_event(
             merchant_id=payment.merchant_id,
             environment=payment.environment,
             type=type,
@@ -95,3 +96,9 @@ def record_payment_events(
             version=payment.version,
             payload=payload,
         )
+        for type in types
+    ]
+    # Keys made within a millisecond sort at random, and whoever reads events reads them by their keys.
+    for event, key in zip(recorded, sorted(event.id for event in recorded), strict=True):
+        event.id = key
+    Event.objects.bulk_create(recorded)
