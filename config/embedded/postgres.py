@@ -173,7 +173,7 @@ class EmbeddedPostgres:
         )  # fmt: skip
 
     def _start_server(self) -> None:
-        self._forget_reused_process_id()
+        self._forget_dead_server()
         self._make_folder(self.socket_folder)
         log = self.home / "log"
         if log.exists() and log.stat().st_size > LARGEST_LOG:
@@ -218,11 +218,21 @@ class EmbeddedPostgres:
     def _recorded_process_id(self) -> int:
         return int((self.data / "postmaster.pid").read_text().splitlines()[0])
 
-    def _forget_reused_process_id(self) -> None:
-        """PostgreSQL takes any living process with the recorded number for a server, and refuses to start."""
+    def _forget_dead_server(self) -> None:
+        """PostgreSQL takes any process of the recorded number for a server, a zombie too, and refuses to start."""
         with suppress(FileNotFoundError, ValueError, IndexError, psutil.Error):
-            if "postgres" not in psutil.Process(self._recorded_process_id()).name():
+            process = psutil.Process(self._recorded_process_id())
+            if process.status() == psutil.STATUS_ZOMBIE or "postgres" not in process.name():
+                self._wait_for_orphans()
                 (self.data / "postmaster.pid").unlink()
+
+    def _wait_for_orphans(self) -> None:
+        """Two servers must never write the same data: what a killed server leaves behind ends by itself, soon."""
+        deadline = time.monotonic() + 30
+        while any(_works_in(process, self.data) for process in psutil.process_iter(["name", "cwd", "status"])):
+            if time.monotonic() > deadline:
+                raise PostgresError(f"Processes of a PostgreSQL that was killed are still using {self.data}.")
+            time.sleep(0.1)
 
     def _create_database(self) -> None:
         deadline = time.monotonic() + 30
@@ -255,6 +265,11 @@ class EmbeddedPostgres:
         )
         if done.returncode:
             raise PostgresError(f"{program} failed: {(done.stderr or done.stdout).strip()}")
+
+
+def _works_in(process: psutil.Process, data: Path) -> bool:
+    known = process.info
+    return known["name"] == "postgres" and known["cwd"] == str(data) and known["status"] != psutil.STATUS_ZOMBIE
 
 
 def _digest(path: Path) -> str:
