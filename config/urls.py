@@ -7,6 +7,7 @@ from django.urls import include, path
 from django.views.generic import RedirectView
 
 from config import health
+from config.api.views import show_openapi, show_reference
 from config.environments import Environment
 from merchants import dashboard as merchant_pages
 from merchants.access.sessions import operators_log_in
@@ -25,9 +26,11 @@ api_routes = [
     path("merchant", MerchantRecordViewSet.as_view({"get": "retrieve"}, find_asset=asset)),
     path("merchant/settings", MerchantRecordViewSet.as_view({"patch": "update_settings"}, find_asset=asset)),
     path("balance", BalanceViewSet.as_view({"get": "retrieve"}, find_asset=asset)),
+    path("openapi.json", show_openapi),
 ]
 
 page_routes = [
+    path("docs/api", show_reference, name="api_reference"),
     path("", RedirectView.as_view(pattern_name="dashboard")),
     path("login", merchant_pages.show_log_in, name="login"),
     path("logout", merchant_pages.leave, name="logout"),

@@ -1,16 +1,22 @@
-"""Replies Django itself gives: errors outside any view of ours, as JSON under the API and as a page elsewhere."""
+"""What the API serves beside its resources: its description, and errors that arise outside any view of ours."""
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
 from django.views import defaults
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_safe
+from drf_spectacular.generators import SchemaGenerator
 
 from config.api.exceptions import (
     FORBIDDEN,
     INTERNAL,
     INVALID_REQUEST,
+    METHOD_NOT_ALLOWED,
     MISSING,
     Fault,
     error_body,
@@ -35,6 +41,31 @@ def error_reply(request: HttpRequest, fault: Fault) -> HttpResponse:
         content_type="application/json",
         headers=error_headers(fault),
     )
+
+
+@cache
+def openapi_document() -> bytes:
+    """The same for everyone, and made once in a process."""
+    generator = SchemaGenerator()  # type: ignore[no-untyped-call]  # drf-spectacular has no types here
+    return render_json(generator.get_schema(request=None, public=True))  # type: ignore[no-untyped-call]  # nor here
+
+
+@csrf_exempt
+def show_openapi(request: HttpRequest, environment: str) -> HttpResponse:
+    """One document for both environments; its servers tell them apart."""
+    if request.method not in {"GET", "HEAD"}:
+        refusal = error_reply(request, METHOD_NOT_ALLOWED)
+        refusal.headers["Allow"] = "GET, HEAD"
+        return refusal
+    return HttpResponse(
+        openapi_document(), content_type="application/json", headers={"Cache-Control": "public, max-age=300"}
+    )
+
+
+@require_safe
+def show_reference(request: HttpRequest) -> HttpResponse:
+    """The document as a page. Everything it loads comes from here, and no rule of the site is loosened for it."""
+    return render(request, "api/reference.html")
 
 
 def bad_request(request: HttpRequest, exception: Exception, *args: Any) -> HttpResponse:
