@@ -68,9 +68,6 @@ class KeyAuthentication(BaseAuthentication):
         environment = Environment(request.parser_context["kwargs"]["environment"])
         return AnonymousUser(), authenticate(request._request, environment)
 
-    def authenticate_header(self, request: Request) -> str:
-        return "Bearer"
-
 
 def authenticate(request: HttpRequest, environment: Environment) -> ApiKey:
     """The key behind a request, with its merchant loaded, by one database query."""

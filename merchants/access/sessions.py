@@ -62,6 +62,8 @@ def log_in(request: HttpRequest, *, email: str, password: str) -> User:
     Attempts are counted before the password is looked at, so that guesses in parallel count too. Further guesses
     have to wait longer and longer, but an account is never locked for good.
     """
+    if "\0" in email + password:  # no account has such, and PostgreSQL could not look for it
+        raise LogInRefused
     account = f"log in to {email.strip().lower()[:254]}"
     address = f"log in from {guesser(client_address(request))}"
     now = timezone.now()
@@ -69,7 +71,7 @@ def log_in(request: HttpRequest, *, email: str, password: str) -> User:
     wait = wait or attempts.take_attempt(account, attempts.LOG_INS_TO_ACCOUNT, now=now)
     if wait:
         raise TooManyLogIns(retry_after_seconds=wait)
-    user = authenticate(request, username=email.strip(), password=password) if "\0" not in email + password else None
+    user = authenticate(request, username=email.strip(), password=password)
     if user is None:
         raise LogInRefused
     attempts.forget(account)

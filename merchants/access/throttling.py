@@ -147,7 +147,8 @@ return {1, limit - count - 1, first + window - now}
 class RedisLog:
     """In Redis, so that all processes and machines share one budget."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, window_seconds: float = WINDOW_SECONDS) -> None:
+        self._window = round(window_seconds * 1_000_000)
         self._client = redis.Redis.from_url(
             url,
             socket_timeout=_REDIS_TIMEOUT_SECONDS,
@@ -158,7 +159,7 @@ class RedisLog:
 
     def take(self, name: str, limit: int) -> Budget:
         """redis.RedisError when Redis does not answer in time."""
-        accepted, remaining, frees_in = self._take(keys=[f"ballast:rate:{name}"], args=[limit, _WINDOW_MICROSECONDS])
+        accepted, remaining, frees_in = self._take(keys=[f"ballast:rate:{name}"], args=[limit, self._window])
         return Budget(limit, remaining, _seconds(frees_in), accepted=bool(accepted))
 
 

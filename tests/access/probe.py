@@ -29,13 +29,14 @@ class ProbeViewSet(MerchantViewSet):
         return Response({"merchant": self.merchant.public_id, "environment": self.environment, "key": self.key.name})
 
     def create(self, request: Request) -> Response:
-        name = request.data.get("name", "")
+        body: dict[str, Any] = dict(request.data)
+        name = body.get("name", "")
         made = issue_api_key(merchant=self.merchant, environment=self.environment, name=name)
-        if request.data.get("fail") == "refuse":
+        if body.get("fail") == "refuse":
             raise InvalidParameter("Refused after the work was done.", param="fail")
-        if request.data.get("fail") == "crash":
+        if body.get("fail") == "crash":
             raise RuntimeError("a bug")
-        answer: Any = object() if request.data.get("fail") == "render" else made.key.public_id
+        answer: Any = object() if body.get("fail") == "render" else made.key.public_id
         return Response({"made": answer}, status=201)
 
     def partial_update(self, request: Request) -> Response:

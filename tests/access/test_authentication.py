@@ -210,7 +210,12 @@ class TestGuessing:
         issued = make_key()
         assert self.guess(issued, 20) == [(401, "key_invalid")] * 20
         compared: list[str] = []
-        monkeypatch.setattr("merchants.access.keys.digest", lambda secret: compared.append(secret) or bytes(32))
+
+        def digest(secret: str) -> bytes:
+            compared.append(secret)
+            return bytes(32)
+
+        monkeypatch.setattr("merchants.access.keys.digest", digest)
         assert self.guess(issued, 30) == [(429, "too_many_bad_keys")] * 30
         right = get(key_headers(issued), REMOTE_ADDR=self.FROM)
         assert (right.status_code, right.headers["Retry-After"], compared) == (429, "60", [])

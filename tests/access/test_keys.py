@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.test import override_settings
@@ -51,7 +52,7 @@ def test_the_digest_depends_on_the_secret_and_on_the_pepper() -> None:
 class TestIssuing:
     def test_only_the_digest_of_the_secret_is_stored(self) -> None:
         issued = make_key()
-        row = ApiKey.objects.values().get()
+        row: dict[str, Any] = dict(ApiKey.objects.values().get())
         assert bytes(row.pop("secret_digest")) == keys.digest(issued.secret)
         assert issued.secret not in str(row)
         assert issued.secret not in repr(issued)

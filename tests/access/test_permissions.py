@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from django.urls import URLPattern, URLResolver, get_resolver
 
@@ -43,9 +45,9 @@ class TestScopes:
         assert (reply.status_code, reply.json()["error"]["code"]) == (403, "insufficient_scope")
 
 
-def api_actions() -> list[tuple[str, str, type]]:
+def api_actions() -> list[tuple[str, str, Any]]:
     """Path, action and class of everything under /v1 and /sandbox/v1, as the route table has it."""
-    found = []
+    found: list[tuple[str, str, Any]] = []
 
     def walk(patterns: list[URLPattern | URLResolver], prefix: str) -> None:
         for pattern in patterns:
@@ -53,8 +55,8 @@ def api_actions() -> list[tuple[str, str, type]]:
             if isinstance(pattern, URLResolver):
                 walk(pattern.url_patterns, path)
             elif path.startswith(("v1/", "sandbox/v1/")) and hasattr(pattern.callback, "actions"):
-                view = pattern.callback.cls
-                found.extend((path, action, view) for action in pattern.callback.actions.values())
+                callback: Any = pattern.callback
+                found.extend((path, action, callback.cls) for action in callback.actions.values())
 
     walk(get_resolver().url_patterns, "")
     return found
