@@ -13,6 +13,8 @@ import uuid
 from datetime import UTC, datetime, timedelta
 
 ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford base32, lower case: no i, l, o, u
+_PAIRS = [first + second for first in ALPHABET for second in ALPHABET]
+_PAIR_SHIFTS = range(120, -1, -10)
 _VALUES = {character: value for value, character in enumerate(ALPHABET)}
 _BODY = re.compile(rf"[0-7][{ALPHABET}]{{25}}")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -55,10 +57,8 @@ class PublicId:
         self.prefix = prefix
 
     def encode(self, value: uuid.UUID) -> str:
-        number, body = value.int, []
-        for shift in range(125, -1, -5):
-            body.append(ALPHABET[number >> shift & 31])
-        return f"{self.prefix}_{''.join(body)}"
+        number = value.int
+        return f"{self.prefix}_{''.join([_PAIRS[number >> shift & 1023] for shift in _PAIR_SHIFTS])}"
 
     def decode(self, text: str) -> uuid.UUID | None:
         """The key behind a public id, or None when the text is not one of this kind."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
+from decimal import ROUND_CEILING, Decimal, localcontext
 
 CRYPTO_DIGITS = 6
 """Fractional digits of every crypto amount the API shows, whatever the asset's own scale."""
@@ -48,8 +48,7 @@ def to_units(amount: Decimal, decimals: int) -> int:
 
 def from_units(units: int, decimals: int) -> Decimal:
     """The decimal value of an integer amount, exactly."""
-    with localcontext(prec=120):
-        return Decimal(units).scaleb(-decimals)
+    return Decimal(f"{units}E-{decimals}")  # made from text, a decimal is exact whatever the context
 
 
 def round_up_to_shown(amount: Decimal) -> Decimal:
@@ -63,6 +62,9 @@ def format_crypto(units: int, decimals: int) -> str:
 
     A quote has been rounded up to six digits before it was stored, and is shown exactly.
     """
-    with localcontext(prec=120):
-        shown = from_units(units, decimals).quantize(Decimal(1).scaleb(-CRYPTO_DIGITS), rounding=ROUND_FLOOR)
-    return f"{shown:f}"
+    if decimals >= CRYPTO_DIGITS:
+        millionths = units // 10 ** (decimals - CRYPTO_DIGITS)
+    else:
+        millionths = units * 10 ** (CRYPTO_DIGITS - decimals)
+    whole, part = divmod(abs(millionths), 10**CRYPTO_DIGITS)
+    return f"{'-' if millionths < 0 else ''}{whole}.{part:0{CRYPTO_DIGITS}}"
