@@ -198,8 +198,13 @@ def accept_discrepancy(discrepancy: Discrepancy, *, resolved_by: str, note: str 
 
 
 def _counts_when_accepted(discrepancy: Discrepancy, payment: Payment) -> bool:
-    part_of_it = discrepancy.kind in (DiscrepancyKind.UNDERPAID, DiscrepancyKind.LATE)
-    return part_of_it and payment.status != PaymentStatus.CANCELLED
+    """Short money does. Late money does while the payment lacks it and has not been closed: a closed payment's short
+    money waits for a decision of its own, and counting anything beside it would complete the payment without it.
+    """
+    if discrepancy.kind == DiscrepancyKind.UNDERPAID:
+        return True
+    is_lacking = payment.status != PaymentStatus.CANCELLED and not payment.closed_at and payment.released < payment.due
+    return discrepancy.kind == DiscrepancyKind.LATE and is_lacking
 
 
 def _count_for_payment(discrepancy: Discrepancy, payment: Payment) -> None:
