@@ -32,6 +32,8 @@ def undo_lost_bookings(
         _reopen(payment, balances, changes)
     for deposit in lost:
         if deposit.booked_to == postings.PAYMENT:
+            for discrepancy in deposit.discrepancies.select_for_update().exclude(status=DiscrepancyStatus.VOID):
+                _void(discrepancy)  # accepted late money: should it come back, it is late again
             _reverse(deposit, (Line(postings.clearing_account(payment), deposit.amount),), changes)
         else:
             reverse_held(deposit, payment, balances, changes)
@@ -60,7 +62,10 @@ def _reverse(deposit: Deposit, owed_by: tuple[Line, ...], changes: Changes) -> N
 
 
 def _reopen(payment: Payment, balances: Balances, changes: Changes) -> None:
-    """Bring everything that left the clearing account back into it, so that the judge can start afresh."""
+    """Bring everything that left the clearing account back into it, so that the judge can start afresh.
+
+    What a person took as enough is not all there any more: less than that is for a person to accept again.
+    """
     network, asset = payment.network, payment.cryptocurrency
     lines: list[Line] = []
     if payment.released:
@@ -68,14 +73,15 @@ def _reopen(payment: Payment, balances: Balances, changes: Changes) -> None:
     held = payment.discrepancies.select_for_update().exclude(status=DiscrepancyStatus.VOID)
     for discrepancy in held.filter(kind__in=[DiscrepancyKind.OVERPAID, DiscrepancyKind.UNDERPAID]):
         if discrepancy.kind == DiscrepancyKind.UNDERPAID and payment.closed_at is None:
-            continue  # accepted: its money is in the clearing account, or released with the rest
+            _void(discrepancy)  # accepted: its money is in the clearing account, or released with the rest
+            continue
         account = postings.suspense_account(payment, discrepancy.kind, network, asset)
         lines += _taken_back(discrepancy, account, payment, balances)
     if lines:
         payment.booking_count += 1
         changes.drafts.append(postings.payment_reopened(payment, _merged(lines)))
     payment.released = payment.surplus = payment.short = 0
-    payment.closed_at = None
+    payment.closed_at, payment.accepted = None, False
 
 
 def _taken_back(
@@ -83,11 +89,15 @@ def _taken_back(
 ) -> tuple[Line, ...]:
     """The lines that give up the money of a discrepancy when it turns out never to have arrived."""
     was_open = discrepancy.status == DiscrepancyStatus.OPEN
-    discrepancy.status, discrepancy.resolved_at = DiscrepancyStatus.VOID, timezone.now()
-    discrepancy.save(update_fields=["status", "resolved_at"])
+    _void(discrepancy)
     if was_open or payment is None:
         return (Line(account, discrepancy.amount),)
     return tuple(_from_merchant(payment, discrepancy.network, discrepancy.asset, discrepancy.amount, balances))
+
+
+def _void(discrepancy: Discrepancy) -> None:
+    discrepancy.status, discrepancy.resolved_at = DiscrepancyStatus.VOID, timezone.now()
+    discrepancy.save(update_fields=["status", "resolved_at"])
 
 
 def _from_merchant(payment: Payment, network: str, asset: str, amount: int, balances: Balances) -> list[Line]:
