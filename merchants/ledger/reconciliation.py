@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import structlog
-from django.db import DatabaseError, connection, transaction
+from django.db import connection, transaction
 from django.utils import timezone
 
 from merchants.ledger.invariants import CouldNotCheck, Finding, Invariant, Scope, Severity
@@ -18,6 +18,15 @@ logger = structlog.get_logger(__name__)
 
 ADVISORY_LOCK = "ballast.reconcile"
 FINDINGS_KEPT = 100
+
+SETTINGS = (
+    # A full check of a big ledger takes longer than any request may.
+    "statement_timeout = 0",
+    "idle_in_transaction_session_timeout = 0",
+    # Cursors are planned for their first rows; here every row is looked at.
+    "cursor_tuple_fraction = 1",
+    "work_mem = '64MB'",
+)
 
 EXIT_CODES = {
     ReconcileOutcome.CLEAN: 0,
@@ -84,8 +93,6 @@ def reconcile(
                 results.append(_run_check(invariant, scope, listener, run.findings))
                 listener.check_finished(results[-1])
         is_complete = True
-    except DatabaseError as error:
-        logger.exception("reconcile lost its snapshot", error=str(error))
     finally:
         _close_run(run, results, is_complete=is_complete)
     return run
@@ -97,9 +104,8 @@ def _open_snapshot() -> None:
         cursor.execute("SELECT pg_try_advisory_xact_lock(hashtext(%s))", [ADVISORY_LOCK])
         if cursor.fetchone() != (True,):
             raise AlreadyRunning("another reconcile is running")
-        # A full check of a big ledger takes longer than any request may.
-        cursor.execute("SET LOCAL statement_timeout = 0")
-        cursor.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
+        for setting in SETTINGS:
+            cursor.execute(f"SET LOCAL {setting}")
 
 
 def _run_check(invariant: Invariant, scope: Scope, listener: Listener, kept: list[dict[str, Any]]) -> CheckResult:
