@@ -112,8 +112,10 @@ def mine(network: str, blocks: int = 1) -> None:
 
 
 def watch() -> None:
-    """One round of what the worker does all the time; nothing may be left waiting for a judgement."""
+    """One round of what the worker does all the time: every network is read, nothing is left without a judgement."""
     tasks.watch_networks()
+    troubles = ScanCursor.objects.exclude(last_error="").values_list("last_error", flat=True)
+    assert all(error.startswith(("No provider", "The final block")) for error in troubles), list(troubles)
     halted = ScanCursor.objects.filter(halted_at__isnull=False).values("network")
     assert not Payment.objects.filter(assess_at__isnull=False).exclude(network__in=halted).exists()
 
