@@ -9,6 +9,7 @@ VAR ?= $(CURDIR)/var
 PORT ?= 8000
 PYTEST_ARGS ?=
 CMD ?= help
+PAGES ?=
 
 # The first Python that is new enough. `make PYTHON=/path/to/python3` chooses another.
 PYTHON ?= $(firstword $(foreach name,python3 python3.13 python3.12 python3.11 python3.14 python,$(shell \
@@ -22,7 +23,16 @@ export BALLAST_MODE ?= embedded
 export BALLAST_VAR = $(abspath $(VAR))
 export BALLAST_PORT = $(PORT)
 
-.PHONY: help run manage test check lint types bench screenshots lock hooks clean
+# Settings that production would accept, to check what only production does. Nothing is reached with them.
+AS_IN_PRODUCTION = BALLAST_MODE=production PUBLIC_URL=https://pay.example.com ALLOWED_HOSTS=pay.example.com \
+	SECRET_KEY=0123456789-only-to-check-the-settings-never-to-be-used API_KEY_PEPPER=0123456789-only-to-check-the-settings \
+	DATABASE_URL=postgres://ballast@db.example.com/ballast REDIS_URL=redis://redis.example.com/0 \
+	TRUSTED_PROXIES=10.0.0.0/8 RATE_SOURCES= DEBUG=
+
+# What a fault in costs money: the ledger, the judge of payments, the state tables, and who may do what.
+MONEY_CODE = config/money.py,config/states.py,*/states.py,merchants/ledger/*,merchants/access/*,payments/assessment.py
+
+.PHONY: help run manage test coverage check lint types bench screenshots lock hooks clean
 
 help: ## List what can be made
 	@echo 'make <target>, one of:'
@@ -37,13 +47,17 @@ manage: $(VENV)/.runtime ## Run a management command beside `make run`: make man
 	@exec $(BIN)/python -m config.embedded manage $(CMD)
 
 test: $(VENV)/.development ## Run the tests: make test PYTEST_ARGS="tests/ledger -k zero"
-	@exec $(BIN)/python -m pytest $(PYTEST_ARGS)
+	@exec $(BIN)/python -m pytest $(or $(PYTEST_ARGS),-n auto --dist loadfile)
+
+coverage: $(VENV)/.development ## Hold the money code to its coverage, after: make test PYTEST_ARGS="--cov"
+	@$(BIN)/coverage report --include='$(MONEY_CODE)' --fail-under=95
 
 check: lint types $(VENV)/.development ## Everything but the tests: lint, types, imports, migrations, templates, settings
-	@$(BIN)/lint-imports
-	@$(BIN)/python manage.py makemigrations --check --dry-run
+	@$(BIN)/lint-imports --no-logo
+	@$(BIN)/python -W ignore::RuntimeWarning manage.py makemigrations --check --dry-run
 	@$(BIN)/djlint --check --lint --quiet templates
-	@$(BIN)/python -m config.embedded check-production
+	@$(AS_IN_PRODUCTION) $(BIN)/python manage.py check --deploy --fail-level WARNING
+	@$(AS_IN_PRODUCTION) $(BIN)/python manage.py collectstatic --no-input --clear --verbosity 0
 
 lint: $(VENV)/.development ## Check style with ruff
 	@$(BIN)/ruff check .
@@ -55,8 +69,8 @@ types: $(VENV)/.development ## Check types with mypy
 bench: $(VENV)/.development ## Measure, and compare with the goals
 	@exec $(BIN)/python -m tests.bench
 
-screenshots: $(VENV)/.development ## Render every page at 360 and 1280 px, light and dark, into var/screenshots
-	@exec $(BIN)/python -m tests.screenshots
+screenshots: $(VENV)/.development ## Render every page into var/screenshots: make screenshots PAGES="checkout login"
+	@exec $(BIN)/python -m tests.browser.screenshots $(PAGES)
 
 lock: $(VENV)/.development ## Pin every dependency anew
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \

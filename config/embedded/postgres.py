@@ -269,7 +269,7 @@ class EmbeddedPostgres:
 
 def _works_in(process: psutil.Process, data: Path) -> bool:
     known = process.info
-    return known["name"] == "postgres" and known["cwd"] == str(data) and known["status"] != psutil.STATUS_ZOMBIE
+    return (known["name"], known["cwd"]) == ("postgres", str(data)) and bool(known["status"] != psutil.STATUS_ZOMBIE)
 
 
 def _digest(path: Path) -> str:

