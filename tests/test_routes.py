@@ -1,0 +1,310 @@
+"""Who may do what: every route of the API against everybody who might ask.
+
+The table below is compared with the URLconf, so that a new route without a row fails.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.test import Client
+from django.urls import URLPattern, URLResolver, get_resolver
+from django.utils import timezone
+from pytest_django.fixtures import Settings
+
+from config import ids
+from config.environments import Environment
+from merchants.access.scopes import Scope, allows
+from merchants.models import ApiKey, AttemptCount, Merchant, Role
+from merchants.services import IssuedKey, revoke_api_key
+from payments.models import Payment
+from tests.factories import PASSWORD, api_client, key_headers, make_key, make_member, make_merchant
+from tests.payments.scenes import make_payment
+
+SANDBOX, PRODUCTION = Environment
+BASES = {SANDBOX: "/sandbox/v1/", PRODUCTION: "/v1/"}
+
+PAYMENT = {
+    "amount": 19.99,
+    "currency": "EUR",
+    "cryptocurrency": "USDC",
+    "network": "polygon",
+    "merchantWallet": "0x52908400098527886E0F7030069857D2E4169EE7",
+}
+
+
+@dataclass(frozen=True)
+class Route:
+    """One method of one path: the scope it needs, and what it answers to somebody who may."""
+
+    method: str
+    path: str
+    scope: Scope
+    succeeds_with: int = 200
+    body: Any = None
+
+    def __str__(self) -> str:
+        return f"{self.method} {self.path}"
+
+    @property
+    def names_a_record(self) -> bool:
+        return "<" in self.path
+
+    def call(self, issued: IssuedKey | None, environment: Environment, payment_id: str, **headers: str) -> Any:
+        sent = {**(key_headers(issued) if issued else {}), **headers}
+        return self.call_with(Client(), environment, payment_id, sent)
+
+    def call_with(self, client: Client, environment: Environment, payment_id: str, headers: dict[str, str]) -> Any:
+        path = BASES[environment] + self.path.replace("<str:payment_id>", payment_id)
+        data = b"" if self.body is None else json.dumps(self.body).encode()
+        return client.generic(self.method, path, data, content_type="application/json", headers=headers)
+
+
+ROUTES = [
+    Route("POST", "payments", Scope.PAYMENTS_WRITE, 201, PAYMENT),
+    Route("GET", "payments", Scope.PAYMENTS_READ),
+    Route("GET", "payments/<str:payment_id>", Scope.PAYMENTS_READ),
+    Route("POST", "payments/<str:payment_id>/cancel", Scope.PAYMENTS_WRITE),
+    Route("POST", "payments/<str:payment_id>/simulate", Scope.PAYMENTS_WRITE, body={"scenario": "exact"}),
+    Route("GET", "payments/<str:payment_id>/timeline", Scope.PAYMENTS_READ),
+    Route("GET", "merchant", Scope.MERCHANT_READ),
+    Route("PATCH", "merchant/settings", Scope.MERCHANT_WRITE, body={"settlementCurrency": "DAI"}),
+    Route("GET", "balance", Scope.MERCHANT_READ),
+]
+PUBLIC = {"GET openapi.json"}
+"""Documentation, the same for everybody."""
+
+every_route = pytest.mark.parametrize("route", ROUTES, ids=str)
+every_environment = pytest.mark.parametrize("environment", Environment)
+routes_with_records = pytest.mark.parametrize("route", [route for route in ROUTES if route.names_a_record], ids=str)
+
+
+def routed() -> Iterator[str]:
+    """Method and path of everything that the URLconf serves under /v1 or /sandbox/v1."""
+
+    def walk(patterns: list[URLPattern | URLResolver], prefix: str) -> Iterator[str]:
+        for pattern in patterns:
+            path = prefix + str(pattern.pattern)
+            if isinstance(pattern, URLResolver):
+                yield from walk(pattern.url_patterns, path)
+            else:
+                for base in ("sandbox/v1/", "v1/"):
+                    if path.startswith(base):
+                        actions = getattr(pattern.callback, "actions", {"get": ""})
+                        methods = set(actions) - {"head"}  # REST framework adds it beside every "get"
+                        yield from (f"{method.upper()} {path.removeprefix(base)}" for method in methods)
+
+    return walk(get_resolver().url_patterns, "")
+
+
+def test_the_table_is_the_url_conf() -> None:
+    found = list(routed())
+    assert set(found) == {str(route) for route in ROUTES} | PUBLIC
+    assert len(found) == 2 * len(set(found)), "both environments serve the same routes"
+
+
+# --- the world ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class World:
+    """A merchant with one payment in the sandbox, and somebody else's merchant with one of its own."""
+
+    merchant: Merchant
+    payment: Payment
+    foreign_payment: Payment
+
+
+@pytest.fixture
+def world(db: None, settings: Settings) -> World:
+    settings.SIMULATED_BLOCK_SECONDS = 0
+    merchant = make_merchant()
+    return World(merchant, make_payment(merchant=merchant), make_payment())
+
+
+def everything() -> dict[str, list[Any]]:
+    """All rows of the product, but for the notes of who asked: those change when somebody is refused."""
+    labels = {"merchants", "ledger", "webhooks", "payments", "simulated", "refunds", "settlements"}
+    rows: dict[str, list[Any]] = {}
+    for model in apps.get_models():
+        if model._meta.app_label in labels and model is not AttemptCount:
+            columns = [field.attname for field in model._meta.concrete_fields if field.attname != "last_used_at"]
+            rows[model._meta.label] = list(model._default_manager.order_by("pk").values_list(*columns))
+    return rows
+
+
+def refusal(reply: Any) -> tuple[int, str, str]:
+    error = reply.json()["error"]
+    assert error["requestId"] == reply.headers["X-Request-Id"]
+    return reply.status_code, error["type"], error["code"]
+
+
+def answer(reply: Any) -> tuple[int, Any, dict[str, str]]:
+    """All that a caller can see of a reply, apart from what differs from request to request."""
+    body = json.loads(reply.content)
+    body["error"].pop("requestId")
+    passing = {"X-Request-Id", "RateLimit-Remaining", "RateLimit-Reset"}
+    return reply.status_code, body, {name: value for name, value in reply.headers.items() if name not in passing}
+
+
+# --- nobody without a key ----------------------------------------------------------------------------
+
+
+@every_environment
+@every_route
+def test_without_a_key(world: World, route: Route, environment: Environment) -> None:
+    before = everything()
+    reply = route.call(None, environment, world.payment.public_id)
+    assert refusal(reply) == (401, "authentication_error", "key_missing")
+    assert everything() == before
+
+
+@every_environment
+@every_route
+def test_with_a_bad_secret(world: World, route: Route, environment: Environment) -> None:
+    issued, other = make_key(world.merchant, environment), make_key(environment=environment)
+    before = everything()
+    for secret in (other.secret, issued.secret[:-1], "x"):
+        reply = route.call(issued, environment, world.payment.public_id, **{"X-Api-Secret": secret})
+        assert refusal(reply) == (401, "authentication_error", "key_invalid")
+    assert everything() == before
+
+
+@every_environment
+@every_route
+def test_with_a_revoked_key(world: World, route: Route, environment: Environment) -> None:
+    issued = make_key(world.merchant, environment)
+    revoke_api_key(key=issued.key)
+    before = everything()
+    reply = route.call(issued, environment, world.payment.public_id)
+    assert refusal(reply) == (401, "authentication_error", "key_invalid")
+    assert everything() == before
+
+
+@every_environment
+@every_route
+def test_with_an_expired_key(world: World, route: Route, environment: Environment) -> None:
+    issued = make_key(world.merchant, environment, expires_at=timezone.now() + timedelta(days=1))
+    ApiKey.objects.filter(pk=issued.key.pk).update(expires_at=timezone.now())
+    before = everything()
+    reply = route.call(issued, environment, world.payment.public_id)
+    assert refusal(reply) == (401, "authentication_error", "key_expired")
+    assert everything() == before
+
+
+@every_environment
+@every_route
+def test_with_a_key_of_the_other_environment(world: World, route: Route, environment: Environment) -> None:
+    issued = make_key(world.merchant, PRODUCTION if environment == SANDBOX else SANDBOX)
+    before = everything()
+    reply = route.call(issued, environment, world.payment.public_id)
+    assert refusal(reply) == (401, "authentication_error", "key_wrong_environment")
+    assert everything() == before
+
+
+@every_environment
+@every_route
+def test_with_a_cookie_only(world: World, route: Route, environment: Environment) -> None:
+    member = make_member(world.merchant, role=Role.OWNER)
+    member.user.is_staff = member.user.is_superuser = True
+    member.user.save()
+    client = Client()
+    assert client.login(username=member.user.email, password=PASSWORD)
+    before = everything()
+    reply = route.call_with(client, environment, world.payment.public_id, {})
+    assert refusal(reply) == (401, "authentication_error", "key_missing")
+    assert everything() == before
+
+
+# --- each scope --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scope", Scope)
+@every_route
+def test_with_each_scope_alone(world: World, route: Route, scope: Scope) -> None:
+    issued = make_key(world.merchant, scopes=[scope])
+    before = everything()
+    reply = route.call(issued, SANDBOX, world.payment.public_id)
+    if allows([scope], route.scope):
+        assert reply.status_code == route.succeeds_with, reply.content
+    else:
+        assert refusal(reply) == (403, "permission_error", "insufficient_scope")
+        assert everything() == before
+
+
+@every_route
+def test_with_all_scopes_but_the_one_it_needs(world: World, route: Route) -> None:
+    others = [scope for scope in Scope if not allows([scope], route.scope)]
+    issued = make_key(world.merchant, scopes=others)
+    before = everything()
+    reply = route.call(issued, SANDBOX, world.payment.public_id)
+    assert refusal(reply) == (403, "permission_error", "insufficient_scope")
+    assert everything() == before
+
+
+@every_route
+def test_with_full_access(world: World, route: Route) -> None:
+    reply = route.call(make_key(world.merchant), SANDBOX, world.payment.public_id)
+    assert reply.status_code == route.succeeds_with, reply.content
+
+
+# --- somebody else's records -------------------------------------------------------------------------
+
+
+@routes_with_records
+def test_another_merchant_s_id_answers_exactly_as_an_unknown_one(world: World, route: Route) -> None:
+    issued = make_key(world.merchant)
+    before = everything()
+    unknown = route.call(issued, SANDBOX, ids.PAYMENT.encode(ids.new_uuid()))
+    assert refusal(unknown) == (404, "not_found_error", "resource_missing")
+    foreign = route.call(issued, SANDBOX, world.foreign_payment.public_id)
+    assert answer(foreign) == answer(unknown)
+    for text in ("nonsense", "pay_", world.merchant.public_id, str(world.payment.pk), world.payment.public_id.upper()):
+        assert answer(route.call(issued, SANDBOX, text)) == answer(unknown), text
+    assert everything() == before
+
+
+@routes_with_records
+def test_an_id_of_the_other_environment_answers_exactly_as_an_unknown_one(world: World, route: Route) -> None:
+    issued = make_key(world.merchant, PRODUCTION)
+    before = everything()
+    unknown = route.call(issued, PRODUCTION, ids.PAYMENT.encode(ids.new_uuid()))
+    assert refusal(unknown) == (404, "not_found_error", "resource_missing")
+    assert answer(route.call(issued, PRODUCTION, world.payment.public_id)) == answer(unknown)
+    assert everything() == before
+
+
+@pytest.mark.parametrize("path", ["/payments", "/payments/<own>/timeline"])
+def test_another_merchant_s_id_as_a_cursor_answers_exactly_as_an_unknown_one(world: World, path: str) -> None:
+    client = api_client(make_key(world.merchant))
+    path = path.replace("<own>", world.payment.public_id)
+    replies = [
+        client.call("GET", f"{path}?starting_after={cursor}")
+        for cursor in (world.foreign_payment.public_id, ids.PAYMENT.encode(ids.new_uuid()))
+    ]
+    assert answer(replies[0]) == answer(replies[1])
+    assert refusal(replies[0])[0] == 400
+
+
+def test_lists_and_records_show_nothing_of_anybody_else(world: World) -> None:
+    foreign = world.foreign_payment
+    secrets = {foreign.public_id, foreign.deposit_address, foreign.merchant.public_id, str(foreign.pk)}
+    for environment in Environment:
+        issued = make_key(world.merchant, environment)
+        for route in ROUTES:
+            if route.method == "GET":
+                shown = route.call(issued, environment, world.payment.public_id).content.decode()
+                assert not [secret for secret in secrets if secret in shown], str(route)
+
+
+def test_what_is_public_needs_no_key_and_names_nobody(world: World) -> None:
+    for base in BASES.values():
+        reply = Client().get(f"{base}openapi.json")
+        assert reply.status_code == 200
+        assert world.merchant.public_id not in reply.content.decode()
