@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from payments.chains.base import Chain, ChainUnavailable, SignedTransfer, TransferRefused
-from tests.chains.harness import Harness, Outcome, payout
+from tests.chains.harness import Harness, Outcome, Reader, payout
 
 STOCK = 1_000_000_000
 
@@ -110,6 +110,7 @@ class SendingContract:
         assert till.held(till.recipient) == 3
 
     def test_too_little_money_fails_and_uses_up_the_sequence(self, till: Till) -> None:
+        reader = Reader(till.chain, till.recipient)
         transfer = till.send(STOCK + 1)
         status = till.chain.transfer_status(transfer)
         assert status.state == "failed"
@@ -117,6 +118,7 @@ class SendingContract:
         assert (till.held(till.recipient), till.held(till.sender)) == (0, STOCK)
         assert till.chain.next_sequence(till.sender) == transfer.sequence + 1
         assert till.chain.find_transfers(transfer.transaction_hash) == ()
+        assert reader.read().transfers == ()
 
     def test_an_answer_that_never_came_may_still_have_arrived(self, till: Till) -> None:
         transfer = till.sign(100)
@@ -162,6 +164,17 @@ class SendingContract:
         assert (status.state, status.final) == ("expired", True)
         again = till.sign(100)
         assert again.sequence == transfer.sequence
+
+    def test_a_transfer_that_waited_too_long_never_gets_into_a_block(self, till: Till) -> None:
+        transfer = till.sign(100, sequence=till.chain.next_sequence(till.sender) + 1)
+        if transfer.valid_until is None:
+            pytest.skip("transfers on this network are good for ever")
+        till.chain.broadcast(transfer)
+        till.harness.let_time_pass(1_000)
+        assert till.chain.transfer_status(transfer).state == "expired"
+        with pytest.raises(TransferRefused):
+            till.chain.broadcast(transfer)
+        assert till.held(till.recipient) == 0
 
     @pytest.mark.parametrize("outcome", ["moved", "dropped", "replaced"])
     def test_a_reorg_is_told_as_it_is(self, till: Till, outcome: Outcome) -> None:

@@ -160,16 +160,14 @@ class SimulatedChain:
         )
 
     def _last_of_page(self, head_height: int, read_to: int) -> int:
-        """Where a scan stops: at the head, or before the block that would make it too long."""
+        """Where a scan stops: at the head, or after the block that fills a page."""
         beyond = (
             SimulatedTransaction.objects.filter(network=self._network, height__gt=read_to, height__lte=head_height)
             .order_by("height")
             .values_list("height", flat=True)
         )
-        page = [height for height in beyond[: self._scan_transactions + 1] if height is not None]
-        if len(page) <= self._scan_transactions:
-            return head_height
-        return max(page[0], page[-1] - 1)
+        filled = beyond[self._scan_transactions - 1 : self._scan_transactions].first()
+        return head_height if filled is None else filled
 
     def _watched(self, first: int, last: int, blocks: Timetable, watch: WatchList) -> tuple[IncomingTransfer, ...]:
         arrived = SimulatedTransfer.objects.filter(
@@ -296,7 +294,8 @@ class SimulatedChain:
         known = sent.filter(transaction_hash=transaction_hash).first()
         if known is not None and known.status != TransactionStatus.DROPPED:
             return
-        if transfer.valid_until is not None and transfer.valid_until < timezone.now():
+        head_time = Timetable(row, row.height, row.height).closed_at(row.height)
+        if transfer.valid_until is not None and transfer.valid_until < head_time:
             raise TransferRefused("too late: the transfer is not valid any more")
         if sent.filter(sequence=transfer.sequence).exclude(status=TransactionStatus.DROPPED).exists():
             raise TransferRefused(f"sequence {transfer.sequence} is used by another transfer")

@@ -11,8 +11,7 @@ from payments.chains.base import InvalidAddress
 MAXIMUM_ID = (1 << 64) - 1
 """Memo ids and muxed ids are unsigned 64-bit integers."""
 
-_ACCOUNT_VERSION = 6 << 3  # G
-_MUXED_VERSION = 12 << 3  # M
+_VERSIONS = {"G": 6 << 3, "M": 12 << 3}
 _KEY_BYTES = 32
 _LENGTHS = {"G": 56, "M": 69}
 _ALPHABET = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567")
@@ -33,14 +32,14 @@ def encode_account(key: bytes) -> str:
     """The G address of an ed25519 public key."""
     if len(key) != _KEY_BYTES:
         raise ValueError(f"a public key has {_KEY_BYTES} bytes, not {len(key)}")
-    return _encode(_ACCOUNT_VERSION, key)
+    return _encode(_VERSIONS["G"], key)
 
 
 def mux(account: str, identifier: int) -> str:
     """The M address that says both the account and the id of a payment."""
     if not 0 <= identifier <= MAXIMUM_ID:
         raise ValueError("the id of a muxed account is an unsigned 64-bit integer")
-    return _encode(_MUXED_VERSION, _decode(account) + identifier.to_bytes(8, "big"))
+    return _encode(_VERSIONS["M"], _decode(account) + identifier.to_bytes(8, "big"))
 
 
 def split(address: str) -> tuple[str, int | None]:
@@ -138,14 +137,12 @@ def _decode(text: str) -> bytes:
         raise InvalidAddress(f"An address that starts with {kind} has {_LENGTHS[kind]} characters, not {len(text)}.")
     if foreign := next((character for character in text if character not in _ALPHABET), None):
         raise InvalidAddress(f"“{foreign}” cannot stand in an address: only A to Z and 2 to 7 can.")
-    raw = base64.b32decode(text + "=" * (-len(text) % 8))
-    body, checksum = raw[:-2], raw[-2:]
-    version = {"G": _ACCOUNT_VERSION, "M": _MUXED_VERSION}[kind]
-    if checksum != _checksum(body) or body[0] != version or _encode(version, body[1:]) != text:
+    payload = base64.b32decode(text + "=" * (-len(text) % 8))[1:-2]
+    if _encode(_VERSIONS[kind], payload) != text:  # kind, checksum and spare bits in one comparison
         raise InvalidAddress(
             "The address's checksum does not match: it was probably mistyped. Copy it again from the wallet."
         )
-    return body[1:]
+    return payload
 
 
 def _checksum(body: bytes) -> bytes:
