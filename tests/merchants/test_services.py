@@ -1,0 +1,91 @@
+"""Opening merchants, naming members, changing plans."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from config.environments import Environment
+from config.errors import InvalidParameter
+from merchants.models import Member, Merchant, MerchantSettings, Plan, Role
+from merchants.services import (
+    AlreadyMember,
+    LastOwner,
+    add_member,
+    change_plan,
+    open_merchant,
+    remove_member,
+    rename_merchant,
+    resume_merchant,
+    suspend_merchant,
+)
+from tests.factories import make_member, make_merchant, make_user
+
+pytestmark = pytest.mark.django_db
+
+
+def test_a_new_merchant_has_an_owner_and_settings_in_both_environments() -> None:
+    owner = make_user()
+    merchant = open_merchant(name=" Corner Shop ", email="shop@example.com", owner=owner)
+    assert (merchant.name, merchant.plan, merchant.is_active) == ("Corner Shop", Plan.STARTER, True)
+    assert [(member.user, member.role) for member in merchant.members.all()] == [(owner, Role.OWNER)]
+    environments = MerchantSettings.objects.filter(merchant=merchant).values_list("environment", flat=True)
+    assert sorted(environments) == sorted(Environment.values)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "param"),
+    [
+        ({"name": ""}, "name"),
+        ({"name": "x" * 121}, "name"),
+        ({"name": "a\u202eb"}, "name"),
+        ({"email": "nobody"}, "email"),
+        ({"plan": "gold"}, "plan"),
+    ],
+)
+def test_a_merchant_that_cannot_be_is_refused_by_name_and_leaves_nothing(wrong: dict[str, Any], param: str) -> None:
+    with pytest.raises(InvalidParameter) as refusal:
+        open_merchant(**{"name": "Shop", "email": "shop@example.com", **wrong})
+    assert refusal.value.param == param
+    assert not Merchant.objects.exists()
+
+
+def test_somebody_is_a_member_once() -> None:
+    member = make_member(role=Role.VIEWER)
+    with pytest.raises(AlreadyMember):
+        add_member(merchant=member.merchant, user=member.user, role=Role.OWNER)
+    assert Member.objects.get().role == Role.VIEWER
+    with pytest.raises(InvalidParameter):
+        add_member(merchant=member.merchant, user=make_user(), role="king")
+
+
+def test_the_last_owner_stays() -> None:
+    merchant = make_merchant()
+    first, second, viewer = make_member(merchant), make_member(merchant), make_member(merchant, role=Role.VIEWER)
+    remove_member(member=viewer)
+    remove_member(member=first)
+    with pytest.raises(LastOwner):
+        remove_member(member=second)
+    assert list(merchant.members.all()) == [second]
+
+
+def test_a_plan_sets_the_budget_of_an_enterprise_merchant_only() -> None:
+    merchant = make_merchant()
+    change_plan(merchant=merchant, plan=Plan.ENTERPRISE, requests_per_minute=9000)
+    for plan, own in ((Plan.BUSINESS, 9000), (Plan.ENTERPRISE, 0), (Plan.ENTERPRISE, 1_000_001), ("gold", None)):
+        with pytest.raises(InvalidParameter):
+            change_plan(merchant=merchant, plan=plan, requests_per_minute=own)
+    stored = Merchant.objects.get()
+    assert (stored.plan, stored.requests_per_minute) == (Plan.ENTERPRISE, 9000)
+    change_plan(merchant=merchant, plan=Plan.BUSINESS)
+    assert Merchant.objects.get().requests_per_minute is None
+
+
+def test_a_merchant_is_renamed_suspended_and_resumed() -> None:
+    merchant = make_merchant()
+    rename_merchant(merchant=merchant, name="Other")
+    suspend_merchant(merchant=merchant)
+    assert list(Merchant.objects.values_list("name", "is_active")) == [("Other", False)]
+    resume_merchant(merchant=merchant)
+    assert Merchant.objects.get().is_active
