@@ -46,17 +46,23 @@ def assess_payment(payment_id: uuid.UUID) -> Payment:
 
 
 def assess_due(now: datetime | None = None, *, limit: int = 200) -> int:
-    """Judge every payment that is due for it, one database transaction each; answers how many."""
+    """Judge every payment that is due for it, one database transaction each; answers how many.
+
+    One that cannot be judged stays due and keeps nobody waiting: I15 and the log tell of it.
+    """
     due = Payment.objects.due_for_assessment(now or timezone.now())
     for halted in ScanCursor.objects.filter(halted_at__isnull=False):
         due = due.exclude(environment=halted.environment, network=halted.network)
     done = 0
     for payment_id in list(due.values_list("pk", flat=True)[:limit]):
-        with transaction.atomic():
-            payment = Payment.objects.select_for_update(skip_locked=True).filter(pk=payment_id).first()
-            if payment is not None and payment.assess_at is not None:
-                assess_locked(payment, Changes())
-                done += 1
+        try:
+            with transaction.atomic():
+                payment = Payment.objects.select_for_update(skip_locked=True).filter(pk=payment_id).first()
+                if payment is not None and payment.assess_at is not None:
+                    assess_locked(payment, Changes())
+                    done += 1
+        except Exception:
+            logger.exception("payment could not be judged", payment=str(payment_id))
     return done
 
 
