@@ -8,6 +8,7 @@ from decimal import ROUND_CEILING, Decimal, localcontext
 from typing import Any
 
 from django.db import connection, transaction
+from django.db.models import F
 from django.utils import timezone
 
 from config import ids
@@ -244,8 +245,13 @@ def end_window(payment: Payment) -> Payment:
 
 
 def clear_halt(*, environment: str, network: str) -> None:
-    """A person has looked at a finality violation and lets crediting on the network go on."""
-    ScanCursor.objects.filter(environment=environment, network=network).update(halted_at=None)
+    """A person has looked at a finality violation and lets crediting on the network go on.
+
+    The cursor still names the block that changed and would halt the next scan, so the network is read again from as
+    far back as its adapter can: what the chain no longer has is undone, everything else stays as it is.
+    """
+    halted = ScanCursor.objects.filter(environment=environment, network=network, halted_at__isnull=False)
+    halted.update(halted_at=None, cursor=None, version=F("version") + 1)
 
 
 def _fiat_units(request: NewPayment) -> int:
