@@ -64,13 +64,15 @@ def watch_network(environment: str, network: str) -> bool:
     addresses = PaymentAddresses(environment, network)
     try:
         scan = chain(environment, network).scan(cursor.cursor, addresses)
+        return _record_scan(cursor, scan, addresses) and not scan.caught_up
     except ChainUnavailable as error:
         _record_failure(cursor, str(error))
-        return False
     except FinalityViolation as error:
         _halt(cursor, str(error))
-        return False
-    return _record_scan(cursor, scan, addresses) and not scan.caught_up
+    except Exception as error:  # an answer nobody foresaw must not keep the other networks from being read
+        logger.exception("network could not be read", environment=environment, network=network)
+        _record_failure(cursor, f"{type(error).__name__}: {error}")
+    return False
 
 
 def _lease(environment: str, network: str) -> ScanCursor | None:
