@@ -113,8 +113,11 @@ def _record_scan(cursor: ScanCursor, scan: Scan, addresses: PaymentAddresses) ->
         _record_transfers(current, scan, addresses)
         current.cursor = scan.cursor
         current.version += 1
-        current.head_height, current.finalized_height = scan.head.height, scan.head.finalized_height
-        current.read_until = scan.last_block_time
+        # Nothing counts as confirmed by blocks beyond what has been read: a reorganisation may await us there.
+        head = scan.head.height if scan.caught_up else min(scan.last_height, scan.head.height)
+        current.head_height, current.finalized_height = head, min(head, scan.head.finalized_height)
+        # Never back: blocks that replace others, or are read once more, do not reopen windows that have ended.
+        current.read_until = max(current.read_until or scan.last_block_time, scan.last_block_time)
         current.polled_at = current.leased_until = timezone.now()
         current.failing_since, current.last_error = None, ""
         current.save()
