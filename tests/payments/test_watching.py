@@ -1,0 +1,491 @@
+"""Reading the networks: nothing is missed, nothing is seen twice, and trouble stops no more than it must."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from functools import partial
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from payments import crediting, tasks, watching
+from payments.chains import registry
+from payments.chains.base import Scan
+from payments.chains.simulated import control
+from payments.chains.simulated.adapter import SimulatedChain
+from payments.chains.simulated.networks import look_alike
+from payments.models import Deposit, Discrepancy, Payment, ScanCursor
+from payments.services import NetworkUnavailable, clear_halt
+from payments.watching import PaymentAddresses, watch_network
+from tests.payments.scenes import (
+    ETHEREUM,
+    NETWORKS,
+    POLYGON,
+    SANDBOX,
+    STELLAR,
+    assert_all_is_well,
+    books,
+    confirm,
+    deposit_of,
+    discrepancies,
+    end_window,
+    events,
+    findings,
+    judge,
+    make_payment,
+    mine,
+    mine_and_watch,
+    now,
+    pay,
+    pay_and_confirm,
+    pay_without_memo,
+    read,
+    units,
+    watch,
+)
+
+pytestmark = pytest.mark.django_db
+
+
+def cursor_of(network: str) -> ScanCursor:
+    return ScanCursor.objects.get(environment=SANDBOX, network=network)
+
+
+@contextmanager
+def refusing_deposits(*, after: int) -> Iterator[None]:
+    """The database takes so many deposits and refuses the next, as a full disk would."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            CREATE FUNCTION refuse_deposit() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+                IF (SELECT count(*) FROM payments_deposit) >= TG_ARGV[0]::int THEN
+                    RAISE EXCEPTION 'no space left';
+                END IF;
+                RETURN NEW;
+            END $$
+            """
+        )
+        cursor.execute(
+            "CREATE TRIGGER refuse_deposit BEFORE INSERT ON payments_deposit FOR EACH ROW"
+            f" EXECUTE FUNCTION refuse_deposit({after:d})"
+        )
+        yield
+        cursor.execute("DROP TRIGGER refuse_deposit ON payments_deposit")
+        cursor.execute("DROP FUNCTION refuse_deposit")
+
+
+# Cursor and deposits are one.
+
+
+def test_a_seen_transfer_is_recorded_as_it_stands_on_the_chain() -> None:
+    payment = make_payment(ETHEREUM, "DAI", "12.5")
+    mine(ETHEREUM, 4)
+    transaction_hash = pay(payment)
+    mine_and_watch(ETHEREUM)
+    [on_chain] = registry.chain(SANDBOX, ETHEREUM).find_transfers(transaction_hash)
+    deposit = deposit_of(transaction_hash)
+    assert deposit.payment_id == payment.pk
+    assert (deposit.network, deposit.asset, deposit.decimals, deposit.amount) == ("ethereum", "DAI", 18, payment.due)
+    assert (deposit.height, deposit.block_hash, deposit.block_time) == (5, on_chain.block_hash, on_chain.block_time)
+    assert (deposit.sender, deposit.recipient) == (on_chain.sender, payment.deposit_address)
+    assert (deposit.contract, deposit.memo, deposit.first_block_time) == (on_chain.contract, "", on_chain.block_time)
+    assert (deposit.status, deposit.booked_to, deposit.credited_at) == ("seen", "", None)
+    assert now(payment).deposit_count == 1
+
+
+def test_deposits_and_cursor_are_written_together_or_not_at_all() -> None:
+    payments = [make_payment(STELLAR) for _ in range(3)]
+    watch()
+    before = cursor_of(STELLAR)
+    for payment in payments:
+        pay(payment)
+    mine(STELLAR)
+    with refusing_deposits(after=2):
+        assert watch_network(SANDBOX, STELLAR) is False
+    after = cursor_of(STELLAR)
+    assert not Deposit.objects.exists()
+    assert set(Payment.objects.values_list("deposit_count", "assess_at")) == {(0, None)}
+    assert (after.cursor, after.version, after.head_height) == (before.cursor, before.version, before.head_height)
+    assert (after.polled_at, after.read_until) == (before.polled_at, before.read_until)
+    assert after.failing_since is not None
+    assert "no space left" in after.last_error
+
+    watch()
+    assert {now(payment).status for payment in payments} == {"completed"}
+    assert cursor_of(STELLAR).failing_since is None
+    assert_all_is_well()
+
+
+def test_trouble_with_one_network_keeps_no_other_from_being_read() -> None:
+    first, last = make_payment(STELLAR), make_payment(POLYGON)
+    for payment in (first, last):
+        pay(payment)
+        mine(payment.network, 3)
+    with refusing_deposits(after=0):
+        tasks.watch_networks()
+    assert {cursor.network for cursor in ScanCursor.objects.exclude(last_error="")} == {STELLAR, POLYGON}
+    watch()
+    assert (now(first).status, now(last).status) == ("completed", "completed")
+
+
+def test_a_payment_that_cannot_be_judged_keeps_no_other_waiting() -> None:
+    broken, sound = make_payment(STELLAR), make_payment(STELLAR)
+    for payment in (broken, sound):
+        pay(payment)
+    mine(STELLAR)
+    read(STELLAR)
+    Payment.objects.filter(pk=broken.pk).update(released=broken.due + 1)  # more than any judgement could find
+    assert crediting.assess_due() == 1
+    assert (now(broken).status, now(sound).status) == ("created", "completed")
+    assert now(broken).assess_at is not None
+    assert deposit_of(broken.deposits.get().transaction_hash).status == "seen"
+    Payment.objects.filter(pk=broken.pk).update(released=0)
+    assert crediting.assess_due() == 1
+    assert now(broken).status == "completed"
+    assert_all_is_well()
+
+
+# Watchers beside each other.
+
+
+def test_a_leased_network_is_left_to_its_watcher() -> None:
+    payment = make_payment(STELLAR)
+    watch()
+    pay(payment)
+    mine(STELLAR)
+    ScanCursor.objects.filter(network=STELLAR).update(leased_until=timezone.now() + timedelta(seconds=30))
+    version = cursor_of(STELLAR).version
+    assert watch_network(SANDBOX, STELLAR) is False
+    assert (cursor_of(STELLAR).version, Deposit.objects.count()) == (version, 0)
+
+    ScanCursor.objects.filter(network=STELLAR).update(leased_until=timezone.now())  # its watcher has died
+    watch_network(SANDBOX, STELLAR)
+    assert (cursor_of(STELLAR).version, Deposit.objects.count()) == (version + 1, 1)
+
+
+def test_the_lease_is_there_while_the_network_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    leases = []
+
+    class Curious(SimulatedChain):
+        def scan(self, *arguments: Any) -> Scan:
+            leases.append(cursor_of(STELLAR).leased_until - timezone.now())
+            assert watch_network(SANDBOX, STELLAR) is False  # a second watcher keeps off
+            return super().scan(*arguments)
+
+    monkeypatch.setattr(registry, "SimulatedChain", Curious)
+    watch_network(SANDBOX, STELLAR)
+    [lease] = leases
+    assert timedelta(seconds=55) < lease <= watching.LEASE
+    assert cursor_of(STELLAR).leased_until <= timezone.now()
+
+
+def test_a_stale_scan_is_dropped() -> None:
+    payment = make_payment(STELLAR)
+    watch()
+    slow = cursor_of(STELLAR)
+    addresses = PaymentAddresses(SANDBOX, STELLAR)
+    stale = registry.chain(SANDBOX, STELLAR).scan(slow.cursor, addresses)
+    pay(payment)
+    mine_and_watch(STELLAR)
+    before = ScanCursor.objects.filter(network=STELLAR).values().get()
+    assert watching._record_scan(slow, stale, addresses) is False
+    assert ScanCursor.objects.filter(network=STELLAR).values().get() == before
+    assert now(payment).status == "completed"
+
+
+def test_one_transfer_read_twenty_times_is_credited_once() -> None:
+    payment = make_payment(ETHEREUM)
+    pay(payment)
+    mine(ETHEREUM, 3)
+    for _ in range(20):
+        ScanCursor.objects.filter(network=ETHEREUM).update(cursor=None)  # from the first block again
+        watch()
+        judge(payment)
+    payment = now(payment)
+    assert Deposit.objects.count() == 1
+    assert (payment.deposit_count, payment.booking_count, payment.version) == (1, 1, 2)
+    assert books(payment) == {"chain:deposit": payment.due, "merchant:available": payment.due}
+    assert events(payment) == ["payment.created", "payment.completed"]
+    assert_all_is_well()
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+def test_a_thousand_blocks_without_a_watcher_lose_nothing(network: str) -> None:
+    watch()
+    payments = [make_payment(network, coin, "10") for coin in ("USDC", "USDT", "DAI") for _ in range(3)]
+    for number, payment in enumerate(payments):
+        pay(payment)
+        mine(network, 1_000 if number == 4 else 1)
+    mine(network, 10)
+    watch()
+    assert {now(payment).status for payment in payments} == {"completed"}
+    assert Deposit.objects.count() == len(payments)
+    assert_all_is_well()
+
+
+def test_a_long_gap_is_read_page_by_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    payments = [make_payment(STELLAR) for _ in range(5)]
+    for payment in payments:
+        pay(payment)
+        mine(STELLAR)
+    monkeypatch.setattr(registry, "SimulatedChain", partial(SimulatedChain, scan_transactions=2))
+    assert watch_network(SANDBOX, STELLAR) is True
+    cursor = cursor_of(STELLAR)
+    assert (cursor.version, cursor.head_height) == (1, 1)  # nothing is confirmed by blocks not read yet
+    watch()
+    assert cursor_of(STELLAR).head_height == 5
+    assert {now(payment).status for payment in payments} == {"completed"}
+    assert_all_is_well()
+
+
+# Outages and halts.
+
+
+def test_an_outage_is_recorded_once_and_healed() -> None:
+    watch()
+    version = cursor_of(POLYGON).version
+    control.outage(POLYGON, 3600)
+    watch()
+    since = cursor_of(POLYGON).failing_since
+    watch()
+    cursor = cursor_of(POLYGON)
+    assert since is not None
+    assert (cursor.failing_since, cursor.last_error) == (since, "No provider of polygon answers.")
+    assert (cursor.version, cursor.halted_at) == (version, None)
+    control.outage(POLYGON, 0)
+    watch()
+    cursor = cursor_of(POLYGON)
+    assert (cursor.failing_since, cursor.last_error, cursor.version) == (None, "", version + 1)
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+def test_a_changed_final_block_halts_crediting_until_a_person_has_looked(network: str) -> None:
+    payment = make_payment(network)
+    confirm(payment)
+    pay(payment)
+    mine(network)
+    read(network)
+    control.reorg(network, control.deepest_reorg(network) + 2, "moved", force=True)
+    watch()
+    cursor = cursor_of(network)
+    assert cursor.halted_at is not None
+    assert cursor.last_error.startswith(f"The final block {cursor.cursor['final']} of {network} is ")
+
+    # Nothing is credited, and nobody is asked to pay into the dark.
+    confirm(payment)
+    assert (now(payment).status, books(payment)) == ("created", {})
+    assert now(payment).assess_at is not None
+    with pytest.raises(NetworkUnavailable) as refusal:
+        make_payment(network)
+    assert (refusal.value.code, refusal.value.param) == ("network_unavailable", "network")
+    assert judge(payment).status == "created"
+    assert [finding.subject for finding in findings()["I15"]] == [f"network {network} (sandbox)"]
+
+    clear_halt(environment=SANDBOX, network=network)
+    payment = confirm(payment)
+    assert (payment.status, payment.deposit_count) == ("completed", 1)
+    assert cursor_of(network).halted_at is None
+    assert books(payment) == {"chain:deposit": payment.due, "merchant:available": payment.due}
+    make_payment(network)
+    assert_all_is_well()
+
+
+def test_the_other_networks_go_on_while_one_is_halted() -> None:
+    watch()
+    ScanCursor.objects.filter(network=ETHEREUM).update(halted_at=timezone.now())
+    version = cursor_of(ETHEREUM).version
+    payment = make_payment(STELLAR)
+    assert pay_and_confirm(payment).status == "completed"
+    assert cursor_of(ETHEREUM).version == version
+
+
+def test_a_network_that_is_not_halted_keeps_its_place() -> None:
+    mine_and_watch(STELLAR)
+    before = cursor_of(STELLAR).cursor
+    clear_halt(environment=SANDBOX, network=STELLAR)
+    assert cursor_of(STELLAR).cursor == before
+
+
+def test_credited_money_that_a_final_reorganisation_took_is_undone_once_the_halt_is_cleared() -> None:
+    payment = make_payment(STELLAR)
+    transaction_hash = pay(payment)
+    payment = confirm(payment)
+    assert payment.status == "completed"
+    control.reorg(STELLAR, 1, "dropped", force=True)
+    watch()
+    assert (now(payment).status, cursor_of(STELLAR).halted_at is None) == ("completed", False)
+    clear_halt(environment=SANDBOX, network=STELLAR)
+    watch()
+    payment = now(payment)
+    assert (payment.status, deposit_of(transaction_hash).status, books(payment)) == ("created", "orphaned", {})
+    assert events(payment)[-1] == "payment.reversed"
+    assert_all_is_well()
+
+
+def test_nothing_is_confirmed_by_blocks_that_are_still_to_be_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    payment, other = make_payment(ETHEREUM), make_payment(ETHEREUM)
+    mine(ETHEREUM, 4)
+    pay(other)
+    mine(ETHEREUM, 8)
+    transaction_hash = pay(payment)
+    mine_and_watch(ETHEREUM)
+    assert now(payment).status == "pending"
+    control.reorg(ETHEREUM, 8, "dropped", only=[transaction_hash], force=True)
+    mine_and_watch(ETHEREUM, 3)
+    assert cursor_of(ETHEREUM).halted_at is not None
+
+    clear_halt(environment=SANDBOX, network=ETHEREUM)
+    monkeypatch.setattr(registry, "SimulatedChain", partial(SimulatedChain, scan_transactions=1))
+    assert watch_network(SANDBOX, ETHEREUM) is True
+    crediting.assess_due()
+    assert now(payment).status == "pending"
+    monkeypatch.undo()
+    watch()
+    assert (now(payment).status, now(other).status) == ("created", "completed")
+    assert_all_is_well()
+
+
+def test_a_window_that_has_ended_stays_ended_while_blocks_are_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    mine(STELLAR, 3)
+    other = make_payment(STELLAR)
+    pay(other)
+    mine(STELLAR)
+    payment = end_window(make_payment(STELLAR))
+    assert payment.status == "expired"
+    ended = cursor_of(STELLAR).read_until
+    ScanCursor.objects.filter(network=STELLAR).update(cursor=None)
+    monkeypatch.setattr(registry, "SimulatedChain", partial(SimulatedChain, scan_transactions=1))
+    watch_network(SANDBOX, STELLAR)
+    assert cursor_of(STELLAR).read_until == ended
+    assert judge(payment).status == "expired"
+
+
+# What is none of ours, or not what was asked for.
+
+
+def test_an_unknown_token_is_ignored() -> None:
+    payment = make_payment(ETHEREUM)
+    control.pay(ETHEREUM, recipient=payment.deposit_address, contract=payment.deposit_address, amount=10**9)
+    payment = confirm(payment)
+    assert (payment.status, payment.status_reasons, payment.deposit_count) == ("created", [], 0)
+    assert (Deposit.objects.count(), books(payment)) == (0, {})
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+def test_a_token_that_only_looks_like_the_coin_is_never_credited(network: str) -> None:
+    payment = make_payment(network)
+    fake = control.Part(look_alike(network), payment.due, payment.deposit_address, payment.memo or None)
+    control.pay_together(network, [fake] * 20)
+    payment = confirm(payment)
+    assert (payment.status, Deposit.objects.count(), books(payment)) == ("created", 0, {})
+    payment = pay_and_confirm(payment)
+    assert (payment.status, payment.received, Deposit.objects.count()) == ("completed", payment.due, 1)
+    assert_all_is_well()
+
+
+def test_transfers_of_nothing_are_ignored() -> None:
+    payment = make_payment(ETHEREUM)
+    asset = registry.asset(SANDBOX, ETHEREUM, "USDC")
+    control.pay(ETHEREUM, recipient=payment.deposit_address, contract=asset.contract, amount=0)
+    assert (confirm(payment).deposit_count, Deposit.objects.count()) == (0, 0)
+
+
+def test_money_to_a_stranger_is_not_ours() -> None:
+    payment = make_payment(ETHEREUM)
+    asset = registry.asset(SANDBOX, ETHEREUM, "USDC")
+    control.pay(ETHEREUM, recipient=payment.merchant_wallet, contract=asset.contract, amount=payment.due)
+    confirm(payment)
+    assert Deposit.objects.count() == 0
+
+
+def test_several_transfers_of_one_on_chain_transaction_are_several_deposits() -> None:
+    first, second = make_payment(ETHEREUM), make_payment(ETHEREUM)
+    asset = registry.asset(SANDBOX, ETHEREUM, "USDC")
+    parts = [
+        control.Part(asset.contract, units(first, "60"), first.deposit_address),
+        control.Part(asset.contract, units(second, "100"), second.deposit_address),
+        control.Part(asset.contract, units(first, "40"), first.deposit_address),
+    ]
+    transaction_hash = control.pay_together(ETHEREUM, parts)
+    first = confirm(first)
+    assert (first.status, first.deposit_count, now(second).status) == ("completed", 2, "completed")
+    found = Deposit.objects.filter(transaction_hash=transaction_hash).order_by("ordinal")
+    assert list(found.values_list("ordinal", "amount")) == [
+        (0, units(first, "60")),
+        (1, units(first, "100")),
+        (2, units(first, "40")),
+    ]
+    assert_all_is_well()
+
+
+@pytest.mark.parametrize("memo", [None, "0", "999999999", "thanks for the fish"])
+def test_money_without_a_memo_that_names_a_payment_waits_for_a_person(memo: str | None) -> None:
+    payment = make_payment(STELLAR)
+    asset = registry.asset(SANDBOX, STELLAR, "USDC")
+    control.pay(STELLAR, recipient=payment.deposit_address, contract=asset.contract, amount=payment.due, memo=memo)
+    confirm(payment)
+    watch()  # once is enough
+    held = Discrepancy.objects.get()
+    assert (held.kind, held.merchant, held.payment, held.amount) == ("no_memo", None, None, payment.due)
+    assert books(payment) == {"chain:deposit": payment.due, "suspense:no_memo": payment.due}
+    assert discrepancies(payment) == []
+    assert_all_is_well()
+
+
+def test_memo_less_money_that_the_chain_takes_back_leaves_the_books() -> None:
+    payment = make_payment(STELLAR)
+    pay_without_memo(payment, "10")
+    confirm(payment)
+    control.reorg(STELLAR, 1, "dropped", force=True)
+    watch()
+    clear_halt(environment=SANDBOX, network=STELLAR)
+    watch()
+    assert books(payment) == {}
+    assert Discrepancy.objects.get().status == "void"
+    assert_all_is_well()
+
+
+def test_memo_less_money_waits_while_its_network_is_halted() -> None:
+    payment = make_payment(STELLAR)
+    pay_without_memo(payment, "10")
+    mine(STELLAR)
+    read(STELLAR)
+    ScanCursor.objects.filter(network=STELLAR).update(halted_at=timezone.now())
+    assert crediting.book_strays(SANDBOX, STELLAR) == 0
+    assert books(payment) == {}
+
+
+def test_an_address_is_watched_on_every_evm_network_and_long_after_the_end() -> None:
+    payment = make_payment(ETHEREUM)
+    old = make_payment(ETHEREUM)
+    Payment.objects.filter(pk=old.pk).update(closes_at=timezone.now() - timedelta(days=31))
+    for network in (ETHEREUM, POLYGON):
+        addresses = PaymentAddresses(SANDBOX, network)
+        assert addresses.count() == 1
+        assert addresses.addresses(10) == {payment.deposit_address}
+        assert addresses.addresses(0) == set()
+        both = {payment.deposit_address, old.deposit_address}
+        assert addresses.matching([*both, payment.merchant_wallet]) == both  # matching forgets nobody
+    assert PaymentAddresses(SANDBOX, STELLAR).matching([payment.deposit_address]) == set()
+
+
+def test_expiry_waits_until_the_network_has_been_read_past_the_end() -> None:
+    payment = make_payment(STELLAR)
+    watch()
+    Payment.objects.filter(pk=payment.pk).update(expires_at=timezone.now())
+    ScanCursor.objects.filter(network=ETHEREUM).update(read_until=None)
+    assert crediting.expire_due() == 0  # no block has been closed since
+    tasks.expire_due()
+    assert now(payment).status == "created"
+    mine(STELLAR)
+    assert crediting.expire_due() == 0  # nobody has read it
+    watch()
+    assert crediting.expire_due() == 1
+    assert crediting.expire_due() == 0
+    tasks.assess_due()
+    assert (now(payment).status, events(payment)) == ("expired", ["payment.created", "payment.expired"])
+    assert_all_is_well()
