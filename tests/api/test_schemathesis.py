@@ -1,0 +1,123 @@
+"""Two thousand requests made up from the schema, half of them against its rules: never a fault, always in shape."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from itertools import count
+from typing import Any
+
+import jsonschema
+import pytest
+import schemathesis
+from django.core.wsgi import get_wsgi_application
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from schemathesis import GenerationMode
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    negative_data_rejection,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from config.api.views import openapi_document
+from tests.api.errors import ERROR_SCHEMA
+from tests.api.hostile import VALID
+from tests.factories import api_client, key_headers, make_key
+
+CASES = 2000
+SEED = 20_270_131
+REQUESTS_PER_KEY = 90
+"""A key's budget in the sandbox is 100 requests a minute."""
+
+WALLETS = {
+    "stellar": "GA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVSGZ",
+    "ethereum": VALID["merchantWallet"],
+    "polygon": VALID["merchantWallet"],
+}
+
+CHECKS = [content_type_conformance, negative_data_rejection, response_schema_conformance, status_code_conformance]
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
+
+
+def described() -> list[Any]:
+    """Every operation of the document; without its keys, so that no case is spent on spoiling those."""
+    document = json.loads(openapi_document())
+    for path in document["paths"].values():
+        for operation in path.values():
+            del operation["security"]
+    schema = schemathesis.openapi.from_dict(document)
+    schema.app = get_wsgi_application()
+    return [operation.ok() for operation in schema.get_all_operations()]
+
+
+def inputs_of(operation: Any) -> int:
+    return len(operation.query) + len(operation.body) + len(operation.headers)
+
+
+operations = described()
+runs = [
+    (operation, GenerationMode.POSITIVE)
+    for operation in operations
+    if inputs_of(operation) or operation.path_parameters
+]
+# Any text fits a path, so only what is in a body, a query or a header can be against the rules.
+runs += [(operation, GenerationMode.NEGATIVE) for operation in operations if inputs_of(operation)]
+
+
+class Caller:
+    """Keys that are not yet used up. Every second request is helped past what no schema can say.
+
+    It acts on a payment of the same merchant, or names a wallet that exists on its network.
+    """
+
+    def __init__(self) -> None:
+        self._number = count()
+        self.statuses: Counter[int] = Counter()
+
+    def call(self, case: Any) -> Any:
+        number = next(self._number)
+        if number % REQUESTS_PER_KEY == 0:
+            self._issued = make_key()
+            self._client = api_client(self._issued)
+            self._payment_id = self._client.call("POST", "/payments", json_body=VALID).json()["id"]
+        if number % 2:
+            self._help(case)
+        response = case.call(headers=key_headers(self._issued))
+        self.statuses[response.status_code] += 1
+        return response
+
+    def _help(self, case: Any) -> None:
+        if "payment_id" in (case.path_parameters or {}):
+            case.path_parameters["payment_id"] = self._payment_id
+        if isinstance(case.body, dict) and case.body.get("network") in WALLETS:
+            case.body["merchantWallet"] = WALLETS[case.body["network"]]
+
+
+@pytest.mark.parametrize(("operation", "mode"), runs, ids=[f"{run[0].label} {run[1].value}" for run in runs])
+def test_requests_made_up_from_the_schema_are_answered_in_shape(operation: Any, mode: GenerationMode) -> None:
+    caller = Caller()
+
+    @seed(SEED)
+    @settings(
+        max_examples=-(-CASES // len(runs)),
+        database=None,
+        deadline=None,
+        phases=[Phase.explicit, Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(case=operation.as_strategy(generation_mode=mode))
+    def answers(case: Any) -> None:
+        response = caller.call(case)
+        assert response.status_code < 500, (case.as_curl_command(), response.text)
+        assert response.headers["x-request-id"]
+        if response.status_code >= 400:
+            jsonschema.validate(response.json(), ERROR_SCHEMA)
+        case.validate_response(response, checks=CHECKS)
+
+    answers()
+    assert 401 not in caller.statuses
+    assert 429 not in caller.statuses
+    if mode is GenerationMode.POSITIVE:
+        assert caller.statuses.keys() & {200, 201}
