@@ -111,6 +111,7 @@ def list_keys(request: MemberRequest) -> HttpResponse:
     rows = [KeyRow(key, now) for key in keys]
     context = {
         "section": "dashboard_keys",
+        "may_write": request.member.role != Role.VIEWER,
         "columns": KEY_COLUMNS,
         "rows": rows,
         "due_for_rotation": [row.key.name for row in rows if row.due_for_rotation],

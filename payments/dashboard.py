@@ -23,11 +23,12 @@ from config.errors import DomainError
 from merchants import counting
 from merchants.access.sessions import MemberRequest, member_required
 from merchants.models import ApiKey, Role
-from payments import events, overview, simulator, wording
+from payments import overview, simulator, wording
 from payments.forms import PaymentFilterForm
 from payments.models import PAYMENTS, Deposit, Discrepancy, Payment, ScanCursor
 from payments.services import cancel_payment
 from payments.states import DepositStatus, DiscrepancyKind, DiscrepancyStatus, PaymentStatus, StatusReason
+from webhooks import events as catalogue
 from webhooks.models import Event
 
 PAGE_SIZE = 25
@@ -82,6 +83,7 @@ def home(request: MemberRequest) -> HttpResponse:
     recent = [PaymentRow(payment) for payment in own.order_by("-id")[:RECENT]]
     context = {
         "section": "dashboard",
+        "may_write": request.member.role != Role.VIEWER,
         "columns": RECENT_COLUMNS,
         "recent": recent,
         "balances": overview.balances(request.merchant, request.environment),
@@ -187,6 +189,7 @@ def _detail_context(request: MemberRequest, payment: Payment) -> dict[str, objec
     in_sandbox = request.environment == Environment.SANDBOX and settings.SANDBOX_CHAIN == "simulated"
     return {
         "section": "dashboard_payments",
+        "may_write": request.member.role != Role.VIEWER,
         "payment": payment,
         "row": PaymentRow(payment),
         "payment_page": payment.page_url,
@@ -245,16 +248,16 @@ class Moment:
 
 
 EVENT_WORDS = {
-    events.CREATED: "Created",
-    events.PENDING: "Seen on the network, confirming",
-    events.UNDERPAID: "Underpaid: less than was due is confirmed",
-    events.COMPLETED: "Completed",
-    events.OVERPAID: "Overpaid: more than was due is confirmed",
-    events.EXPIRED: "Expired",
-    events.LATE: "Money arrived late",
-    events.CANCELLED: "Cancelled",
-    events.REVERSED: "Reversed: a reorganisation undid a transfer",
-    events.REFUNDED: "Refunded",
+    catalogue.PAYMENT_CREATED: "Created",
+    catalogue.PAYMENT_PENDING: "Seen on the network, confirming",
+    catalogue.PAYMENT_UNDERPAID: "Underpaid: less than was due is confirmed",
+    catalogue.PAYMENT_COMPLETED: "Completed",
+    catalogue.PAYMENT_OVERPAID: "Overpaid: more than was due is confirmed",
+    catalogue.PAYMENT_EXPIRED: "Expired",
+    catalogue.PAYMENT_LATE: "Money arrived late",
+    catalogue.PAYMENT_CANCELLED: "Cancelled",
+    catalogue.PAYMENT_REVERSED: "Reversed: a reorganisation undid a transfer",
+    catalogue.PAYMENT_REFUNDED: "Refunded",
 }
 
 

@@ -119,7 +119,8 @@ class Sighting:
 
     @property
     def missing(self) -> int:
-        return max(0, self.payment.due - self.seen)
+        due: int = self.payment.due
+        return max(0, due - self.seen)
 
     @property
     def network_is_silent(self) -> bool:

@@ -15,7 +15,6 @@ window.SwaggerUIBundle({
   domNode: place,
   deepLinking: true,
   defaultModelsExpandDepth: 0,
-  defaultModelRendering: "model",
   docExpansion: "list",
   displayRequestDuration: true,
   tryItOutEnabled: false,

@@ -21,7 +21,10 @@ ARGUMENTS = [
 
 
 def find_chromium() -> str | None:
-    return os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+    """The browser that CHROMIUM names, else the one of the system; None when there is none."""
+    if named := os.environ.get("CHROMIUM"):
+        return shutil.which(named)
+    return shutil.which("chromium") or shutil.which("chromium-browser")
 
 
 @contextmanager

@@ -32,6 +32,7 @@ def every_page(scenes: Scenes) -> list[Stop]:
         Stop("log-in", "/login", "nobody"),
         Stop("log-in-refused", "/login", "nobody", _fail_to_log_in),
         Stop("not-found", "/nothing-here", "nobody", status=404),
+        Stop("api-reference", "/docs/api", "nobody", _wait_for_the_reference),
         Stop("home", "/dashboard"),
         Stop("home-first-steps", "/dashboard", "newcomer"),
         Stop("payments", "/dashboard/payments"),
@@ -62,6 +63,10 @@ def generate_key(page: Page, name: str = "Web shop") -> None:
     page.get_by_label("Name").fill(name)
     page.get_by_role("button", name="Generate").click()
     page.get_by_role("heading", name="is ready").wait_for()
+
+
+def _wait_for_the_reference(page: Page) -> None:
+    page.get_by_text("Create a payment", exact=True).wait_for()
 
 
 def _switch_to_production(page: Page) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
 
+from django.test import override_settings
 from django.utils import timezone
 
 from config.environments import Environment
@@ -70,6 +71,7 @@ def let_time_pass(*networks: str, blocks: int = ENOUGH_BLOCKS) -> None:
     tasks.expire_due()
 
 
+@override_settings(SIMULATED_BLOCK_SECONDS=0)  # blocks appear only when asked for, however slow this machine is
 def make_scenes() -> Scenes:
     """Every state that a payer or a merchant can meet, and a newcomer who has nothing yet."""
     owner = make_user("jo@harbourcoffee.example", name="Jo Berger")

@@ -20,7 +20,7 @@ def main() -> int:
     os.environ["SCREENSHOTS_ONLY"] = " ".join(sys.argv[1:])
     walk = Path(__file__).with_name("test_every_page.py")
     status = pytest.main([str(walk), "--quiet", "--no-header", "-p", "no:cacheprovider"])
-    print(f"in {OUTPUT}")
+    sys.stdout.write(f"in {OUTPUT}\n")
     return int(status)
 
 

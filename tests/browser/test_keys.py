@@ -1,0 +1,77 @@
+"""Logging in, making a key pair, seeing its secret once."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from merchants.models import ApiKey
+from tests.browser.conftest import Complaints
+from tests.browser.pages import generate_key, log_in
+from tests.factories import PASSWORD, make_member, make_merchant
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+SECRET = re.compile(r"sk_test_[0-9A-Za-z]{43}")
+
+
+@pytest.fixture
+def email() -> str:
+    return make_member(make_merchant("Harbour Coffee")).user.email
+
+
+def test_a_secret_is_seen_once(page: Page, complaints: Complaints, email: str) -> None:
+    page.goto("/dashboard/keys")
+    expect(page).to_have_url(re.compile(r"/login\?next=/dashboard/keys$"))
+    log_in(page, email, PASSWORD)
+    page.goto("/dashboard/keys")
+    page.get_by_role("link", name="Generate a pair").click()
+    generate_key(page, "Web shop")
+    secret = SECRET.search(page.content())
+    assert secret
+    assert ApiKey.objects.get().name == "Web shop"
+
+    page.reload()
+    expect(page.get_by_text("A secret is shown only once")).to_be_visible()
+    assert secret[0] not in page.content()
+    page.go_back()
+    assert secret[0] not in page.content()
+    page.goto("/dashboard/keys")
+    assert secret[0] not in page.content()
+    assert ApiKey.objects.count() == 1
+    assert complaints.found == []
+
+
+def test_the_secret_is_copied_by_its_button(page: Page, email: str) -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    log_in(page, email, PASSWORD)
+    page.goto("/dashboard/keys/new")
+    generate_key(page)
+    secret = SECRET.search(page.content())
+    assert secret
+    page.get_by_role("button", name="Copy the private key").click()
+    expect(page.get_by_role("button", name="Copied the private key")).to_be_visible()
+    assert page.evaluate("navigator.clipboard.readText()") == secret[0]
+
+
+def test_a_pair_is_deleted_after_a_question(page: Page, complaints: Complaints, email: str) -> None:
+    log_in(page, email, PASSWORD)
+    page.goto("/dashboard/keys/new")
+    generate_key(page, "Web shop")
+    page.get_by_role("link", name="I have stored the private key").click()
+    page.get_by_role("link", name="Delete “Web shop”").click()
+    page.get_by_role("button", name="Delete the pair").click()
+    expect(page.get_by_text("“Web shop” is deleted.")).to_be_visible()
+    assert complaints.found == []
+
+
+def test_logging_out_is_one_press_away(page: Page, complaints: Complaints, email: str) -> None:
+    log_in(page, email, PASSWORD)
+    page.get_by_label("Your account").click()
+    page.get_by_role("button", name="Log out").click()
+    expect(page).to_have_url(re.compile(r"/login$"))
+    page.goto("/dashboard")
+    expect(page).to_have_url(re.compile(r"/login\?next=/dashboard$"))
+    assert complaints.found == []

@@ -1,0 +1,171 @@
+"""The payer's page while a payment is made: it follows along without a reload, and works without scripts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+from pytest_django.fixtures import Settings
+from pytest_django.live_server_helper import LiveServer
+
+from merchants.models import Member
+from payments.models import Payment
+from payments.simulator import simulate_payment
+from tests.browser.conftest import Complaints
+from tests.browser.pages import log_in
+from tests.browser.scenes import make_payment
+from tests.browser.watcher import watching
+from tests.factories import PASSWORD, make_member, make_merchant
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+PATIENCE = 30_000
+MARK = "window.sameDocument = true"
+IS_SAME_DOCUMENT = "window.sameDocument === true"
+
+
+@pytest.fixture
+def member() -> Member:
+    return make_member(make_merchant("Harbour Coffee"))
+
+
+@pytest.fixture(autouse=True)
+def fast_blocks(settings: Settings) -> Iterator[None]:
+    settings.SIMULATED_BLOCK_SECONDS = 0.5
+    with watching():
+        yield
+
+
+def test_paying_turns_the_page_to_paid_without_a_reload(page: Page, complaints: Complaints, member: Member) -> None:
+    payment = make_payment(member.merchant, network="ethereum")
+    page.goto(f"/pay/{payment.public_id}")
+    page.evaluate(MARK)
+    expect(page.get_by_text("Waiting for your payment", exact=True)).to_be_visible()
+    simulate_payment(payment, "exact")
+    expect(page.get_by_text("Paid. Thank you!", exact=True)).to_be_visible(timeout=PATIENCE)
+    assert page.evaluate(IS_SAME_DOCUMENT)
+    assert page.title() == "Paid. Thank you! · Harbour Coffee"
+    expect(page.get_by_role("link", name="Back to harbourcoffee.example")).to_be_visible()
+    expect(page.get_by_role("link", name="Open in wallet")).to_have_count(0)
+    expect(page.get_by_role("status").first).to_contain_text("Paid. Thank you!")
+    assert complaints.found == []
+
+
+def test_a_press_on_the_dashboard_pays_what_the_payer_watches(
+    browser: Browser, page: Page, live_server: LiveServer, complaints: Complaints, member: Member
+) -> None:
+    payment = make_payment(member.merchant)
+    page.goto(f"/pay/{payment.public_id}")
+    page.evaluate(MARK)
+    office = browser.new_context(base_url=live_server.url).new_page()
+    complaints.listen_to(office)
+    log_in(office, member.user.email, PASSWORD)
+    office.goto(f"/dashboard/payments/{payment.public_id}")
+    office.get_by_role("button", name="exact").click()
+    expect(office.get_by_text("It shows up with the next blocks.")).to_be_visible()
+    expect(page.get_by_text("Paid. Thank you!", exact=True)).to_be_visible(timeout=PATIENCE)
+    assert page.evaluate(IS_SAME_DOCUMENT)
+    office.context.close()
+    assert complaints.found == []
+
+
+def test_short_money_asks_for_the_rest_and_then_completes(page: Page, complaints: Complaints, member: Member) -> None:
+    payment = make_payment(member.merchant, amount="100.00", currency="USD")
+    page.goto(f"/pay/{payment.public_id}")
+    expect(page.locator("[data-amount]")).to_have_text("100.00")
+    simulate_payment(payment, "underpaid")
+    expect(page.get_by_text("50.00 USDC is still missing", exact=True)).to_be_visible(timeout=PATIENCE)
+    expect(page.locator("[data-amount]")).to_have_text("50.00")
+    simulate_payment(payment, "exact")
+    expect(page.get_by_text("Paid. Thank you!", exact=True)).to_be_visible(timeout=PATIENCE)
+    assert complaints.found == []
+
+
+def test_a_change_elsewhere_does_not_disturb_who_is_copying(page: Page, member: Member) -> None:
+    payment = make_payment(member.merchant, amount="100.00", currency="USD")
+    page.goto(f"/pay/{payment.public_id}")
+    page.get_by_role("button", name="Copy the address").focus()
+    simulate_payment(payment, "underpaid")
+    expect(page.get_by_text("50.00 USDC is still missing", exact=True)).to_be_visible(timeout=PATIENCE)
+    assert page.evaluate("document.activeElement.id") == "copy-address"
+
+
+def test_amount_address_and_memo_are_copied_exactly(page: Page, member: Member) -> None:
+    payment = make_payment(member.merchant, amount="100.00", currency="USD", network="stellar")
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.goto(f"/pay/{payment.public_id}")
+    for what, value in {"amount": "100.00", "address": payment.deposit_address, "memo": payment.memo}.items():
+        page.get_by_role("button", name=f"Copy the {what}").click()
+        assert page.evaluate("navigator.clipboard.readText()") == value
+
+
+def test_the_time_that_is_left_runs(page: Page, member: Member) -> None:
+    payment = make_payment(member.merchant)
+    page.goto(f"/pay/{payment.public_id}")
+    countdown = page.locator("[data-seconds-left]")
+    before = countdown.inner_text()
+    assert before in {"30:00", "29:59", "29:58", "29:57", "29:56"}
+    expect(countdown).not_to_have_text(before)
+
+
+def test_a_hidden_page_rests_and_a_shown_one_asks_at_once(page: Page, member: Member) -> None:
+    payment = make_payment(member.merchant)
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url) if request.url.endswith("/status") else None)
+    page.goto(f"/pay/{payment.public_id}")
+    _set_hidden(page, hidden=True)
+    page.wait_for_timeout(3000)
+    assert asked == []
+    with page.expect_request("**/status", timeout=1000):
+        _set_hidden(page, hidden=False)
+
+
+def _set_hidden(page: Page, *, hidden: bool) -> None:
+    page.evaluate(
+        """hidden => {
+          Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
+          document.dispatchEvent(new Event("visibilitychange"));
+        }""",
+        hidden,
+    )
+
+
+def test_everything_needed_is_there_without_scripts(browser: Browser, live_server: LiveServer, member: Member) -> None:
+    payment = make_payment(member.merchant, network="stellar")
+    context = browser.new_context(
+        base_url=live_server.url, java_script_enabled=False, viewport={"width": 360, "height": 780}
+    )
+    page = context.new_page()
+    page.goto(f"/pay/{payment.public_id}")
+    expect(page.get_by_text(payment.deposit_address)).to_be_visible()
+    expect(page.get_by_text(payment.memo, exact=True)).to_be_visible()
+    expect(page.get_by_role("img", name="QR code")).to_be_visible()
+    expect(page.get_by_role("button")).to_have_count(0)
+    simulate_payment(payment, "exact")
+    _wait_until_completed(payment, page)
+    page.get_by_role("link", name="Look again").click()
+    expect(page.get_by_text("Paid. Thank you!", exact=True)).to_be_visible()
+    context.close()
+
+
+def test_the_dashboard_works_without_scripts(browser: Browser, live_server: LiveServer, member: Member) -> None:
+    payment = make_payment(member.merchant)
+    context = browser.new_context(base_url=live_server.url, java_script_enabled=False)
+    page = context.new_page()
+    log_in(page, member.user.email, PASSWORD)
+    page.goto(f"/dashboard/payments/{payment.public_id}")
+    page.get_by_role("button", name="exact").click()
+    expect(page.get_by_text("It shows up with the next blocks.")).to_be_visible()
+    _wait_until_completed(payment, page)
+    page.goto("/dashboard/payments?status=completed")
+    expect(page.get_by_role("link", name="48.50 EUR")).to_be_visible()
+    context.close()
+
+
+def _wait_until_completed(payment: Payment, page: Page) -> None:
+    for _ in range(100):
+        if Payment.objects.get(pk=payment.pk).status == "completed":
+            return
+        page.wait_for_timeout(200)
+    raise AssertionError("the payment did not complete")

@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+from pytest_django.fixtures import Settings
+
+from merchants.models import Member
+from tests.factories import make_member, make_merchant
+
+
+@pytest.fixture(autouse=True)
+def stopped_clock(settings: Settings) -> None:
+    """Blocks appear only when a test mines them."""
+    settings.SIMULATED_BLOCK_SECONDS = 0
+
+
+@pytest.fixture
+def member(db: None) -> Member:
+    return make_member(make_merchant("Harbour Coffee"))
+
+
+@pytest.fixture
+def client(member: Member) -> Client:
+    """A browser in which the member has logged in."""
+    return browser_of(member)
+
+
+def browser_of(member: Member, *, enforce_csrf_checks: bool = False) -> Client:
+    client = Client(enforce_csrf_checks=enforce_csrf_checks)
+    client.force_login(member.user)
+    return client

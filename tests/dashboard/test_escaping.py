@@ -1,0 +1,112 @@
+"""Whatever text gets in, it comes out as text: no payload becomes an element, an attribute or a script of a page."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+
+import pytest
+from django.test import Client
+
+from merchants.models import Member, Merchant, User
+from payments.models import Payment
+from tests.dashboard.addresses import READS, filled
+from tests.factories import make_key
+from tests.payments.scenes import POLYGON, make_payment, pay_and_confirm
+
+PAYLOADS = (
+    "<script>alert(1)</script>",
+    "</script><script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "' onmouseover='alert(1)",
+    '" autofocus onfocus="alert(1)',
+    "</title><svg onload=alert(1)>",
+    "<a href=javascript:alert(1)>x</a>",
+    "<style>*{display:none}</style>",
+    "<base href=//evil.example>",
+    "<iframe srcdoc='<b>x</b>'></iframe>",
+    "<!-- --><noscript><p title='</noscript><img src=x onerror=alert(1)>'>",
+    "{{ settings.SECRET_KEY }}{% now 'Y' %}",
+    "&lt;script&gt;alert(1)&lt;/script&gt;",
+    "</textarea><form action=//evil.example>",
+)
+HARMLESS_LINKS = ("/", "#", "https://", "http://", "ethereum:", "web+stellar:")
+
+
+class Suspect(HTMLParser):
+    """Collects what no page of ours has."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = dict(attrs)
+        if tag in {"iframe", "base", "style", "object", "embed"}:
+            self.found.append(tag)
+        if tag == "script" and not (values.get("src") or "").startswith("/static/"):
+            self.found.append("script")
+        if tag == "img" and not (values.get("src") or "").startswith("data:image/png;base64,"):
+            self.found.append("img")
+        if tag == "form" and not (values.get("action") or "/").startswith("/"):
+            self.found.append("form")
+        for name, value in values.items():
+            ours = name == "autofocus" and tag == "input" and values.get("name") == "email"
+            if not ours and (name.startswith("on") or name in {"style", "autofocus", "srcdoc"}):
+                self.found.append(f"{tag} {name}")
+            if name == "href" and not (value or "").startswith(HARMLESS_LINKS):
+                self.found.append(f"{tag} href={value}")
+
+
+def suspects(page: str) -> list[str]:
+    parser = Suspect()
+    parser.feed(page)
+    parser.close()
+    return parser.found
+
+
+def test_the_parser_would_notice() -> None:
+    for payload in PAYLOADS[:3]:
+        assert suspects(payload)
+
+
+@pytest.mark.parametrize("payload", PAYLOADS)
+def test_a_payload_in_every_field_stays_text(payload: str, client: Client, member: Member) -> None:
+    # Written past the services, which would refuse some of these: pages must not depend on that.
+    Merchant.objects.filter(pk=member.merchant_id).update(name=payload, email=payload)
+    User.objects.filter(pk=member.user_id).update(name=payload)
+    member.refresh_from_db()
+    key = make_key(member.merchant, name="key").key
+    type(key).objects.filter(pk=key.pk).update(name=payload, scopes=[payload[:30]], allowed_networks=[payload[:50]])
+    created = make_payment(
+        POLYGON,
+        merchant=member.merchant,
+        metadata={payload: payload},
+        redirect_url=f"https://shop.example/{payload}",
+        webhook_url=f"https://shop.example/{payload}",
+    )
+    paid = pay_and_confirm(make_payment(POLYGON, merchant=member.merchant, redirect_url=f"https://a.example/{payload}"))
+    member.merchant.settings.update(settlement_timezone=payload[:64], wallet_allow_list=[payload[:80]])
+    Payment.objects.filter(pk=created.pk).update(rate_source=payload, merchant_wallet=payload[:80])
+
+    addresses = [filled(path, payment=created, key=key) for path in READS]
+    addresses += [f"/pay/{payment.public_id}" for payment in (created, paid)]
+    for address in addresses:
+        response = client.get(address)
+        assert response.status_code == 200
+        assert suspects(response.text) == []
+
+
+@pytest.mark.parametrize("payload", PAYLOADS)
+def test_a_payload_in_what_is_asked_stays_text(payload: str, client: Client, member: Member) -> None:
+    make_payment(merchant=member.merchant)
+    replies = [
+        client.get("/dashboard/payments", {"q": payload, "status": payload, "start": payload, "before": payload}),
+        client.post("/dashboard/keys/new", {"name": payload, "allowed_networks": payload, "lifetime": payload}),
+        client.post("/dashboard/settings", {"settlement_timezone": payload, "wallet_allow_list": payload}),
+        Client().post("/login", {"email": payload, "password": payload, "next": payload}),
+        Client().get("/login", {"next": payload}),
+        Client().get(f"/pay/{payload}"),
+    ]
+    for response in replies:
+        assert response.status_code < 500
+        assert suspects(response.text) == []

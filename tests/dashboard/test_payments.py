@@ -1,0 +1,194 @@
+"""The payments of a merchant on the dashboard."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from config import ids
+from merchants import counting
+from merchants.models import Member
+from payments.models import Payment
+from payments.simulator import SCENARIOS
+from tests.dashboard.conftest import browser_of
+from tests.factories import make_member
+from tests.payments.scenes import POLYGON, STELLAR, confirm, end_window, make_payment, pay, pay_and_confirm, watch
+
+
+def listed(client: Client, query: str = "") -> list[str]:
+    """The ids on a page of the list, in its order."""
+    page = client.get(f"/dashboard/payments{query}").text
+    return list(dict.fromkeys(re.findall(r'href="/dashboard/payments/(pay_\w+)"', page)))
+
+
+def test_the_list_is_newest_first_and_only_ones_own(client: Client, member: Member) -> None:
+    first, second = make_payment(merchant=member.merchant), make_payment(merchant=member.merchant)
+    make_payment()
+    assert listed(client) == [second.public_id, first.public_id]
+
+
+def test_the_list_is_filtered_by_status_and_day(client: Client, member: Member) -> None:
+    paid = pay_and_confirm(make_payment(POLYGON, merchant=member.merchant))
+    waiting = make_payment(POLYGON, merchant=member.merchant)
+    today = timezone.now().date()
+    assert listed(client, "?status=completed") == [paid.public_id]
+    assert listed(client, f"?start={today}&end={today}") == [waiting.public_id, paid.public_id]
+    assert listed(client, f"?start={today + timedelta(days=1)}") == []
+    assert listed(client, f"?end={today - timedelta(days=1)}") == []
+    assert "Nothing matches" in client.get("/dashboard/payments?status=expired").text
+
+
+def test_a_senseless_filter_says_so(client: Client, member: Member) -> None:
+    make_payment(merchant=member.merchant)
+    page = client.get("/dashboard/payments?status=lost&start=yesterday&q=%00").text
+    assert "Select a valid choice." in page
+    assert "Enter a valid date." in page
+    assert "Null characters are not allowed." in page
+
+
+def test_pages_follow_each_other_without_gap_or_repetition(client: Client, member: Member) -> None:
+    made = [make_payment(merchant=member.merchant).public_id for _ in range(30)][::-1]
+    page = client.get("/dashboard/payments?status=created").text
+    assert "25 of 30 payments" in page
+    older = re.search(r'href="(/dashboard/payments\?[^"]*)">Older', page)
+    assert older
+    address = older[1].replace("&amp;", "&").removeprefix("/dashboard/payments")
+    assert "status=created" in address
+    assert listed(client, "?status=created") + listed(client, address) == made
+    last = client.get(f"/dashboard/payments{address}").text
+    assert ">Older<" not in last
+    assert 'href="/dashboard/payments?status=created">Newest' in last
+
+
+def test_a_cursor_of_anything_else_is_no_cursor(client: Client, member: Member) -> None:
+    payment = make_payment(merchant=member.merchant)
+    assert listed(client, "?before=pay_1") == [payment.public_id]
+
+
+def test_a_payment_is_found_by_id_address_memo_and_transaction(client: Client, member: Member) -> None:
+    on_stellar = make_payment(STELLAR, merchant=member.merchant)
+    on_polygon = make_payment(POLYGON, merchant=member.merchant)
+    transaction_hash = pay(on_polygon)
+    confirm(on_polygon)
+    for text, found in {
+        on_stellar.public_id: on_stellar,
+        on_stellar.memo: on_stellar,
+        f" {on_polygon.deposit_address} ": on_polygon,
+        transaction_hash: on_polygon,
+    }.items():
+        response = client.get("/dashboard/payments", {"q": text})
+        assert response.headers["Location"] == f"/dashboard/payments/{found.public_id}"
+
+
+def test_a_strangers_payment_is_not_found(client: Client) -> None:
+    foreign = make_payment()
+    for text in (foreign.public_id, foreign.deposit_address, ids.PAYMENT.encode(ids.new_uuid()), "anything"):
+        response = client.get("/dashboard/payments", {"q": text})
+        assert response.status_code == 200
+        assert "Nothing matches" in response.text
+
+
+def test_a_payment_shows_all_there_is_to_know(client: Client, member: Member) -> None:
+    payment = make_payment(POLYGON, amount="100", merchant=member.merchant, metadata={"orderId": "4711"})
+    transaction_hash = pay(payment, "125")
+    confirm(payment)
+    page = client.get(f"/dashboard/payments/{payment.public_id}").text
+    for words in (
+        "100.00 USD",
+        "125.00 USDC",
+        payment.deposit_address,
+        payment.merchant_wallet,
+        transaction_hash,
+        "Credited",
+        "More than was due arrived",
+        "25.00 USDC: more than was due.",
+        "4711",
+        "Overpaid: more than was due is confirmed",
+    ):
+        assert words in page
+    timeline = re.findall(r'class="timeline__item">\s*<p class="table__main">([^<]+)<', page)
+    assert timeline == ["Created", "Completed", "Overpaid: more than was due is confirmed"]
+
+
+def test_a_fresh_payment_can_be_cancelled(client: Client, member: Member) -> None:
+    payment = make_payment(merchant=member.merchant)
+    address = f"/dashboard/payments/{payment.public_id}"
+    assert "Cancel the payment" in client.get(address).text
+    response = client.post(f"{address}/cancel", follow=True)
+    assert "The payment is cancelled." in response.text
+    assert "Cancel the payment" not in response.text
+    payment.refresh_from_db()
+    assert payment.status == "cancelled"
+
+
+def test_a_paid_payment_is_not_cancelled(client: Client, member: Member) -> None:
+    payment = pay_and_confirm(make_payment(POLYGON, merchant=member.merchant))
+    response = client.post(f"/dashboard/payments/{payment.public_id}/cancel", follow=True)
+    assert "A payment can be cancelled only while nothing has been paid" in " ".join(response.text.split())
+    payment.refresh_from_db()
+    assert payment.status == "completed"
+
+
+def test_the_sandbox_pays_at_the_press_of_a_button(client: Client, member: Member) -> None:
+    payment = make_payment(POLYGON, merchant=member.merchant)
+    address = f"/dashboard/payments/{payment.public_id}"
+    page = client.get(address).text
+    assert all(f'value="{scenario}"' in page for scenario in SCENARIOS)
+    response = client.post(f"{address}/simulate", {"scenario": "exact"}, follow=True)
+    assert "The payer sends what is due" in response.text
+    confirm(payment)
+    payment.refresh_from_db()
+    assert payment.status == "completed"
+
+
+@pytest.mark.parametrize("scenario", ["", "everything", "EXACT"])
+def test_an_unknown_scenario_is_no_page(client: Client, member: Member, scenario: str) -> None:
+    payment = make_payment(merchant=member.merchant)
+    assert client.post(f"/dashboard/payments/{payment.public_id}/simulate", {"scenario": scenario}).status_code == 404
+
+
+def test_a_scenario_that_cannot_happen_says_why(client: Client, member: Member) -> None:
+    payment = make_payment(STELLAR, merchant=member.merchant)
+    response = client.post(f"/dashboard/payments/{payment.public_id}/simulate", {"scenario": "reorg"}, follow=True)
+    assert "Every block of this network is final at once." in response.text
+
+
+def test_the_start_page_tells_newcomers_what_to_do(client: Client) -> None:
+    page = client.get("/dashboard").text
+    assert "Take your first payment" in page
+    assert "/sandbox/v1/payments" in page
+    client.post("/dashboard/environment", {"environment": "production"})
+    page = client.get("/dashboard").text
+    assert "/sandbox/" not in page
+    assert "/v1/payments" in page
+
+
+def test_the_start_page_sums_up(client: Client, member: Member) -> None:
+    pay_and_confirm(make_payment(POLYGON, amount="100", merchant=member.merchant), "125")
+    end_window(make_payment(POLYGON, merchant=member.merchant))
+    make_payment(POLYGON, merchant=member.merchant)
+    counting.fold_counts()
+    page = client.get("/dashboard").text
+    figures = re.findall(r'figure__label">([^<]+)</p>\s*<p class="figure__value">([^<]+)<', page)
+    assert figures == [("Payments", "3"), ("Paid", "1"), ("Open", "1"), ("To decide", "1")]
+    assert "100.00" in page
+
+
+def test_the_environment_stays_chosen(client: Client) -> None:
+    assert "Sandbox: no real money moves here" in client.get("/dashboard").text
+    assert client.post("/dashboard/environment", {"environment": "moon"}).status_code == 404
+    response = client.post("/dashboard/environment", {"environment": "production"})
+    assert response.headers["Location"] == "/dashboard"
+    assert "Sandbox: no real money moves here" not in client.get("/dashboard/keys").text
+
+
+def test_the_other_members_of_a_merchant_see_the_same(member: Member) -> None:
+    payment = make_payment(merchant=member.merchant)
+    colleague = browser_of(make_member(member.merchant))
+    assert listed(colleague) == [payment.public_id]
+    watch()
+    assert Payment.objects.count() == 1
