@@ -17,6 +17,7 @@ from config.errors import NotFound
 from merchants import counting
 from merchants.access.scopes import Scope
 from merchants.access.viewsets import MerchantViewSet
+from payments import examples
 from payments.chains.registry import UnsupportedAsset
 from payments.models import PAYMENTS, Payment, ScanCursor
 from payments.rates.quoting import RateUnavailable
@@ -53,14 +54,19 @@ class PaymentViewSet(MerchantViewSet):
     }
 
     @refuses(RateUnavailable, NetworkUnavailable, UnsupportedAsset, WalletNotAllowed)
-    @extend_schema(summary="Create a payment", request=NewPaymentSerializer, responses={201: PaymentSchema})
+    @extend_schema(
+        summary="Create a payment",
+        request=NewPaymentSerializer,
+        responses={201: PaymentSchema},
+        examples=examples.CREATE,
+    )
     def create(self, request: Request) -> Response:
         body = NewPaymentSerializer(data=request.data, context={"environment": self.environment})
         body.is_valid(raise_exception=True)
         _, record = create_payment(merchant=self.merchant, environment=self.environment, request=body.to_request())
         return Response(record, status=201)
 
-    @extend_schema(summary="Get a payment", responses=PaymentSchema)
+    @extend_schema(summary="Get a payment", responses=PaymentSchema, examples=examples.RETRIEVE)
     def retrieve(self, request: Request, payment_id: str) -> Response:
         return Response(_record(self._payment(payment_id)))
 
@@ -91,7 +97,9 @@ class PaymentViewSet(MerchantViewSet):
         )
 
     @refuses(PaymentNotCancellable)
-    @extend_schema(summary="Cancel a payment", request=EmptySerializer, responses=PaymentSchema)
+    @extend_schema(
+        summary="Cancel a payment", request=EmptySerializer, responses=PaymentSchema, examples=examples.CANCEL
+    )
     def cancel(self, request: Request, payment_id: str) -> Response:
         EmptySerializer(data=request.data).is_valid(raise_exception=True)
         return Response(_record(cancel_payment(self._payment(payment_id))))

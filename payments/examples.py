@@ -1,0 +1,93 @@
+"""What the API reference shows of payments."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drf_spectacular.utils import OpenApiExample
+
+NEW_PAYMENT: dict[str, Any] = {
+    "amount": 25.5,
+    "currency": "EUR",
+    "cryptocurrency": "USDC",
+    "network": "polygon",
+    "merchantWallet": "0x52908400098527886E0F7030069857D2E4169EE7",
+    "redirectUrl": "https://shop.example.com/thanks",
+    "webhookUrl": "https://shop.example.com/hooks/ballast",
+    "expiresIn": 1800,
+    "metadata": {"order": "1007"},
+}
+
+PAYMENT: dict[str, Any] = {
+    "id": "pay_01kfjhr3c8e4bs0dz6wd5n5yry",
+    "object": "payment",
+    "status": "created",
+    "amount": 25.5,
+    "currency": "EUR",
+    "cryptoAmount": "29.580000",
+    "cryptocurrency": "USDC",
+    "network": "polygon",
+    "url": "https://pay.example.com/pay/pay_01kfjhr3c8e4bs0dz6wd5n5yry",
+    "qrCode": "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAA…",
+    "expiresAt": "2026-01-22T10:19:39.592Z",
+    "createdAt": "2026-01-22T09:49:39.592Z",
+    "amountReceived": "0.000000",
+    "amountRefunded": "0.000000",
+    "exchangeRate": {
+        "rate": "0.862068965517241379",
+        "source": "ecb, kraken, coinbase, bitstamp",
+        "quotedAt": "2026-01-22T09:49:20.000Z",
+    },
+    "depositAddress": "0xc6656a986Aecf7982D36bB1fB5F286411028fE2a",
+    "memo": None,
+    "paymentUri": (
+        "ethereum:0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359@137/transfer"
+        "?address=0xc6656a986Aecf7982D36bB1fB5F286411028fE2a&uint256=29580000"
+    ),
+    "confirmations": 0,
+    "requiredConfirmations": 8,
+    "statusReasons": [],
+    "transfers": [],
+    "merchantWallet": "0x52908400098527886E0F7030069857D2E4169EE7",
+    "redirectUrl": "https://shop.example.com/thanks",
+    "webhookUrl": "https://shop.example.com/hooks/ballast",
+    "expiresIn": 1800,
+    "metadata": {"order": "1007"},
+    "environment": "production",
+    "completedAt": None,
+    "cancelledAt": None,
+    "version": 1,
+}
+
+COMPLETED: dict[str, Any] = {
+    **PAYMENT,
+    "status": "completed",
+    "amountReceived": "29.580000",
+    "confirmations": 8,
+    "transfers": [
+        {
+            "hash": "0x1b6c9fbb0bb52b4ee6b1c7e7f0a3d1c05d8f8be8b7ad5b3a70b4d0f5f3a9c2d4",
+            "amount": "29.580000",
+            "cryptocurrency": "USDC",
+            "network": "polygon",
+            "status": "credited",
+            "block": 81734417,
+            "seenAt": "2026-01-22T09:52:46.712Z",
+        }
+    ],
+    "completedAt": "2026-01-22T09:53:05.052Z",
+    "version": 3,
+}
+
+CREATE = [
+    OpenApiExample("In euro, paid in USDC on polygon", value=NEW_PAYMENT, request_only=True),
+    OpenApiExample("Awaiting payment", value=PAYMENT, response_only=True),
+]
+RETRIEVE = [OpenApiExample("Paid", value=COMPLETED, response_only=True)]
+CANCEL = [
+    OpenApiExample(
+        "Cancelled",
+        value={**PAYMENT, "status": "cancelled", "cancelledAt": "2026-01-22T09:58:41.902Z", "version": 2},
+        response_only=True,
+    )
+]

@@ -1,0 +1,151 @@
+"""The OpenAPI document is valid, complete, and the one in docs/openapi.json."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from django.test import Client
+from drf_spectacular.validation import validate_schema
+
+from config.api.schema import ERROR
+from config.api.views import openapi_document
+from tests.api.errors import ERROR_SCHEMA, check_error
+
+SNAPSHOT = Path(__file__).parent.parent / "docs" / "openapi.json"
+REWRITE = 'make manage CMD="spectacular --format openapi-json --file docs/openapi.json"'
+
+
+@pytest.fixture(scope="module")
+def document() -> dict[str, Any]:
+    value: dict[str, Any] = json.loads(openapi_document())
+    return value
+
+
+def operations(document: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            yield method, path, operation
+
+
+def resolved(document: dict[str, Any], value: dict[str, Any]) -> dict[str, Any]:
+    while "$ref" in value:
+        target: Any = document
+        for part in value["$ref"].removeprefix("#/").split("/"):
+            target = target[part]
+        value = target
+    return value
+
+
+def test_the_document_is_the_one_in_docs(document: dict[str, Any]) -> None:
+    assert document == json.loads(SNAPSHOT.read_text()), f"if the change is meant, write it down: {REWRITE}"
+
+
+def test_the_document_is_valid_openapi_3_1(document: dict[str, Any]) -> None:
+    assert document["openapi"] == "3.1.0"
+    validate_schema(document)  # type: ignore[no-untyped-call]  # drf-spectacular has no types here
+
+
+def test_the_specifications_routes_are_there_with_their_statuses(document: dict[str, Any]) -> None:
+    successes = {
+        (method, path): [status for status in operation["responses"] if status < "300"]
+        for method, path, operation in operations(document)
+    }
+    assert successes[("post", "/payments")] == ["201"]
+    for method, path in [
+        ("get", "/payments"),
+        ("get", "/payments/{payment_id}"),
+        ("post", "/payments/{payment_id}/cancel"),
+        ("get", "/merchant"),
+        ("patch", "/merchant/settings"),
+    ]:
+        assert successes[(method, path)] == ["200"]
+
+
+def test_every_operation_needs_both_keys_and_says_how_it_refuses(document: dict[str, Any]) -> None:
+    for method, path, operation in operations(document):
+        assert operation["security"] == [{"publicKey": [], "privateKey": []}]
+        assert operation["summary"]
+        assert operation["description"].count("Scope: `") == 1
+        expected = {"401", "403", "429", "500"}
+        expected |= {"400"} if method != "get" else set()
+        expected |= {"404"} if "{" in path else set()
+        expected |= {"409"} if method == "post" else set()
+        assert expected <= operation["responses"].keys(), (method, path)
+
+
+def test_every_error_example_is_an_error(document: dict[str, Any]) -> None:
+    codes = set()
+    for _, _, operation in operations(document):
+        for status, response in operation["responses"].items():
+            if status < "400":
+                continue
+            content = resolved(document, response)["content"]["application/json"]
+            assert content["schema"] == {"$ref": "#/components/schemas/Error"}
+            for code, example in content["examples"].items():
+                jsonschema.validate(example["value"], ERROR_SCHEMA)
+                jsonschema.validate(example["value"], ERROR)
+                assert example["value"]["error"]["code"] == code
+                codes.add(code)
+    assert {"missing_parameter", "rate_unavailable", "payment_not_cancellable", "idempotency_key_in_use"} <= codes
+
+
+def test_every_other_example_fits_its_schema(document: dict[str, Any]) -> None:
+    seen = 0
+    for _, _, operation in operations(document):
+        places = [operation.get("requestBody", {}), *(operation["responses"].values())]
+        for place in places:
+            content = resolved(document, place).get("content", {}).get("application/json", {})
+            if content.get("schema") == {"$ref": "#/components/schemas/Error"}:
+                continue
+            for example in content.get("examples", {}).values():
+                schema = {**content["schema"], "components": document["components"]}
+                jsonschema.validate(example["value"], schema, format_checker=jsonschema.FormatChecker())
+                seen += 1
+    assert seen >= 4
+
+
+def test_ids_and_parameters_are_named_as_the_specification_writes_them(document: dict[str, Any]) -> None:
+    (listing,) = [
+        operation for _, path, operation in operations(document) if operation["operationId"] == "payments_list"
+    ]
+    assert [parameter["name"] for parameter in listing["parameters"]] == [
+        "limit",
+        "starting_after",
+        "created_gte",
+        "created_lte",
+        "status",
+    ]
+    body = document["components"]["schemas"]["NewPaymentRequest"]
+    assert body["additionalProperties"] is False
+    assert set(body["required"]) == {"amount", "currency", "cryptocurrency", "network", "merchantWallet"}
+    assert body["properties"]["amount"]["type"] == "number"
+
+
+@pytest.mark.parametrize("path", ["/v1/openapi.json", "/sandbox/v1/openapi.json"])
+def test_the_document_is_served_without_a_key(path: str) -> None:
+    response = Client().get(path)
+    assert response.status_code == 200
+    assert response.headers["Content-Type"] == "application/json"
+    assert response.content == openapi_document()
+
+
+def test_the_document_is_only_read() -> None:
+    response = Client(enforce_csrf_checks=True).post("/v1/openapi.json", "{}", content_type="application/json")
+    assert (response.status_code, check_error(response)["code"]) == (405, "method_not_allowed")
+    assert response.headers["Allow"] == "GET, HEAD"
+
+
+def test_the_reference_page_loads_nothing_from_elsewhere_and_nothing_inline() -> None:
+    response = Client().get("/docs/api")
+    page = response.content.decode()
+    assert response.status_code == 200
+    assert "https://" not in page
+    assert "<style" not in page
+    assert "style=" not in page
+    assert page.count("<script") == page.count("<script src=")
+    assert "unsafe-inline" not in response.headers["Content-Security-Policy"]
