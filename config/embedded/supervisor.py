@@ -192,8 +192,10 @@ def _wait_until_ready(installation: Installation, children: list[Child]) -> None
             child.watch(time.monotonic())
         try:
             with urllib.request.urlopen(f"{_local_url(installation)}/health/ready", timeout=5) as reply:  # noqa: S310
-                if json.load(reply)["status"] == "ok":
-                    return
+                health = json.load(reply)
+            if health["beatHeartbeatAgeSeconds"] is not None:  # without beat a payment would never be seen
+                return
+            answer = "the background process is not up yet"
         except urllib.error.HTTPError as error:
             answer = error.read().decode(errors="replace")
         except (OSError, ValueError) as error:

@@ -1,0 +1,89 @@
+"""A process that fails is started again, one that keeps failing ends the run, and none outlives it."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from config.embedded.processes import FAILURES_ALLOWED, Child, ProcessFailed, record, stop_left_overs
+
+FOLDER = Path(__file__).parent
+
+
+def child(code: str) -> Child:
+    return Child("test", [sys.executable, "-c", code], os.environ, FOLDER)
+
+
+def wait_until_gone(process_id: int) -> None:
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        try:
+            if psutil.Process(process_id).status() == psutil.STATUS_ZOMBIE:
+                return
+        except psutil.NoSuchProcess:
+            return
+        time.sleep(0.02)
+    raise AssertionError(f"process {process_id} is still there")
+
+
+def test_a_process_that_ends_is_started_again_after_a_pause() -> None:
+    one = child("raise SystemExit(3)")
+    one.start()
+    wait_until_gone(one.process_id or 0)
+    assert one.watch(now=100.0) is False
+    assert one.watch(now=100.9) is False
+    assert one.watch(now=101.1) is True
+    one.stop(patience_seconds=5)
+
+
+def test_a_process_that_keeps_failing_ends_the_run() -> None:
+    one = child("raise SystemExit(3)")
+
+    def fail(now: float) -> None:
+        one.start()
+        wait_until_gone(one.process_id or 0)
+        one.watch(now)
+
+    for attempt in range(FAILURES_ALLOWED - 1):
+        fail(now=100.0 + attempt)
+    with pytest.raises(ProcessFailed, match=r"The test process ended 5 times within a minute \(3\)"):
+        fail(now=110.0)
+
+
+def test_a_process_that_ignores_the_request_is_killed_with_all_it_started(tmp_path: Path) -> None:
+    note = tmp_path / "started"
+    one = child(
+        "import pathlib, signal, subprocess, sys, time; signal.signal(signal.SIGTERM, signal.SIG_IGN);"
+        "inner = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)']);"
+        f"pathlib.Path({str(tmp_path / 'part')!r}).write_text(str(inner.pid));"
+        f"pathlib.Path({str(tmp_path / 'part')!r}).rename({str(note)!r}); time.sleep(60)"
+    )
+    one.start()
+    outer = one.process_id
+    assert outer is not None
+    while not note.exists():
+        time.sleep(0.02)
+    one.stop(patience_seconds=0.2)
+    wait_until_gone(outer)
+    wait_until_gone(int(note.read_text()))
+
+
+def test_what_a_killed_supervisor_left_behind_is_stopped(tmp_path: Path) -> None:
+    one = child("import time; time.sleep(60)")
+    one.start()
+    assert one.process_id is not None
+    record(tmp_path / "processes.json", [one])
+    assert stop_left_overs(tmp_path / "processes.json") == 1
+    wait_until_gone(one.process_id)
+    assert stop_left_overs(tmp_path / "processes.json") == 0
+    one.stop(patience_seconds=1)
+
+
+def test_a_process_that_took_the_number_of_another_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "processes.json").write_text(f"[[{os.getpid()}, 12345.0]]")
+    assert stop_left_overs(tmp_path / "processes.json") == 0

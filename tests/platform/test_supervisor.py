@@ -1,0 +1,175 @@
+"""`make run` for real: ready, usable by what it wrote and printed, and gone without a trace when it is told to stop."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import httpx
+import psutil
+import pytest
+
+from config.embedded.postgres import EmbeddedPostgres
+
+pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).resolve().parents[2]
+READY_SECONDS = 120  # a machine busy with other tests; alone it takes about four
+
+
+class Run:
+    """One `python -m config.embedded run` on a port and in a folder of its own."""
+
+    def __init__(self, var: Path, port: int) -> None:
+        self.var, self.port = var, port
+        kept = {name: value for name, value in os.environ.items() if name in {"PATH", "HOME", "LANG"}}
+        self.environment = {
+            **kept, "BALLAST_VAR": str(var), "BALLAST_PORT": str(port), "BALLAST_MODE": "embedded",
+            "DATABASE_URL": "", "REDIS_URL": "", "PUBLIC_URL": "", "LOG_FORMAT": "json",
+        }  # fmt: skip
+        descriptor, name = tempfile.mkstemp()
+        self.output = Path(name)
+        with os.fdopen(descriptor, "wb") as output:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "config.embedded", "run"], cwd=ROOT, env=self.environment,
+                stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
+            )  # fmt: skip
+
+    @property
+    def printed(self) -> str:
+        return self.output.read_text()
+
+    def wait_until(self, words: str) -> None:
+        deadline = time.monotonic() + READY_SECONDS
+        while words not in self.printed:
+            assert self.process.poll() is None, self.printed
+            assert time.monotonic() < deadline, self.printed
+            time.sleep(0.1)
+
+    def manage(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "config.embedded", "manage", *arguments], cwd=ROOT, env=self.environment,
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+
+    def family(self) -> list[psutil.Process]:
+        """Every process that works for this run, the database's too: they name its folder, or carry it along."""
+        marks = (str(self.var), f"BALLAST_VAR={self.var}")
+        found = []
+        for process in psutil.process_iter():
+            with suppress(psutil.Error):
+                environment = [f"{name}={value}" for name, value in process.environ().items()]
+                words = [*process.cmdline(), *environment]
+                if process.status() != psutil.STATUS_ZOMBIE and any(mark in word for mark in marks for word in words):
+                    found.append(process)
+        return [process for process in found if process.pid != os.getpid()]
+
+    def stop(self, number: int = signal.SIGTERM) -> int:
+        self.process.send_signal(number)
+        return self.process.wait(60)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.fixture
+def var() -> Iterator[Path]:
+    folder = Path(tempfile.mkdtemp(prefix="ballast-run-"))
+    folder.chmod(0o755)
+    yield folder
+    EmbeddedPostgres(folder).stop_left_over()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def run(var: Path) -> Iterator[Run]:
+    started = Run(var, free_port())
+    yield started
+    if started.process.poll() is None:
+        started.stop()
+    for process in started.family():
+        process.kill()
+
+
+def demo(var: Path) -> dict[str, str]:
+    """What a shell sees after sourcing demo.env."""
+    script = f". {shlex.quote(str(var / 'demo.env'))} && env"
+    text = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=True, env={}).stdout
+    pairs = (line.partition("=") for line in text.splitlines())
+    return {name: value for name, _, value in pairs if name.startswith("BALLAST_")}
+
+
+def test_one_command_serves_works_and_leaves_nothing_behind(run: Run) -> None:
+    run.wait_until("Ctrl-C stops everything.")
+
+    # What it wrote is private, complete, and works in a shell.
+    for name in ("demo.env", "secrets.env"):
+        assert stat.S_IMODE((run.var / name).stat().st_mode) == 0o600
+    values = demo(run.var)
+    assert values["BALLAST_URL"] == f"http://127.0.0.1:{run.port}"
+    assert values["BALLAST_SANDBOX_BASE_URL"] == f"http://127.0.0.1:{run.port}/sandbox/v1"
+    assert values["BALLAST_PUBLIC_KEY"].startswith("pk_test_")
+    assert values["BALLAST_SECRET_KEY"] not in run.printed
+
+    # The line it printed creates a payment when it is pasted.
+    pasted = re.search(r"^  (\. .*?\n(?:    .*\n)*)", run.printed, re.MULTILINE)
+    assert pasted is not None
+    answer = subprocess.run(["bash", "-c", pasted.group(1)], capture_output=True, text=True, check=True)
+    assert '"status":"created"' in answer.stdout.replace(" ", "")
+
+    # The schedule runs, in a process that shares nothing with the web process but the database.
+    health = httpx.get(f"{values['BALLAST_URL']}/health/ready").json()
+    assert health["beatHeartbeatAgeSeconds"] < 30
+
+    # Management commands run beside it, on the same data, and leave its database running.
+    counted = run.manage(
+        "shell", "-v", "0", "-c", "from payments.models import Payment; print(Payment.objects.count())"
+    )
+    assert counted.stdout.split()[-1] == "1", counted.stderr
+    assert httpx.get(f"{values['BALLAST_URL']}/health/ready").status_code == 200
+
+    # A second one on the same folder, or on the same port, says why it does not start.
+    second = Run(run.var, free_port())
+    assert second.process.wait(30) == 1
+    assert f"already running with {run.var}" in second.printed
+    with tempfile.TemporaryDirectory() as other:
+        third = Run(Path(other), run.port)
+        assert third.process.wait(30) == 1
+        assert f"Port {run.port} is not free" in third.printed
+        assert f"PORT={run.port + 1}" in third.printed
+
+    assert run.stop() == 0
+    assert run.family() == []
+
+
+def test_a_killed_run_is_cleaned_up_and_resumed(run: Run, var: Path) -> None:
+    run.wait_until("Ctrl-C stops everything.")
+    before = demo(var)
+    run.stop(signal.SIGKILL)
+    assert run.family() != []
+
+    again = Run(var, run.port)
+    try:
+        again.wait_until("Ctrl-C stops everything.")
+        assert "Stopped 2 processes that a killed run had left behind." in again.printed
+        assert demo(var) == before
+        assert again.stop(signal.SIGINT) == 0
+    finally:
+        if again.process.poll() is None:
+            again.stop()
+    assert again.family() == []
