@@ -111,7 +111,7 @@ REDIS_URL = variables.text("REDIS_URL")
 if IN_PRODUCTION and not REDIS_URL:
     variables.refuse("REDIS_URL", "is not set; set it like redis://host:6379/0")
 WEB_PROCESSES = variables.integer("WEB_PROCESSES", 1, minimum=1)
-"""How many processes answer requests. Without Redis each of them gives out its part of a merchant's request budget."""
+"""How many processes answer requests on this machine, and so share a merchant's request budget when Redis does not."""
 if REDIS_URL and not REDIS_URL.startswith(("redis://", "rediss://", "unix://")):
     variables.refuse("REDIS_URL", "is not a Redis address; set it like redis://host:6379/0")
 CACHES: dict[str, dict[str, Any]] = {

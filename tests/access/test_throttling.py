@@ -5,9 +5,13 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from itertools import pairwise
+from multiprocessing import get_context
+from pathlib import Path
 from typing import Any
 
+import django
 import pytest
 import redis
 from django.test import override_settings
@@ -16,7 +20,7 @@ from hypothesis import strategies as st
 
 from config.environments import Environment
 from merchants.access import throttling
-from merchants.access.throttling import Budget, FallbackLog, LocalLog, RedisLog, requests_per_minute
+from merchants.access.throttling import Budget, FallbackLog, FileLog, LocalLog, RedisLog, requests_per_minute
 from merchants.models import Merchant, Plan
 from tests.access.redis_server import BINARY, RedisServer
 from tests.factories import api_client, key_headers, make_key, make_merchant
@@ -124,6 +128,46 @@ def test_quiet_merchants_are_forgotten() -> None:
     clock.now += WINDOW + 1
     log.take("other", 5)
     assert list(log._accepted) == ["other"]
+
+
+# --- a file for the processes of one machine ---------------------------------------------------------
+
+
+@given(moves=gaps, limit=st.integers(1, 7))
+@settings(deadline=None, max_examples=150)
+def test_the_file_decides_exactly_as_the_process_does(
+    tmp_path_factory: pytest.TempPathFactory, moves: list[int], limit: int
+) -> None:
+    clock = Clock()
+    in_file, local = FileLog(tmp_path_factory.mktemp("limits"), clock=clock), LocalLog(clock=clock)
+    for gap in moves:
+        clock.now += gap
+        assert in_file.take("m", limit) == local.take("m", limit)
+
+
+def test_a_file_from_before_the_machine_was_started_again_counts_for_nothing(tmp_path: Path) -> None:
+    clock = Clock()
+    log = FileLog(tmp_path, clock=clock)
+    assert [log.take("m", 2).accepted for _ in range(3)] == [True, True, False]
+    clock.now = 5
+    assert [log.take("m", 2).accepted for _ in range(3)] == [True, True, False]
+
+
+def hammer_file(folder: Path, times: int) -> int:
+    log = FileLog(folder)
+    return sum(log.take("sandbox:m", 100).accepted for _ in range(times))
+
+
+def test_processes_that_share_a_folder_give_out_one_budget_and_all_of_it(tmp_path: Path) -> None:
+    with ProcessPoolExecutor(4, mp_context=get_context("spawn"), initializer=django.setup) as pool:
+        accepted = list(pool.map(hammer_file, [tmp_path] * 4, [200] * 4))
+    assert sum(accepted) == 100
+
+
+def test_one_process_may_use_the_whole_budget_of_the_machine(tmp_path: Path) -> None:
+    with override_settings(REDIS_URL="", WEB_PROCESSES=2, VAR_DIR=tmp_path):
+        assert isinstance(throttling.log(), FileLog)
+        assert hammer_file(tmp_path / "limits", 200) == 100
 
 
 def test_names_do_not_share() -> None:
@@ -248,8 +292,8 @@ def test_a_hanging_redis_costs_one_short_wait_and_then_nothing(server: RedisServ
     assert sum(waits[1:]) < 0.05
 
 
-def test_without_redis_the_log_is_in_the_process() -> None:
-    with override_settings(REDIS_URL=""):
+def test_a_single_process_without_redis_keeps_its_own_log() -> None:
+    with override_settings(REDIS_URL="", WEB_PROCESSES=1):
         assert isinstance(throttling.log(), LocalLog)
 
 
