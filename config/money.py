@@ -8,16 +8,19 @@ from decimal import ROUND_CEILING, Decimal, localcontext
 CRYPTO_DIGITS = 6
 """Fractional digits of every crypto amount the API shows, whatever the asset's own scale."""
 
+# fmt: off
+_TWO_DIGITS = (
+    "USD", "EUR", "GBP", "CHF", "CZK", "DKK", "HUF", "NOK", "PLN", "RON", "SEK", "TRY", "AUD", "BRL", "CAD",
+    "CNY", "HKD", "IDR", "ILS", "INR", "MXN", "MYR", "NZD", "PHP", "SGD", "THB", "ZAR", "AED", "SAR", "QAR",
+)
+# fmt: on
+
 # Minor digits of the fiat currencies Ballast prices in: the euro and the currencies of the ECB's
 # reference list, with the Gulf currencies that are pegged to the dollar (ISO 4217, table A.1).
 FIAT_DIGITS: dict[str, int] = {
-    **dict.fromkeys(
-        "USD EUR GBP CHF CZK DKK HUF NOK PLN RON SEK TRY AUD BRL CAD CNY HKD IDR ILS INR MXN MYR NZD PHP SGD THB ZAR "
-        "AED SAR QAR".split(),
-        2,
-    ),
-    **dict.fromkeys("JPY KRW ISK".split(), 0),
-    **dict.fromkeys("BHD OMR".split(), 3),
+    **dict.fromkeys(_TWO_DIGITS, 2),
+    **dict.fromkeys(("JPY", "KRW", "ISK"), 0),
+    **dict.fromkeys(("BHD", "OMR"), 3),
 }
 
 
