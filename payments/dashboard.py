@@ -9,7 +9,6 @@ from datetime import datetime
 from django.conf import settings
 from django.contrib import messages
 from django.db import transaction
-from django.db.models import Q, QuerySet
 from django.http import Http404, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -25,6 +24,7 @@ from merchants.access.sessions import MemberRequest, member_required
 from merchants.models import ApiKey, Role
 from payments import overview, simulator, wording
 from payments.forms import PaymentFilterForm
+from payments.lookup import find_payment
 from payments.models import PAYMENTS, Deposit, Discrepancy, Payment, ScanCursor
 from payments.services import cancel_payment
 from payments.states import DepositStatus, DiscrepancyKind, DiscrepancyStatus, PaymentStatus, StatusReason
@@ -120,7 +120,7 @@ def list_payments(request: MemberRequest) -> HttpResponse:
         context = {"section": "dashboard_payments", "form": form, "columns": PAYMENT_COLUMNS, "rows": []}
         return render(request, "dashboard/payments/list.html", context)
     searched, status, keys = form.cleaned_data["q"], form.cleaned_data["status"], form.keys()
-    if searched and (found := _named(own, searched)) is not None:
+    if searched and (found := find_payment(request.merchant, request.environment, searched)):
         return redirect("dashboard_payment", found.public_id)
     total = (
         0
@@ -152,16 +152,6 @@ def list_payments(request: MemberRequest) -> HttpResponse:
         "next_url": _list_url(request.GET, before=rows[-1].payment.id) if len(page) > PAGE_SIZE else "",
     }
     return render(request, "dashboard/payments/list.html", context)
-
-
-def _named(own: QuerySet[Payment], text: str) -> Payment | None:
-    """The payment of this id, deposit address, memo or on-chain transaction."""
-    text = text.strip()
-    if (key := ids.PAYMENT.decode(text)) is not None:
-        return own.filter(id=key).first()
-    return (
-        own.filter(Q(deposit_address=text) | Q(memo=text) | Q(deposits__transaction_hash=text)).order_by("-id").first()
-    )
 
 
 def _list_url(query: QueryDict, *, before: uuid.UUID | None) -> str:

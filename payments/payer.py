@@ -289,12 +289,12 @@ def _how_to_pay(sighting: Sighting) -> HowToPay | None:
     open_statuses = {PaymentStatus.CREATED, PaymentStatus.UNDERPAID}
     if payment.status not in open_statuses or not sighting.in_time or payment.closed_at is not None:
         return None
-    chain = registry.chain(payment.environment, payment.network)
     uri, png = payment.payment_uri, bytes(payment.qr_png)
     if sighting.missing < payment.due:
+        chain = registry.chain(payment.environment, payment.network)
         to = DepositAddress(payment.deposit_address, payment.memo or None, payment.muxed_address or None)
         asset = sighting.network.assets[payment.cryptocurrency]
-        uri = chain.payment_uri(to=to, asset=asset, amount=sighting.missing, message=payment.merchant.name)
+        uri = chain.payment_uri(to=to, asset=asset, amount=sighting.missing)
         png = render_png(chain.qr_text(to=to, payment_uri=uri))
     return HowToPay(
         amount=wording.coins_asked(sighting.missing, payment.decimals),

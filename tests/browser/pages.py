@@ -10,7 +10,7 @@ from playwright.sync_api import Page
 
 from tests.browser.scenes import Scenes
 
-Viewer = Literal["nobody", "owner", "newcomer"]
+Viewer = Literal["nobody", "owner", "newcomer", "beginner"]
 _ON_THE_DASHBOARD = ("completed", "created", "pending", "overpaid", "cancelled")
 
 
@@ -43,11 +43,12 @@ def every_page(scenes: Scenes) -> list[Stop]:
         Stop("keys-none", "/dashboard/keys", "newcomer"),
         Stop("key-form", "/dashboard/keys/new"),
         Stop("key-form-refused", "/dashboard/keys/new", "owner", _ask_for_a_bad_key),
-        Stop("key-issued", "/dashboard/keys/new", "newcomer", generate_key),
+        Stop("key-issued", "/dashboard/keys/new", "beginner", generate_key),
         Stop("key-delete", f"/dashboard/keys/{key_id}/delete"),
         Stop("settings", "/dashboard/settings"),
-        Stop("home-production", "/dashboard", "newcomer", _switch_to_production),
+        Stop("home-production", "/dashboard", "beginner", _switch_to_production),
         *(Stop(f"pay-{state}", f"/pay/{payment.public_id}", "nobody") for state, payment in payments.items()),
+        Stop("pay-completed-on-paper", f"/pay/{payments['completed'].public_id}", "nobody", _put_on_paper),
     ]
 
 
@@ -63,6 +64,10 @@ def generate_key(page: Page, name: str = "Web shop") -> None:
     page.get_by_label("Name").fill(name)
     page.get_by_role("button", name="Generate").click()
     page.get_by_role("heading", name="is ready").wait_for()
+
+
+def _put_on_paper(page: Page) -> None:
+    page.emulate_media(media="print")
 
 
 def _wait_for_the_reference(page: Page) -> None:

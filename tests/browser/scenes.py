@@ -31,11 +31,15 @@ METADATA = {"orderId": "4711", "note": "Two bags of Huila, ground for filter"}
 
 @dataclass(frozen=True)
 class Scenes:
-    """Who to log in as, and payments by the name of their state."""
+    """Who to log in as, and payments by the name of their state.
+
+    The owner has been here for months, the newcomer has nothing and does nothing, the beginner makes a first key pair.
+    """
 
     merchant: Merchant
     owner: User
     newcomer: User
+    beginner: User
     payments: dict[str, Payment]
 
     password = PASSWORD
@@ -78,6 +82,8 @@ def make_scenes() -> Scenes:
     merchant = open_merchant(name="Harbour Coffee", email="accounts@harbourcoffee.example", owner=owner)
     newcomer = make_user("new@fernsupply.example", name="Sam Okafor")
     open_merchant(name="Fern Supply", email="hello@fernsupply.example", owner=newcomer)
+    beginner = make_user("kim@northlight.example", name="Kim Aalto")
+    open_merchant(name="Northlight Books", email="orders@northlight.example", owner=beginner)
     _issue_keys(merchant)
     tasks.watch_networks()
 
@@ -110,7 +116,7 @@ def make_scenes() -> Scenes:
     let_time_pass("polygon")
     simulate_payment(payments["pending"], "exact")
     let_time_pass("ethereum", blocks=1)
-    return Scenes(merchant, owner, newcomer, {state: _reread(payment) for state, payment in payments.items()})
+    return Scenes(merchant, owner, newcomer, beginner, {state: _reread(payment) for state, payment in payments.items()})
 
 
 def _issue_keys(merchant: Merchant) -> None:

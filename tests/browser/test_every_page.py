@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 from pytest_django.live_server_helper import LiveServer
 
+from merchants.models import User
 from tests.browser.conftest import Complaints
 from tests.browser.pages import Stop, Viewer, every_page, log_in
 from tests.browser.scenes import Scenes, make_scenes
@@ -90,7 +91,7 @@ class Walk:
         page = context.new_page()
         self._complaints.listen_to(page)
         if viewer != "nobody":
-            who = self._scenes.owner if viewer == "owner" else self._scenes.newcomer
-            log_in(page, who.email, self._scenes.password)
+            user: User = getattr(self._scenes, viewer)
+            log_in(page, user.email, self._scenes.password)
         self._pages[viewer] = page
         return page

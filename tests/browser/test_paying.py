@@ -100,6 +100,15 @@ def test_amount_address_and_memo_are_copied_exactly(page: Page, member: Member) 
         assert page.evaluate("navigator.clipboard.readText()") == value
 
 
+def test_everything_to_press_is_large_enough_for_a_thumb(page: Page, member: Member) -> None:
+    payment = make_payment(member.merchant, network="stellar")
+    page.goto(f"/pay/{payment.public_id}")
+    targets = page.locator("main a:visible, main button:visible, main summary:visible").all()
+    sizes = {target.inner_text(): target.bounding_box() for target in targets}
+    assert len(targets) == 6
+    assert {text: box for text, box in sizes.items() if box is None or min(box["height"], box["width"]) < 44} == {}
+
+
 def test_the_time_that_is_left_runs(page: Page, member: Member) -> None:
     payment = make_payment(member.merchant)
     page.goto(f"/pay/{payment.public_id}")

@@ -34,7 +34,7 @@ SHAPES = [(shape, ground) for ground in ("paper", "surface") for shape in ("line
 
 
 def tokens(mode: str) -> dict[str, str]:
-    light, dark = (ROOT / "static/css/tokens.css").read_text().split("@media (prefers-color-scheme: dark)")
+    light, dark = (ROOT / "static/css/tokens.css").read_text().split("@media screen and (prefers-color-scheme: dark)")
     return dict(TOKEN.findall(light)) | (dict(TOKEN.findall(dark)) if mode == "dark" else {})
 
 

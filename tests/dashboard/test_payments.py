@@ -78,6 +78,7 @@ def test_a_payment_is_found_by_id_address_memo_and_transaction(client: Client, m
         on_stellar.public_id: on_stellar,
         on_stellar.memo: on_stellar,
         f" {on_polygon.deposit_address} ": on_polygon,
+        on_polygon.deposit_address.lower(): on_polygon,
         transaction_hash: on_polygon,
     }.items():
         response = client.get("/dashboard/payments", {"q": text})
@@ -86,7 +87,18 @@ def test_a_payment_is_found_by_id_address_memo_and_transaction(client: Client, m
 
 def test_a_strangers_payment_is_not_found(client: Client) -> None:
     foreign = make_payment()
-    for text in (foreign.public_id, foreign.deposit_address, ids.PAYMENT.encode(ids.new_uuid()), "anything"):
+    on_stellar = make_payment(STELLAR)
+    transaction_hash = pay(foreign)
+    confirm(foreign)
+    for text in (
+        foreign.public_id,
+        foreign.deposit_address,
+        transaction_hash,
+        on_stellar.memo,
+        on_stellar.deposit_address,
+        ids.PAYMENT.encode(ids.new_uuid()),
+        "anything",
+    ):
         response = client.get("/dashboard/payments", {"q": text})
         assert response.status_code == 200
         assert "Nothing matches" in response.text
