@@ -1,0 +1,343 @@
+"""Clean data gives no finding; each kind of damage is found by the invariant that is there for it."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection, transaction
+from django.utils import timezone
+
+from config import ids
+from merchants.counting import fold_counts
+from merchants.ledger.invariants import CouldNotCheck, Finding, Scope, registered
+from payments import tasks
+from payments.chains.simulated import control
+from payments.models import Payment, ScanCursor
+from payments.services import accept_discrepancy, cancel_payment
+from payments.simulator import SCENARIOS, ScenarioNotPossible, simulate_payment
+from tests.factories import make_merchant
+from tests.payments.scenes import (
+    BLOCKS_UNTIL_FINAL,
+    COINS,
+    ETHEREUM,
+    NETWORKS,
+    POLYGON,
+    PRODUCTION,
+    SANDBOX,
+    STELLAR,
+    assert_all_is_well,
+    end_window,
+    findings,
+    make_merchant_who,
+    make_payment,
+    mine,
+    now,
+    pay_and_confirm,
+    pay_without_memo,
+    watch,
+)
+
+pytestmark = pytest.mark.django_db
+
+SEED = 20_260_531
+
+
+def test_sixty_payments_through_every_scenario_leave_nothing_to_find() -> None:
+    chance = random.Random(SEED)
+    merchants = [make_merchant(), make_merchant_who(late_payments="accept", payment_tolerance_bps=50)]
+    for network in NETWORKS:
+        mine(network, 8)
+    scenarios = [name for name in SCENARIOS if name != "outage"]
+    reached: set[str] = set()
+    for number in range(60):
+        payment = make_payment(
+            chance.choice(NETWORKS),
+            chance.choice(COINS),
+            f"{chance.randint(1, 200_000) / 100:.2f}",
+            merchant=chance.choice(merchants),
+        )
+        if chance.random() < 0.1:
+            cancel_payment(payment)
+        for _ in range(chance.choice([0, 1, 1, 2])):
+            try:
+                simulate_payment(now(payment), scenarios[(number + chance.randrange(3)) % len(scenarios)])
+            except ScenarioNotPossible:
+                continue
+        if chance.random() < 0.3:
+            for network in NETWORKS:
+                mine(network, chance.randint(1, 4))
+            watch()
+            tasks.expire_due()
+    for network in NETWORKS:
+        mine(network, 2 * BLOCKS_UNTIL_FINAL[network] + 6)
+    watch()
+    tasks.expire_due()
+    waiting = [each for each in Payment.objects.all() if each.discrepancies.filter(status="open").exists()]
+    for payment in waiting[::2]:
+        for each in payment.discrepancies.filter(status="open"):
+            accept_discrepancy(each, resolved_by="Ada")
+    watch()
+    fold_counts(batch=50)
+    reached = set(Payment.objects.values_list("status", flat=True))
+    assert {"created", "completed", "underpaid", "expired", "cancelled"} <= reached
+    assert Payment.objects.count() == 60
+    assert_all_is_well()
+
+
+# Damage.
+
+
+def vandalise(sql: str, *parameters: Any) -> None:
+    """Change rows as a superuser could: with every trigger and foreign key asleep."""
+    with connection.cursor() as cursor:
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+        cursor.execute("SET LOCAL session_replication_role = replica")
+        cursor.execute(sql, parameters)
+        cursor.execute("SET LOCAL session_replication_role = origin")
+
+
+@pytest.fixture(autouse=True)
+def undo() -> Iterator[None]:
+    """Damage may leave what no commit would let through: take it back before anything is checked again."""
+    with transaction.atomic():
+        yield
+        transaction.set_rollback(True)
+
+
+@pytest.fixture
+def paid(undo: None) -> Payment:
+    """A completed payment of 100 on ethereum, among others in other states."""
+    watch()
+    merchant = make_merchant()
+    underpaid = make_payment(STELLAR, merchant=merchant)
+    pay_and_confirm(underpaid, "60")
+    end_window(underpaid)
+    pay_and_confirm(make_payment(POLYGON, merchant=merchant), "5", coin="DAI")
+    pay_without_memo(make_payment(STELLAR, merchant=merchant), "3")
+    end_window(make_payment(STELLAR, merchant=merchant))
+    payment = pay_and_confirm(make_payment(ETHEREUM, merchant=merchant))
+    assert payment.status == "completed"
+    assert_all_is_well()
+    return payment
+
+
+def codes() -> dict[str, list[str]]:
+    """What is found, by code: subjects only."""
+    return {code: [finding.subject for finding in found] for code, found in findings().items()}
+
+
+def test_every_invariant_of_payments_is_registered() -> None:
+    known = {each.code for each in registered()}
+    assert {"I6", "I8", "I10", "I12", "I15", "I16", "C1"} <= known
+    assert {"I1", "I2", "I3", "I4", "I5", "I14"} <= known
+
+
+def test_a_flipped_status_is_found(paid: Payment) -> None:
+    vandalise("UPDATE payments_payment SET status = 'created' WHERE id = %s", paid.pk)
+    found = findings()
+    assert set(found) == {"I8", "C1"}
+    assert found["I8"] == [
+        Finding(
+            f"payment {paid.pk}",
+            "released to the merchant only when completed",
+            "created, received 100000000 and released 100000000 of 100000000",
+            "find out who wrote the status; only services may",
+        )
+    ]
+
+
+def test_a_payment_completed_by_hand_is_found(paid: Payment) -> None:
+    unpaid = make_payment(ETHEREUM)
+    vandalise("UPDATE payments_payment SET status = 'completed' WHERE id = %s", unpaid.pk)
+    assert codes()["I8"] == [f"payment {unpaid.pk}"]
+
+
+def test_an_altered_sum_is_found_on_both_sides(paid: Payment) -> None:
+    vandalise("UPDATE payments_payment SET received = received + 7 WHERE id = %s", paid.pk)
+    found = findings()
+    assert set(found) == {"I6"}
+    received, clearing = found["I6"]
+    assert (received.subject, received.expected, received.actual, received.delta) == (
+        f"payment {paid.pk}: received",
+        100_000_000,
+        100_000_007,
+        7,
+    )
+    assert (clearing.subject, clearing.expected, clearing.actual, clearing.delta) == (
+        f"payment {paid.pk}: clearing account",
+        7,
+        0,
+        -7,
+    )
+
+
+@pytest.mark.parametrize("column", ["released", "surplus", "short"])
+def test_an_altered_part_of_it_is_found(paid: Payment, column: str) -> None:
+    vandalise(f"UPDATE payments_payment SET {column} = {column} + 7 WHERE id = %s", paid.pk)  # noqa: S608
+    assert codes() == {"I6": [f"payment {paid.pk}: clearing account"]}
+
+
+def test_an_altered_deposit_is_found_by_payment_books_and_chain(paid: Payment) -> None:
+    deposit = paid.deposits.get()
+    vandalise("UPDATE payments_deposit SET amount = amount + 7 WHERE id = %s", deposit.pk)
+    found = findings()
+    assert {code: [(each.subject, each.delta) for each in some] for code, some in found.items()} == {
+        "I6": [(f"payment {paid.pk}: received", -7)],
+        "I10": [("sandbox ethereum USDC", -7)],
+        "I12": [(f"deposit {deposit}", -7)],
+    }
+
+
+def test_a_deposit_said_to_be_for_somebody_else_is_found(paid: Payment) -> None:
+    deposit = paid.deposits.get()
+    vandalise("UPDATE payments_deposit SET recipient = %s WHERE id = %s", paid.merchant_wallet, deposit.pk)
+    assert codes() == {"I12": [f"deposit {deposit}"]}
+
+
+def test_a_deposit_that_never_was_on_the_chain_is_found(paid: Payment) -> None:
+    deposit = paid.deposits.get()
+    vandalise("UPDATE payments_deposit SET transaction_hash = %s WHERE id = %s", "0x" + "ab" * 32, deposit.pk)
+    [finding] = findings()["I12"]
+    assert (finding.expected, finding.actual, finding.delta) == (100_000_000, 0, -100_000_000)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "DELETE FROM payments_deposit WHERE id = %s",
+        "UPDATE payments_deposit SET booked_to = '' WHERE id = %s",
+        "UPDATE payments_deposit SET network = 'polygon' WHERE id = %s",
+        "UPDATE payments_deposit SET environment = 'production' WHERE id = %s",
+    ],
+)
+def test_a_hidden_deposit_is_found(paid: Payment, sql: str) -> None:
+    vandalise(sql, paid.deposits.get().pk)
+    scope = Scope(environments=(SANDBOX,))
+    known = {each.code: each for each in registered()}
+    assert "sandbox ethereum USDC" in {finding.subject for finding in known["I10"].check(scope)}
+
+
+def test_a_deposit_taken_from_its_payment_is_found(paid: Payment) -> None:
+    vandalise("UPDATE payments_deposit SET payment_id = NULL WHERE id = %s", paid.deposits.get().pk)
+    assert codes()["I6"] == [f"payment {paid.pk}: received"]
+
+
+def test_a_deposit_booked_elsewhere_than_it_says_is_found(paid: Payment) -> None:
+    vandalise("UPDATE payments_deposit SET booked_to = 'suspense:late' WHERE id = %s", paid.deposits.get().pk)
+    assert codes() == {"I6": [f"payment {paid.pk}: received"]}
+
+
+def test_a_posting_of_another_kind_is_found(paid: Payment) -> None:
+    vandalise(
+        "UPDATE ledger_posting SET kind = 'sweep_final' WHERE kind = 'deposit_credited' AND reference LIKE %s",
+        f"sandbox:ethereum:{paid.deposits.get().transaction_hash}:%",
+    )
+    found = findings()
+    assert [(each.subject, each.expected, each.actual) for each in found["I10"]] == [
+        ("sandbox ethereum USDC", 100_000_000, 0)
+    ]
+
+
+def test_a_forged_clearing_balance_is_found(paid: Payment) -> None:
+    vandalise("UPDATE ledger_account SET balance = -50 WHERE kind = 'payment' AND owner = %s", str(paid.pk))
+    found = codes()
+    assert found["I3"] == [f"sandbox ethereum USDC payment {paid.pk}"]
+    assert found["I6"] == [f"payment {paid.pk}: clearing account"]
+    assert found["I14"] == ["sandbox ethereum USDC"]
+
+
+def test_a_deleted_event_is_found(paid: Payment) -> None:
+    vandalise("DELETE FROM webhooks_event WHERE object_id = %s AND version = %s", paid.pk, paid.version)
+    assert codes() == {"I16": [f"payment {paid.pk}"]}
+
+
+def test_a_change_nobody_was_told_of_is_found(paid: Payment) -> None:
+    vandalise("UPDATE payments_payment SET version = version + 1 WHERE id = %s", paid.pk)
+    [finding] = findings()["I16"]
+    assert (finding.expected, finding.actual) == ("events of versions 1 to 3", "2 versions, the last is 2")
+
+
+def test_an_event_of_a_version_that_never_was_is_found(paid: Payment) -> None:
+    vandalise("UPDATE webhooks_event SET version = 9 WHERE object_id = %s AND version = 1", paid.pk)
+    assert codes() == {"I16": [f"payment {paid.pk}"]}
+
+
+@pytest.mark.parametrize("folded", [True, False])
+def test_an_altered_counter_is_found(paid: Payment, folded: bool) -> None:
+    if folded:
+        fold_counts()
+        vandalise("UPDATE merchants_recordcount SET total = total + 2 WHERE status = 'completed'")
+    else:
+        vandalise("UPDATE merchants_recordcountdelta SET change = 3 WHERE status = 'completed' AND change = 1")
+    [finding] = findings()["C1"]
+    assert finding.subject == f"sandbox merchant {paid.merchant_id}: payments completed"
+    assert (finding.expected, finding.actual, finding.delta) == (1, 3, 2)
+
+
+def test_a_payment_nobody_judges_is_found_after_five_minutes(paid: Payment) -> None:
+    known = {each.code: each for each in registered()}
+    Payment.objects.filter(pk=paid.pk).update(assess_at=timezone.now() - timedelta(minutes=4, seconds=50))
+    assert list(known["I15"].check(Scope())) == []
+    Payment.objects.filter(pk=paid.pk).update(assess_at=timezone.now() - timedelta(minutes=5, seconds=1))
+    [finding] = known["I15"].check(Scope())
+    assert (finding.subject, finding.expected) == (f"payment {paid.pk} (completed)", "judged within 5 minutes")
+    assert list(known["I15"].check(Scope(network=STELLAR))) == []
+
+
+def test_a_halted_network_is_an_error(paid: Payment) -> None:
+    ScanCursor.objects.filter(network=POLYGON).update(halted_at=timezone.now(), last_error="a block changed")
+    [finding] = findings()["I15"]
+    assert (finding.subject, finding.actual, finding.severity) == (
+        "network polygon (sandbox)",
+        "halted: a block changed",
+        "error",
+    )
+
+
+def test_a_network_that_does_not_answer_is_not_called_clean(paid: Payment) -> None:
+    control.outage(ETHEREUM, 60)
+    known = {each.code: each for each in registered()}
+    with pytest.raises(CouldNotCheck, match="ethereum did not answer"):
+        list(known["I12"].check(Scope()))
+
+
+# What a run looks at.
+
+ALTERED: list[tuple[str, str]] = [
+    ("I6", "UPDATE payments_payment SET received = received + 7 WHERE id = %s"),
+    ("I8", "UPDATE payments_payment SET status = 'created' WHERE id = %s"),
+    ("I16", "UPDATE payments_payment SET version = version + 1 WHERE id = %s"),
+]
+
+
+@pytest.mark.parametrize(("code", "sql"), ALTERED)
+def test_a_narrower_scope_looks_at_its_own_rows_only(paid: Payment, code: str, sql: str) -> None:
+    vandalise(sql, paid.pk)
+    check = {each.code: each for each in registered()}[code].check
+    soon = timezone.now() + timedelta(minutes=1)
+    assert list(check(Scope(environments=(SANDBOX,), network=ETHEREUM, since=paid.created_at)))
+    assert not list(check(Scope(network=STELLAR)))
+    assert not list(check(Scope(environments=(PRODUCTION,))))
+    assert not list(check(Scope(since=soon)))
+
+
+def test_an_old_payment_is_looked_at_again_when_money_arrives_for_it(paid: Payment) -> None:
+    deposit = paid.deposits.get()
+    after_creation = ids.created_at_of(deposit.pk)
+    vandalise("UPDATE payments_payment SET received = received + 7 WHERE id = %s", paid.pk)
+    check = {each.code: each for each in registered()}["I6"].check
+    assert list(check(Scope(since=after_creation)))
+
+
+def test_the_chain_is_asked_about_recent_deposits_only(paid: Payment) -> None:
+    deposit = paid.deposits.get()
+    vandalise("UPDATE payments_deposit SET amount = amount + 7 WHERE id = %s", deposit.pk)
+    check = {each.code: each for each in registered()}["I12"].check
+    assert list(check(Scope(since=deposit.seen_at)))
+    assert not list(check(Scope(since=deposit.seen_at + timedelta(seconds=1))))
+    assert not list(check(Scope(network=STELLAR)))
+    assert not list({each.code: each for each in registered()}["C1"].check(Scope(since=deposit.seen_at)))
