@@ -9,13 +9,12 @@ from celery.beat import Scheduler
 from django.db import DatabaseError, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
+from config.heartbeat import HEARTBEAT_NAME
+
 logger = logging.getLogger(__name__)
 
 LOCK = 0x42616C6C61737401
 """The advisory lock of the one beat that schedules; PostgreSQL frees it when the connection of its holder ends."""
-
-APPLICATION_NAME = "ballast-beat"
-"""What pg_stat_activity calls the connection of that beat: its last query is the heartbeat."""
 
 STANDBY_SECONDS = 2.0
 
@@ -50,7 +49,7 @@ class ElectedScheduler(Scheduler):  # type: ignore[misc]  # Celery has no types
             cursor.execute("select pg_try_advisory_lock(%s)", [LOCK])
             [elected] = cursor.fetchone() or [False]
             if elected:
-                cursor.execute("select set_config('application_name', %s, false)", [APPLICATION_NAME])
+                cursor.execute("select set_config('application_name', %s, false)", [HEARTBEAT_NAME])
         if not elected:
             connection.close()
             return False
@@ -63,15 +62,3 @@ class ElectedScheduler(Scheduler):  # type: ignore[misc]  # Celery has no types
         if self._connection is not None:
             self._connection.close()
             self._connection = None
-
-
-def heartbeat_age_seconds() -> float | None:
-    """How long ago the elected beat last ticked; None when no beat is running."""
-    with connections["default"].cursor() as cursor:
-        cursor.execute(
-            "select extract(epoch from clock_timestamp() - max(query_start)) from pg_stat_activity"
-            " where application_name = %s and datname = current_database()",
-            [APPLICATION_NAME],
-        )
-        [age] = cursor.fetchone() or [None]
-    return None if age is None else float(age)

@@ -13,7 +13,7 @@ from django.http import HttpRequest, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from config import beat
+from config.heartbeat import heartbeat_age_seconds
 
 OK = "ok"
 UNAVAILABLE = "unavailable"
@@ -33,7 +33,7 @@ def ready(request: HttpRequest) -> JsonResponse:
     checks = {"database": UNAVAILABLE, "migrations": UNAVAILABLE}
     age: float | None = None
     try:
-        age = beat.heartbeat_age_seconds()
+        age = heartbeat_age_seconds()
         checks["database"] = OK
         checks["migrations"] = OK if _is_migrated() else UNAVAILABLE
     except DatabaseError:

@@ -275,7 +275,7 @@ USE_TZ = True
 # for ever. Elsewhere they are served from where they lie, so that nothing has to be collected before a first start.
 STATIC_URL = "/static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
-STATIC_ROOT = BASE_DIR / "staticfiles"
+STATIC_ROOT = BASE_DIR / "staticfiles" if IN_PRODUCTION else None
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {
