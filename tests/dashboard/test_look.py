@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from django.conf import settings
+from django.template.loader import render_to_string
 
 ROOT = Path(settings.BASE_DIR)
 TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))
@@ -89,3 +90,11 @@ def test_every_form_that_changes_something_carries_a_token(path: Path) -> None:
     for form in re.findall(r"<form\b.*?</form>", path.read_text(), re.DOTALL):
         if 'method="post"' in form:
             assert "{% csrf_token %}" in form
+
+
+@pytest.mark.parametrize("name", ["400", "403", "403_csrf", "404", "500"])
+def test_error_pages_stand_alone(name: str) -> None:
+    page = render_to_string(f"{name}.html")
+    assert "<h1>" in page
+    assert f"Error {name[:3]}" in page
+    assert "/static/css/tokens.css" in page
