@@ -14,7 +14,7 @@ from merchants.access.sessions import operators_log_in
 from merchants.viewsets import BalanceViewSet, MerchantRecordViewSet
 from payments import checkout
 from payments import dashboard as payment_pages
-from payments.chains.registry import asset
+from payments.chains.registry import decimals
 from payments.viewsets import PaymentViewSet
 
 api_routes = [
@@ -23,9 +23,9 @@ api_routes = [
     path("payments/<str:payment_id>/cancel", PaymentViewSet.as_view({"post": "cancel"})),
     path("payments/<str:payment_id>/simulate", PaymentViewSet.as_view({"post": "simulate"})),
     path("payments/<str:payment_id>/timeline", PaymentViewSet.as_view({"get": "timeline"})),
-    path("merchant", MerchantRecordViewSet.as_view({"get": "retrieve"}, find_asset=asset)),
-    path("merchant/settings", MerchantRecordViewSet.as_view({"patch": "update_settings"}, find_asset=asset)),
-    path("balance", BalanceViewSet.as_view({"get": "retrieve"}, find_asset=asset)),
+    path("merchant", MerchantRecordViewSet.as_view({"get": "retrieve"}, decimals_of=decimals)),
+    path("merchant/settings", MerchantRecordViewSet.as_view({"patch": "update_settings"}, decimals_of=decimals)),
+    path("balance", BalanceViewSet.as_view({"get": "retrieve"}, decimals_of=decimals)),
     path("openapi.json", show_openapi),
 ]
 

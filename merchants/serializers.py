@@ -14,13 +14,13 @@ from config import ids
 from config.api.fields import StrictCharField, StrictChoiceField, StrictField, StrictIntegerField, StrictSerializer
 from config.api.renderers import format_instant
 from config.environments import Environment
-from config.money import CRYPTO_DIGITS, Asset, format_crypto, from_units
+from config.money import CRYPTO_DIGITS, format_crypto, from_units
 from merchants.ledger.balances import MerchantBalance
 from merchants.models import LatePayments, Merchant, MerchantSettings, Plan, SettlementFrequency
 from merchants.services import MAX_ALLOWED_WALLETS, SETTLEMENT_CURRENCIES, SettingsChanges
 
-FindAsset = Callable[[str, str, str], Asset]
-"""The coin of an environment, a network and a code; the app that knows the networks provides it."""
+DecimalsOf = Callable[[str, str, str], int]
+"""The scale of a coin, by environment, network and code; the app that knows the networks provides it."""
 
 BASIS_POINTS_OF_A_PERCENT = 100
 
@@ -141,7 +141,7 @@ class SettingsSerializer(StrictSerializer):
 
 
 def merchant_record(
-    merchant: Merchant, chosen: MerchantSettings, balances: Sequence[MerchantBalance], find_asset: FindAsset
+    merchant: Merchant, chosen: MerchantSettings, balances: Sequence[MerchantBalance], decimals_of: DecimalsOf
 ) -> dict[str, Any]:
     return {
         "id": merchant.public_id,
@@ -162,23 +162,23 @@ def merchant_record(
         "paymentTolerance": f"{from_units(chosen.payment_tolerance_bps, 2):f}",
         "latePayments": chosen.late_payments,
         "walletAllowList": chosen.wallet_allow_list,
-        "balances": balance_records(chosen.environment, balances, find_asset),
+        "balances": balance_records(chosen.environment, balances, decimals_of),
         "createdAt": format_instant(merchant.created_at),
     }
 
 
 def balance_records(
-    environment: str, balances: Sequence[MerchantBalance], find_asset: FindAsset
+    environment: str, balances: Sequence[MerchantBalance], decimals_of: DecimalsOf
 ) -> list[dict[str, Any]]:
-    return [_balance_record(balance, find_asset(environment, balance.network, balance.asset)) for balance in balances]
+    return [_balance_record(each, decimals_of(environment, each.network, each.asset)) for each in balances]
 
 
-def _balance_record(balance: MerchantBalance, asset: Asset) -> dict[str, Any]:
+def _balance_record(balance: MerchantBalance, decimals: int) -> dict[str, Any]:
     return {
         "network": balance.network,
         "cryptocurrency": balance.asset,
-        "available": format_crypto(balance.available, asset.decimals),
-        "receivable": format_crypto(balance.receivable, asset.decimals),
+        "available": format_crypto(balance.available, decimals),
+        "receivable": format_crypto(balance.receivable, decimals),
     }
 
 

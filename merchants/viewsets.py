@@ -14,7 +14,7 @@ from merchants.ledger.balances import merchant_balances
 from merchants.models import MerchantSettings
 from merchants.serializers import (
     BalanceSchema,
-    FindAsset,
+    DecimalsOf,
     MerchantSchema,
     SettingsSerializer,
     balance_records,
@@ -24,14 +24,14 @@ from merchants.services import update_settings
 
 
 class _ShowsBalances(MerchantViewSet):
-    """`find_asset` is given in the route table: this app knows no networks and no scales of coins."""
+    """`decimals_of` is given in the route table: this app knows no networks and no scales of coins."""
 
-    find_asset: FindAsset | None = None
+    decimals_of: DecimalsOf | None = None
 
-    def asset_finder(self) -> FindAsset:
-        if self.find_asset is None:
-            raise RuntimeError("the route table did not say how to find an asset")
-        return self.find_asset
+    def scales(self) -> DecimalsOf:
+        if self.decimals_of is None:
+            raise RuntimeError("the route table did not say how coins are scaled")
+        return self.decimals_of
 
 
 class MerchantRecordViewSet(_ShowsBalances):
@@ -53,7 +53,7 @@ class MerchantRecordViewSet(_ShowsBalances):
 
     def _record(self, chosen: MerchantSettings) -> Response:
         balances = merchant_balances(self.merchant, self.environment)
-        return Response(merchant_record(self.merchant, chosen, balances, self.asset_finder()))
+        return Response(merchant_record(self.merchant, chosen, balances, self.scales()))
 
 
 class BalanceViewSet(_ShowsBalances):
@@ -68,6 +68,6 @@ class BalanceViewSet(_ShowsBalances):
             {
                 "object": "balance",
                 "environment": self.environment,
-                "balances": balance_records(self.environment, balances, self.asset_finder()),
+                "balances": balance_records(self.environment, balances, self.scales()),
             }
         )

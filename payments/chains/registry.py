@@ -77,6 +77,14 @@ def asset(environment: str, network: str, code: str) -> Asset:
     return accepted[code]
 
 
+def decimals(environment: str, network: str, code: str) -> int:
+    """The scale of a coin's amounts, in use or not: money received before a network was turned off is still shown."""
+    if network == STELLAR:
+        return STELLAR_DECIMALS  # of every coin there, also of one whose issuer is trusted no longer
+    known = simulated_profile(network) if environment == Environment.SANDBOX else REAL_PROFILES[network]
+    return known.assets[code].decimals
+
+
 def real_profile(network: str) -> NetworkProfile:
     """A real network's data, with the stellar issuers that the operator trusts added."""
     found = REAL_PROFILES[network]

@@ -162,3 +162,22 @@ def test_the_balance_shows_what_the_books_hold_in_this_environment() -> None:
     }
     assert client.call("GET", "/merchant").json()["balances"] == expected
     assert api_client(make_key()).call("GET", "/balance").json()["balances"] == []
+
+
+def test_money_on_a_network_that_is_not_in_use_is_still_shown() -> None:
+    merchant = make_merchant()
+    for network, coin in (("stellar", "USDT"), ("ethereum", "DAI")):
+        post(
+            kind="test:credit",
+            reference=f"{merchant.public_id} {network}",
+            environment=Environment.PRODUCTION,
+            lines=[
+                Line(AccountRef(network, coin, "chain:deposit", ""), 10**18),
+                Line(AccountRef(network, coin, "merchant:available", str(merchant.pk)), -(10**18)),
+            ],
+        )
+    shown = api_client(make_key(merchant, Environment.PRODUCTION)).call("GET", "/balance").json()["balances"]
+    assert [(each["network"], each["cryptocurrency"], each["available"]) for each in shown] == [
+        ("ethereum", "DAI", "1.000000"),
+        ("stellar", "USDT", "100000000000.000000"),
+    ]
