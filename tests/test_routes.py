@@ -6,7 +6,8 @@ The table below is compared with the URLconf, so that a new route without a row 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -23,7 +24,6 @@ from config.environments import Environment
 from merchants.access.scopes import Scope, allows
 from merchants.models import ApiKey, AttemptCount, Merchant, Role
 from merchants.services import IssuedKey, revoke_api_key
-from payments.models import Payment
 from tests.factories import PASSWORD, api_client, key_headers, make_key, make_member, make_merchant
 from tests.payments.scenes import make_payment
 
@@ -37,6 +37,12 @@ PAYMENT = {
     "network": "polygon",
     "merchantWallet": "0x52908400098527886E0F7030069857D2E4169EE7",
 }
+
+
+Records = Mapping[str, str]
+"""Public ids by the name that the URLconf gives them."""
+
+KINDS = {"payment_id": ids.PAYMENT}
 
 
 @dataclass(frozen=True)
@@ -53,15 +59,16 @@ class Route:
         return f"{self.method} {self.path}"
 
     @property
-    def names_a_record(self) -> bool:
-        return "<" in self.path
+    def records(self) -> list[str]:
+        """What kinds of record the path names: `payment_id`."""
+        return re.findall(r"<str:(\w+)>", self.path)
 
-    def call(self, issued: IssuedKey | None, environment: Environment, payment_id: str, **headers: str) -> Any:
+    def call(self, issued: IssuedKey | None, environment: Environment, records: Records, **headers: str) -> Any:
         sent = {**(key_headers(issued) if issued else {}), **headers}
-        return self.call_with(Client(), environment, payment_id, sent)
+        return self.call_with(Client(), environment, records, sent)
 
-    def call_with(self, client: Client, environment: Environment, payment_id: str, headers: dict[str, str]) -> Any:
-        path = BASES[environment] + self.path.replace("<str:payment_id>", payment_id)
+    def call_with(self, client: Client, environment: Environment, records: Records, headers: dict[str, str]) -> Any:
+        path = BASES[environment] + re.sub(r"<str:(\w+)>", lambda found: records[found[1]], self.path)
         data = b"" if self.body is None else json.dumps(self.body).encode()
         return client.generic(self.method, path, data, content_type="application/json", headers=headers)
 
@@ -82,7 +89,7 @@ PUBLIC = {"GET openapi.json"}
 
 every_route = pytest.mark.parametrize("route", ROUTES, ids=str)
 every_environment = pytest.mark.parametrize("environment", Environment)
-routes_with_records = pytest.mark.parametrize("route", [route for route in ROUTES if route.names_a_record], ids=str)
+routes_with_records = pytest.mark.parametrize("route", [route for route in ROUTES if route.records], ids=str)
 
 
 def routed() -> Iterator[str]:
@@ -114,18 +121,29 @@ def test_the_table_is_the_url_conf() -> None:
 
 @dataclass(frozen=True)
 class World:
-    """A merchant with one payment in the sandbox, and somebody else's merchant with one of its own."""
+    """A merchant with one record of each kind in the sandbox, and somebody else's with records of its own."""
 
     merchant: Merchant
-    payment: Payment
-    foreign_payment: Payment
+    own: Records
+    foreign: Records
+    foreign_secrets: frozenset[str]
+    """What only the other merchant may ever see."""
+
+    def unknown(self) -> Records:
+        return {name: kind.encode(ids.new_uuid()) for name, kind in KINDS.items()}
 
 
 @pytest.fixture
 def world(db: None, settings: Settings) -> World:
     settings.SIMULATED_BLOCK_SECONDS = 0
     merchant = make_merchant()
-    return World(merchant, make_payment(merchant=merchant), make_payment())
+    payment, foreign = make_payment(merchant=merchant), make_payment()
+    return World(
+        merchant,
+        own={"payment_id": payment.public_id},
+        foreign={"payment_id": foreign.public_id},
+        foreign_secrets=frozenset({foreign.public_id, foreign.deposit_address, foreign.merchant.public_id}),
+    )
 
 
 def everything() -> dict[str, list[Any]]:
@@ -160,7 +178,7 @@ def answer(reply: Any) -> tuple[int, Any, dict[str, str]]:
 @every_route
 def test_without_a_key(world: World, route: Route, environment: Environment) -> None:
     before = everything()
-    reply = route.call(None, environment, world.payment.public_id)
+    reply = route.call(None, environment, world.own)
     assert refusal(reply) == (401, "authentication_error", "key_missing")
     assert everything() == before
 
@@ -171,7 +189,7 @@ def test_with_a_bad_secret(world: World, route: Route, environment: Environment)
     issued, other = make_key(world.merchant, environment), make_key(environment=environment)
     before = everything()
     for secret in (other.secret, issued.secret[:-1], "x"):
-        reply = route.call(issued, environment, world.payment.public_id, **{"X-Api-Secret": secret})
+        reply = route.call(issued, environment, world.own, **{"X-Api-Secret": secret})
         assert refusal(reply) == (401, "authentication_error", "key_invalid")
     assert everything() == before
 
@@ -182,7 +200,7 @@ def test_with_a_revoked_key(world: World, route: Route, environment: Environment
     issued = make_key(world.merchant, environment)
     revoke_api_key(key=issued.key)
     before = everything()
-    reply = route.call(issued, environment, world.payment.public_id)
+    reply = route.call(issued, environment, world.own)
     assert refusal(reply) == (401, "authentication_error", "key_invalid")
     assert everything() == before
 
@@ -193,7 +211,7 @@ def test_with_an_expired_key(world: World, route: Route, environment: Environmen
     issued = make_key(world.merchant, environment, expires_at=timezone.now() + timedelta(days=1))
     ApiKey.objects.filter(pk=issued.key.pk).update(expires_at=timezone.now())
     before = everything()
-    reply = route.call(issued, environment, world.payment.public_id)
+    reply = route.call(issued, environment, world.own)
     assert refusal(reply) == (401, "authentication_error", "key_expired")
     assert everything() == before
 
@@ -203,7 +221,7 @@ def test_with_an_expired_key(world: World, route: Route, environment: Environmen
 def test_with_a_key_of_the_other_environment(world: World, route: Route, environment: Environment) -> None:
     issued = make_key(world.merchant, PRODUCTION if environment == SANDBOX else SANDBOX)
     before = everything()
-    reply = route.call(issued, environment, world.payment.public_id)
+    reply = route.call(issued, environment, world.own)
     assert refusal(reply) == (401, "authentication_error", "key_wrong_environment")
     assert everything() == before
 
@@ -217,7 +235,7 @@ def test_with_a_cookie_only(world: World, route: Route, environment: Environment
     client = Client()
     assert client.login(username=member.user.email, password=PASSWORD)
     before = everything()
-    reply = route.call_with(client, environment, world.payment.public_id, {})
+    reply = route.call_with(client, environment, world.own, {})
     assert refusal(reply) == (401, "authentication_error", "key_missing")
     assert everything() == before
 
@@ -230,7 +248,7 @@ def test_with_a_cookie_only(world: World, route: Route, environment: Environment
 def test_with_each_scope_alone(world: World, route: Route, scope: Scope) -> None:
     issued = make_key(world.merchant, scopes=[scope])
     before = everything()
-    reply = route.call(issued, SANDBOX, world.payment.public_id)
+    reply = route.call(issued, SANDBOX, world.own)
     if allows([scope], route.scope):
         assert reply.status_code == route.succeeds_with, reply.content
     else:
@@ -243,14 +261,14 @@ def test_with_all_scopes_but_the_one_it_needs(world: World, route: Route) -> Non
     others = [scope for scope in Scope if not allows([scope], route.scope)]
     issued = make_key(world.merchant, scopes=others)
     before = everything()
-    reply = route.call(issued, SANDBOX, world.payment.public_id)
+    reply = route.call(issued, SANDBOX, world.own)
     assert refusal(reply) == (403, "permission_error", "insufficient_scope")
     assert everything() == before
 
 
 @every_route
 def test_with_full_access(world: World, route: Route) -> None:
-    reply = route.call(make_key(world.merchant), SANDBOX, world.payment.public_id)
+    reply = route.call(make_key(world.merchant), SANDBOX, world.own)
     assert reply.status_code == route.succeeds_with, reply.content
 
 
@@ -261,12 +279,12 @@ def test_with_full_access(world: World, route: Route) -> None:
 def test_another_merchant_s_id_answers_exactly_as_an_unknown_one(world: World, route: Route) -> None:
     issued = make_key(world.merchant)
     before = everything()
-    unknown = route.call(issued, SANDBOX, ids.PAYMENT.encode(ids.new_uuid()))
+    unknown = route.call(issued, SANDBOX, world.unknown())
     assert refusal(unknown) == (404, "not_found_error", "resource_missing")
-    foreign = route.call(issued, SANDBOX, world.foreign_payment.public_id)
-    assert answer(foreign) == answer(unknown)
-    for text in ("nonsense", "pay_", world.merchant.public_id, str(world.payment.pk), world.payment.public_id.upper()):
-        assert answer(route.call(issued, SANDBOX, text)) == answer(unknown), text
+    assert answer(route.call(issued, SANDBOX, world.foreign)) == answer(unknown)
+    for own in [world.own[name] for name in route.records]:
+        for text in ("nonsense", f"{own[:3]}_", world.merchant.public_id, own.upper(), f"{own}0", f"{own}%00"):
+            assert answer(route.call(issued, SANDBOX, dict.fromkeys(KINDS, text))) == answer(unknown), text
     assert everything() == before
 
 
@@ -274,33 +292,34 @@ def test_another_merchant_s_id_answers_exactly_as_an_unknown_one(world: World, r
 def test_an_id_of_the_other_environment_answers_exactly_as_an_unknown_one(world: World, route: Route) -> None:
     issued = make_key(world.merchant, PRODUCTION)
     before = everything()
-    unknown = route.call(issued, PRODUCTION, ids.PAYMENT.encode(ids.new_uuid()))
+    unknown = route.call(issued, PRODUCTION, world.unknown())
     assert refusal(unknown) == (404, "not_found_error", "resource_missing")
-    assert answer(route.call(issued, PRODUCTION, world.payment.public_id)) == answer(unknown)
+    assert answer(route.call(issued, PRODUCTION, world.own)) == answer(unknown)
     assert everything() == before
 
 
-@pytest.mark.parametrize("path", ["/payments", "/payments/<own>/timeline"])
-def test_another_merchant_s_id_as_a_cursor_answers_exactly_as_an_unknown_one(world: World, path: str) -> None:
+@pytest.mark.parametrize(
+    ("path", "kind"), [("/payments", "payment_id"), ("/payments/<str:payment_id>/timeline", "payment_id")]
+)
+def test_another_merchant_s_id_as_a_cursor_answers_exactly_as_an_unknown_one(
+    world: World, path: str, kind: str
+) -> None:
     client = api_client(make_key(world.merchant))
-    path = path.replace("<own>", world.payment.public_id)
+    path = re.sub(r"<str:(\w+)>", lambda found: world.own[found[1]], path)
     replies = [
-        client.call("GET", f"{path}?starting_after={cursor}")
-        for cursor in (world.foreign_payment.public_id, ids.PAYMENT.encode(ids.new_uuid()))
+        client.call("GET", f"{path}?starting_after={cursors[kind]}") for cursors in (world.foreign, world.unknown())
     ]
     assert answer(replies[0]) == answer(replies[1])
     assert refusal(replies[0])[0] == 400
 
 
 def test_lists_and_records_show_nothing_of_anybody_else(world: World) -> None:
-    foreign = world.foreign_payment
-    secrets = {foreign.public_id, foreign.deposit_address, foreign.merchant.public_id, str(foreign.pk)}
     for environment in Environment:
         issued = make_key(world.merchant, environment)
         for route in ROUTES:
             if route.method == "GET":
-                shown = route.call(issued, environment, world.payment.public_id).content.decode()
-                assert not [secret for secret in secrets if secret in shown], str(route)
+                shown = route.call(issued, environment, world.own).content.decode()
+                assert not [secret for secret in world.foreign_secrets if secret in shown], str(route)
 
 
 def test_what_is_public_needs_no_key_and_names_nobody(world: World) -> None:
