@@ -128,8 +128,12 @@ class Payment(models.Model):
 
     @property
     def page_url(self) -> str:
-        """The hosted payment page."""
-        return f"{settings.PUBLIC_URL}/pay/{self.public_id}"
+        return page_url(self.public_id)
+
+
+def page_url(public_id: str) -> str:
+    """The hosted page of a payment."""
+    return f"{settings.PUBLIC_URL}/pay/{public_id}"
 
 
 PAYMENTS = Counted("payment", Payment)

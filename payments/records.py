@@ -2,27 +2,67 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, NamedTuple
 
+from config import ids
 from config.api.renderers import format_instant
 from config.money import FIAT_DIGITS, format_crypto, from_units
 from payments import qr
-from payments.models import Deposit, Payment
+from payments.models import Deposit, Payment, ScanCursor, page_url
 from payments.states import DepositStatus
 from webhooks.models import Event
 
 
+class ShownPayment(NamedTuple):
+    """The columns of a payment that its record shows: a page of a hundred is read in half the time of whole rows."""
+
+    id: uuid.UUID
+    status: str
+    fiat_amount: int
+    currency: str
+    due: int
+    decimals: int
+    cryptocurrency: str
+    network: str
+    qr_png: bytes
+    expires_at: datetime
+    received: int
+    refunded: int
+    rate: Decimal
+    rate_source: str
+    rate_quoted_at: datetime
+    deposit_address: str
+    memo: str
+    payment_uri: str
+    required_confirmations: int
+    status_reasons: list[str]
+    merchant_wallet: str
+    redirect_url: str
+    webhook_url: str
+    expires_in: int
+    metadata: dict[str, str]
+    environment: str
+    completed_at: datetime | None
+    cancelled_at: datetime | None
+    version: int
+    deposit_count: int
+
+
 def payment_record(
-    payment: Payment, *, deposits: Iterable[Deposit] = (), heads: Mapping[str, int] | None = None
+    payment: Payment | ShownPayment, *, deposits: Iterable[Deposit] = (), heads: Mapping[str, int] | None = None
 ) -> dict[str, Any]:
     """The payment as the API shows it and as events carry it.
 
     `heads` are the heights of the networks' tips, for deposits that still wait for confirmations.
     """
     deposits = list(deposits)
+    public_id = ids.PAYMENT.encode(payment.id)
     return {
-        "id": payment.public_id,
+        "id": public_id,
         "object": "payment",
         "status": payment.status,
         "amount": from_units(payment.fiat_amount, FIAT_DIGITS[payment.currency]),
@@ -30,10 +70,10 @@ def payment_record(
         "cryptoAmount": format_crypto(payment.due, payment.decimals),
         "cryptocurrency": payment.cryptocurrency,
         "network": payment.network,
-        "url": payment.page_url,
+        "url": page_url(public_id),
         "qrCode": qr.data_uri(bytes(payment.qr_png)),
         "expiresAt": format_instant(payment.expires_at),
-        "createdAt": format_instant(payment.created_at),
+        "createdAt": format_instant(ids.created_at_of(payment.id)),
         "amountReceived": format_crypto(payment.received, payment.decimals),
         "amountRefunded": format_crypto(payment.refunded, payment.decimals),
         "exchangeRate": {
@@ -60,7 +100,35 @@ def payment_record(
     }
 
 
-def confirmations_of(payment: Payment, deposits: Iterable[Deposit], heads: Mapping[str, int]) -> int:
+class Records:
+    """The records of many payments, with what they need besides their own rows read once for all of them."""
+
+    def __init__(self) -> None:
+        self._deposits: dict[uuid.UUID, list[Deposit]] = {}
+        self._heads: dict[tuple[str, str], int] = {}
+
+    def read(self, payments: Sequence[Payment | ShownPayment]) -> None:
+        """Read the deposits of those payments that have any, and the networks' tips if one of them still waits."""
+        paid = [payment.id for payment in payments if payment.deposit_count]
+        if not paid:
+            return
+        for deposit in Deposit.objects.filter(payment__in=paid).order_by("id"):
+            if deposit.payment_id is not None:
+                self._deposits.setdefault(deposit.payment_id, []).append(deposit)
+        if any(deposit.status == DepositStatus.SEEN for found in self._deposits.values() for deposit in found):
+            tips = ScanCursor.objects.values_list("environment", "network", "head_height")
+            self._heads = {(environment, network): height for environment, network, height in tips}
+
+    def of(self, payment: Payment | ShownPayment) -> dict[str, Any]:
+        heads = {
+            network: height
+            for (environment, network), height in self._heads.items()
+            if environment == payment.environment
+        }
+        return payment_record(payment, deposits=self._deposits.get(payment.id, ()), heads=heads)
+
+
+def confirmations_of(payment: Payment | ShownPayment, deposits: Iterable[Deposit], heads: Mapping[str, int]) -> int:
     """Confirmations of the deposit that still needs most, at most what is required; 0 before anything is seen."""
     counts = [
         payment.required_confirmations

@@ -19,9 +19,9 @@ from merchants.access.scopes import Scope
 from merchants.access.viewsets import MerchantViewSet
 from payments import examples
 from payments.chains.registry import UnsupportedAsset
-from payments.models import PAYMENTS, Payment, ScanCursor
+from payments.models import PAYMENTS, Payment
 from payments.rates.quoting import RateUnavailable
-from payments.records import payment_record, timeline_entry
+from payments.records import Records, ShownPayment, timeline_entry
 from payments.serializers import (
     NewPaymentSerializer,
     PaymentListQuery,
@@ -74,7 +74,7 @@ class PaymentViewSet(MerchantViewSet):
     def list(self, request: Request) -> Response:
         query = read_query(PaymentListQuery, request)
         status = query.get("status")
-        heads = _Heads(self.environment)
+        records = Records()
 
         def total(keys: KeyRange) -> int:
             return counting.total(
@@ -87,11 +87,12 @@ class PaymentViewSet(MerchantViewSet):
 
         return Response(
             page(
-                Payment.objects.of(self.merchant, self.environment).prefetch_related("deposits"),
+                Payment.objects.of(self.merchant, self.environment).values_list(*ShownPayment._fields, named=True),
                 query,
                 public_id=ids.PAYMENT,
                 narrow=Q(status=status) if status else None,
-                render=lambda payment: payment_record(payment, deposits=payment.deposits.all(), heads=heads.get()),
+                prepare=records.read,
+                render=records.of,
                 total=total,
             )
         )
@@ -142,27 +143,15 @@ class PaymentViewSet(MerchantViewSet):
 
     def _payment(self, public_id: str) -> Payment:
         key = ids.PAYMENT.decode(public_id)
-        payment = key and Payment.objects.of(self.merchant, self.environment).filter(pk=key).first()
-        if not payment:
+        if key is None:
             raise NotFound("No such payment.")
-        return payment
+        try:
+            return Payment.objects.of(self.merchant, self.environment).get(pk=key)
+        except Payment.DoesNotExist:
+            raise NotFound("No such payment.") from None
 
 
 def _record(payment: Payment) -> dict[str, Any]:
-    if not payment.deposit_count:
-        return payment_record(payment)
-    return payment_record(payment, deposits=payment.deposits.order_by("id"), heads=_Heads(payment.environment).get())
-
-
-class _Heads:
-    """The networks' tips, read once and only if asked for."""
-
-    def __init__(self, environment: str) -> None:
-        self._environment = environment
-        self._heads: dict[str, int] | None = None
-
-    def get(self) -> dict[str, int]:
-        if self._heads is None:
-            cursors = ScanCursor.objects.filter(environment=self._environment)
-            self._heads = dict(cursors.values_list("network", "head_height"))
-        return self._heads
+    records = Records()
+    records.read([payment])
+    return records.of(payment)

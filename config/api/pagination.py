@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -85,11 +85,13 @@ def page(
     render: Callable[[Any], Any],
     total: Callable[[KeyRange], int],
     narrow: Q | None = None,
+    prepare: Callable[[Sequence[Any]], None] | None = None,
 ) -> dict[str, Any]:
     """One page as the list envelope.
 
     `own` is every record the caller may see: a cursor must be one of them, whatever the filters leave over. `query` is
     a validated ListQuery, `narrow` the list's further filters, and `total` counts what matches them in a range of keys.
+    `prepare` sees all rows of the page before the first is rendered, to read at once what several of them need.
     """
     keys = KeyRange.between(query.get("created_gte"), query.get("created_lte"))
     rows = own.filter(keys.condition)
@@ -99,9 +101,12 @@ def page(
         rows = rows.filter(pk__lt=_key_of(cursor, own, public_id))
     limit: int = query["limit"]
     found = [] if keys.is_empty else list(rows.order_by("-pk")[: limit + 1])
+    shown = found[:limit]
+    if prepare is not None:
+        prepare(shown)
     return {
         "object": "list",
-        "data": [render(row) for row in found[:limit]],
+        "data": [render(row) for row in shown],
         "hasMore": len(found) > limit,
         "totalCount": 0 if keys.is_empty else total(keys),
     }
