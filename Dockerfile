@@ -24,6 +24,7 @@ ENV PATH=/opt/venv/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 DJANGO
 # Files get their names and their compression here. The values only let the settings load; none of them is kept.
 RUN BALLAST_MODE=production PUBLIC_URL=https://build.invalid ALLOWED_HOSTS=build.invalid \
     SECRET_KEY=0123456789-only-while-the-image-is-built-never-afterwards API_KEY_PEPPER=0123456789-only-while-it-is-built \
+    WEBHOOK_ENCRYPTION_KEY=0123456789-only-while-the-image-is-built \
     DATABASE_URL=postgres://build.invalid/ballast REDIS_URL=redis://build.invalid \
     python manage.py collectstatic --no-input --verbosity 0 \
     && python -m compileall -q config merchants webhooks payments refunds settlements

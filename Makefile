@@ -26,6 +26,7 @@ export BALLAST_PORT = $(PORT)
 # Settings that production would accept, to check what only production does. Nothing is reached with them.
 AS_IN_PRODUCTION = BALLAST_MODE=production PUBLIC_URL=https://pay.example.com ALLOWED_HOSTS=pay.example.com \
 	SECRET_KEY=0123456789-only-to-check-the-settings-never-to-be-used API_KEY_PEPPER=0123456789-only-to-check-the-settings \
+	WEBHOOK_ENCRYPTION_KEY=0123456789-only-to-check-the-settings \
 	DATABASE_URL=postgres://ballast@db.example.com/ballast REDIS_URL=redis://redis.example.com/0 \
 	TRUSTED_PROXIES=10.0.0.0/8 RATE_SOURCES= DEBUG=
 

@@ -51,6 +51,7 @@ def secret(name: str, shortest: int) -> str:
 SECRET_KEY = secret("SECRET_KEY", shortest=50)
 SECRET_KEY_FALLBACKS = variables.names("SECRET_KEY_FALLBACKS")
 API_KEY_PEPPER = secret("API_KEY_PEPPER", shortest=32)
+WEBHOOK_ENCRYPTION_KEY = secret("WEBHOOK_ENCRYPTION_KEY", shortest=32)
 
 # Addresses
 PUBLIC_URL = variables.text("PUBLIC_URL", "" if IN_PRODUCTION else "http://127.0.0.1:8000").rstrip("/")
@@ -319,6 +320,13 @@ SIMULATED_BLOCK_SECONDS = variables.number("SIMULATED_BLOCK_SECONDS", 2.0)
 PRODUCTION_NETWORKS = variables.names("PRODUCTION_NETWORKS")
 STELLAR_ISSUERS = variables.mapping("STELLAR_ISSUERS")
 """Issuers of the coins that have no well-known one on stellar: USDT=G..., DAI=G..."""
+
+# Webhooks. Endpoints are called at public addresses only: on port 443 in production, or on one of these as well.
+WEBHOOK_PORTS = variables.ports("WEBHOOK_PORTS")
+WEBHOOK_ALLOW_LOOPBACK = variables.flag("WEBHOOK_ALLOW_LOOPBACK", default=not IN_PRODUCTION)
+"""Whether the sandbox may call endpoints on this very machine, for trying webhooks out."""
+if IN_PRODUCTION and WEBHOOK_ALLOW_LOOPBACK:
+    variables.refuse("WEBHOOK_ALLOW_LOOPBACK", "is true; set it to false: merchants could reach inside")
 
 # Exchange rates: reference rates and the exchanges to ask, or `bundled` alone, a table to try Ballast out with.
 REAL_RATE_SOURCES = ["ecb", "official-pegs", "kraken", "coinbase", "bitstamp", "bitfinex", "gemini"]

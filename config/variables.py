@@ -50,6 +50,14 @@ class Variables:
         """A list separated by commas."""
         return [item.strip() for item in self.text(name).split(",") if item.strip()] or list(default)
 
+    def ports(self, name: str) -> list[int]:
+        """TCP ports, separated by commas."""
+        numbers = [int(item) if item.isascii() and item.isdigit() else 0 for item in self.names(name)]
+        if all(1 <= number <= 65_535 for number in numbers):
+            return numbers
+        self.refuse(name, "has entries that are not ports; set it to numbers from 1 to 65535, as 8443,9443")
+        return []
+
     def mapping(self, name: str) -> dict[str, str]:
         """Pairs `name=value`, separated by commas."""
         pairs = [item.partition("=") for item in self.names(name)]

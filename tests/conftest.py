@@ -25,6 +25,7 @@ if IS_FIRST_PROCESS:
 os.environ["BALLAST_MODE"] = "test"
 os.environ["SECRET_KEY"] = "a key for tests, and for nothing else but tests, ever"
 os.environ["API_KEY_PEPPER"] = "a pepper for tests and nothing else"
+os.environ["WEBHOOK_ENCRYPTION_KEY"] = "a key for the webhooks of tests and nothing else"
 if os.environ.get("REDIS_URL") and not IS_FIRST_PROCESS:
     # Each worker counts and queues in a Redis database of its own.
     address, _, number = os.environ["REDIS_URL"].rpartition("/")

@@ -6,17 +6,18 @@ import os
 import secrets
 from pathlib import Path
 
-NAMES = ("SECRET_KEY", "API_KEY_PEPPER")
+NAMES = ("SECRET_KEY", "API_KEY_PEPPER", "WEBHOOK_ENCRYPTION_KEY")
+HEADING = "# Made by the first run. Keep it with the database: API keys and webhooks do not work without it."
 
 
 def ensure_secrets(var: Path) -> None:
-    """Without these keys nobody could log in again, so a file that exists is never written over."""
+    """Without these keys nobody could log in again, so what a file has stays, and only what it lacks is added."""
     path = var / "secrets.env"
-    if path.exists():
-        return
-    lines = ["# Made by the first run. Keep it with the database: API keys do not work without it."]
-    lines += [f"{name}={secrets.token_urlsafe(48)}" for name in NAMES]
-    write_private(path, "\n".join(lines) + "\n")
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else [HEADING]
+    known = {line.partition("=")[0].strip() for line in lines}
+    if missing := [name for name in NAMES if name not in known]:
+        lines += [f"{name}={secrets.token_urlsafe(48)}" for name in missing]
+        write_private(path, "\n".join(lines) + "\n")
 
 
 def write_private(path: Path, text: str) -> None:

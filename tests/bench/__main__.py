@@ -61,6 +61,7 @@ def main() -> int:
     os.environ["DJANGO_SETTINGS_MODULE"] = "tests.bench.settings"
     os.environ["SECRET_KEY"] = "a key for the benchmark, and for nothing else but that"
     os.environ["API_KEY_PEPPER"] = "a pepper for the benchmark and nothing else"
+    os.environ["WEBHOOK_ENCRYPTION_KEY"] = "a key for the webhooks of the benchmark and nothing else"
     os.environ["WEB_PROCESSES"] = str(server.cores())
     started = time.monotonic()
     with server.database() as database:

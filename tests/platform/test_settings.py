@@ -14,6 +14,7 @@ PRODUCTION = {
     "BALLAST_MODE": "production",
     "SECRET_KEY": "pQ7xkD2mV9sLw4Tz8RbNc3HyGf6JuEa1XvKo5WiSrPdMqUjYt0ZnBh",
     "API_KEY_PEPPER": "hB3nZ0tYjUqMdPrSiW5oKvX1aEuJ6fGyH3cNbR8z",
+    "WEBHOOK_ENCRYPTION_KEY": "wR5sGk2nVx8tQe1mZc7bYh4jLp0dUf3aKo9iT6yS",
     "PUBLIC_URL": "https://pay.example.com",
     "ALLOWED_HOSTS": "pay.example.com",
     "DATABASE_URL": "postgres://ballast:password@db.example.com:5432/ballast",
@@ -46,7 +47,15 @@ def test_production_without_settings_names_every_missing_one() -> None:
     assert result.returncode != 0
     refusals = [line.removeprefix("  - ") for line in result.stderr.splitlines() if line.startswith("  - ")]
     named = {refusal.split()[0] for refusal in refusals}
-    assert named == {"SECRET_KEY", "API_KEY_PEPPER", "PUBLIC_URL", "ALLOWED_HOSTS", "DATABASE_URL", "REDIS_URL"}
+    assert named == {
+        "SECRET_KEY",
+        "API_KEY_PEPPER",
+        "WEBHOOK_ENCRYPTION_KEY",
+        "PUBLIC_URL",
+        "ALLOWED_HOSTS",
+        "DATABASE_URL",
+        "REDIS_URL",
+    }
     assert all("; set it " in refusal for refusal in refusals)
 
 
@@ -62,6 +71,10 @@ def test_production_settings_pass_every_deployment_check() -> None:
         ("SECRET_KEY", "short", "SECRET_KEY is too short"),
         ("SECRET_KEY", "a" * 60, "SECRET_KEY is too short"),
         ("API_KEY_PEPPER", "short", "API_KEY_PEPPER is too short"),
+        ("WEBHOOK_ENCRYPTION_KEY", "short", "WEBHOOK_ENCRYPTION_KEY is too short"),
+        ("WEBHOOK_ALLOW_LOOPBACK", "true", "WEBHOOK_ALLOW_LOOPBACK is true"),
+        ("WEBHOOK_PORTS", "8443,https", "WEBHOOK_PORTS has entries that are not ports"),
+        ("WEBHOOK_PORTS", "65536", "WEBHOOK_PORTS has entries that are not ports"),
         ("PUBLIC_URL", "http://pay.example.com", "PUBLIC_URL is not an https address"),
         ("ALLOWED_HOSTS", "*", "ALLOWED_HOSTS does not name hosts"),
         ("DATABASE_URL", "sqlite:///db.sqlite3", "DATABASE_URL is not a PostgreSQL address"),
