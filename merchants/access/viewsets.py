@@ -124,11 +124,19 @@ class MerchantViewSet(GenericViewSet[Any]):
                 digest=idempotency.request_digest(request),
             )
             if isinstance(claim, idempotency.StoredReply):
-                replay = Response(claim.body, status=claim.status, headers={"Idempotent-Replayed": "true"})
+                body = self.unseal_reply(claim.body)
+                replay = Response(body, status=claim.status, headers={"Idempotent-Replayed": "true"})
                 return self._rendered(replay)
             response = self._rendered(handler(self.request, *args, **arguments))
-            idempotency.store(claim, status=response.status_code, body=response.content)
+            idempotency.store(claim, status=response.status_code, body=self.seal_reply(response.content))
             return response
+
+    def seal_reply(self, body: bytes) -> bytes:
+        """What is kept of a reply for a repeated request. A view whose replies hold secrets encrypts them here."""
+        return body
+
+    def unseal_reply(self, sealed: bytes) -> bytes:
+        return sealed
 
     def _rendered(self, response: Response) -> Response:
         self.response = self.finalize_response(self.request, response)
