@@ -12,8 +12,7 @@ from payments import events, postings
 from payments.models import Deposit, Discrepancy, Payment
 from payments.records import payment_record
 from payments.states import DEPOSIT_MOVES, DepositStatus, DiscrepancyKind, StatusReason
-from webhooks.models import Event
-from webhooks.services import build_event
+from webhooks.recording import build_event, record_events
 
 
 class Changes:
@@ -95,10 +94,8 @@ def record_payment_events(
             object_id=payment.id,
             version=payment.version,
             payload=payload,
+            direct_url=payment.webhook_url,
         )
         for type in types
     ]
-    # Keys made within a millisecond sort at random, and whoever reads events reads them by their keys.
-    for event, key in zip(recorded, sorted(event.id for event in recorded), strict=True):
-        event.id = key
-    Event.objects.bulk_create(recorded)
+    record_events(recorded)

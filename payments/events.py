@@ -1,19 +1,20 @@
-"""Names of what can happen to a payment."""
+"""Which event tells of which change of a payment. The names themselves are in the catalogue of webhooks."""
 
 from __future__ import annotations
 
 from payments.states import PaymentStatus
+from webhooks.events import PAYMENT_CANCELLED as CANCELLED
+from webhooks.events import PAYMENT_COMPLETED as COMPLETED
+from webhooks.events import PAYMENT_CREATED as CREATED
+from webhooks.events import PAYMENT_EXPIRED as EXPIRED
+from webhooks.events import PAYMENT_LATE as LATE
+from webhooks.events import PAYMENT_OVERPAID as OVERPAID
+from webhooks.events import PAYMENT_PENDING as PENDING
+from webhooks.events import PAYMENT_REFUNDED as REFUNDED
+from webhooks.events import PAYMENT_REVERSED as REVERSED
+from webhooks.events import PAYMENT_UNDERPAID as UNDERPAID
 
-CREATED = "payment.created"
-PENDING = "payment.pending"
-UNDERPAID = "payment.underpaid"
-COMPLETED = "payment.completed"
-OVERPAID = "payment.overpaid"
-EXPIRED = "payment.expired"
-LATE = "payment.late"
-CANCELLED = "payment.cancelled"
-REVERSED = "payment.reversed"
-REFUNDED = "payment.refunded"
+__all__ = ["CANCELLED", "CREATED", "LATE", "ON_STATUS", "OVERPAID", "REVERSED"]
 
 ON_STATUS: dict[str, str] = {
     PaymentStatus.PENDING: PENDING,

@@ -28,7 +28,7 @@ from payments.models import PAYMENTS, Deposit, Discrepancy, Payment, ScanCursor
 from payments.rates.quoting import quote
 from payments.records import payment_record
 from payments.states import DISCREPANCY_MOVES, DepositStatus, DiscrepancyKind, DiscrepancyStatus, PaymentStatus
-from webhooks.services import build_event
+from webhooks.recording import build_event, wake_dispatcher
 
 MAX_FIAT_AMOUNT = Decimal(1_000_000)
 DEFAULT_EXPIRES_IN = 1800
@@ -148,11 +148,13 @@ def create_payment(*, merchant: Merchant, environment: str, request: NewPayment)
         object_id=payment_id,
         version=payment.version,
         payload=record,
+        direct_url=payment.webhook_url,
     )
     count = counting.creation_delta(
         PAYMENTS, merchant_id=merchant.pk, environment=environment, key=payment_id, status=payment.status
     )
     insert_together(payment, event, count)
+    wake_dispatcher()
     return payment, record
 
 

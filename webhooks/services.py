@@ -1,42 +1,394 @@
-"""Recording what happened, in the same database transaction as the change itself."""
+"""Every change of an endpoint, of its secrets and of what is sent to it that a person or their system asks for."""
 
 from __future__ import annotations
 
 import uuid
-from typing import Any
+from collections.abc import Collection, Iterable, Sequence
+from datetime import datetime, timedelta
+from typing import Final, TypedDict
 
-from django.db import connection
+import structlog
+from django.conf import settings
+from django.core.mail import send_mail
+from django.db import transaction
+from django.db.models import Max
+from django.utils import timezone
 
-from webhooks.models import Event
+from config.api.pagination import KeyRange
+from config.environments import Environment
+from config.errors import DomainError, InvalidParameter, NotFound
+from config.writing import insert_together
+from merchants.models import Merchant
+from webhooks.events import CATALOGUE, EVERYTHING, WEBHOOK_TEST
+from webhooks.models import Delivery, Endpoint, Event, SigningSecret
+from webhooks.recording import build_event, wake_dispatcher
+from webhooks.records import webhook_record
+from webhooks.schedule import ATTEMPTS
+from webhooks.secrets import encrypt, new_secret, owner_of
+from webhooks.states import DELIVERY_MOVES, ENDPOINT_MOVES, DeliveryStatus, DisabledReason, EndpointStatus
+from webhooks.targets import url_problem
+
+logger = structlog.get_logger(__name__)
+
+ENDPOINTS_MAX: Final = 50
+"""Of a merchant, in each environment."""
+
+DESCRIPTION_MAX: Final = 200
+PREVIOUS_SECRET_LIVES: Final = timedelta(hours=24)
+REPLAY_MAX: Final = 10_000
+"""Events of one replay."""
+
+_INSERT_BATCH: Final = 1000
 
 
-def build_event(
-    *, merchant_id: uuid.UUID, environment: str, type: str, object_id: uuid.UUID, version: int, payload: dict[str, Any]
-) -> Event:
-    """An event not yet stored, for a service that inserts it together with the record it is about."""
-    return Event(
-        merchant_id=merchant_id,
-        environment=environment,
-        type=type,
-        object_id=object_id,
-        version=version,
-        payload=payload,
+class TooManyWebhooks(DomainError):
+    code = "too_many_webhooks"
+    message = f"A merchant has at most {ENDPOINTS_MAX} webhooks in each environment. Delete one first."
+
+
+class WebhookDisabled(DomainError):
+    code = "webhook_disabled"
+    message = "This webhook is disabled. Enable it first."
+
+
+class WebhookDeleted(DomainError):
+    code = "webhook_deleted"
+    message = "The webhook of this delivery was deleted."
+
+
+class WebhookOfPayments(DomainError):
+    code = "webhook_of_payments"
+    message = "This is the webhookUrl of payments: it can be enabled and disabled, tested and replayed to, no more."
+
+
+class ReplayTooLarge(DomainError):
+    code = "replay_too_large"
+    message = f"This span holds more than {REPLAY_MAX:,} events. Replay it in shorter spans."
+
+
+class EndpointChanges(TypedDict, total=False):
+    """What `update_endpoint` may change; what is left out stays as it is."""
+
+    url: str
+    events: Sequence[str]
+    description: str
+    status: str
+
+
+# --- endpoints ---------------------------------------------------------------------------------------
+
+
+def register_endpoint(
+    *, merchant: Merchant, environment: str, url: str, events: Collection[str] = (EVERYTHING,), description: str = ""
+) -> tuple[Endpoint, str]:
+    """A new endpoint, told of everything that happens from now on, and its secret, which nothing can show again."""
+    _check_url(url, environment)
+    _check_description(description)
+    endpoint = Endpoint(
+        merchant=merchant, environment=environment, url=url, description=description, events=_checked_events(events)
+    )
+    secret = new_secret()
+    endpoint.secret_encrypted = encrypt(secret, owner=owner_of(endpoint))
+    with transaction.atomic():
+        Merchant.objects.select_for_update(no_key=True).get(pk=merchant.pk)
+        if Endpoint.objects.of(merchant, environment).registered().count() >= ENDPOINTS_MAX:
+            raise TooManyWebhooks
+        endpoint.save(force_insert=True)
+    return endpoint, secret
+
+
+def update_endpoint(*, endpoint: Endpoint, changes: EndpointChanges) -> Endpoint:
+    """Change what is given. What waits to be sent goes to the new address; new events count from now on."""
+    with transaction.atomic():
+        endpoint = _locked(endpoint)
+        if changes.keys() - {"status"}:
+            _require_registered(endpoint)
+        if "url" in changes and changes["url"] != endpoint.url:
+            _check_url(changes["url"], endpoint.environment)
+            endpoint.url = changes["url"]
+            endpoint.failing_since = None  # that was another address
+        if "events" in changes and (events := _checked_events(changes["events"])) != endpoint.events:
+            endpoint.events, endpoint.subscribed_at = events, timezone.now()
+        if "description" in changes:
+            _check_description(changes["description"])
+            endpoint.description = changes["description"]
+        endpoint.save(update_fields=["url", "failing_since", "events", "subscribed_at", "description"])
+        match changes.get("status"):
+            case EndpointStatus.ENABLED:
+                return enable_endpoint(endpoint=endpoint)
+            case EndpointStatus.DISABLED:
+                return disable_endpoint(endpoint=endpoint, reason=DisabledReason.MERCHANT)
+        return endpoint
+
+
+def enable_endpoint(*, endpoint: Endpoint) -> Endpoint:
+    """Tell it of what happens from now on. What it missed can be replayed. Doing it again changes nothing."""
+    with transaction.atomic():
+        endpoint = _locked(endpoint)
+        if endpoint.status == EndpointStatus.ENABLED:
+            return endpoint
+        ENDPOINT_MOVES.check(endpoint.status, EndpointStatus.ENABLED)
+        endpoint.status, endpoint.disabled_reason, endpoint.disabled_at = EndpointStatus.ENABLED, "", None
+        endpoint.failing_since, endpoint.is_mail_due, endpoint.subscribed_at = None, False, timezone.now()
+        endpoint.save(
+            update_fields=[
+                "status",
+                "disabled_reason",
+                "disabled_at",
+                "failing_since",
+                "is_mail_due",
+                "subscribed_at",
+            ]
+        )
+        return endpoint
+
+
+def disable_endpoint(*, endpoint: Endpoint, reason: DisabledReason) -> Endpoint:
+    """Send it nothing any more, not even what waits. Who did not do it themselves is told by mail."""
+    with transaction.atomic():
+        endpoint = Endpoint.objects.select_for_update(no_key=True).get(pk=endpoint.pk)
+        if endpoint.deleted_at or endpoint.status == EndpointStatus.DISABLED:
+            return endpoint
+        ENDPOINT_MOVES.check(endpoint.status, EndpointStatus.DISABLED)
+        endpoint.status, endpoint.disabled_reason = EndpointStatus.DISABLED, reason
+        endpoint.disabled_at = timezone.now()
+        endpoint.is_mail_due = reason != DisabledReason.MERCHANT
+        endpoint.save(update_fields=["status", "disabled_reason", "disabled_at", "is_mail_due"])
+        _discard_pending(endpoint)
+        return endpoint
+
+
+def delete_endpoint(*, endpoint: Endpoint) -> None:
+    """Take it away for good. Its deliveries stay to be looked up."""
+    with transaction.atomic():
+        endpoint = _locked(endpoint)
+        _require_registered(endpoint)
+        if endpoint.status == EndpointStatus.ENABLED:
+            endpoint = disable_endpoint(endpoint=endpoint, reason=DisabledReason.MERCHANT)
+        endpoint.deleted_at, endpoint.is_mail_due = timezone.now(), False
+        endpoint.save(update_fields=["deleted_at", "is_mail_due"])
+
+
+# --- secrets -----------------------------------------------------------------------------------------
+
+
+def rotate_secret(*, endpoint: Endpoint) -> tuple[Endpoint, str]:
+    """A new secret. The one before it signs too for a day, so that receivers change over without a gap."""
+    with transaction.atomic():
+        endpoint = _locked(endpoint)
+        _require_registered(endpoint)
+        secret = new_secret()
+        endpoint.previous_secret_encrypted = endpoint.secret_encrypted
+        endpoint.previous_secret_expires_at = timezone.now() + PREVIOUS_SECRET_LIVES
+        endpoint.secret_encrypted = encrypt(secret, owner=owner_of(endpoint))
+        endpoint.save(update_fields=["secret_encrypted", "previous_secret_encrypted", "previous_secret_expires_at"])
+        return endpoint, secret
+
+
+def account_secret(*, merchant_id: uuid.UUID, environment: str) -> SigningSecret:
+    """The secret that signs what goes to payments' own addresses; made when it is first asked for."""
+    own = SigningSecret.objects.filter(merchant_id=merchant_id, environment=environment)
+    if (found := own.first()) is not None:
+        return found
+    made = SigningSecret(merchant_id=merchant_id, environment=environment)
+    made.encrypted = encrypt(new_secret(), owner=owner_of(made))
+    SigningSecret.objects.bulk_create([made], ignore_conflicts=True)
+    return own.get()
+
+
+def rotate_account_secret(*, merchant: Merchant, environment: str) -> tuple[str, datetime]:
+    """A new secret of the account. The one before it signs too for a day, until the instant given with it."""
+    with transaction.atomic():
+        held = account_secret(merchant_id=merchant.pk, environment=environment)
+        held = SigningSecret.objects.select_for_update().get(pk=held.pk)
+        secret = new_secret()
+        held.previous_encrypted = held.encrypted
+        held.previous_expires_at = expires_at = timezone.now() + PREVIOUS_SECRET_LIVES
+        held.encrypted = encrypt(secret, owner=owner_of(held))
+        held.save(update_fields=["encrypted", "previous_encrypted", "previous_expires_at"])
+        return secret, expires_at
+
+
+# --- deliveries --------------------------------------------------------------------------------------
+
+
+def send_test(*, endpoint: Endpoint) -> Delivery:
+    """Send `webhook.test` to this endpoint alone."""
+    with transaction.atomic():
+        endpoint = _locked(endpoint)
+        _require_enabled(endpoint)
+        last = Event.objects.filter(object_id=endpoint.pk).aggregate(version=Max("version"))["version"]
+        event = build_event(
+            merchant_id=endpoint.merchant_id,
+            environment=endpoint.environment,
+            type=WEBHOOK_TEST,
+            object_id=endpoint.pk,
+            version=(last or 0) + 1,
+            payload=webhook_record(endpoint),
+        )
+        event.is_fanned_out = True
+        delivery = _new_delivery(endpoint, event.pk, timezone.now())
+        insert_together(event, delivery)
+        wake_dispatcher()
+        return delivery
+
+
+def redeliver(*, delivery: Delivery) -> Delivery:
+    """Send it again now: one that has ended with all its attempts anew, one that waits without waiting longer."""
+    with transaction.atomic():
+        endpoint = Endpoint.objects.select_for_update(no_key=True).get(pk=delivery.endpoint_id)
+        if endpoint.deleted_at:
+            raise WebhookDeleted
+        _require_enabled(endpoint)
+        _send_again([delivery.pk], endpoint, timezone.now())
+        wake_dispatcher()
+        return Delivery.objects.get(pk=delivery.pk)
+
+
+def replay(
+    *, endpoint: Endpoint, created_gte: datetime, created_lte: datetime, types: Iterable[str] | None = None
+) -> int:
+    """Send everything of a span of time again, whatever became of it before; answers how many deliveries.
+
+    Without types, those that the endpoint listens to. Events from before it was registered, or from while it was
+    disabled, are sent too.
+    """
+    keys = KeyRange.between(created_gte, created_lte)
+    if keys.is_empty:
+        raise InvalidParameter("createdLte must not be before createdGte.", param="createdLte")
+    with transaction.atomic():
+        endpoint = _locked(endpoint)
+        _require_enabled(endpoint)
+        events = Event.objects.filter(
+            keys.condition, merchant_id=endpoint.merchant_id, environment=endpoint.environment
+        ).exclude(type=WEBHOOK_TEST)
+        wanted = endpoint.events if types is None else _checked_events(list(types), param="types")
+        if EVERYTHING not in wanted:
+            events = events.filter(type__in=wanted)
+        if endpoint.is_direct:
+            events = events.filter(direct_url=endpoint.url)
+        found = list(events.order_by("pk").values_list("pk", flat=True)[: REPLAY_MAX + 1])
+        if len(found) > REPLAY_MAX:
+            raise ReplayTooLarge
+        now = timezone.now()
+        known = dict(Delivery.objects.filter(endpoint=endpoint, event__in=found).values_list("event_id", "pk"))
+        _send_again(known.values(), endpoint, now)
+        new = [_new_delivery(endpoint, event_id, now) for event_id in found if event_id not in known]
+        # Whoever fans events out just now may have been there first; its delivery is as good.
+        Delivery.objects.bulk_create(new, batch_size=_INSERT_BATCH, ignore_conflicts=True)
+        wake_dispatcher()
+        return len(found)
+
+
+def _new_delivery(endpoint: Endpoint, event_id: uuid.UUID, now: datetime) -> Delivery:
+    return Delivery(
+        merchant_id=endpoint.merchant_id,
+        environment=endpoint.environment,
+        event_id=event_id,
+        endpoint=endpoint,
+        attempts_left=ATTEMPTS,
+        next_attempt_at=now,
     )
 
 
-def record_event(
-    *, merchant_id: uuid.UUID, environment: str, type: str, object_id: uuid.UUID, version: int, payload: dict[str, Any]
-) -> Event:
-    """Store one event beside the change of state it tells of. Only inside that change's database transaction."""
-    if not connection.in_atomic_block:
-        raise RuntimeError(f"{type} must be recorded in the database transaction of the change it tells of")
-    event = build_event(
-        merchant_id=merchant_id,
-        environment=environment,
-        type=type,
-        object_id=object_id,
-        version=version,
-        payload=payload,
+def _send_again(keys: Iterable[uuid.UUID], endpoint: Endpoint, now: datetime) -> None:
+    """Make deliveries of a locked endpoint due now. One that is on its way is left to arrive."""
+    own = Delivery.objects.filter(pk__in=list(keys), endpoint=endpoint)
+    own.filter(status=DeliveryStatus.PENDING, dispatcher__isnull=True).update(next_attempt_at=now)
+    for ended in (DeliveryStatus.DELIVERED, DeliveryStatus.FAILED, DeliveryStatus.DISCARDED):
+        DELIVERY_MOVES.check(ended, DeliveryStatus.PENDING)
+        own.filter(status=ended).update(
+            status=DeliveryStatus.PENDING, attempts_left=ATTEMPTS, next_attempt_at=now, delivered_at=None
+        )
+
+
+def _discard_pending(endpoint: Endpoint) -> None:
+    """The endpoint is locked. A request that is on its way goes on, and its attempt is kept."""
+    DELIVERY_MOVES.check(DeliveryStatus.PENDING, DeliveryStatus.DISCARDED)
+    pending = Delivery.objects.filter(endpoint=endpoint, status=DeliveryStatus.PENDING)
+    pending.update(status=DeliveryStatus.DISCARDED, next_attempt_at=None)
+
+
+# --- mail --------------------------------------------------------------------------------------------
+
+_WHY: Final = {
+    DisabledReason.GONE: "It answered 410 Gone, which means that it wants no more events.",
+    DisabledReason.FAILING: "No request to it has succeeded for five days.",
+}
+
+
+def mail_disabled() -> int:
+    """Tell merchants which of their endpoints Ballast has disabled; answers how many mails left.
+
+    Each endpoint is claimed by an update before its mail is sent, outside any database transaction, and given back
+    when the mail server refuses.
+    """
+    sent = 0
+    for endpoint in Endpoint.objects.filter(is_mail_due=True).select_related("merchant").order_by("pk"):
+        claimed = Endpoint.objects.filter(pk=endpoint.pk, is_mail_due=True)
+        if not claimed.update(is_mail_due=False):
+            continue
+        try:
+            send_mail(
+                f"A webhook was disabled: {endpoint.url[:100]}", _mail_text(endpoint), None, [endpoint.merchant.email]
+            )
+        except Exception as error:  # whatever a mail server does, the others are told
+            Endpoint.objects.filter(pk=endpoint.pk, status=EndpointStatus.DISABLED).update(is_mail_due=True)
+            logger.warning("mail not sent", endpoint=endpoint.public_id, error=str(error))
+        else:
+            sent += 1
+    return sent
+
+
+def _mail_text(endpoint: Endpoint) -> str:
+    return (
+        f"Ballast sends nothing any more to the webhook {endpoint.url} ({Environment(endpoint.environment).label}).\n"
+        f"{_WHY[DisabledReason(endpoint.disabled_reason)]}\n\n"
+        "What happens is still recorded. When the webhook works again, enable it and replay what it missed:\n"
+        f"{settings.PUBLIC_URL}/dashboard\n"
     )
-    event.save(force_insert=True)
-    return event
+
+
+# --- shared checks -----------------------------------------------------------------------------------
+
+
+def _locked(endpoint: Endpoint) -> Endpoint:
+    found = Endpoint.objects.existing().select_for_update(no_key=True).filter(pk=endpoint.pk).first()
+    if found is None:
+        raise NotFound("No such webhook.")
+    return found
+
+
+def _require_registered(endpoint: Endpoint) -> None:
+    if endpoint.is_direct:
+        raise WebhookOfPayments
+
+
+def _require_enabled(endpoint: Endpoint) -> None:
+    if endpoint.status != EndpointStatus.ENABLED:
+        raise WebhookDisabled
+
+
+def _check_url(url: str, environment: str) -> None:
+    problem = url_problem(
+        url,
+        environment=environment,
+        production_ports=settings.WEBHOOK_PORTS,
+        allow_loopback=settings.WEBHOOK_ALLOW_LOOPBACK,
+    )
+    if problem:
+        raise InvalidParameter(problem, param="url")
+
+
+def _check_description(text: str) -> None:
+    if len(text) > DESCRIPTION_MAX:
+        raise InvalidParameter(f"Must have at most {DESCRIPTION_MAX} characters.", param="description")
+
+
+def _checked_events(events: Collection[str], *, param: str = "events") -> list[str]:
+    """In the order of the catalogue and each once; `*` stands for all."""
+    if not events:
+        raise InvalidParameter(f"Must name at least one event, or {EVERYTHING} for all.", param=param)
+    if unknown := set(events) - {EVERYTHING, *CATALOGUE}:
+        raise InvalidParameter(f"There is no event {min(unknown)[:60]!r}.", param=param)
+    return [EVERYTHING] if EVERYTHING in events else [name for name in CATALOGUE if name in events]

@@ -1,0 +1,92 @@
+"""Recording what happened, in the same database transaction as the change itself."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Sequence
+from typing import Any
+
+from django.db import connection
+
+from config.celery import wake
+from webhooks.models import Event
+
+WAKE_EVERY_SECONDS = 1.0
+"""A dispatcher looks around for longer than this after each wake, so that more of them would change nothing."""
+
+_woken_at = float("-inf")
+
+
+def build_event(
+    *,
+    merchant_id: uuid.UUID,
+    environment: str,
+    type: str,
+    object_id: uuid.UUID,
+    version: int,
+    payload: dict[str, Any],
+    direct_url: str = "",
+) -> Event:
+    """An event not yet stored, for a service that inserts it together with the record it is about.
+
+    `payload` is the whole record as the API shows it, `direct_url` a webhook address of the record's own. Whoever
+    inserts it calls `wake_dispatcher` then.
+    """
+    return Event(
+        merchant_id=merchant_id,
+        environment=environment,
+        type=type,
+        object_id=object_id,
+        version=version,
+        payload=payload,
+        direct_url=direct_url,
+    )
+
+
+def record_events(events: Sequence[Event]) -> None:
+    """Store events in this order, beside the change they tell of and only inside its database transaction."""
+    if not connection.in_atomic_block:
+        raise RuntimeError("events are recorded in the database transaction of the change they tell of")
+    # Keys made within a millisecond sort at random, and whoever reads events reads them by their keys.
+    for event, key in zip(events, sorted(event.id for event in events), strict=True):
+        event.id = key
+    Event.objects.bulk_create(events)
+    wake_dispatcher()
+
+
+def record_event(
+    *,
+    merchant_id: uuid.UUID,
+    environment: str,
+    type: str,
+    object_id: uuid.UUID,
+    version: int,
+    payload: dict[str, Any],
+    direct_url: str = "",
+) -> Event:
+    """Store one event; the arguments are those of `build_event`."""
+    event = build_event(
+        merchant_id=merchant_id,
+        environment=environment,
+        type=type,
+        object_id=object_id,
+        version=version,
+        payload=payload,
+        direct_url=direct_url,
+    )
+    record_events([event])
+    return event
+
+
+def wake_dispatcher() -> None:
+    """Have what is due sent as soon as the current database transaction has committed.
+
+    Once a second from each process is enough, and keeps the broker off the path of every payment. What a wake that was
+    left out, or lost, would have sent is found by the next beat.
+    """
+    global _woken_at
+    now = time.monotonic()
+    if now - _woken_at >= WAKE_EVERY_SECONDS:
+        _woken_at = now
+        wake("webhooks.deliver_due")
