@@ -16,6 +16,7 @@ from payments import checkout
 from payments import dashboard as payment_pages
 from payments.chains.registry import decimals
 from payments.viewsets import PaymentViewSet
+from webhooks.viewsets import DeliveryViewSet, EventViewSet, WebhookViewSet
 
 api_routes = [
     path("payments", PaymentViewSet.as_view({"get": "list", "post": "create"})),
@@ -23,6 +24,20 @@ api_routes = [
     path("payments/<str:payment_id>/cancel", PaymentViewSet.as_view({"post": "cancel"})),
     path("payments/<str:payment_id>/simulate", PaymentViewSet.as_view({"post": "simulate"})),
     path("payments/<str:payment_id>/timeline", PaymentViewSet.as_view({"get": "timeline"})),
+    path("webhooks", WebhookViewSet.as_view({"get": "list", "post": "create"})),
+    path("webhooks/signing-secret/rotate", WebhookViewSet.as_view({"post": "rotate_account_secret"})),
+    path(
+        "webhooks/<str:webhook_id>",
+        WebhookViewSet.as_view({"get": "retrieve", "patch": "update", "delete": "destroy"}),
+    ),
+    path("webhooks/<str:webhook_id>/test", WebhookViewSet.as_view({"post": "test"})),
+    path("webhooks/<str:webhook_id>/rotate", WebhookViewSet.as_view({"post": "rotate"})),
+    path("webhooks/<str:webhook_id>/replay", WebhookViewSet.as_view({"post": "replay"})),
+    path("events", EventViewSet.as_view({"get": "list"})),
+    path("events/<str:event_id>", EventViewSet.as_view({"get": "retrieve"})),
+    path("deliveries", DeliveryViewSet.as_view({"get": "list"})),
+    path("deliveries/<str:delivery_id>", DeliveryViewSet.as_view({"get": "retrieve"})),
+    path("deliveries/<str:delivery_id>/redeliver", DeliveryViewSet.as_view({"post": "redeliver"})),
     path("merchant", MerchantRecordViewSet.as_view({"get": "retrieve"}, decimals_of=decimals)),
     path("merchant/settings", MerchantRecordViewSet.as_view({"patch": "update_settings"}, decimals_of=decimals)),
     path("balance", BalanceViewSet.as_view({"get": "retrieve"}, decimals_of=decimals)),
