@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -30,10 +31,11 @@ def messages() -> list[str]:
     with app.connection_for_read() as broker:
         for name in QUEUES:
             queue = broker.SimpleQueue(name)
-            while queue.qsize():
-                message = queue.get(timeout=1)
-                message.ack()
-                found.append(f"{name} {message.headers['task']}")
+            with suppress(queue.Empty):
+                while True:
+                    message = queue.get_nowait()
+                    message.ack()
+                    found.append(f"{name} {message.headers['task']}")
             queue.close()
     return found
 
