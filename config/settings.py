@@ -304,7 +304,12 @@ DEFAULT_EXCEPTION_REPORTER_FILTER = "config.logs.SecretFilter"
 # Work in the background. The rows are the queue: a lost message only waits for the next beat.
 IN_PROCESS_BROKER = "memory://in-process"
 CELERY_BROKER_URL = REDIS_URL or IN_PROCESS_BROKER
-CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_connect_timeout": 1} if REDIS_URL else {"polling_interval": 0.05}
+# A request that cannot wake a task goes on at once: beat will. In memory, polling once a second would be the default.
+CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, float] = (
+    {"socket_connect_timeout": 0.5, "max_retries": 0, "connect_retries_timeout": 0.5}
+    if REDIS_URL
+    else {"polling_interval": 0.05}
+)
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_DEFAULT_QUEUE = "reports"
