@@ -21,7 +21,7 @@ from payments import examples
 from payments.chains.registry import UnsupportedAsset
 from payments.models import PAYMENTS, Payment
 from payments.rates.quoting import RateUnavailable
-from payments.records import Records, ShownPayment, timeline_entry
+from payments.records import SHOWN_COLUMNS, Records, timeline_entry
 from payments.serializers import (
     NewPaymentSerializer,
     PaymentListQuery,
@@ -87,11 +87,11 @@ class PaymentViewSet(MerchantViewSet):
 
         return Response(
             page(
-                Payment.objects.of(self.merchant, self.environment).values_list(*ShownPayment._fields, named=True),
+                Payment.objects.of(self.merchant, self.environment).values_list(*SHOWN_COLUMNS),
                 query,
                 public_id=ids.PAYMENT,
                 narrow=Q(status=status) if status else None,
-                prepare=records.read,
+                prepare=records.read_rows,
                 render=records.of,
                 total=total,
             )

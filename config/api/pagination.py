@@ -85,13 +85,13 @@ def page(
     render: Callable[[Any], Any],
     total: Callable[[KeyRange], int],
     narrow: Q | None = None,
-    prepare: Callable[[Sequence[Any]], None] | None = None,
+    prepare: Callable[[Sequence[Any]], Sequence[Any]] | None = None,
 ) -> dict[str, Any]:
     """One page as the list envelope.
 
     `own` is every record the caller may see: a cursor must be one of them, whatever the filters leave over. `query` is
     a validated ListQuery, `narrow` the list's further filters, and `total` counts what matches them in a range of keys.
-    `prepare` sees all rows of the page before the first is rendered, to read at once what several of them need.
+    `prepare` sees all rows of the page and answers what is rendered, having read at once what several of them need.
     """
     keys = KeyRange.between(query.get("created_gte"), query.get("created_lte"))
     rows = own.filter(keys.condition)
@@ -101,9 +101,7 @@ def page(
         rows = rows.filter(pk__lt=_key_of(cursor, own, public_id))
     limit: int = query["limit"]
     found = [] if keys.is_empty else list(rows.order_by("-pk")[: limit + 1])
-    shown = found[:limit]
-    if prepare is not None:
-        prepare(shown)
+    shown = found[:limit] if prepare is None else prepare(found[:limit])
     return {
         "object": "list",
         "data": [render(row) for row in shown],
