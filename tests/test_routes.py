@@ -24,8 +24,10 @@ from config.environments import Environment
 from merchants.access.scopes import Scope, allows
 from merchants.models import ApiKey, AttemptCount, Merchant, Role
 from merchants.services import IssuedKey, revoke_api_key
+from payments.models import Payment
 from tests.factories import PASSWORD, api_client, key_headers, make_key, make_member, make_merchant
 from tests.payments.scenes import make_payment
+from webhooks.services import register_endpoint, send_test
 
 SANDBOX, PRODUCTION = Environment
 BASES = {SANDBOX: "/sandbox/v1/", PRODUCTION: "/v1/"}
@@ -37,12 +39,19 @@ PAYMENT = {
     "network": "polygon",
     "merchantWallet": "0x52908400098527886E0F7030069857D2E4169EE7",
 }
+WEBHOOK = {"url": "https://shop.example.com/webhooks"}
+REPLAY = {"createdGte": "2026-01-01", "createdLte": "2199-12-31"}
 
 
 Records = Mapping[str, str]
 """Public ids by the name that the URLconf gives them."""
 
-KINDS = {"payment_id": ids.PAYMENT}
+KINDS = {
+    "payment_id": ids.PAYMENT,
+    "webhook_id": ids.WEBHOOK,
+    "event_id": ids.EVENT,
+    "delivery_id": ids.DELIVERY,
+}
 
 
 @dataclass(frozen=True)
@@ -80,6 +89,20 @@ ROUTES = [
     Route("POST", "payments/<str:payment_id>/cancel", Scope.PAYMENTS_WRITE),
     Route("POST", "payments/<str:payment_id>/simulate", Scope.PAYMENTS_WRITE, body={"scenario": "exact"}),
     Route("GET", "payments/<str:payment_id>/timeline", Scope.PAYMENTS_READ),
+    Route("POST", "webhooks", Scope.WEBHOOKS_WRITE, 201, WEBHOOK),
+    Route("GET", "webhooks", Scope.WEBHOOKS_READ),
+    Route("POST", "webhooks/signing-secret/rotate", Scope.WEBHOOKS_WRITE),
+    Route("GET", "webhooks/<str:webhook_id>", Scope.WEBHOOKS_READ),
+    Route("PATCH", "webhooks/<str:webhook_id>", Scope.WEBHOOKS_WRITE, body={"description": "Warehouse"}),
+    Route("DELETE", "webhooks/<str:webhook_id>", Scope.WEBHOOKS_WRITE),
+    Route("POST", "webhooks/<str:webhook_id>/test", Scope.WEBHOOKS_WRITE),
+    Route("POST", "webhooks/<str:webhook_id>/rotate", Scope.WEBHOOKS_WRITE),
+    Route("POST", "webhooks/<str:webhook_id>/replay", Scope.WEBHOOKS_WRITE, body=REPLAY),
+    Route("GET", "events", Scope.WEBHOOKS_READ),
+    Route("GET", "events/<str:event_id>", Scope.WEBHOOKS_READ),
+    Route("GET", "deliveries", Scope.WEBHOOKS_READ),
+    Route("GET", "deliveries/<str:delivery_id>", Scope.WEBHOOKS_READ),
+    Route("POST", "deliveries/<str:delivery_id>/redeliver", Scope.WEBHOOKS_WRITE),
     Route("GET", "merchant", Scope.MERCHANT_READ),
     Route("PATCH", "merchant/settings", Scope.MERCHANT_WRITE, body={"settlementCurrency": "DAI"}),
     Route("GET", "balance", Scope.MERCHANT_READ),
@@ -138,12 +161,25 @@ def world(db: None, settings: Settings) -> World:
     settings.SIMULATED_BLOCK_SECONDS = 0
     merchant = make_merchant()
     payment, foreign = make_payment(merchant=merchant), make_payment()
+    own_ids, foreign_ids = records_of(payment), records_of(foreign)
     return World(
         merchant,
-        own={"payment_id": payment.public_id},
-        foreign={"payment_id": foreign.public_id},
-        foreign_secrets=frozenset({foreign.public_id, foreign.deposit_address, foreign.merchant.public_id}),
+        own=own_ids,
+        foreign=foreign_ids,
+        foreign_secrets=frozenset({*foreign_ids.values(), foreign.deposit_address, foreign.merchant.public_id}),
     )
+
+
+def records_of(payment: Payment) -> Records:
+    """One of each kind, of the payment's merchant."""
+    endpoint, _ = register_endpoint(merchant=payment.merchant, environment=payment.environment, **WEBHOOK)
+    delivery = send_test(endpoint=endpoint)
+    return {
+        "payment_id": payment.public_id,
+        "webhook_id": endpoint.public_id,
+        "event_id": delivery.event.public_id,
+        "delivery_id": delivery.public_id,
+    }
 
 
 def everything() -> dict[str, list[Any]]:
@@ -299,7 +335,14 @@ def test_an_id_of_the_other_environment_answers_exactly_as_an_unknown_one(world:
 
 
 @pytest.mark.parametrize(
-    ("path", "kind"), [("/payments", "payment_id"), ("/payments/<str:payment_id>/timeline", "payment_id")]
+    ("path", "kind"),
+    [
+        ("/payments", "payment_id"),
+        ("/payments/<str:payment_id>/timeline", "payment_id"),
+        ("/webhooks", "webhook_id"),
+        ("/events", "event_id"),
+        ("/deliveries", "delivery_id"),
+    ],
 )
 def test_another_merchant_s_id_as_a_cursor_answers_exactly_as_an_unknown_one(
     world: World, path: str, kind: str
