@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from decimal import Decimal
 from itertools import product
-from typing import Any
+from typing import Any, Unpack
 
 from django.db import connection, transaction
 
@@ -45,10 +45,10 @@ WALLETS = {network: address_named(network, "the merchant's wallet") for network 
 BLOCKS_UNTIL_FINAL = {network: control.deepest_reorg(network) + 1 for network in NETWORKS}
 
 
-def make_merchant_who(**changes: Any) -> Merchant:
+def make_merchant_who(**changes: Unpack[SettingsChanges]) -> Merchant:
     """A merchant with these settings in the sandbox."""
     merchant = make_merchant()
-    update_settings(merchant=merchant, environment=SANDBOX, changes=SettingsChanges(**changes))
+    update_settings(merchant=merchant, environment=SANDBOX, changes=changes)
     return merchant
 
 
@@ -201,7 +201,7 @@ def events(payment: Payment) -> list[str]:
 def discrepancies(payment: Payment, status: str = DiscrepancyStatus.OPEN) -> list[tuple[str, int]]:
     """Kinds and amounts of what waits for a decision about the payment, oldest first."""
     found = Discrepancy.objects.filter(payment=payment, status=status).order_by("id")
-    return list(found.values_list("kind", "amount"))
+    return [(each.kind, each.amount) for each in found]
 
 
 def discrepancy(payment: Payment, kind: str = "") -> Discrepancy:

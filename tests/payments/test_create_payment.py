@@ -22,11 +22,11 @@ from PIL import Image
 from pytest_django.fixtures import Settings
 
 from config import ids
+from config.errors import InvalidParameter
 from config.money import FIAT_DIGITS, from_units
 from merchants import counting
 from merchants.models import Merchant
 from merchants.services import update_settings
-from payments import services
 from payments.chains import registry
 from payments.chains.simulated.networks import PASSPHRASE, simulated_profile
 from payments.models import PAYMENTS, Payment, ScanCursor
@@ -216,7 +216,7 @@ def test_an_unknown_currency_is_refused(currency: Any) -> None:
 
 
 def test_the_service_knows_the_currencies_too() -> None:
-    with pytest.raises(services.InvalidParameter, match="XXX is not a currency payments can be priced in"):
+    with pytest.raises(InvalidParameter, match="XXX is not a currency payments can be priced in"):
         make_payment(currency="XXX")
     assert not Payment.objects.exists()
 
@@ -384,7 +384,8 @@ def test_an_address_nobody_should_be_sent_to_is_refused(field: str, url: Any, me
 
 @pytest.mark.parametrize("field", ["redirectUrl", "webhookUrl"])
 def test_the_sandbox_takes_http_and_production_does_not(field: str) -> None:
-    assert create(**{field: "http://localhost:3000/done"}).json()[field] == "http://localhost:3000/done"
+    addresses: dict[str, Any] = {field: "http://localhost:3000/done"}
+    assert create(**addresses).json()[field] == "http://localhost:3000/done"
     live = api_client(make_key(environment=PRODUCTION))
     reply = live.call("POST", "/payments", json_body=body(**{field: "http://shop.example.com/"}))
     error = reply.json()["error"]

@@ -273,6 +273,7 @@ def test_a_changed_final_block_halts_crediting_until_a_person_has_looked(network
     watch()
     cursor = cursor_of(network)
     assert cursor.halted_at is not None
+    assert cursor.cursor is not None
     assert cursor.last_error.startswith(f"The final block {cursor.cursor['final']} of {network} is ")
 
     # Nothing is credited, and nobody is asked to pay into the dark.
@@ -414,7 +415,7 @@ def test_several_transfers_of_one_on_chain_transaction_are_several_deposits() ->
     first = confirm(first)
     assert (first.status, first.deposit_count, now(second).status) == ("completed", 2, "completed")
     found = Deposit.objects.filter(transaction_hash=transaction_hash).order_by("ordinal")
-    assert list(found.values_list("ordinal", "amount")) == [
+    assert [(each.ordinal, each.amount) for each in found] == [
         (0, units(first, "60")),
         (1, units(first, "100")),
         (2, units(first, "40")),

@@ -1,0 +1,319 @@
+"""Real threads on real connections. Each race also runs with its guard off, and must then go wrong."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+from threading import Barrier, Event
+from typing import Any
+
+import pytest
+from django.db import DatabaseError, connection
+from django.db.models import QuerySet
+
+from config.states import MoveNotAllowed
+from merchants.ledger.models import Account, Posting
+from merchants.ledger.posting import PostingConflict
+from payments import crediting, services, watching
+from payments.chains import registry
+from payments.chains.simulated import control
+from payments.chains.simulated.adapter import SimulatedChain
+from payments.models import Deposit, Discrepancy, Payment, ScanCursor
+from payments.services import DiscrepancyResolved, PaymentNotCancellable, accept_discrepancy, cancel_payment
+from payments.states import PaymentStatus
+from payments.watching import watch_network
+from tests.factories import make_merchant
+from tests.payments.scenes import (
+    SANDBOX,
+    STELLAR,
+    assert_all_is_well,
+    books,
+    discrepancy,
+    findings,
+    make_payment,
+    mine,
+    now,
+    part_of,
+    pay,
+    read,
+    units,
+    watch,
+)
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def race(*runners: Callable[[], Any]) -> list[Any]:
+    """Run all at once, each in a thread and on a connection of its own; what each answered or raised, in order."""
+    start = Barrier(len(runners))
+
+    def run(runner: Callable[[], Any]) -> Any:
+        try:
+            start.wait()
+            return runner()
+        except Exception as error:
+            return error
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(len(runners)) as pool:
+        return list(pool.map(run, runners))
+
+
+@contextmanager
+def without_row_locks() -> Iterator[None]:
+    """`select_for_update` locks no payment, deposit or discrepancy."""
+    real = QuerySet.select_for_update
+
+    def lock_nothing(self: QuerySet[Any], **options: Any) -> QuerySet[Any]:
+        return self.all() if self.model in (Payment, Deposit, Discrepancy) else real(self, **options)
+
+    QuerySet.select_for_update = lock_nothing  # type: ignore[method-assign,assignment]
+    try:
+        yield
+    finally:
+        QuerySet.select_for_update = real  # type: ignore[method-assign]
+
+
+def paid_but_unread(count: int, *, in_one_block: int) -> list[Payment]:
+    """Payments of one merchant whose money stands in blocks that nobody has read yet."""
+    merchant = make_merchant()
+    payments = [make_payment(STELLAR, merchant=merchant) for _ in range(count)]
+    for start in range(0, count, in_one_block):
+        control.pay_together(STELLAR, [part_of(payment, "100") for payment in payments[start : start + in_one_block]])
+        mine(STELLAR)
+    return payments
+
+
+# Cancel against credit.
+
+CANCELLED_AT_ONCE, PAYMENTS_IN_A_BLOCK = 200, 4
+
+
+@pytest.fixture
+def hesitant_cancelling(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between looking and writing, cancelling takes as long as it would on a busy machine."""
+
+    def hesitate(payment: Payment, status: PaymentStatus) -> None:
+        time.sleep(0.02)
+        crediting.move_payment(payment, status)
+
+    monkeypatch.setattr(services, "move_payment", hesitate)
+
+
+@pytest.fixture
+def one_block_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "SimulatedChain", partial(SimulatedChain, scan_transactions=1))
+
+
+def cancel_while_it_is_credited(payments: list[Payment]) -> Counter[str]:
+    """One thread cancels while another reads and two judge; what the cancellations came to."""
+    done = Event()
+
+    def cancel_all() -> Counter[str]:
+        outcomes: Counter[str] = Counter()
+        try:
+            for payment in payments:
+                try:
+                    cancel_payment(payment)
+                    outcomes["cancelled"] += 1
+                except PaymentNotCancellable:
+                    outcomes["refused"] += 1
+        finally:
+            done.set()
+        return outcomes
+
+    def read_all() -> None:
+        for block in range(len(payments) // PAYMENTS_IN_A_BLOCK):
+            # A little ahead of who cancels, so that they meet.
+            reached = block * PAYMENTS_IN_A_BLOCK * 3 // 4
+            while not done.is_set() and Payment.objects.filter(status="cancelled").count() < reached:
+                time.sleep(0.001)
+            watch_network(SANDBOX, STELLAR)
+
+    def judge_all() -> None:
+        while not done.is_set():
+            crediting.assess_due()
+
+    outcomes, *others = race(cancel_all, read_all, judge_all, judge_all)
+    assert others == [None, None, None]
+    assert isinstance(outcomes, Counter), outcomes
+    return outcomes
+
+
+def wrong_ends(payments: list[Payment]) -> list[str]:
+    """Payments whose money is not where their status says."""
+    faults = []
+    for payment in map(now, payments):
+        accounts = Account.objects.filter(owner=str(payment.pk)).exclude(balance=0)
+        held = [(account.kind, account.natural_balance) for account in accounts]
+        right = {"cancelled": (0, [("suspense:late", payment.due)]), "completed": (payment.due, [])}
+        if (payment.released, held) != right.get(payment.status):
+            faults.append(f"{payment}: {payment.status}, released {payment.released}, {held}")
+    return faults
+
+
+@pytest.mark.usefixtures("hesitant_cancelling", "one_block_at_a_time")
+def test_a_payment_cancelled_while_it_is_credited_ends_one_way_or_the_other() -> None:
+    payments = paid_but_unread(CANCELLED_AT_ONCE, in_one_block=PAYMENTS_IN_A_BLOCK)
+    outcomes = cancel_while_it_is_credited(payments)
+    watch()
+    assert outcomes["cancelled"] + outcomes["refused"] == CANCELLED_AT_ONCE
+    assert min(outcomes["cancelled"], outcomes["refused"]) >= 10  # they did meet
+    assert wrong_ends(payments) == []
+    statuses = Counter(Payment.objects.values_list("status", flat=True))
+    assert statuses == {"cancelled": outcomes["cancelled"], "completed": outcomes["refused"]}
+    each = payments[0].due
+    assert books(payments[0]) == {
+        "chain:deposit": CANCELLED_AT_ONCE * each,
+        "merchant:available": outcomes["refused"] * each,
+        "suspense:late": outcomes["cancelled"] * each,
+    }
+    assert_all_is_well()
+
+
+@pytest.mark.usefixtures("hesitant_cancelling", "one_block_at_a_time")
+def test_without_the_lock_a_payment_is_cancelled_and_credited() -> None:
+    payments = paid_but_unread(CANCELLED_AT_ONCE, in_one_block=PAYMENTS_IN_A_BLOCK)
+    with without_row_locks():
+        cancel_while_it_is_credited(payments)
+    assert wrong_ends(payments) or findings()
+
+
+# Watchers and judges side by side.
+
+
+def test_two_watchers_and_two_judges_credit_each_payment_once() -> None:
+    payments = paid_but_unread(100, in_one_block=2)
+
+    def watch_all() -> None:
+        for _ in range(5):
+            watch_network(SANDBOX, STELLAR)
+
+    def judge_all() -> None:
+        deadline = time.monotonic() + 20
+        while Payment.objects.exclude(status="completed").exists() and time.monotonic() < deadline:
+            crediting.assess_due()
+
+    assert race(watch_all, watch_all, judge_all, judge_all) == [None] * 4
+    assert wrong_ends(payments) == []
+    assert Deposit.objects.count() == 100
+    assert {(payment.status, payment.booking_count) for payment in Payment.objects.all()} == {("completed", 1)}
+    assert Posting.objects.count() == 200  # one credit, one release each
+    assert_all_is_well()
+
+
+@pytest.mark.usefixtures("one_block_at_a_time")
+def test_without_the_lease_the_version_still_drops_the_slower_scan(monkeypatch: pytest.MonkeyPatch) -> None:
+    watch()
+    payments = paid_but_unread(40, in_one_block=2)
+    monkeypatch.setattr(watching, "_lease", lambda environment, network: ScanCursor.objects.get(network=network))
+    recorded: list[bool] = []
+    record = watching._record_scan
+
+    def keep_count(*scan: Any) -> bool:
+        recorded.append(record(*scan))
+        return recorded[-1]
+
+    monkeypatch.setattr(watching, "_record_scan", keep_count)
+
+    def watch_all() -> None:
+        while watch_network(SANDBOX, STELLAR) or Deposit.objects.count() < len(payments):
+            pass
+
+    assert race(watch_all, watch_all, watch_all) == [None] * 3
+    assert False in recorded  # they did meet
+    assert Deposit.objects.count() == 40
+    watch()
+    assert wrong_ends(payments) == []
+    assert_all_is_well()
+
+
+def judge_the_same(payments: list[Payment]) -> list[Exception]:
+    """Four judges go through the same payments in the same order; what they stumbled over."""
+
+    def judge_all() -> list[Exception]:
+        errors: list[Exception] = []
+        for payment in payments:
+            try:
+                crediting.assess_payment(payment.pk)
+            except Exception as error:
+                errors.append(error)
+        return errors
+
+    return [error for errors in race(*[judge_all] * 4) for error in errors]
+
+
+def test_four_judges_of_the_same_payments_agree() -> None:
+    payments = paid_but_unread(50, in_one_block=10)
+    read(STELLAR)
+    assert judge_the_same(payments) == []
+    assert wrong_ends(payments) == []
+    assert Posting.objects.count() == 100
+    assert_all_is_well()
+
+
+def test_without_the_lock_judges_get_into_each_other_s_way() -> None:
+    payments = paid_but_unread(50, in_one_block=10)
+    read(STELLAR)
+    with without_row_locks():
+        errors = judge_the_same(payments)
+    assert errors  # the constraints of the database refuse what the lock would have prevented
+    assert all(isinstance(error, DatabaseError | PostingConflict | MoveNotAllowed) for error in errors)
+    watch()
+    assert wrong_ends(payments) == []
+
+
+# Two people decide at once.
+
+
+def accept_at_once(payments: list[Payment]) -> list[Counter[str]]:
+    """Four people accept the same discrepancies in the same order; for each, how that ended."""
+    waiting = [discrepancy(payment) for payment in payments]
+    together = Barrier(4)
+
+    def accept_all() -> list[str]:
+        outcomes = []
+        for each in waiting:
+            together.wait()
+            try:
+                accept_discrepancy(each, resolved_by="Ada")
+                outcomes.append("accepted")
+            except DiscrepancyResolved:
+                outcomes.append("refused")
+            except DatabaseError:
+                outcomes.append("failed")
+        return outcomes
+
+    return [Counter(outcomes) for outcomes in zip(*race(*[accept_all] * 4), strict=True)]
+
+
+def overpaid_payments() -> list[Payment]:
+    merchant = make_merchant()
+    payments = [make_payment(STELLAR, merchant=merchant) for _ in range(20)]
+    for payment in payments:
+        pay(payment, "130")
+    mine(STELLAR)
+    watch()
+    return payments
+
+
+def test_only_one_of_four_people_decides() -> None:
+    payments = overpaid_payments()
+    assert accept_at_once(payments) == [Counter(accepted=1, refused=3)] * 20
+    assert books(payments[0]) == {
+        "chain:deposit": 20 * units(payments[0], "130"),
+        "merchant:available": 20 * units(payments[0], "130"),
+    }
+    assert_all_is_well()
+
+
+def test_without_the_lock_several_people_decide() -> None:
+    payments = overpaid_payments()
+    with without_row_locks():
+        outcomes = accept_at_once(payments)
+    assert any(each["accepted"] > 1 or each["failed"] for each in outcomes)
