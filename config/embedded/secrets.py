@@ -9,15 +9,16 @@ from pathlib import Path
 NAMES = ("SECRET_KEY", "API_KEY_PEPPER", "WEBHOOK_ENCRYPTION_KEY")
 HEADING = "# Made by the first run. Keep it with the database: API keys and webhooks do not work without it."
 
+HEADER = "# Made by the first run. Keep it with the database: API keys do not work without it.\n"
+
 
 def ensure_secrets(var: Path) -> None:
-    """Without these keys nobody could log in again, so what a file has stays, and only what it lacks is added."""
+    """Adds what is missing, and never changes what is there: without these keys nobody could log in again."""
     path = var / "secrets.env"
-    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else [HEADING]
-    known = {line.partition("=")[0].strip() for line in lines}
-    if missing := [name for name in NAMES if name not in known]:
-        lines += [f"{name}={secrets.token_urlsafe(48)}" for name in missing]
-        write_private(path, "\n".join(lines) + "\n")
+    kept = path.read_text() if path.exists() else HEADER
+    there = {line.partition("=")[0] for line in kept.splitlines()}
+    if missing := [name for name in NAMES if name not in there]:
+        write_private(path, kept + "".join(f"{name}={secrets.token_urlsafe(48)}\n" for name in missing))
 
 
 def write_private(path: Path, text: str) -> None:
