@@ -9,15 +9,18 @@ from django.contrib import admin, messages
 from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
 from django.contrib.auth.forms import AdminUserCreationForm, UserChangeForm
 from django.core.exceptions import ValidationError
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 
+from config.errors import DomainError
 from config.operators import ReadOnly
 from merchants.access import scopes
 from merchants.models import ApiKey, Member, Merchant, MerchantSettings, Plan, User
 from merchants.services import (
+    add_member,
     change_plan,
     open_merchant,
+    remove_member,
     rename_merchant,
     resume_merchant,
     revoke_api_key,
@@ -81,6 +84,9 @@ class MemberInline(admin.TabularInline[Member, Merchant]):
     autocomplete_fields = ("user",)
     readonly_fields = ("joined_at",)
 
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False  # whoever gets another role is removed and added again
+
 
 class SettingsInline(ReadOnly, admin.StackedInline[MerchantSettings, Merchant]):
     model = MerchantSettings
@@ -123,6 +129,17 @@ class MerchantAdmin(admin.ModelAdmin[Merchant]):
             obj._state.adding = False
         rename_merchant(merchant=obj, name=obj.name)
         change_plan(merchant=obj, plan=obj.plan, requests_per_minute=obj.requests_per_minute)
+
+    def save_formset(self, request: HttpRequest, form: Any, formset: Any, change: bool) -> None:
+        """People are added and removed by the services, which know the rules."""
+        formset.save(commit=False)
+        for member in formset.new_objects:
+            add_member(merchant=member.merchant, user=member.user, role=member.role)
+        for member in formset.deleted_objects:
+            try:
+                remove_member(member=member)
+            except DomainError as error:
+                self.message_user(request, error.message, messages.ERROR)
 
     def has_delete_permission(self, request: HttpRequest, obj: Merchant | None = None) -> bool:
         return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import structlog
 from celery import shared_task
 
 from config.environments import Environment
@@ -9,6 +10,8 @@ from payments import crediting
 from payments.chains.registry import networks
 from payments.rates.quoting import refresh_rates as refresh
 from payments.watching import watch_network
+
+logger = structlog.get_logger(__name__)
 
 MAX_SCANS_IN_A_ROW = 20
 
@@ -41,4 +44,6 @@ def expire_due() -> None:
 @shared_task(name="payments.refresh_rates")
 def refresh_rates() -> None:
     """Ask the rate sources."""
-    refresh()
+    done = refresh()
+    if done.failures or done.disputed:
+        logger.warning("rates incomplete", failures=done.failures, disputed=["/".join(pair) for pair in done.disputed])

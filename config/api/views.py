@@ -65,7 +65,7 @@ def show_openapi(request: HttpRequest, environment: str) -> HttpResponse:
 @require_safe
 def show_reference(request: HttpRequest) -> HttpResponse:
     """The document as a page. Everything it loads comes from here, and no rule of the site is loosened for it."""
-    return render(request, "api/reference.html")
+    return render(request, "api/reference.html", {"document": "/v1/openapi.json"})
 
 
 def bad_request(request: HttpRequest, exception: Exception, *args: Any) -> HttpResponse:

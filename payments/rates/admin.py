@@ -1,0 +1,26 @@
+"""Exchange rates as operators see them: what is quoted now, and what each source said."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.contrib import admin
+
+from config.operators import ReadOnly
+from payments.rates.models import CurrentRate, RateSnapshot
+
+
+@admin.register(CurrentRate)
+class CurrentRateAdmin(ReadOnly, admin.ModelAdmin[CurrentRate]):
+    list_display = ("base", "quote", "rate", "sources", "observed_at", "agreed_at")
+    ordering: ClassVar = ["base", "quote"]
+    search_fields = ("base", "quote")
+
+
+@admin.register(RateSnapshot)
+class RateSnapshotAdmin(ReadOnly, admin.ModelAdmin[RateSnapshot]):
+    list_display = ("base", "quote", "rate", "source", "observed_at", "fetched_at")
+    list_filter = ("source", "base")
+    ordering: ClassVar = ["-id"]
+    search_fields = ("quote",)
+    show_full_result_count = False
