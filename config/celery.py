@@ -46,6 +46,9 @@ app.conf.beat_schedule = {
     **every(30, "payments.refresh_rates"),
     **every(5, "merchants.fold_counts"),
     **every(3600, "merchants.purge_idempotency"),
+    **every(1, "webhooks.deliver_due"),
+    **every(60, "webhooks.mail_disabled"),
+    **every(3600, "webhooks.purge_attempts"),
 }
 
 _PAUSE_AFTER_FAILURE_SECONDS = 5.0

@@ -290,6 +290,7 @@ WHITENOISE_AUTOREFRESH = MODE == "test" or DEBUG
 
 # Mail
 vars().update(variables.mail("EMAIL_URL", default="consolemail://"))
+EMAIL_TIMEOUT = 10
 DEFAULT_FROM_EMAIL = SERVER_EMAIL = variables.text("DEFAULT_FROM_EMAIL", "Ballast <ballast@localhost>")
 
 # Logs

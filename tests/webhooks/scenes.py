@@ -15,9 +15,11 @@ from config import ids
 from config.environments import Environment
 from merchants.models import Merchant
 from tests.factories import ApiClient, api_client, make_key, make_merchant
-from webhooks.claiming import Sent, claim, record
+from webhooks.attempts import Sent, record
+from webhooks.claiming import claim
 from webhooks.fan_out import fan_out
 from webhooks.models import Delivery, Endpoint, Event
+from webhooks.preparing import Preparation
 from webhooks.recording import record_event
 from webhooks.schedule import Reply
 from webhooks.services import register_endpoint
@@ -60,9 +62,11 @@ def make_delivery(endpoint: Endpoint, type: str = "payment.completed") -> Delive
 def send_due(answer: Callable[[str], Reply] = lambda url: SUCCESS) -> int:
     """One round of the dispatcher, the network left out: whoever is called answers at once."""
     now = timezone.now()
-    with transaction.atomic():
-        claimed = claim(DISPATCHER, limit=1000, now=now)
-    sent = [Sent(each, now, timedelta(milliseconds=120), answer(each.url)) for each in claimed]
+    claims = claim(DISPATCHER, limit=1000, probes=1000, now=now)
+    sent = [
+        Sent(ids.new_uuid(), each.claim, DISPATCHER, now, timedelta(milliseconds=120), answer(each.url))
+        for each in Preparation().prepare(claims, now=now)
+    ]
     if sent:
         record(sent, chance=random.Random(1))
     return len(sent)

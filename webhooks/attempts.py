@@ -1,0 +1,215 @@
+"""What became of requests: kept as attempts, and what follows for their deliveries and endpoints."""
+
+from __future__ import annotations
+
+import random
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db import connection, transaction
+from django.utils import timezone
+
+from webhooks.claiming import Claim
+from webhooks.models import Attempt, Delivery, Endpoint
+from webhooks.schedule import FAILING_MAX, Outcome, Reply, next_attempt_at
+from webhooks.services import disable_endpoint
+from webhooks.states import DELIVERY_MOVES, DeliveryStatus, DisabledReason, EndpointStatus
+
+OUTAGE_MIN = timedelta(seconds=30)
+"""An endpoint that failed for less is sent its backlog as fast as it takes it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What became of one request. The id is that of the attempt, so that it cannot be recorded twice."""
+
+    id: uuid.UUID
+    claim: Claim
+    dispatcher: int
+    started_at: datetime
+    duration: timedelta
+    reply: Reply
+
+    @property
+    def ended_at(self) -> datetime:
+        return self.started_at + self.duration
+
+
+_INSERT_ATTEMPTS = """
+    INSERT INTO webhooks_attempt (
+        id, delivery_id, number, started_at, duration_milliseconds, status_code, reply, error
+    )
+    SELECT * FROM unnest(
+        %s::uuid[], %s::uuid[], %s::int[], %s::timestamptz[], %s::int[], %s::smallint[], %s::bytea[], %s::text[]
+    )
+"""
+
+_UPDATE_DELIVERIES = """
+    UPDATE webhooks_delivery AS delivery SET
+        status = new.status, attempt_count = new.attempt_count, attempts_left = new.attempts_left,
+        next_attempt_at = new.next_attempt_at, delivered_at = new.delivered_at,
+        dispatcher = new.dispatcher, leased_until = CASE WHEN new.dispatcher IS NULL THEN NULL ELSE leased_until END
+    FROM unnest(
+        %s::uuid[], %s::text[], %s::int[], %s::int[], %s::timestamptz[], %s::timestamptz[], %s::bigint[]
+    ) AS new (id, status, attempt_count, attempts_left, next_attempt_at, delivered_at, dispatcher)
+    WHERE delivery.id = new.id
+"""
+
+_END_RECOVERY = """
+    UPDATE webhooks_endpoint AS endpoint SET is_recovering = false
+    WHERE endpoint.id = ANY(%s) AND endpoint.is_recovering AND endpoint.failing_since IS NULL AND NOT EXISTS (
+        SELECT FROM webhooks_delivery AS due
+        WHERE due.endpoint_id = endpoint.id AND due.status = 'pending' AND due.next_attempt_at <= %s
+    )
+"""
+
+
+def record(results: Sequence[Sent], *, chance: random.Random, again: bool = False) -> None:
+    """Write down attempts, what becomes of the deliveries, and what that says of their endpoints.
+
+    All of it or nothing. `again` is for results that may have been recorded before: those are left out.
+    """
+    with transaction.atomic():
+        # Endpoints, then deliveries, each in the order of their keys: as everybody who locks them does.
+        endpoints = _locked_endpoints({sent.claim.endpoint_id for sent in results})
+        deliveries = _locked_deliveries({sent.claim.delivery_id for sent in results})
+        if again:
+            known = set(Attempt.objects.filter(pk__in=[sent.id for sent in results]).values_list("pk", flat=True))
+            results = [sent for sent in results if sent.id not in known]
+        attempts, learned = [], set()
+        for sent in results:
+            delivery, endpoint = deliveries[sent.claim.delivery_id], endpoints[sent.claim.endpoint_id]
+            delivery.attempt_count += 1
+            attempts.append(_attempt(sent, delivery))
+            _advance(delivery, sent, chance)
+            if _learn(endpoint, sent):
+                learned.add(endpoint)
+        _insert_attempts(attempts)
+        _update_deliveries(list(deliveries.values()))
+        if learned:
+            Endpoint.objects.bulk_update(learned, ["failing_since", "is_recovering"])
+        _end_recovery([endpoint for endpoint in endpoints.values() if endpoint.is_recovering])
+        for endpoint, reason in _hopeless(endpoints, results):
+            disable_endpoint(endpoint=endpoint, reason=reason)
+
+
+def _locked_endpoints(keys: set[uuid.UUID]) -> dict[uuid.UUID, Endpoint]:
+    rows = Endpoint.objects.select_for_update(no_key=True).filter(pk__in=keys).order_by("pk")
+    return {row.pk: row for row in rows.only("status", "failing_since", "is_recovering")}
+
+
+def _locked_deliveries(keys: set[uuid.UUID]) -> dict[uuid.UUID, Delivery]:
+    rows = Delivery.objects.select_for_update(no_key=True).filter(pk__in=keys).order_by("pk")
+    fields = ("status", "attempt_count", "attempts_left", "next_attempt_at", "delivered_at", "dispatcher")
+    return {row.pk: row for row in rows.only(*fields)}
+
+
+def _attempt(sent: Sent, delivery: Delivery) -> Attempt:
+    return Attempt(
+        id=sent.id,
+        delivery_id=delivery.pk,
+        number=delivery.attempt_count,
+        started_at=sent.started_at,
+        duration_milliseconds=sent.duration // timedelta(milliseconds=1),
+        status_code=sent.reply.status_code,
+        reply=sent.reply.body,
+        error=sent.reply.error,
+    )
+
+
+def _advance(delivery: Delivery, sent: Sent, chance: random.Random) -> None:
+    is_held = delivery.dispatcher == sent.dispatcher
+    if is_held:
+        delivery.dispatcher = None
+    if delivery.status != DeliveryStatus.PENDING:
+        return  # discarded while it was on its way, or delivered by another; the attempt is kept
+    if sent.reply.outcome is Outcome.SUCCESS:
+        _finish(delivery, DeliveryStatus.DELIVERED)
+        delivery.delivered_at = sent.ended_at
+        return
+    if not is_held:
+        return  # its lease was lost, and whoever has it now decides what follows
+    delivery.attempts_left = max(0, delivery.attempts_left - 1)
+    due_at = next_attempt_at(
+        sent.ended_at, attempts_left=delivery.attempts_left, retry_after=sent.reply.retry_after, chance=chance
+    )
+    if due_at is None:
+        _finish(delivery, DeliveryStatus.FAILED)
+    else:
+        delivery.next_attempt_at = due_at
+
+
+def _finish(delivery: Delivery, status: DeliveryStatus) -> None:
+    DELIVERY_MOVES.check(delivery.status, status)
+    delivery.status = status
+    delivery.next_attempt_at = None
+
+
+def _learn(endpoint: Endpoint, sent: Sent) -> bool:
+    """What a result says about the endpoint; True when that is news."""
+    if sent.reply.outcome is not Outcome.SUCCESS:
+        if endpoint.failing_since is not None:
+            return False
+        endpoint.failing_since = sent.started_at
+        return True
+    if endpoint.failing_since is None:
+        return False
+    endpoint.is_recovering = endpoint.is_recovering or sent.ended_at - endpoint.failing_since >= OUTAGE_MIN
+    endpoint.failing_since = None
+    return True
+
+
+def _hopeless(endpoints: dict[uuid.UUID, Endpoint], results: Sequence[Sent]) -> list[tuple[Endpoint, DisabledReason]]:
+    gone = {sent.claim.endpoint_id for sent in results if sent.reply.outcome is Outcome.GONE}
+    failed = {sent.claim.endpoint_id for sent in results if sent.reply.outcome is not Outcome.SUCCESS}
+    found = []
+    for key in sorted(failed):
+        endpoint = endpoints[key]
+        if endpoint.status != EndpointStatus.ENABLED:
+            continue
+        if key in gone:
+            found.append((endpoint, DisabledReason.GONE))
+        elif endpoint.failing_since is not None and timezone.now() - endpoint.failing_since >= FAILING_MAX:
+            found.append((endpoint, DisabledReason.FAILING))
+    return found
+
+
+def _insert_attempts(attempts: Sequence[Attempt]) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            _INSERT_ATTEMPTS,
+            [
+                [row.pk for row in attempts],
+                [row.delivery_id for row in attempts],
+                [row.number for row in attempts],
+                [row.started_at for row in attempts],
+                [row.duration_milliseconds for row in attempts],
+                [row.status_code for row in attempts],
+                [row.reply for row in attempts],
+                [row.error for row in attempts],
+            ],
+        )
+
+
+def _update_deliveries(deliveries: Sequence[Delivery]) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            _UPDATE_DELIVERIES,
+            [
+                [row.pk for row in deliveries],
+                [str(row.status) for row in deliveries],
+                [row.attempt_count for row in deliveries],
+                [row.attempts_left for row in deliveries],
+                [row.next_attempt_at for row in deliveries],
+                [row.delivered_at for row in deliveries],
+                [row.dispatcher for row in deliveries],
+            ],
+        )
+
+
+def _end_recovery(endpoints: Sequence[Endpoint]) -> None:
+    if endpoints:
+        with connection.cursor() as cursor:
+            cursor.execute(_END_RECOVERY, [[endpoint.pk for endpoint in endpoints], timezone.now()])

@@ -1,0 +1,103 @@
+"""The dispatcher's side to the database: what came back is written down, what is due is taken. For one thread."""
+
+from __future__ import annotations
+
+import secrets
+import time
+import uuid
+from collections.abc import Collection, Sequence
+from random import Random
+
+import structlog
+from django.db import InterfaceError, OperationalError, connection
+from django.utils import timezone
+
+from webhooks.attempts import Sent, record
+from webhooks.claiming import claim
+from webhooks.fan_out import fan_out
+from webhooks.leases import hold_number, release_abandoned, release_own
+from webhooks.preparing import Preparation, Prepared
+
+logger = structlog.get_logger(__name__)
+
+RELEASE_EVERY_SECONDS = 1.0
+
+
+class DatabaseLost(Exception):
+    """The database did not do it. What was handed over may be handed over again: nothing is recorded twice."""
+
+
+class Desk:
+    """Holds a dispatcher's number, and gives it a session's lock again when the database was away."""
+
+    def __init__(self) -> None:
+        self.number = secrets.randbelow(2**31 - 1) + 1
+        self._chance = Random()  # noqa: S311 - jitter, not a secret
+        self._preparation = Preparation()
+        self._is_open = False
+        self._is_doubtful = False
+        self._released_at = float("-inf")
+
+    def exchange(
+        self, results: Sequence[Sent], *, room: int, probes: int, in_flight: Collection[uuid.UUID]
+    ) -> list[Prepared]:
+        """Write results down, and claim up to `room` deliveries. `in_flight` are the claims still being sent."""
+        try:
+            if not self._is_open:
+                self._open([*in_flight, *(sent.claim.delivery_id for sent in results)])
+            if results:
+                self._record(results)
+            self._is_doubtful = False
+            return self._take(room, probes) if room > 0 else []
+        except (OperationalError, InterfaceError) as error:
+            self._is_doubtful = True  # a commit may have been lost on its way back
+            if not _is_usable():
+                self.close()
+            raise DatabaseLost(str(error)) from error
+
+    def give_back(self) -> None:
+        """End all claims. When the database is away they end with the session."""
+        try:
+            if self._is_open:
+                release_own(self.number)
+        except (OperationalError, InterfaceError) as error:
+            logger.warning("webhook_claims_not_given_back", error=str(error))
+
+    def close(self) -> None:
+        self._is_open = False
+        connection.close()
+
+    def _open(self, known: Collection[uuid.UUID]) -> None:
+        """A session of its own, whose end frees the number's claims; those that nobody remembers are given back."""
+        connection.close()
+        if not hold_number(self.number):
+            raise OperationalError("the server has not noticed yet that the session before is gone")
+        release_own(self.number, keep=known)
+        self._is_open = True
+
+    def _record(self, results: Sequence[Sent]) -> None:
+        try:
+            record(results, chance=self._chance, again=self._is_doubtful)
+        except (OperationalError, InterfaceError):
+            raise
+        except Exception:
+            # One result that cannot be stored must not keep the others from it, or they would be sent again for ever.
+            if len(results) > 1:
+                for sent in results:
+                    self._record([sent])
+                return
+            logger.exception("webhook_attempt_not_recorded", delivery=str(results[0].claim.delivery_id))
+
+    def _take(self, room: int, probes: int) -> list[Prepared]:
+        if time.monotonic() - self._released_at >= RELEASE_EVERY_SECONDS:
+            if freed := release_abandoned(timezone.now()):
+                logger.warning("webhook_claims_of_lost_dispatcher_freed", count=freed)
+            self._released_at = time.monotonic()
+        fan_out()
+        now = timezone.now()
+        claims = claim(self.number, limit=room, probes=probes, now=now)
+        return self._preparation.prepare(claims, now=now)
+
+
+def _is_usable() -> bool:
+    return connection.connection is not None and connection.is_usable()

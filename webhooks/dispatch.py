@@ -1,0 +1,185 @@
+"""The dispatcher: one event loop that holds many requests open, and one thread that speaks to the database for it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from datetime import timedelta
+from functools import partial
+from threading import Lock
+from typing import TypeVar
+
+import structlog
+from django.utils import timezone
+
+from config import ids
+from webhooks.attempts import Sent
+from webhooks.desk import DatabaseLost, Desk
+from webhooks.outbound import Outbound
+from webhooks.preparing import Prepared
+from webhooks.schedule import Reply
+from webhooks.signing import signed_headers
+
+logger = structlog.get_logger(__name__)
+
+IN_FLIGHT_MAX = 512
+PROBES_MAX = IN_FLIGHT_MAX // 2
+"""Endpoints that are failing never take more than this, so that there is always room for those that work."""
+
+BUSY_POLL_SECONDS, IDLE_POLL_SECONDS = 0.05, 0.25
+BUSY_FOR_SECONDS = 1.0
+DATABASE_PAUSE_SECONDS = 0.5
+DATABASE_OUTAGE_MAX_SECONDS = 60.0
+STOP_SECONDS = 5.0
+"""What is in flight when the worker is told to stop has this long to finish."""
+
+USER_AGENT = "Ballast-Webhooks/1"
+
+Answer = TypeVar("Answer")
+
+_lock = Lock()
+_current: Dispatcher | None = None
+
+
+def dispatch(*, run_seconds: float, idle_seconds: float, is_stopping: Callable[[], bool] = lambda: False) -> int:
+    """Send what is due until nothing was for `idle_seconds`, or `run_seconds` have passed; answers the attempts made.
+
+    In one process one dispatcher claims: a second call makes that one look at once, and answers 0. A dispatcher whose
+    time is over only waits for its last replies, and the next call starts another beside it.
+    """
+    global _current
+    with _lock:
+        if _current is not None and _current.is_claiming:
+            _current.nudge()
+            return 0
+        dispatcher = _current = Dispatcher(is_stopping)
+    try:
+        return asyncio.run(dispatcher.run(run_seconds=run_seconds, idle_seconds=idle_seconds))
+    finally:
+        dispatcher.is_claiming = False
+
+
+class Dispatcher:
+    """Claims, sends, records, over and over. Killed, it loses nothing: its claims end with its database session."""
+
+    def __init__(self, is_stopping: Callable[[], bool] = lambda: False) -> None:
+        self.is_claiming = True
+        self._is_stopping = is_stopping
+        self._desk = Desk()
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="webhooks-database")
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._clients: dict[bool, Outbound] = {}
+        self._in_flight: dict[asyncio.Task[None], Prepared] = {}
+        self._results: list[Sent] = []
+        self._woken = asyncio.Event()
+        self._attempts = 0
+        self._lost_at: float | None = None
+
+    def nudge(self) -> None:
+        """Look at once. From any thread."""
+        if self._loop is not None:
+            with suppress(RuntimeError):  # it has ended just now
+                self._loop.call_soon_threadsafe(self._woken.set)
+
+    async def run(self, *, run_seconds: float, idle_seconds: float) -> int:
+        self._loop = asyncio.get_running_loop()
+        try:
+            async with Outbound() as public, Outbound(allow_loopback=True) as local:
+                self._clients = {False: public, True: local}
+                await self._work(time.monotonic() + run_seconds, idle_seconds)
+                self.is_claiming = False
+                await self._finish()
+        finally:
+            await self._ask(self._desk.close)
+            self._thread.shutdown()
+        return self._attempts
+
+    async def _work(self, ends_at: float, idle_seconds: float) -> None:
+        quiet_since = time.monotonic()
+        while (now := time.monotonic()) < ends_at and not self._is_stopping():
+            if await self._step() or self._in_flight:
+                quiet_since = now
+            elif now - quiet_since >= idle_seconds:
+                return
+            await self._wait(BUSY_POLL_SECONDS if now - quiet_since < BUSY_FOR_SECONDS else IDLE_POLL_SECONDS)
+
+    async def _finish(self) -> None:
+        """Wait for what is in flight, not for long once the worker stops, and give back what has not come by then."""
+        stops_at = float("inf")
+        while self._in_flight and time.monotonic() < stops_at:
+            if self._is_stopping():
+                stops_at = min(stops_at, time.monotonic() + STOP_SECONDS)
+            await self._wait(IDLE_POLL_SECONDS)
+            await self._step()
+        for task in list(self._in_flight):
+            task.cancel()
+        await self._step()
+        await self._ask(self._desk.give_back)
+
+    async def _step(self) -> bool:
+        """Write down what came back, and send what is due; True when there was anything."""
+        self._woken.clear()
+        results, self._results = self._results, []
+        claims = [prepared.claim for prepared in self._in_flight.values()]
+        exchange = partial(
+            self._desk.exchange,
+            results,
+            room=IN_FLIGHT_MAX - len(claims) if self.is_claiming else 0,
+            probes=PROBES_MAX - sum(claim.is_probe for claim in claims),
+            in_flight=[claim.delivery_id for claim in claims],
+        )
+        try:
+            taken = await self._ask(exchange)
+        except DatabaseLost as error:
+            self._results = results + self._results
+            await self._wait_for_database(error)
+            return True
+        self._lost_at = None
+        self._attempts += len(results)
+        for prepared in taken:
+            task = asyncio.create_task(self._send(prepared))
+            self._in_flight[task] = prepared
+            task.add_done_callback(self._in_flight.pop)
+        return bool(results or taken)
+
+    async def _send(self, prepared: Prepared) -> None:
+        started_at, started = timezone.now(), time.monotonic()
+        reply = await self._reply(prepared, timestamp=int(started_at.timestamp()))
+        duration = timedelta(seconds=time.monotonic() - started)
+        self._results.append(Sent(ids.new_uuid(), prepared.claim, self._desk.number, started_at, duration, reply))
+        self._woken.set()
+
+    async def _reply(self, prepared: Prepared, *, timestamp: int) -> Reply:
+        if prepared.problem:
+            return Reply(error=prepared.problem)
+        headers = {"Content-Type": "application/json", "User-Agent": USER_AGENT} | signed_headers(
+            prepared.secrets, message_id=prepared.message_id, timestamp=timestamp, body=prepared.body
+        )
+        try:
+            client = self._clients[prepared.allow_loopback]
+            return await client.post(prepared.url, body=prepared.body, headers=headers)
+        except Exception as error:  # a fault of our own must count as a failed attempt, or it would be tried for ever
+            logger.exception("webhook_request_failed", delivery=str(prepared.claim.delivery_id))
+            return Reply(error=f"Ballast failed to send it: {type(error).__name__}.")
+
+    async def _ask(self, question: Callable[[], Answer]) -> Answer:
+        """Run something that needs the database, on the one thread that has a connection."""
+        return await asyncio.get_running_loop().run_in_executor(self._thread, question)
+
+    async def _wait(self, seconds: float) -> None:
+        """Until something comes back or somebody nudges, or it is time to look again."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._woken.wait()
+
+    async def _wait_for_database(self, error: DatabaseLost) -> None:
+        now = time.monotonic()
+        if self._lost_at is None:
+            self._lost_at = now
+            logger.warning("webhook_dispatcher_lost_database", error=str(error))
+        if now - self._lost_at >= DATABASE_OUTAGE_MAX_SECONDS:
+            raise error
+        await asyncio.sleep(DATABASE_PAUSE_SECONDS)
