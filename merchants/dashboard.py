@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -20,13 +19,12 @@ from config import ids
 from config.environments import Environment
 from config.errors import DomainError
 from merchants.access.sessions import MemberRequest, choose_environment, log_in, log_out, member_required
+from merchants.access.single_use import close_form, open_form
 from merchants.forms import KeyPairForm, LogInForm, SettingsForm
 from merchants.models import ApiKey, Role
 from merchants.services import IssuedKey, issue_api_key, revoke_api_key, update_settings
 
 ROTATION_REMINDER = timedelta(days=90)
-OPEN_KEY_FORMS = "open_key_forms"
-MOST_OPEN_FORMS = 10
 
 
 @never_cache
@@ -129,13 +127,13 @@ def generate_key(request: MemberRequest) -> HttpResponse:
     """
     form = KeyPairForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
-        if not _close_key_form(request):
+        if not close_form(request):
             messages.warning(request, "That form was already used. A secret is shown only once, when its pair is made.")
             return redirect("dashboard_keys")
         if (issued := _issue_key(request, form)) is not None:
             context = {"section": "dashboard_keys", "key": issued.key, "secret": issued.secret}
             return render(request, "dashboard/keys/issued.html", context)
-    context = {"section": "dashboard_keys", "form": form, "form_id": _open_key_form(request)}
+    context = {"section": "dashboard_keys", "form": form, "form_id": open_form(request)}
     return render(request, "dashboard/keys/generate.html", context)
 
 
@@ -154,24 +152,6 @@ def _issue_key(request: MemberRequest, form: KeyPairForm) -> IssuedKey | None:
     except DomainError as refusal:
         form.add_refusal(refusal)
         return None
-
-
-def _open_key_form(request: HttpRequest) -> str:
-    form_id = secrets.token_urlsafe(12)
-    still_open = [*request.session.get(OPEN_KEY_FORMS, []), form_id]
-    request.session[OPEN_KEY_FORMS] = still_open[-MOST_OPEN_FORMS:]
-    return form_id
-
-
-def _close_key_form(request: HttpRequest) -> bool:
-    """Whether the form was still open; from now on it is not."""
-    still_open = list(request.session.get(OPEN_KEY_FORMS, []))
-    form_id = request.POST.get("form_id", "")
-    if form_id not in still_open:
-        return False
-    still_open.remove(form_id)
-    request.session[OPEN_KEY_FORMS] = still_open
-    return True
 
 
 @never_cache

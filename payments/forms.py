@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, time, timedelta
-
 from django import forms
 
-from config import ids
 from config.api.pagination import KeyRange
 from payments.states import PaymentStatus
 
@@ -32,8 +29,4 @@ class PaymentFilterForm(forms.Form):
 
     def keys(self) -> KeyRange:
         """The days as a range of keys."""
-        start, end = self.cleaned_data.get("start"), self.cleaned_data.get("end")
-        return KeyRange(
-            ids.first_uuid_at(datetime.combine(start, time.min, tzinfo=UTC)) if start else None,
-            ids.first_uuid_at(datetime.combine(end, time.min, tzinfo=UTC) + timedelta(days=1)) if end else None,
-        )
+        return KeyRange.of_days(self.cleaned_data.get("start"), self.cleaned_data.get("end"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
 from django.db.models import Q, QuerySet
@@ -40,6 +40,14 @@ class KeyRange:
             last_millisecond = created_lte.replace(microsecond=created_lte.microsecond // 1000 * 1000)
             end = uuid.UUID(int=ids.first_uuid_at(last_millisecond).int + _ONE_MILLISECOND)
         return cls(first, end)
+
+    @classmethod
+    def of_days(cls, start: date | None, end: date | None) -> KeyRange:
+        """The keys made on whole days, UTC, both included."""
+        return cls(
+            ids.first_uuid_at(datetime.combine(start, time.min, tzinfo=UTC)) if start else None,
+            ids.first_uuid_at(datetime.combine(end, time.min, tzinfo=UTC) + timedelta(days=1)) if end else None,
+        )
 
     @property
     def is_empty(self) -> bool:

@@ -24,9 +24,10 @@ def format_instant(instant: datetime) -> str:
     return instant.astimezone(UTC).isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
 
 
-def render_json(value: Any) -> bytes:
+def render_json(value: Any, *, indented: bool = False) -> bytes:
     """JSON bytes of plain values, Decimal and datetime. Floats are written too, but money never is one."""
-    return orjson.dumps(value, default=_extra, option=orjson.OPT_PASSTHROUGH_DATETIME)
+    option = orjson.OPT_PASSTHROUGH_DATETIME | (orjson.OPT_INDENT_2 if indented else 0)
+    return orjson.dumps(value, default=_extra, option=option)
 
 
 def _extra(value: Any) -> Any:
