@@ -1,0 +1,49 @@
+"""The lock files install the same on every machine: everything pinned and hashed, from wherever packages come."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+FILES = ("requirements.txt", "requirements-dev.txt")
+
+
+def pinned(name: str) -> dict[str, str]:
+    text = (ROOT / name).read_text().replace("\\\n", " ")
+    found = {}
+    for line in text.splitlines():
+        match = re.fullmatch(
+            r"([a-z0-9._-]+(?:\[[a-z]+\])?)==(\S+)( ; [^-]+?)?((?: +--hash=sha256:[0-9a-f]{64})+) *", line
+        )
+        assert match is not None, line
+        found[match.group(1)] = match.group(2)
+    return found
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_line_is_a_version_with_hashes_and_nothing_else(name: str) -> None:
+    assert len(pinned(name)) > 40
+    text = (ROOT / name).read_text()
+    assert "://" not in text
+    assert "index" not in text
+    assert " @ " not in text
+
+
+def test_development_runs_on_what_production_runs_on() -> None:
+    runtime, development = map(pinned, FILES)
+    assert runtime.items() <= development.items()
+
+
+def test_every_dependency_is_locked() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    wanted = {
+        FILES[0]: project["project"]["dependencies"],
+        FILES[1]: project["project"]["dependencies"] + project["dependency-groups"]["dev"],
+    }
+    for name, requirements in wanted.items():
+        names = {re.split(r"[\[<>=]", requirement)[0].lower() for requirement in requirements}
+        assert names <= set(pinned(name))
