@@ -6,12 +6,13 @@ from datetime import datetime
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import Model, QuerySet
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 
 from config import ids
+from config.operators import ReadOnly
 from merchants.ledger.models import Account, Entry, Posting, ReconcileRun
 
 PUBLIC_IDS = (ids.PAYMENT, ids.REFUND, ids.SETTLEMENT, ids.MERCHANT)
@@ -23,19 +24,6 @@ def _as_stored(term: str) -> str:
         if key := kind.decode(term.strip()):
             return str(key)
     return term
-
-
-class ReadOnly:
-    """No way to add, change or delete, whoever asks. Looking needs the permission to view."""
-
-    def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return False
 
 
 class LedgerAdmin(ReadOnly, admin.ModelAdmin[Any]):

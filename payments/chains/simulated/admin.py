@@ -2,25 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.contrib import admin
-from django.http import HttpRequest
 
+from config.operators import ReadOnly
 from payments.chains.simulated.models import SimulatedNetwork, SimulatedTransaction, SimulatedTransfer
-
-
-class ReadOnly:
-    """Looking is allowed, changing is not."""
-
-    def has_add_permission(self, request: HttpRequest, *arguments: Any) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, *arguments: Any) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, *arguments: Any) -> bool:
-        return False
 
 
 class TransferInline(ReadOnly, admin.TabularInline[SimulatedTransfer, SimulatedTransaction]):
