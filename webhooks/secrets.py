@@ -38,13 +38,10 @@ def decrypt(blob: bytes | memoryview, *, owner: str) -> str:
     """The secret again; SecretUnreadable when key, owner or bytes are not the ones it was encrypted with."""
     blob = bytes(blob)
     version, rest = blob[:1], blob[1:]
-    nonce, tag, text = (
-        rest[:_NONCE_BYTES],
-        rest[_NONCE_BYTES : _NONCE_BYTES + _TAG_BYTES],
-        rest[_NONCE_BYTES + _TAG_BYTES :],
-    )
-    if version != _VERSION:
-        raise SecretUnreadable(f"unknown version {version.hex()}")
+    if version != _VERSION or len(rest) < _NONCE_BYTES + _TAG_BYTES:
+        raise SecretUnreadable("these bytes are no secret that was stored by this version")
+    nonce, sealed = rest[:_NONCE_BYTES], rest[_NONCE_BYTES:]
+    tag, text = sealed[:_TAG_BYTES], sealed[_TAG_BYTES:]
     cipher = AES.new(_key(), AES.MODE_GCM, nonce=nonce, mac_len=_TAG_BYTES)
     cipher.update(version + owner.encode())
     try:

@@ -1,0 +1,164 @@
+"""What Ballast signs, the public library of the Standard Webhooks scheme verifies, and nothing else."""
+
+from __future__ import annotations
+
+import base64
+import json
+import random
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import pytest
+from django.utils import timezone
+from standardwebhooks import Webhook, WebhookVerificationError
+
+from config import ids
+from config.api.renderers import render_json
+from tests.webhooks.scenes import make_endpoint
+from webhooks.secrets import live_secrets, new_secret
+from webhooks.services import PREVIOUS_SECRET_LIVES, rotate_secret
+from webhooks.signing import secret_bytes, signature_of, signed_headers
+
+BODIES = 2000
+WORDS = ["Grüße", "日本", "\u2028", "\U0001f600", '"quoted"', "back\\slash", "new\nline", "<&>", "", " ", "0.10"]
+
+Message = tuple[bytes, dict[str, str]]
+
+
+def random_value(chance: random.Random, depth: int = 0) -> object:
+    kind = chance.randrange(8 if depth < 3 else 5)
+    match kind:
+        case 0:
+            return chance.choice([True, False, None])
+        case 1:
+            return chance.randrange(-(2**53), 2**53)
+        case 2 | 3:
+            return "".join(chance.choices(WORDS, k=chance.randrange(6)))
+        case 4:
+            return chance.random()
+        case 5:
+            return [random_value(chance, depth + 1) for _ in range(chance.randrange(5))]
+    return {f"{chance.choice(WORDS)}{n}": random_value(chance, depth + 1) for n in range(chance.randrange(6))}
+
+
+def random_body(chance: random.Random) -> bytes:
+    return render_json({"id": ids.EVENT.encode(ids.new_uuid()), "data": {"object": random_value(chance)}})
+
+
+def changed_byte(data: bytes, place: int) -> bytes:
+    """The same text but for one ASCII character, so that it still decodes."""
+    place = next(at % len(data) for at in range(place, place + len(data)) if data[at % len(data)] < 0x80)
+    other = b"x" if data[place] != ord("x") else b"y"
+    return data[:place] + other + data[place + 1 :]
+
+
+def other_signature(signature: str, place: int) -> str:
+    digest = bytearray(base64.b64decode(signature.removeprefix("v1,")))
+    digest[place % len(digest)] ^= 1 << place % 8
+    return f"v1,{base64.b64encode(bytes(digest)).decode()}"
+
+
+def mutations(message: Message, chance: random.Random) -> dict[str, Message]:
+    """Ten forgeries of one message."""
+    body, headers = message
+    place = chance.randrange(10**6)
+    signature, timestamp = headers["webhook-signature"].split(" ")[0], int(headers["webhook-timestamp"])
+
+    def with_header(name: str, value: str) -> Message:
+        return body, {**headers, name: value}
+
+    strangers = signed_headers([new_secret()], message_id=headers["webhook-id"], timestamp=timestamp, body=body)
+    return {
+        "another body": (changed_byte(body, place), headers),
+        "a longer body": (body + b" ", headers),
+        "a shorter body": (body[:-1], headers),
+        "another id": with_header("webhook-id", ids.EVENT.encode(ids.new_uuid())),
+        "another time": with_header("webhook-timestamp", str(timestamp + 1)),
+        "an old time, signed anew by nobody": with_header("webhook-timestamp", str(timestamp - 301)),
+        "another signature": with_header("webhook-signature", other_signature(signature, place)),
+        "another version": with_header("webhook-signature", signature.replace("v1,", "v2,")),
+        "a stranger's secret": with_header("webhook-signature", strangers["webhook-signature"]),
+        "no signature": with_header("webhook-signature", ""),
+    }
+
+
+def verifies(secret: str, message: Message) -> bool:
+    body, headers = message
+    try:
+        Webhook(secret).verify(body, headers)
+    except WebhookVerificationError:
+        return False
+    return True
+
+
+def test_the_public_library_verifies_every_message_and_refuses_every_forgery() -> None:
+    chance = random.Random(20270131)
+    accepted, refused = 0, 0
+    for _ in range(BODIES):
+        body, secret, message_id = random_body(chance), new_secret(), ids.EVENT.encode(ids.new_uuid())
+        timestamp = int(timezone.now().timestamp())
+        message = body, signed_headers([secret], message_id=message_id, timestamp=timestamp, body=body)
+        assert Webhook(secret).verify(*message) == json.loads(body)
+        accepted += 1
+        for name, forgery in mutations(message, chance).items():
+            assert not verifies(secret, forgery), name
+            refused += 1
+    assert (accepted, refused) == (BODIES, 10 * BODIES)
+
+
+@pytest.mark.django_db
+def test_during_a_rotation_both_secrets_verify_every_message() -> None:
+    chance = random.Random(20270201)
+    endpoint = make_endpoint()
+    [old] = live_secrets(endpoint, timezone.now())
+    endpoint, new = rotate_secret(endpoint=endpoint)
+    now = timezone.now()
+    secrets = live_secrets(endpoint, now)
+    assert secrets == [new, old]
+    for _ in range(BODIES):
+        body, message_id = random_body(chance), ids.EVENT.encode(ids.new_uuid())
+        headers = signed_headers(secrets, message_id=message_id, timestamp=int(timezone.now().timestamp()), body=body)
+        assert len(headers["webhook-signature"].split(" ")) == 2
+        assert verifies(new, (body, headers))
+        assert verifies(old, (body, headers))
+        assert not verifies(new_secret(), (body, headers))
+        for name, forgery in mutations((body, headers), chance).items():
+            assert not verifies(old, forgery), name
+            assert not verifies(new, forgery), name
+
+
+@pytest.mark.django_db
+def test_after_a_day_the_secret_before_verifies_nothing() -> None:
+    endpoint = make_endpoint()
+    [old] = live_secrets(endpoint, timezone.now())
+    endpoint, new = rotate_secret(endpoint=endpoint)
+    later = timezone.now() + PREVIOUS_SECRET_LIVES
+    body = b"{}"
+    timestamp = int(timezone.now().timestamp())
+    headers = signed_headers(live_secrets(endpoint, later), message_id="evt_1", timestamp=timestamp, body=body)
+    assert verifies(new, (body, headers))
+    assert not verifies(old, (body, headers))
+
+
+KNOWN = "v1,JrojdC3X3+FFbUqLmNR4KqAt1OeihBhkdvub6xMnRFs="
+"""Of `{"amount":19.99}`, worked out by hand."""
+
+
+@pytest.mark.parametrize(
+    "sign",
+    [
+        lambda secret, body: signature_of(secret, message_id="evt_1", timestamp=1795000000, body=body),
+        lambda secret, body: Webhook(secret).sign("evt_1", datetime.fromtimestamp(1795000000, UTC), body.decode()),
+    ],
+    ids=["ours", "the library's"],
+)
+def test_a_known_signature(sign: Callable[[str, bytes], str]) -> None:
+    secret = "whsec_" + base64.b64encode(bytes(range(32))).decode()
+    assert secret_bytes(secret) == bytes(range(32))
+    assert sign(secret, b'{"amount":19.99}') == KNOWN
+
+
+def test_a_secret_has_256_random_bits() -> None:
+    secrets = {new_secret() for _ in range(100)}
+    assert len(secrets) == 100
+    assert {len(secret_bytes(secret)) for secret in secrets} == {32}
