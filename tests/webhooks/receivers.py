@@ -99,7 +99,7 @@ class Shop:
 
     async def _start(self) -> int:
         self._gate = asyncio.Event()
-        runner = web.ServerRunner(web.Server(self._answer), shutdown_timeout=0.1)
+        runner = web.ServerRunner(web.Server(self._answer, access_log=None), shutdown_timeout=0.1)
         await runner.setup()
         site = web.TCPSite(runner, HOST, 0, backlog=1024)
         await site.start()

@@ -1,0 +1,62 @@
+"""What the network would see: every address that this process dials, and a name server that answers as told."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pytest
+
+from webhooks.outbound import Outbound
+from webhooks.schedule import Reply
+
+_real_getaddrinfo = socket.getaddrinfo
+_real_connect = socket.socket.connect
+
+
+def watch_connections(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Addresses that a socket of this process is connected to from now on."""
+    dialled: list[Any] = []
+
+    def connect(self: socket.socket, address: Any) -> None:
+        if self.family in (socket.AF_INET, socket.AF_INET6):
+            dialled.append(address)
+        _real_connect(self, address)
+
+    monkeypatch.setattr(socket.socket, "connect", connect)
+    return dialled
+
+
+def answer_names(monkeypatch: pytest.MonkeyPatch, answers: Callable[[str], Iterable[str] | None]) -> list[str]:
+    """Put a name server of our own in place. None leaves a host to the system, which knows numbers in all spellings.
+
+    Answers the names that are asked for from now on.
+    """
+    asked: list[str] = []
+
+    def getaddrinfo(host: Any, port: Any, *arguments: Any, **options: Any) -> list[Any]:
+        asked.append(host)
+        addresses = answers(host)
+        if addresses is None:
+            return _real_getaddrinfo(host, port, *arguments, **options)
+        return [entry for each in addresses for entry in _real_getaddrinfo(each, port, type=socket.SOCK_STREAM)]
+
+    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
+    return asked
+
+
+def post_all(urls: Iterable[str], **options: Any) -> list[Reply]:
+    """POST to every address by one client, all at once."""
+
+    async def run() -> list[Reply]:
+        async with Outbound(**options) as client:
+            return await asyncio.gather(*(client.post(url, body=b"{}", headers={}) for url in urls))
+
+    return asyncio.run(run())
+
+
+def post(url: str, **options: Any) -> Reply:
+    (reply,) = post_all([url], **options)
+    return reply
