@@ -23,6 +23,7 @@ from webhooks.preparing import Preparation
 from webhooks.recording import record_event
 from webhooks.schedule import Reply
 from webhooks.services import register_endpoint
+from webhooks.states import DeliveryStatus
 
 SANDBOX, PRODUCTION = Environment
 URL = "https://shop.example.com/webhooks"
@@ -70,6 +71,12 @@ def send_due(answer: Callable[[str], Reply] = lambda url: SUCCESS) -> int:
     if sent:
         record(sent, chance=random.Random(1))
     return len(sent)
+
+
+def make_all_due() -> None:
+    """Let the waits between attempts, and the pauses of endpoints that fail, be over."""
+    Delivery.objects.filter(status=DeliveryStatus.PENDING).update(next_attempt_at=timezone.now())
+    Endpoint.objects.update(next_claim_at=timezone.now())
 
 
 def answering(status_code: int, body: bytes = b"") -> Callable[[str], Reply]:

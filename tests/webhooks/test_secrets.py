@@ -75,7 +75,7 @@ def whole_database() -> bytes:
 def test_the_database_holds_no_secret_in_the_clear() -> None:
     merchant = make_merchant()
     client = client_of(merchant)
-    shown = []
+    shown: list[str] = []
     for method, path in [
         ("POST", "/webhooks"),
         ("POST", "/webhooks/{id}/rotate"),
