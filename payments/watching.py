@@ -110,8 +110,8 @@ def _record_scan(cursor: ScanCursor, scan: Scan, addresses: PaymentAddresses) ->
         current = ScanCursor.objects.select_for_update().get(pk=cursor.pk)
         if current.version != cursor.version:
             return False
-        _record_transfers(current, scan, addresses)
-        current.cursor = scan.cursor
+        if _record_transfers(current, scan, addresses):
+            current.cursor = scan.cursor
         current.version += 1
         # Nothing counts as confirmed by blocks beyond what has been read: a reorganisation may await us there.
         head = scan.head.height if scan.caught_up else min(scan.last_height, scan.head.height)
@@ -125,39 +125,50 @@ def _record_scan(cursor: ScanCursor, scan: Scan, addresses: PaymentAddresses) ->
     return True
 
 
-def _record_transfers(cursor: ScanCursor, scan: Scan, addresses: PaymentAddresses) -> None:
-    """Make the deposits of the scanned heights equal to what the chain says of them."""
+def _record_transfers(cursor: ScanCursor, scan: Scan, addresses: PaymentAddresses) -> bool:
+    """Make the deposits of the scanned heights equal to what the chain says of them.
+
+    False when these heights must be read once more: an on-chain transaction that ran again in another block can have
+    moved another amount, and what was booked for the first one is taken back before the second is believed.
+    """
     here = Deposit.objects.filter(environment=cursor.environment, network=cursor.network)
     wanted = [transfer for transfer in scan.transfers if transfer.asset is not None and transfer.amount > 0]
     in_range = Q(height__gte=scan.first_height, height__lte=scan.last_height)
     seen_again = Q(transaction_hash__in={transfer.transaction_hash for transfer in wanted})
     stored = here.filter(seen_again | (in_range & ~Q(status=DepositStatus.ORPHANED)))
     if not wanted and not stored.exists():
-        return
+        return True
 
     payment_ids = addresses.payment_ids(wanted)
     touched = set(stored.filter(payment__isnull=False).values_list("payment_id", flat=True)) | set(payment_ids.values())
     list(Payment.objects.select_for_update().filter(pk__in=touched).order_by("pk").values_list("pk"))
     known = {(deposit.transaction_hash, deposit.ordinal): deposit for deposit in stored.select_for_update()}
 
-    changed: set[uuid.UUID] = set()
+    complete = True
+    changed: set[uuid.UUID | None] = set()
     for transfer in wanted:
         deposit = known.pop((transfer.transaction_hash, transfer.ordinal), None)
+        payment_id = payment_ids.get((transfer.recipient, transfer.memo or ""))
         if deposit is None:
-            payment_id = payment_ids.get((transfer.recipient, transfer.memo or ""))
             deposit = _create_deposit(cursor, transfer, payment_id)
+        elif _is_other_money(deposit, transfer):
+            changed.add(deposit.payment_id)
+            if deposit.booked_to:
+                complete = False
+                _orphan_deposit(deposit)
+            else:
+                _rewrite_deposit(deposit, transfer, payment_id)
         elif deposit.block_hash != transfer.block_hash or deposit.status == DepositStatus.ORPHANED:
             _move_deposit(deposit, transfer)
         else:
             continue
-        if deposit.payment_id:
-            changed.add(deposit.payment_id)
+        changed.add(deposit.payment_id)
     for deposit in known.values():
         if deposit.status != DepositStatus.ORPHANED and scan.first_height <= deposit.height <= scan.last_height:
             _orphan_deposit(deposit)
-            if deposit.payment_id:
-                changed.add(deposit.payment_id)
-    Payment.objects.filter(pk__in=changed).update(assess_at=timezone.now())
+            changed.add(deposit.payment_id)
+    Payment.objects.filter(pk__in=[key for key in changed if key]).update(assess_at=timezone.now())
+    return complete
 
 
 def _create_deposit(cursor: ScanCursor, transfer: IncomingTransfer, payment_id: uuid.UUID | None) -> Deposit:
@@ -196,7 +207,27 @@ def _move_deposit(deposit: Deposit, transfer: IncomingTransfer) -> None:
     deposit.save(update_fields=["status", "height", "block_hash", "block_time", "first_block_time"])
 
 
+def _is_other_money(deposit: Deposit, transfer: IncomingTransfer) -> bool:
+    stored = (deposit.contract, deposit.amount, deposit.recipient, deposit.memo)
+    return stored != (transfer.contract, transfer.amount, transfer.recipient, transfer.memo or "")
+
+
+def _rewrite_deposit(deposit: Deposit, transfer: IncomingTransfer, payment_id: uuid.UUID | None) -> None:
+    """What a deposit in no books moved when it ran again, and for whom."""
+    assert transfer.asset is not None  # noqa: S101 - narrowed by the caller
+    if payment_id and payment_id != deposit.payment_id:
+        Payment.objects.filter(pk=payment_id).update(deposit_count=F("deposit_count") + 1)
+    deposit.payment_id, deposit.amount = payment_id, transfer.amount
+    deposit.contract, deposit.asset, deposit.decimals = transfer.contract, transfer.asset.code, transfer.asset.decimals
+    deposit.sender, deposit.recipient, deposit.memo = transfer.sender, transfer.recipient, transfer.memo or ""
+    deposit.save()
+    _move_deposit(deposit, transfer)
+    logger.warning("deposit changed with its block", deposit=str(deposit))
+
+
 def _orphan_deposit(deposit: Deposit) -> None:
+    if deposit.status == DepositStatus.ORPHANED:
+        return
     DEPOSIT_MOVES.check(deposit.status, DepositStatus.ORPHANED)
     deposit.status = DepositStatus.ORPHANED
     deposit.save(update_fields=["status"])
