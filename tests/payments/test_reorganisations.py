@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
 from merchants.models import Merchant
 from payments.chains.simulated import control
+from payments.chains.simulated.models import SimulatedTransfer
 from payments.models import Payment
 from payments.states import DiscrepancyStatus
 from tests.payments.scenes import (
@@ -269,6 +271,58 @@ def test_late_money_within_the_grace_is_undone_like_any_other() -> None:
     assert (now(payment).status, now(payment).status_reasons) == ("completed", ["late"])
     payment = reorganise(payment, 3, "dropped", only=[transaction_hash])
     assert (payment.status, books(payment)) == ("expired", {})
+    assert_all_is_well()
+
+
+# The same on-chain transaction runs again in another block and moves something else, as a swap may.
+
+
+def run_again(payment: Payment, transaction_hash: str, **changed: Any) -> Payment:
+    control.reorg(ETHEREUM, 6, "moved", only=[transaction_hash])
+    SimulatedTransfer.objects.filter(transaction__transaction_hash=transaction_hash).update(**changed)
+    mine_and_watch(ETHEREUM)
+    watch()
+    return now(payment)
+
+
+@pytest.mark.parametrize("reach", [seen, completed])
+def test_a_transfer_that_moved_another_amount_the_second_time_counts_with_that(
+    reach: Callable[[Payment], str],
+) -> None:
+    payment = ready()
+    transaction_hash = reach(payment)
+    payment = run_again(payment, transaction_hash, amount=units(payment, "99"))
+    assert (payment.status, payment.received, books(payment)) == ("pending", 0, {})
+    assert deposit_of(transaction_hash).amount == units(payment, "99")
+    assert_all_is_well()
+    mine_and_watch(ETHEREUM, CREDIT_BLOCKS)
+    payment = now(payment)
+    assert (payment.status, payment.deposit_count) == ("underpaid", 1)
+    assert books(payment) == in_units(payment, {"chain:deposit": "99", "payment": "99"})
+    assert_all_is_well()
+
+
+def test_even_when_it_is_final_before_anybody_looks() -> None:
+    payment = ready()
+    transaction_hash = completed(payment)
+    control.reorg(ETHEREUM, 3, "moved", only=[transaction_hash])
+    SimulatedTransfer.objects.filter(transaction__transaction_hash=transaction_hash).update(amount=5)
+    mine_and_watch(ETHEREUM, 20)
+    watch()
+    payment = now(payment)
+    assert (payment.status, payment.received) == ("underpaid", 5)
+    assert books(payment) == {"chain:deposit": 5, "payment": 5}
+    assert_all_is_well()
+
+
+def test_a_transfer_that_went_to_another_payment_the_second_time_counts_there() -> None:
+    payment = ready()
+    other = make_payment(ETHEREUM)
+    transaction_hash = completed(payment)
+    payment = run_again(payment, transaction_hash, recipient=other.deposit_address)
+    mine_and_watch(ETHEREUM, CREDIT_BLOCKS)
+    assert (now(payment).status, now(other).status, now(other).deposit_count) == ("created", "completed", 1)
+    assert books(other) == in_units(other, {"chain:deposit": "100", "merchant:available": "100"})
     assert_all_is_well()
 
 
