@@ -121,8 +121,9 @@ class Endpoint(models.Model):
     disabled_at = models.DateTimeField(null=True, blank=True)
     deleted_at = models.DateTimeField(null=True, blank=True)
     subscribed_at = models.DateTimeField(
-        default=timezone.now, help_text="Since when it has been listening to just these events without a break."
+        default=timezone.now, help_text="Since when it has been listening without a break: made, or enabled again."
     )
+    events_changed_at = models.DateTimeField(null=True, blank=True)
 
     secret_encrypted = models.BinaryField(null=True, help_text="Empty for a direct endpoint.")
     previous_secret_encrypted = models.BinaryField(null=True)

@@ -98,7 +98,7 @@ def register_endpoint(
 
 
 def update_endpoint(*, endpoint: Endpoint, changes: EndpointChanges) -> Endpoint:
-    """Change what is given. What waits to be sent goes to the new address; new events count from now on."""
+    """Change what is given. What waits to be sent goes to the new address."""
     with transaction.atomic():
         endpoint = _locked(endpoint)
         if changes.keys() - {"status"}:
@@ -108,11 +108,11 @@ def update_endpoint(*, endpoint: Endpoint, changes: EndpointChanges) -> Endpoint
             endpoint.url = changes["url"]
             endpoint.failing_since = None  # that was another address
         if "events" in changes and (events := _checked_events(changes["events"])) != endpoint.events:
-            endpoint.events, endpoint.subscribed_at = events, timezone.now()
+            endpoint.events, endpoint.events_changed_at = events, timezone.now()
         if "description" in changes:
             _check_description(changes["description"])
             endpoint.description = changes["description"]
-        endpoint.save(update_fields=["url", "failing_since", "events", "subscribed_at", "description"])
+        endpoint.save(update_fields=["url", "failing_since", "events", "events_changed_at", "description"])
         match changes.get("status"):
             case EndpointStatus.ENABLED:
                 return enable_endpoint(endpoint=endpoint)

@@ -227,14 +227,16 @@ def test_a_change_leaves_out_what_it_does_not_name() -> None:
     assert current(endpoint).secret_encrypted == endpoint.secret_encrypted
 
 
-def test_new_events_count_from_now_on() -> None:
+def test_what_happened_just_before_a_change_of_events_is_not_lost() -> None:
     endpoint = make_endpoint(events=["payment.created"])
+    event = make_event(endpoint.merchant, "payment.created")
     client_of(endpoint.merchant).call(
-        "PATCH", f"/webhooks/{endpoint.public_id}", json_body={"events": ["payment.completed"]}
+        "PATCH", f"/webhooks/{endpoint.public_id}", json_body={"events": ["payment.completed", "payment.created"]}
     )
-    changed = current(endpoint)
-    assert changed.events == ["payment.completed"]
-    assert changed.subscribed_at > endpoint.subscribed_at
+    assert current(endpoint).events == ["payment.created", "payment.completed"]
+    assert current(endpoint).events_changed_at is not None
+    fan_out()
+    assert Delivery.objects.get().event == event
 
 
 @pytest.mark.parametrize(
