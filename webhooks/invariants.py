@@ -1,0 +1,119 @@
+"""What must always be true of events, endpoints and deliveries."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from django.utils import timezone
+
+from config import ids
+from merchants.ledger.invariants import Finding, Scope, Severity, invariant
+from webhooks.events import EVERYTHING, WEBHOOK_TEST
+
+OLDEST_WAIT_MAX = timedelta(minutes=5)
+"""How long something due may wait before somebody should look at the workers."""
+
+SETTLING = timedelta(minutes=1)
+"""After a change of an endpoint nobody can tell which of its two states an event was judged by."""
+
+_IN_SCOPE = """
+    event.environment = ANY(%(environments)s) AND (%(since)s::uuid IS NULL OR event.id >= %(since)s)
+"""
+
+# The first key of an instant, as config.ids makes it: 48 bits of milliseconds, and the least that may follow them.
+_FIRST_KEY = """
+    (lpad(to_hex((extract(epoch FROM %(settling)s::interval
+        + greatest(endpoint.subscribed_at, endpoint.events_changed_at)) * 1000)::bigint), 12, '0')
+        || '70008000000000000000')::uuid
+"""
+
+NOT_DELIVERED = f"""
+    SELECT event.id, event.type, endpoint.id, endpoint.url
+    FROM webhooks_endpoint AS endpoint
+    JOIN webhooks_event AS event ON event.merchant_id = endpoint.merchant_id
+        AND event.environment = endpoint.environment AND event.id >= {_FIRST_KEY}
+    WHERE endpoint.status = 'enabled' AND endpoint.deleted_at IS NULL AND event.is_fanned_out AND {_IN_SCOPE}
+        AND event.type <> %(test)s
+        AND CASE WHEN endpoint.is_direct THEN event.direct_url = endpoint.url
+            ELSE endpoint.events && ARRAY[%(everything)s, event.type]::varchar[] END
+        AND NOT EXISTS (
+            SELECT FROM webhooks_delivery AS delivery
+            WHERE delivery.event_id = event.id AND delivery.endpoint_id = endpoint.id
+        )
+"""  # noqa: S608 - no value of a caller is part of the text
+
+
+@invariant("W1", "every event has a delivery for each endpoint that was listening to it")
+def listeners_were_told(scope: Scope) -> Iterator[Finding]:
+    """As far as it can be known: since an endpoint's events or status last changed."""
+    if scope.network:
+        return  # events know no networks
+    rows = scope.rows(NOT_DELIVERED, settling=SETTLING, test=WEBHOOK_TEST, everything=EVERYTHING)
+    for event_id, type, endpoint_id, url in rows:
+        yield Finding(
+            f"event {event_id} ({type})",
+            f"a delivery to endpoint {endpoint_id} ({url})",
+            "none",
+            "replay the time around this event to the endpoint",
+        )
+
+
+STRANDED = """
+    SELECT delivery.id, endpoint.url, endpoint.status, endpoint.deleted_at IS NOT NULL
+    FROM webhooks_delivery AS delivery JOIN webhooks_endpoint AS endpoint ON endpoint.id = delivery.endpoint_id
+    WHERE delivery.status = 'pending' AND delivery.environment = ANY(%(environments)s)
+        AND (%(since)s::uuid IS NULL OR delivery.id >= %(since)s)
+        AND (endpoint.status <> 'enabled' OR endpoint.deleted_at IS NOT NULL OR delivery.attempts_left = 0)
+"""
+
+
+@invariant("W2", "whatever waits to be sent can be sent", severity=Severity.WARNING)
+def pending_deliveries_can_be_sent(scope: Scope) -> Iterator[Finding]:
+    if scope.network:
+        return
+    for key, url, status, is_deleted in scope.rows(STRANDED):
+        yield Finding(
+            f"delivery {key} to {url}",
+            "an enabled endpoint and attempts left",
+            "deleted" if is_deleted else f"{status}, or no attempt left",
+            "enable the endpoint to have it sent, or leave it",
+        )
+
+
+EVENTS_WAITING = """
+    SELECT event.environment, count(*), min(event.id::text) FROM webhooks_event AS event
+    WHERE NOT event.is_fanned_out AND event.environment = ANY(%(environments)s) AND event.id < %(before)s
+    GROUP BY event.environment
+"""
+
+# An endpoint that fails, or recovers, is sent to slowly on purpose.
+DELIVERIES_WAITING = """
+    SELECT delivery.environment, count(*), min(delivery.next_attempt_at)
+    FROM webhooks_delivery AS delivery JOIN webhooks_endpoint AS endpoint ON endpoint.id = delivery.endpoint_id
+    WHERE delivery.status = 'pending' AND delivery.environment = ANY(%(environments)s)
+        AND delivery.next_attempt_at < %(before)s
+        AND endpoint.status = 'enabled' AND endpoint.failing_since IS NULL AND NOT endpoint.is_recovering
+    GROUP BY delivery.environment
+"""
+
+
+@invariant("W3", "nothing waits to be sent for longer than it should", severity=Severity.WARNING)
+def deliveries_are_prompt(scope: Scope) -> Iterator[Finding]:
+    if scope.network:
+        return
+    before = timezone.now() - OLDEST_WAIT_MAX
+    for environment, count, oldest in scope.rows(EVENTS_WAITING, before=ids.first_uuid_at(before)):
+        yield _late(environment, "events without deliveries", count, ids.created_at_of(uuid.UUID(oldest)))
+    for environment, count, oldest in scope.rows(DELIVERIES_WAITING, before=before):
+        yield _late(environment, "deliveries that are due", count, oldest)
+
+
+def _late(environment: str, what: str, count: int, oldest: datetime) -> Finding:
+    return Finding(
+        f"{environment}: {count} {what}",
+        f"sent within {OLDEST_WAIT_MAX // timedelta(minutes=1)} minutes",
+        f"waiting since {oldest:%Y-%m-%d %H:%M:%S}",
+        "see that beat and the webhooks worker run, and that there are enough of them",
+    )
