@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from pytest_django.fixtures import Settings
@@ -71,6 +71,17 @@ class TestRunningClock:
         (transfer,) = scene.chain.find_transfers(transaction_hash)
         assert transfer.height == height + 1
         assert scene.reader.read().transfers == (transfer,)
+
+    def test_a_read_only_snapshot_sees_it_as_it_was_left(self) -> None:
+        chain = SimulatedChain(simulated_profile("polygon"))
+        with locked("polygon"):
+            Stretch.objects.filter(network="polygon").update(started_at=timezone.now() - 60 * SECONDS)
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SET TRANSACTION READ ONLY")
+            assert chain.head().height == 0
+            assert chain.find_transfers("0x" + "ab" * 32) == ()
+            transaction.set_rollback(True)
+        assert chain.head().height >= 30
 
     def test_what_was_scheduled_happens_at_its_height_however_late_it_is_looked_at(self) -> None:
         scene = Scene(Simulation("ethereum"))

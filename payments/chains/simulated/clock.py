@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import cast
 
 from django.conf import settings
-from django.db import transaction
+from django.db import connection, transaction
 from django.utils import timezone
 
 from payments.chains.simulated.actions import Action, perform
@@ -30,11 +30,16 @@ def locked(network: str, now: datetime | None = None) -> Iterator[SimulatedNetwo
 
 
 def current(network: str) -> SimulatedNetwork:
-    """The network's row, brought up to the present; locked only when there is something to add."""
+    """The network's row, brought up to the present; locked only when there is something to add.
+
+    A read-only database transaction, such as the snapshot of `reconcile`, sees it as it was left.
+    """
     row = SimulatedNetwork.objects.filter(network=network).first()
     if row is not None:
         newest = newest_stretch(row)
         if newest.block_seconds == _pace() and newest.height_at(timezone.now()) <= row.height:
+            return row
+        if _only_reads():
             return row
     with locked(network) as row:
         return row
@@ -45,6 +50,15 @@ def _make(network: str) -> SimulatedNetwork:
     if made:
         row.stretches.create(first_height=0, started_at=timezone.now(), block_seconds=_pace(), generation=0)
     return SimulatedNetwork.objects.select_for_update().get(network=network)
+
+
+def _only_reads() -> bool:
+    if not connection.in_atomic_block:
+        return False
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT current_setting('transaction_read_only') = 'on'")
+        (answer,) = cursor.fetchone()
+    return bool(answer)
 
 
 def _pace() -> float:
