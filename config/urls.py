@@ -16,6 +16,8 @@ from payments import checkout
 from payments import dashboard as payment_pages
 from payments.chains.registry import decimals
 from payments.viewsets import PaymentViewSet
+from webhooks import dashboard as webhook_pages
+from webhooks import dashboard_deliveries as delivery_pages
 from webhooks.viewsets import DeliveryViewSet, EventViewSet, WebhookViewSet
 
 api_routes = [
@@ -59,6 +61,19 @@ page_routes = [
     path("dashboard/keys", merchant_pages.list_keys, name="dashboard_keys"),
     path("dashboard/keys/new", merchant_pages.generate_key, name="dashboard_generate_key"),
     path("dashboard/keys/<str:key_id>/delete", merchant_pages.delete_key, name="dashboard_delete_key"),
+    path("dashboard/webhooks", webhook_pages.list_endpoints, name="dashboard_webhooks"),
+    path("dashboard/webhooks/new", webhook_pages.add_endpoint, name="dashboard_add_webhook"),
+    path("dashboard/webhooks/signing-secret", webhook_pages.rotate_for_payments, name="dashboard_signing_secret"),
+    path("dashboard/webhooks/<str:webhook_id>", webhook_pages.show_endpoint, name="dashboard_webhook"),
+    path("dashboard/webhooks/<str:webhook_id>/edit", webhook_pages.edit_endpoint, name="dashboard_edit_webhook"),
+    path("dashboard/webhooks/<str:webhook_id>/rotate", webhook_pages.rotate, name="dashboard_rotate_webhook"),
+    path("dashboard/webhooks/<str:webhook_id>/test", webhook_pages.test, name="dashboard_test_webhook"),
+    path("dashboard/webhooks/<str:webhook_id>/enable", webhook_pages.enable, name="dashboard_enable_webhook"),
+    path("dashboard/webhooks/<str:webhook_id>/disable", webhook_pages.disable, name="dashboard_disable_webhook"),
+    path("dashboard/webhooks/<str:webhook_id>/delete", webhook_pages.delete, name="dashboard_delete_webhook"),
+    path("dashboard/deliveries", delivery_pages.list_deliveries, name="dashboard_deliveries"),
+    path("dashboard/deliveries/<str:delivery_id>", delivery_pages.show_delivery, name="dashboard_delivery"),
+    path("dashboard/deliveries/<str:delivery_id>/redeliver", delivery_pages.send_again, name="dashboard_redeliver"),
     path("dashboard/settings", merchant_pages.edit_settings, name="dashboard_settings"),
     path("pay/<str:payment_id>", checkout.show_payment, name="checkout"),
     path("pay/<str:payment_id>/status", checkout.show_status, name="checkout_status"),

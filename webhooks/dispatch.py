@@ -19,7 +19,7 @@ from config import ids
 from webhooks.attempts import Sent
 from webhooks.desk import DatabaseLost, Desk
 from webhooks.outbound import Outbound
-from webhooks.preparing import Prepared
+from webhooks.preparing import USER_AGENT, Prepared
 from webhooks.schedule import Reply
 from webhooks.signing import signed_headers
 
@@ -35,8 +35,6 @@ DATABASE_PAUSE_SECONDS = 0.5
 DATABASE_OUTAGE_MAX_SECONDS = 60.0
 STOP_SECONDS = 5.0
 """What is in flight when the worker is told to stop has this long to finish."""
-
-USER_AGENT = "Ballast-Webhooks/1"
 
 Answer = TypeVar("Answer")
 

@@ -22,6 +22,8 @@ from webhooks.targets import url_problem
 
 logger = structlog.get_logger(__name__)
 
+USER_AGENT = "Ballast-Webhooks/1"
+
 BODIES_KEPT = 1000
 SECRETS_KEPT_FOR_SECONDS = 1.0
 

@@ -45,10 +45,35 @@ def every_page(scenes: Scenes) -> list[Stop]:
         Stop("key-form-refused", "/dashboard/keys/new", "owner", _ask_for_a_bad_key),
         Stop("key-issued", "/dashboard/keys/new", "beginner", generate_key),
         Stop("key-delete", f"/dashboard/keys/{key_id}/delete"),
+        *_webhook_pages(scenes),
         Stop("settings", "/dashboard/settings"),
         Stop("home-production", "/dashboard", "beginner", _switch_to_production),
         *(Stop(f"pay-{state}", f"/pay/{payment.public_id}", "nobody") for state, payment in payments.items()),
         Stop("pay-completed-on-paper", f"/pay/{payments['completed'].public_id}", "nobody", _put_on_paper),
+    ]
+
+
+def _webhook_pages(scenes: Scenes) -> list[Stop]:
+    endpoints, deliveries = scenes.webhooks.endpoints, scenes.webhooks.deliveries
+    enabled = f"/dashboard/webhooks/{endpoints['enabled'].public_id}"
+    return [
+        Stop("webhooks", "/dashboard/webhooks"),
+        Stop("webhooks-none", "/dashboard/webhooks", "newcomer"),
+        Stop("webhook-form", "/dashboard/webhooks/new"),
+        Stop("webhook-form-refused", "/dashboard/webhooks/new", "owner", _ask_for_a_bad_webhook),
+        Stop("webhook-added", "/dashboard/webhooks/new", "beginner", add_webhook),
+        Stop("webhook-payments-secret", "/dashboard/webhooks/signing-secret"),
+        *(Stop(f"webhook-{state}", f"/dashboard/webhooks/{each.public_id}") for state, each in endpoints.items()),
+        Stop("webhook-edit", f"{enabled}/edit"),
+        Stop("webhook-rotate", f"{enabled}/rotate"),
+        Stop("webhook-rotated", f"{enabled}/rotate", "owner", _rotate),
+        Stop("webhook-disable", f"{enabled}/disable"),
+        Stop("webhook-delete", f"{enabled}/delete"),
+        Stop("deliveries", "/dashboard/deliveries"),
+        Stop("deliveries-none", "/dashboard/deliveries", "newcomer"),
+        Stop("deliveries-no-match", "/dashboard/deliveries?type=payment.reversed&start=2020-01-01"),
+        *(Stop(f"delivery-{state}", f"/dashboard/deliveries/{each.public_id}") for state, each in deliveries.items()),
+        Stop("delivery-as-sent", f"/dashboard/deliveries/{deliveries['delivered'].public_id}", "owner", _open_as_sent),
     ]
 
 
@@ -64,6 +89,29 @@ def generate_key(page: Page, name: str = "Web shop") -> None:
     page.get_by_label("Name").fill(name)
     page.get_by_role("button", name="Generate").click()
     page.get_by_role("heading", name="is ready").wait_for()
+
+
+def add_webhook(page: Page, url: str = "https://northlight.example/ballast") -> None:
+    page.get_by_label("Address").fill(url)
+    page.get_by_role("button", name="Add").click()
+    page.get_by_role("heading", name="is ready").wait_for()
+
+
+def _ask_for_a_bad_webhook(page: Page) -> None:
+    page.get_by_label("Address").fill("http://10.0.0.8/inside")
+    page.get_by_label("Everything").uncheck()
+    page.get_by_label("payment.completed").check()
+    page.get_by_role("button", name="Add").click()
+    page.get_by_text("Must be a public address").wait_for()
+
+
+def _rotate(page: Page) -> None:
+    page.get_by_role("button", name="Make a new secret").click()
+    page.get_by_role("heading", name="is ready").wait_for()
+
+
+def _open_as_sent(page: Page) -> None:
+    page.get_by_text("as they are sent and signed").click()
 
 
 def _put_on_paper(page: Page) -> None:

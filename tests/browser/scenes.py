@@ -17,6 +17,7 @@ from payments.chains.simulated import control
 from payments.models import Payment
 from payments.services import NewPayment, cancel_payment, create_payment, end_window
 from payments.simulator import simulate_payment
+from tests.browser.webhook_scenes import WebhookScenes, add_webhooks, deliver_everything
 from tests.factories import PASSWORD, make_user
 
 WALLETS = {
@@ -41,6 +42,7 @@ class Scenes:
     newcomer: User
     beginner: User
     payments: dict[str, Payment]
+    webhooks: WebhookScenes
 
     password = PASSWORD
 
@@ -85,6 +87,7 @@ def make_scenes() -> Scenes:
     beginner = make_user("kim@northlight.example", name="Kim Aalto")
     open_merchant(name="Northlight Books", email="orders@northlight.example", owner=beginner)
     _issue_keys(merchant)
+    endpoints = add_webhooks(merchant)
     tasks.watch_networks()
 
     payments = {
@@ -116,7 +119,14 @@ def make_scenes() -> Scenes:
     let_time_pass("polygon")
     simulate_payment(payments["pending"], "exact")
     let_time_pass("ethereum", blocks=1)
-    return Scenes(merchant, owner, newcomer, beginner, {state: _reread(payment) for state, payment in payments.items()})
+    return Scenes(
+        merchant,
+        owner,
+        newcomer,
+        beginner,
+        {state: _reread(payment) for state, payment in payments.items()},
+        deliver_everything(endpoints),
+    )
 
 
 def _issue_keys(merchant: Merchant) -> None:

@@ -1,0 +1,265 @@
+"""The merchant's pages about webhooks: the endpoints, their secrets, and tests."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django.conf import settings
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from config import ids
+from config.environments import Environment
+from config.errors import DomainError
+from merchants.access.sessions import MemberRequest, member_required
+from merchants.access.single_use import close_form, open_form
+from merchants.models import Role
+from webhooks.events import CATALOGUE, EVERYTHING
+from webhooks.forms import EndpointForm
+from webhooks.models import Delivery, Endpoint, EndpointQuerySet, SigningSecret
+from webhooks.services import (
+    delete_endpoint,
+    disable_endpoint,
+    enable_endpoint,
+    register_endpoint,
+    rotate_account_secret,
+    rotate_secret,
+    send_test,
+    update_endpoint,
+)
+from webhooks.showing import delivery_rows, endpoint_badge, endpoint_reason, endpoint_rows, instant, last_days
+from webhooks.states import DeliveryStatus, DisabledReason
+
+SECTION = "dashboard_webhooks"
+RECENT = 8
+USED_FORM = "That form was already used. A secret is shown only once, when it is made."
+
+ENDPOINT_COLUMNS = (
+    {"label": "Address"},
+    {"label": "Events"},
+    {"label": "Status"},
+    {"label": "Last delivery"},
+    {"label": "Last 24 hours"},
+)
+RECENT_COLUMNS = ({"label": "Event"}, {"label": "Status"}, {"label": "Last answer"}, {"label": "Created"})
+
+
+@never_cache
+@require_safe
+@member_required
+def list_endpoints(request: MemberRequest) -> HttpResponse:
+    endpoints = list(_own(request).registered().order_by("-pk"))
+    context = {
+        "section": SECTION,
+        "may_write": _may_write(request),
+        "columns": ENDPOINT_COLUMNS,
+        "rows": endpoint_rows(endpoints, timezone.now()),
+        "can_listen_here": request.environment == Environment.SANDBOX and settings.WEBHOOK_ALLOW_LOOPBACK,
+        "has_payment_addresses": _own(request).existing().filter(is_direct=True).exists(),
+    }
+    return render(request, "dashboard/webhooks/list.html", context)
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@member_required(role=Role.DEVELOPER)
+def add_endpoint(request: MemberRequest) -> HttpResponse:
+    """Makes an endpoint and answers with its secret: the one time that it is shown.
+
+    Each form makes one endpoint: sending it again, by reloading the answer, makes and shows nothing.
+    """
+    form = EndpointForm(request.POST or None, initial={"events": [EVERYTHING]}, environment=request.environment)
+    if request.method == "POST" and form.is_valid():
+        if not close_form(request):
+            messages.warning(request, USED_FORM)
+            return redirect("dashboard_webhooks")
+        try:
+            endpoint, secret = register_endpoint(
+                merchant=request.merchant, environment=request.environment, **form.cleaned_data
+            )
+        except DomainError as refusal:
+            form.add_refusal(refusal)
+        else:
+            return _show_secret(request, secret, endpoint=endpoint, title="The webhook is ready")
+    context = {"section": SECTION, "form": form, "form_id": open_form(request)}
+    return render(request, "dashboard/webhooks/add.html", context)
+
+
+@never_cache
+@require_safe
+@member_required
+def show_endpoint(request: MemberRequest, webhook_id: str) -> HttpResponse:
+    endpoint = _endpoint(_own(request).existing(), webhook_id)
+    now = timezone.now()
+    newest = Delivery.objects.of(request.merchant, request.environment).filter(endpoint=endpoint).order_by("-pk")
+    previous_until = endpoint.previous_secret_expires_at
+    context = {
+        "section": SECTION,
+        "may_write": _may_write(request),
+        "endpoint": endpoint,
+        "status": endpoint_badge(endpoint),
+        "why": endpoint_reason(endpoint),
+        "facts": _facts(endpoint),
+        "events": [(name, CATALOGUE[name]) for name in endpoint.events if name in CATALOGUE],
+        "last_day": last_days([endpoint], now)[endpoint.pk],
+        "columns": RECENT_COLUMNS,
+        "rows": delivery_rows(newest[:RECENT]),
+        "previous_until": previous_until if previous_until and previous_until > now else None,
+    }
+    return render(request, "dashboard/webhooks/endpoint.html", context)
+
+
+def _facts(endpoint: Endpoint) -> list[tuple[str, str]]:
+    return [
+        ("Description", endpoint.description),
+        ("Id", endpoint.public_id),
+        ("Created", instant(endpoint.created_at)),
+        ("Disabled", instant(endpoint.disabled_at)),
+    ]
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@member_required(role=Role.DEVELOPER)
+def edit_endpoint(request: MemberRequest, webhook_id: str) -> HttpResponse:
+    endpoint = _endpoint(_own(request).registered(), webhook_id)
+    form = EndpointForm(
+        request.POST or None, initial=EndpointForm.initial_of(endpoint), environment=request.environment
+    )
+    if request.method == "POST" and form.is_valid():
+        try:
+            update_endpoint(endpoint=endpoint, changes=form.changes())
+        except DomainError as refusal:
+            form.add_refusal(refusal)
+        else:
+            messages.success(request, "The changes are saved.")
+            return redirect("dashboard_webhook", endpoint.public_id)
+    context = {"section": SECTION, "form": form, "endpoint": endpoint}
+    return render(request, "dashboard/webhooks/edit.html", context)
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@member_required(role=Role.DEVELOPER)
+def rotate(request: MemberRequest, webhook_id: str) -> HttpResponse:
+    """As when an endpoint is added, each form makes one secret."""
+    endpoint = _endpoint(_own(request).registered(), webhook_id)
+    if request.method == "POST":
+        if not close_form(request):
+            messages.warning(request, USED_FORM)
+            return redirect("dashboard_webhook", endpoint.public_id)
+        endpoint, secret = rotate_secret(endpoint=endpoint)
+        until = endpoint.previous_secret_expires_at
+        return _show_secret(request, secret, endpoint=endpoint, title="The new secret is ready", previous_until=until)
+    context = {"section": SECTION, "endpoint": endpoint, "form_id": open_form(request)}
+    return render(request, "dashboard/webhooks/rotate.html", context)
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@member_required(role=Role.DEVELOPER)
+def rotate_for_payments(request: MemberRequest) -> HttpResponse:
+    """The account's own secret, which signs what goes to the webhookUrl of payments."""
+    if request.method == "POST":
+        if not close_form(request):
+            messages.warning(request, USED_FORM)
+            return redirect("dashboard_webhooks")
+        secret, until = rotate_account_secret(merchant=request.merchant, environment=request.environment)
+        return _show_secret(request, secret, title="The new secret is ready", previous_until=until)
+    held = SigningSecret.objects.filter(merchant=request.merchant, environment=request.environment).exists()
+    context = {"section": SECTION, "is_first": not held, "form_id": open_form(request)}
+    return render(request, "dashboard/webhooks/rotate.html", context)
+
+
+def _show_secret(
+    request: MemberRequest,
+    secret: str,
+    *,
+    title: str,
+    endpoint: Endpoint | None = None,
+    previous_until: datetime | None = None,
+) -> HttpResponse:
+    context = {
+        "section": SECTION,
+        "secret": secret,
+        "title": title,
+        "endpoint": endpoint,
+        "previous_until": previous_until,
+    }
+    return render(request, "dashboard/webhooks/secret.html", context)
+
+
+@never_cache
+@require_POST
+@member_required(role=Role.DEVELOPER)
+def test(request: MemberRequest, webhook_id: str) -> HttpResponse:
+    endpoint = _endpoint(_own(request).existing(), webhook_id)
+    try:
+        delivery = send_test(endpoint=endpoint)
+    except DomainError as refusal:
+        messages.error(request, refusal.message)
+        return redirect("dashboard_webhook", endpoint.public_id)
+    messages.success(request, "A test is on its way.")
+    return redirect("dashboard_delivery", delivery.public_id)
+
+
+@never_cache
+@require_POST
+@member_required(role=Role.DEVELOPER)
+def enable(request: MemberRequest, webhook_id: str) -> HttpResponse:
+    endpoint = _endpoint(_own(request).existing(), webhook_id)
+    enable_endpoint(endpoint=endpoint)
+    messages.success(request, "The webhook is enabled: it is told of what happens from now on.")
+    return redirect("dashboard_webhook", endpoint.public_id)
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@member_required(role=Role.DEVELOPER)
+def disable(request: MemberRequest, webhook_id: str) -> HttpResponse:
+    """Asks first: what waits to be sent is lost with it."""
+    endpoint = _endpoint(_own(request).existing(), webhook_id)
+    if request.method == "POST":
+        disable_endpoint(endpoint=endpoint, reason=DisabledReason.MERCHANT)
+        messages.success(request, "The webhook is disabled. Nothing is sent to it any more.")
+        return redirect("dashboard_webhook", endpoint.public_id)
+    context = {"section": SECTION, "endpoint": endpoint, "waiting": _waiting(endpoint)}
+    return render(request, "dashboard/webhooks/disable.html", context)
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@member_required(role=Role.DEVELOPER)
+def delete(request: MemberRequest, webhook_id: str) -> HttpResponse:
+    endpoint = _endpoint(_own(request).registered(), webhook_id)
+    if request.method == "POST":
+        delete_endpoint(endpoint=endpoint)
+        messages.success(request, "The webhook is deleted. Its deliveries can still be looked up.")
+        return redirect("dashboard_webhooks")
+    context = {"section": SECTION, "endpoint": endpoint, "waiting": _waiting(endpoint)}
+    return render(request, "dashboard/webhooks/delete.html", context)
+
+
+def _waiting(endpoint: Endpoint) -> int:
+    return Delivery.objects.filter(endpoint=endpoint, status=DeliveryStatus.PENDING).count()
+
+
+def _may_write(request: MemberRequest) -> bool:
+    return request.member.role != Role.VIEWER
+
+
+def _own(request: MemberRequest) -> EndpointQuerySet:
+    return Endpoint.objects.of(request.merchant, request.environment)
+
+
+def _endpoint(among: EndpointQuerySet, webhook_id: str) -> Endpoint:
+    """Direct endpoints and deleted ones are left out by whoever asks; somebody else's always are."""
+    key = ids.WEBHOOK.decode(webhook_id)
+    endpoint = key and among.filter(pk=key).first()
+    if not endpoint:
+        raise Http404
+    return endpoint

@@ -1,0 +1,216 @@
+"""The merchant's pages about deliveries: what was sent where, and what came back."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.contrib import messages
+from django.db.models import Q
+from django.http import Http404, HttpResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from config import ids
+from config.api.renderers import render_json
+from config.errors import DomainError
+from merchants.access.sessions import MemberRequest, member_required
+from merchants.models import Role
+from webhooks.forms import DeliveryFilterForm
+from webhooks.models import Delivery, DeliveryQuerySet, Endpoint
+from webhooks.preparing import USER_AGENT
+from webhooks.records import event_record
+from webhooks.services import redeliver
+from webhooks.showing import OBJECT_KINDS, AttemptRow, delivery_badge, delivery_rows, instant, object_id
+from webhooks.states import DeliveryStatus, EndpointStatus
+
+SECTION = "dashboard_webhooks"
+PAGE_SIZE = 25
+
+DELIVERY_COLUMNS = (
+    {"label": "Event"},
+    {"label": "Status"},
+    {"label": "About"},
+    {"label": "Created"},
+    {"label": "Endpoint"},
+    {"label": "Last answer"},
+)
+
+
+# --- the list ----------------------------------------------------------------------------------------
+
+
+@never_cache
+@require_safe
+@member_required
+def list_deliveries(request: MemberRequest) -> HttpResponse:
+    own = Delivery.objects.of(request.merchant, request.environment)
+    form = DeliveryFilterForm(request.GET, endpoints=_endpoints_to_choose(request))
+    context = {"section": SECTION, "form": form, "columns": DELIVERY_COLUMNS, "rows": []}
+    if not form.is_valid():
+        return render(request, "dashboard/webhooks/deliveries.html", context)
+    asked = form.cleaned_data
+    searched = _searched(asked["q"])
+    if searched.delivery and own.filter(pk=searched.delivery).exists():
+        return redirect("dashboard_delivery", ids.DELIVERY.encode(searched.delivery))
+    matching = own.filter(form.keys().condition, searched.condition)
+    if asked["endpoint"]:
+        matching = matching.filter(endpoint=ids.WEBHOOK.decode(asked["endpoint"]))
+    if asked["status"]:
+        matching = matching.filter(status=asked["status"])
+    if asked["type"]:
+        matching = matching.filter(event__type=asked["type"])
+    before = ids.DELIVERY.decode(request.GET.get("before", ""))
+    if before:
+        matching = matching.filter(pk__lt=before)
+    found = delivery_rows(matching.order_by("-pk")[: PAGE_SIZE + 1])
+    rows = found[:PAGE_SIZE]
+    context |= {
+        "rows": rows,
+        "filtered": any(asked.values()),
+        "words": f"{len(rows)} deliver{'y' if len(rows) == 1 else 'ies'}, newest first",
+        "first_url": _list_url(request.GET, before=None) if before else "",
+        "next_url": _list_url(request.GET, before=rows[-1].delivery.pk) if len(found) > PAGE_SIZE else "",
+    }
+    return render(request, "dashboard/webhooks/deliveries.html", context)
+
+
+def _endpoints_to_choose(request: MemberRequest) -> list[Endpoint]:
+    """Those that are registered, and the one asked for: deleted ones and payments' addresses have a past too."""
+    own = Endpoint.objects.of(request.merchant, request.environment)
+    chosen = list(own.registered().order_by("-pk"))
+    asked = ids.WEBHOOK.decode(request.GET.get("endpoint", ""))
+    if asked and asked not in {endpoint.pk for endpoint in chosen}:
+        chosen += own.filter(pk=asked)
+    return chosen
+
+
+@dataclass(frozen=True)
+class Searched:
+    """What an id in the search box stands for."""
+
+    condition: Q
+    delivery: uuid.UUID | None = None
+
+
+def _searched(text: str) -> Searched:
+    """A delivery, an event, or any record that events are about. Anything else matches nothing."""
+    if not text:
+        return Searched(Q())
+    if key := ids.DELIVERY.decode(text):
+        return Searched(Q(pk=key), key)
+    if key := ids.EVENT.decode(text):
+        return Searched(Q(event=key))
+    keys = [key for kind in OBJECT_KINDS.values() if (key := kind.decode(text))]
+    return Searched(Q(event__object_id__in=keys))
+
+
+def _list_url(query: QueryDict, *, before: uuid.UUID | None) -> str:
+    query = query.copy()
+    query.pop("before", None)
+    if before is not None:
+        query["before"] = ids.DELIVERY.encode(before)
+    address = reverse("dashboard_deliveries")
+    return f"{address}?{query.urlencode()}" if query else address
+
+
+# --- one delivery ------------------------------------------------------------------------------------
+
+
+@never_cache
+@require_safe
+@member_required
+def show_delivery(request: MemberRequest, delivery_id: str) -> HttpResponse:
+    delivery = _delivery(Delivery.objects.of(request.merchant, request.environment).to_show(), delivery_id)
+    attempts = [AttemptRow(attempt) for attempt in delivery.attempts.all()][::-1]
+    record = event_record(delivery.event)
+    sent = render_json(record)
+    context = {
+        "section": SECTION,
+        "may_write": request.member.role != Role.VIEWER,
+        "delivery": delivery,
+        "endpoint": delivery.endpoint,
+        "status": delivery_badge(delivery),
+        "facts": _facts(delivery),
+        "object_id": object_id(delivery),
+        "is_about_payment": delivery.event.type.startswith("payment."),
+        "attempts": attempts,
+        "forgotten": delivery.attempt_count - len(attempts),
+        "next": _next_attempt(delivery, timezone.now()),
+        "headers": _headers(delivery, attempts, len(sent)),
+        "body": render_json(record, indented=True).decode(),
+        "sent": sent.decode(),
+        "size": f"{len(sent):,}",
+        "is_pending": delivery.status == DeliveryStatus.PENDING,
+        "can_be_sent": not delivery.endpoint.deleted_at and delivery.endpoint.status == EndpointStatus.ENABLED,
+    }
+    return render(request, "dashboard/webhooks/delivery.html", context)
+
+
+def _facts(delivery: Delivery) -> list[tuple[str, str]]:
+    return [
+        ("Event", delivery.event.public_id),
+        ("Happened", instant(delivery.event.created_at)),
+        ("Version", str(delivery.event.version)),
+        ("Delivered", instant(delivery.delivered_at)),
+        ("Attempts", str(delivery.attempt_count)),
+    ]
+
+
+def _next_attempt(delivery: Delivery, now: datetime) -> str:
+    due = delivery.next_attempt_at
+    if due is None:
+        return ""
+    if delivery.dispatcher is not None:
+        return "It is being sent right now."
+    if due <= now:
+        return "It is due now."
+    number, last = delivery.attempt_count + 1, delivery.attempt_count + delivery.attempts_left
+    return f"Attempt {number} of {last} is due at {instant(due)}, in {_span((due - now).total_seconds())}."
+
+
+def _span(seconds: float) -> str:
+    for unit, length in (("hour", 3600), ("minute", 60)):
+        if seconds >= length:
+            count = round(seconds / length)
+            return f"{count} {unit}{'' if count == 1 else 's'}"
+    return f"{max(1, round(seconds))} seconds"
+
+
+def _headers(delivery: Delivery, attempts: list[AttemptRow], size: int) -> list[tuple[str, str]]:
+    """As the newest attempt carried them. A signature is made for each and kept nowhere."""
+    newest = attempts[0].attempt if attempts else None
+    return [
+        ("Content-Type", "application/json"),
+        ("Content-Length", str(size)),
+        ("User-Agent", USER_AGENT),
+        ("webhook-id", delivery.event.public_id),
+        ("webhook-timestamp", str(int(newest.started_at.timestamp())) if newest else "the second of the attempt"),
+        ("webhook-signature", "v1,… made anew for each attempt, and not kept"),
+    ]
+
+
+@never_cache
+@require_POST
+@member_required(role=Role.DEVELOPER)
+def send_again(request: MemberRequest, delivery_id: str) -> HttpResponse:
+    delivery = _delivery(Delivery.objects.of(request.merchant, request.environment), delivery_id)
+    try:
+        redeliver(delivery=delivery)
+    except DomainError as refusal:
+        messages.error(request, refusal.message)
+    else:
+        messages.success(request, "It is sent again.")
+    return redirect("dashboard_delivery", delivery.public_id)
+
+
+def _delivery(among: DeliveryQuerySet, delivery_id: str) -> Delivery:
+    key = ids.DELIVERY.decode(delivery_id)
+    delivery = key and among.filter(pk=key).first()
+    if not delivery:
+        raise Http404
+    return delivery

@@ -1,0 +1,281 @@
+"""Endpoints, deliveries and attempts as the merchant's pages show them: what is read for a page, and its words."""
+
+from __future__ import annotations
+
+import uuid
+from collections import defaultdict
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from http import HTTPStatus
+
+from django.contrib.postgres.fields import ArrayField
+from django.db.models import Count, Func, IntegerField, OuterRef, Prefetch, QuerySet, Subquery, UUIDField, Value
+
+from config import ids
+from webhooks.events import EVERYTHING
+from webhooks.models import REPLY_START_BYTES, Attempt, Delivery, Endpoint
+from webhooks.states import DeliveryStatus, DisabledReason, EndpointStatus
+
+HOURS = 24
+BAR_WIDTH, BAR_STEP, BAR_HEIGHT = 4, 5, 24
+LEAST_HEIGHT = 4
+"""Of the part of a bar that says that something did not arrive, so that it is seen."""
+
+OBJECT_KINDS = {"payment": ids.PAYMENT, "refund": ids.REFUND, "settlement": ids.SETTLEMENT, "webhook": ids.WEBHOOK}
+"""By the first word of an event's type: what kind of record it is about."""
+
+
+# --- the last day ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One hour of the picture: from the bottom what arrived, above it what did not."""
+
+    x: int
+    delivered: int
+    total: int
+
+    @property
+    def missing_height(self) -> int:
+        missing = self.total - self.delivered
+        return max(LEAST_HEIGHT, BAR_HEIGHT * missing // self.total) if missing else 0
+
+    @property
+    def delivered_height(self) -> int:
+        return BAR_HEIGHT - self.missing_height if self.delivered else 0
+
+    @property
+    def delivered_y(self) -> int:
+        return BAR_HEIGHT - self.delivered_height
+
+
+@dataclass(frozen=True)
+class LastDay:
+    """How many of an endpoint's deliveries of the last 24 hours have arrived, hour by hour."""
+
+    bars: tuple[Bar, ...]
+
+    @property
+    def delivered(self) -> int:
+        return sum(bar.delivered for bar in self.bars)
+
+    @property
+    def total(self) -> int:
+        return sum(bar.total for bar in self.bars)
+
+    @property
+    def share(self) -> str:
+        """Rounded down: all is said of nothing less than all."""
+        if not self.total:
+            return ""
+        tenths = 1000 * self.delivered // self.total
+        return f"{tenths // 10}.{tenths % 10} %" if tenths % 10 else f"{tenths // 10} %"
+
+    @property
+    def words(self) -> str:
+        return f"{self.delivered:,} of {self.total:,} delivered in the last 24 hours"
+
+
+class _BucketOf(Func):
+    """Which of the ranges between sorted keys a key lies in, counted from 1."""
+
+    function = "width_bucket"
+    output_field = IntegerField()
+
+
+def last_days(endpoints: Collection[Endpoint], now: datetime) -> dict[uuid.UUID, LastDay]:
+    """Read from the index alone: keys hold the time, so hours are ranges of keys."""
+    starts = [ids.first_uuid_at(now - timedelta(hours=hours)) for hours in range(HOURS, 0, -1)]
+    counts = (
+        Delivery.objects.filter(endpoint__in=endpoints, pk__gte=starts[0])
+        .annotate(hour=_BucketOf("pk", Value(starts, ArrayField(UUIDField()))))
+        .values_list("endpoint_id", "hour", "status")
+        .annotate(number=Count("pk"))
+        .order_by()
+    )
+    delivered: dict[tuple[uuid.UUID, int], int] = defaultdict(int)
+    total: dict[tuple[uuid.UUID, int], int] = defaultdict(int)
+    for endpoint_id, hour, status, number in counts:
+        total[endpoint_id, hour] += number
+        if status == DeliveryStatus.DELIVERED:
+            delivered[endpoint_id, hour] += number
+    return {
+        endpoint.pk: LastDay(
+            tuple(
+                Bar((hour - 1) * BAR_STEP, delivered[endpoint.pk, hour], total[endpoint.pk, hour])
+                for hour in range(1, HOURS + 1)
+            )
+        )
+        for endpoint in endpoints
+    }
+
+
+# --- endpoints ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class EndpointRow:
+    """An endpoint as the list shows it."""
+
+    endpoint: Endpoint
+    last: DeliveryRow | None
+    last_day: LastDay
+
+    @property
+    def public_id(self) -> str:
+        return self.endpoint.public_id
+
+    @property
+    def host(self) -> str:
+        return host_of(self.endpoint.url)
+
+    @property
+    def path(self) -> str:
+        return self.endpoint.url.removeprefix("https://").removeprefix(self.host)
+
+    @property
+    def events(self) -> str:
+        return "Everything" if EVERYTHING in self.endpoint.events else ", ".join(self.endpoint.events)
+
+    @property
+    def status(self) -> tuple[str, str]:
+        return endpoint_badge(self.endpoint)
+
+    @property
+    def why(self) -> str:
+        return endpoint_reason(self.endpoint)
+
+
+def endpoint_rows(endpoints: Collection[Endpoint], now: datetime) -> list[EndpointRow]:
+    newest = Delivery.objects.filter(endpoint=OuterRef("pk")).order_by("-pk").values("pk")[:1]
+    keys = Endpoint.objects.filter(pk__in=[endpoint.pk for endpoint in endpoints]).values_list(Subquery(newest))
+    rows = delivery_rows(Delivery.objects.filter(pk__in=[key for (key,) in keys if key]))
+    last = {row.delivery.endpoint_id: row for row in rows}
+    days = last_days(endpoints, now)
+    return [EndpointRow(endpoint, last.get(endpoint.pk), days[endpoint.pk]) for endpoint in endpoints]
+
+
+def host_of(url: str) -> str:
+    """Where it leads, in few characters. What is not https says so."""
+    scheme, separator, rest = url.partition("://")
+    host = rest.partition("/")[0].partition("?")[0]
+    return host if scheme == "https" else f"{scheme}{separator}{host}"
+
+
+def endpoint_badge(endpoint: Endpoint) -> tuple[str, str]:
+    """Tone and label."""
+    if endpoint.status == EndpointStatus.ENABLED:
+        return ("warn", "Failing") if endpoint.failing_since else ("good", "Enabled")
+    return ("calm" if endpoint.disabled_reason == DisabledReason.MERCHANT else "bad", "Disabled")
+
+
+def endpoint_reason(endpoint: Endpoint) -> str:
+    """Why it is disabled, or since when it has been failing; nothing when all is well."""
+    if endpoint.status == EndpointStatus.DISABLED:
+        return str(DisabledReason(endpoint.disabled_reason).label)
+    return f"Since {endpoint.failing_since:%-d %b, %H:%M}" if endpoint.failing_since else ""
+
+
+# --- deliveries --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class AttemptRow:
+    """One attempt, with what came back made fit for a page."""
+
+    attempt: Attempt
+
+    @property
+    def answer(self) -> str:
+        code = self.attempt.status_code
+        if code is None:
+            return "No reply"
+        known = code in HTTPStatus._value2member_map_
+        return f"{code} {HTTPStatus(code).phrase}" if known else str(code)
+
+    @property
+    def duration(self) -> str:
+        milliseconds = self.attempt.duration_milliseconds
+        return f"{milliseconds} ms" if milliseconds < 1000 else f"{milliseconds // 100 / 10:.1f} s"
+
+    @property
+    def tone(self) -> str:
+        return "good" if self.attempt.is_success else "bad"
+
+    @property
+    def reply(self) -> str:
+        """The first bytes of it. What no page can show, or what turns text around, becomes a sign for that."""
+        text = bytes(self.attempt.reply_start).decode(errors="replace")
+        return "".join(sign if sign.isprintable() or sign in "\n\t" else "\ufffd" for sign in text)
+
+    @property
+    def is_cut(self) -> bool:
+        return len(self.attempt.reply_start) == REPLY_START_BYTES
+
+
+@dataclass(frozen=True)
+class DeliveryRow:
+    """A delivery as lists show it, with its newest attempt."""
+
+    delivery: Delivery
+    last: AttemptRow | None
+
+    @property
+    def public_id(self) -> str:
+        return self.delivery.public_id
+
+    @property
+    def host(self) -> str:
+        return host_of(self.delivery.endpoint.url)
+
+    @property
+    def about(self) -> str:
+        """The end of the id of the record, by which it differs from others."""
+        public_id = object_id(self.delivery)
+        return f"{public_id[:4]}…{public_id[-8:]}" if public_id else ""
+
+    @property
+    def status(self) -> tuple[str, str]:
+        return delivery_badge(self.delivery)
+
+    @property
+    def attempts(self) -> str:
+        count = self.delivery.attempt_count
+        return f"{count} attempt{'' if count == 1 else 's'}"
+
+
+def delivery_rows(deliveries: QuerySet[Delivery]) -> list[DeliveryRow]:
+    """In the order of the queryset; neither payloads nor replies are read."""
+    attempts = Prefetch("attempts", Attempt.objects.defer("reply").order_by("number"))
+    found = deliveries.select_related("event", "endpoint").defer("event__payload").prefetch_related(attempts)
+    return [DeliveryRow(delivery, _newest_attempt(delivery)) for delivery in found]
+
+
+def _newest_attempt(delivery: Delivery) -> AttemptRow | None:
+    attempts = list(delivery.attempts.all())
+    return AttemptRow(attempts[-1]) if attempts else None
+
+
+def delivery_badge(delivery: Delivery) -> tuple[str, str]:
+    """Tone and label, in fewer words than the status has."""
+    match delivery.status:
+        case DeliveryStatus.DELIVERED:
+            return "good", "Delivered"
+        case DeliveryStatus.FAILED:
+            return "bad", "Given up"
+        case DeliveryStatus.DISCARDED:
+            return "calm", "Discarded"
+    if delivery.dispatcher is not None:
+        return "accent", "Sending"
+    return ("warn", "Retrying") if delivery.attempt_count else ("accent", "Waiting")
+
+
+def object_id(delivery: Delivery) -> str:
+    kind = OBJECT_KINDS.get(delivery.event.type.partition(".")[0])
+    return kind.encode(delivery.event.object_id) if kind else ""
+
+
+def instant(at: datetime | None) -> str:
+    return f"{at:%-d %b %Y, %H:%M:%S} UTC" if at else ""
