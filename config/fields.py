@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from decimal import Decimal
 from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db import models
+
+from config.api.renderers import render_json
 
 
 class UnitsField(models.DecimalField[Any, Any]):
@@ -33,3 +36,19 @@ class UnitsField(models.DecimalField[Any, Any]):
         if isinstance(value, str) and value.isascii() and value.removeprefix("-").isdigit():
             return int(value)
         raise ValidationError("“%(value)s” is not a whole number of base units.", params={"value": value})
+
+
+class RecordField(models.Field[Any, Any]):
+    """A record as the API shows it, kept as its JSON text: the order of its fields and every digit stay as they were.
+
+    In Python it is plain values, with numbers that have a fraction as Decimal.
+    """
+
+    def get_internal_type(self) -> str:
+        return "TextField"
+
+    def from_db_value(self, value: str | None, expression: Any, connection: Any) -> Any:
+        return None if value is None else json.loads(value, parse_float=Decimal)
+
+    def get_prep_value(self, value: Any) -> str | None:
+        return None if value is None else render_json(value).decode()

@@ -12,8 +12,8 @@ from django.db.models import F, Func, Prefetch, Q
 from django.utils import timezone
 
 from config import ids
-from config.api.renderers import ExactDecoder, ExactEncoder
 from config.environments import Environment
+from config.fields import RecordField
 from merchants.models import Merchant
 from webhooks.states import DeliveryStatus, DisabledReason, EndpointStatus
 
@@ -39,9 +39,7 @@ class Event(models.Model):
     type = models.CharField(max_length=40)
     object_id = models.UUIDField(help_text="The key of the record the event is about.")
     version = models.PositiveIntegerField(help_text="The record's version; it only grows.")
-    payload = models.JSONField(
-        encoder=ExactEncoder, decoder=ExactDecoder, help_text="The record as the API showed it at this version."
-    )
+    payload = RecordField(help_text="The record as the API showed it at this version.")
     direct_url = models.CharField(
         max_length=2000, blank=True, help_text="A webhook address of the record's own, told besides the endpoints."
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -40,20 +39,6 @@ def _extra(value: Any) -> Any:
     if isinstance(value, Promise):
         return str(value)
     raise TypeError(f"{type(value).__name__} has no JSON form")
-
-
-class ExactEncoder(json.JSONEncoder):
-    """For a JSONField that keeps records: writes them as replies do."""
-
-    def encode(self, o: Any) -> str:
-        return render_json(o).decode()
-
-
-class ExactDecoder(json.JSONDecoder):
-    """For a JSONField that keeps records: reads numbers as Decimal, so that none changes on the way."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(parse_float=Decimal, **options)
 
 
 class JSONRenderer(BaseRenderer):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Any
@@ -11,7 +10,7 @@ import pytest
 from django.test import Client
 from django.utils.translation import gettext_lazy
 
-from config.api.renderers import ExactDecoder, ExactEncoder, JSONRenderer, format_instant, render_json
+from config.api.renderers import JSONRenderer, format_instant, render_json
 
 
 @pytest.mark.parametrize(
@@ -69,12 +68,6 @@ def test_bytes_pass_through_and_nothing_is_empty() -> None:
     assert renderer.render(b'{"stored": true}') == b'{"stored": true}'
     assert renderer.render(None) == b""
     assert renderer.render({"a": 1}) == b'{"a":1}'
-
-
-def test_a_stored_record_reads_back_with_exact_numbers() -> None:
-    record = {"amount": Decimal("9007199254740993.01"), "count": 3}
-    text = json.dumps(record, cls=ExactEncoder)
-    assert json.loads(text, cls=ExactDecoder) == record
 
 
 @pytest.mark.urls("tests.api.urls")

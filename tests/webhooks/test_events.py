@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -47,14 +47,20 @@ def test_an_event_is_shown_as_it_is_sent() -> None:
         "environment": "sandbox",
         "version": 1,
     }
-    assert record["data"] == {"object": client.call("GET", f"/payments/{payment.public_id}").json()}
+    payment_record = client.call("GET", f"/payments/{payment.public_id}").json()
+    assert record["data"] == {"object": payment_record}
+    assert list(record["data"]["object"]) == list(payment_record), "the fields are in their order"
 
 
 def test_amounts_keep_every_digit_on_their_way_through_the_database() -> None:
     payment = make_payment(amount="100.10")
     event = Event.objects.get(object_id=payment.pk)
     assert b'"amount":100.10,' in render_json(event_record(event))
-    assert json.loads(render_json(event_record(event)))["data"]["object"]["amount"] == 100.10
+    precise = {"amount": Decimal("9007199254740993.01"), "count": 3, "text": "\u0000 \u2028 ü", "none": None}
+    event = make_event(payment.merchant, payload=precise)
+    event.refresh_from_db()
+    assert event.payload == precise
+    assert list(event.payload) == list(precise)
 
 
 def test_the_list_is_newest_first_and_filtered_by_type_and_time() -> None:
