@@ -1,0 +1,163 @@
+"""`docs/webhook-events.md` is written by the code: real events, with what differs from run to run made to stand still.
+
+    WRITE_SAMPLES=1 make test PYTEST_ARGS=tests/webhooks/test_samples.py
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pytest_django.fixtures import Settings
+
+from config.api.renderers import render_json
+from payments.models import Payment
+from payments.services import cancel_payment
+from tests.factories import make_merchant
+from tests.payments.scenes import (
+    ETHEREUM,
+    STELLAR,
+    end_window,
+    make_payment,
+    mine_and_watch,
+    pay,
+    pay_and_confirm,
+    reorganise,
+)
+from tests.webhooks.scenes import make_endpoint
+from webhooks import events
+from webhooks.events import CATALOGUE
+from webhooks.models import Event
+from webhooks.records import event_record
+from webhooks.services import send_test
+
+pytestmark = pytest.mark.django_db
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "webhook-events.md"
+SHOWN_BY_REFUNDS = events.PAYMENT_REFUNDED
+"""Its record is that of `payment.completed`, with another status and `amountRefunded`."""
+
+HEADING = """# Webhook events
+
+Every event, with a body as it is sent; written by `tests/webhooks/test_samples.py` from real records, so that it is what
+the code does. [webhooks.md](webhooks.md) says how to receive them. Ids, addresses, hashes and instants differ, of course,
+and `qrCode` is cut short. Fields may be added; ignore what you do not know.
+
+"""
+
+SAMPLE_INSTANTS = {
+    "createdAt": "2027-01-31T09:30:00.000Z",
+    "quotedAt": "2027-01-31T09:29:41.000Z",
+    "expiresAt": "2027-01-31T10:00:00.000Z",
+    "seenAt": "2027-01-31T09:34:12.000Z",
+    "completedAt": "2027-01-31T09:34:40.000Z",
+    "cancelledAt": "2027-01-31T09:32:05.000Z",
+}
+TOLD_AT = "2027-01-31T09:34:40.123Z"
+
+
+def seen(payment: Payment) -> None:
+    pay(payment)
+    mine_and_watch(payment.network)
+
+
+def undone(payment: Payment) -> None:
+    pay(payment)
+    mine_and_watch(payment.network)
+    reorganise(payment, 1, "dropped")
+
+
+def late(payment: Payment) -> None:
+    end_window(payment)
+    pay_and_confirm(payment)
+
+
+SCENES: dict[str, tuple[str, Callable[[Payment], object]]] = {
+    events.PAYMENT_CREATED: (ETHEREUM, lambda payment: None),
+    events.PAYMENT_PENDING: (ETHEREUM, seen),
+    events.PAYMENT_UNDERPAID: (STELLAR, lambda payment: pay_and_confirm(payment, "60")),
+    events.PAYMENT_COMPLETED: (STELLAR, pay_and_confirm),
+    events.PAYMENT_OVERPAID: (STELLAR, lambda payment: pay_and_confirm(payment, "125")),
+    events.PAYMENT_EXPIRED: (STELLAR, end_window),
+    events.PAYMENT_LATE: (STELLAR, late),
+    events.PAYMENT_CANCELLED: (STELLAR, cancel_payment),
+    events.PAYMENT_REVERSED: (ETHEREUM, undone),
+}
+
+
+def body_of(type: str) -> str:
+    """The JSON of a new event of this type, as it is sent."""
+    if type == events.WEBHOOK_TEST:
+        event = send_test(endpoint=make_endpoint(make_merchant(), description="Warehouse")).event
+    else:
+        network, scene = SCENES[type]
+        payment = make_payment(
+            network,
+            "USDC",
+            "100",
+            redirect_url="https://shop.example.com/thank-you",
+            webhook_url="https://shop.example.com/webhooks/orders",
+            metadata={"order": "6735"},
+        )
+        scene(payment)
+        event = Event.objects.get(object_id=payment.pk, type=type)
+    return render_json(event_record(event)).decode()
+
+
+def standing_still(body: str, type: str) -> str:
+    """The body with everything in it that differs from run to run replaced by an example."""
+    record: Any = json.loads(body)
+    shown = record["data"]["object"]
+    texts = {
+        shown.get("depositAddress"): "0x8Ba1f109551bD432803012645Ac136ddd64DBA72",
+        shown.get("memo"): "7341000000000000019",
+    }
+    if (memo := shown.get("memo")) is not None:
+        texts = {memo: texts[memo]}
+    for number, transfer in enumerate(shown.get("transfers", [])):
+        texts[transfer["hash"]] = f"{'0x' if transfer['hash'].startswith('0x') else ''}{f'c0ffee{number:02}' * 8}"
+    for old, new in texts.items():
+        if old:
+            body = body.replace(json.dumps(old)[1:-1], new)
+    body = re.sub(r"\b(evt|pay|whk)_[0-9a-z]{26}\b", lambda found: f"{found[1]}_01kfjhr3c8e4bs0dz6wd5n5yry", body)
+    body = re.sub(r'"(data:image/png;base64,.{12})[^"]*"', r'"\1…"', body)
+    body = re.sub(r'"block":\d+', '"block":7341', body)
+    for name, instant in SAMPLE_INSTANTS.items():
+        body = re.sub(rf'"{name}":"[^"]*"', f'"{name}":"{instant}"', body)
+    return body.replace(SAMPLE_INSTANTS["createdAt"], TOLD_AT, 1) if type != events.PAYMENT_CREATED else body
+
+
+def indented(body: str) -> str:
+    """Numbers as they are sent: `100.00`, every digit of it."""
+    value = json.loads(body, parse_float=lambda digits: f"\0{digits}\0", parse_int=lambda digits: f"\0{digits}\0")
+    return re.sub(r'"\\u0000([^"]*)\\u0000"', r"\1", json.dumps(value, indent=2).replace("\\u2026", "…"))
+
+
+def page() -> str:
+    sections = []
+    for type, sentence in CATALOGUE.items():
+        section = f"## `{type}`\n\n{sentence}\n\n"
+        if type != SHOWN_BY_REFUNDS:
+            section += f"```json\n{indented(standing_still(body_of(type), type))}\n```\n"
+        else:
+            section += "The record is that of `payment.completed`, with its new `status` and `amountRefunded`.\n"
+        sections.append(section)
+    return HEADING + "\n".join(sections)
+
+
+def test_the_page_of_events_shows_what_is_sent(settings: Settings) -> None:
+    settings.PUBLIC_URL = "https://pay.example.com"
+    settings.SIMULATED_BLOCK_SECONDS = 3600
+    written = page()
+    if os.environ.get("WRITE_SAMPLES"):
+        PAGE.write_text(written, encoding="utf-8")
+    assert PAGE.read_text(encoding="utf-8") == written
+
+
+def test_every_event_has_a_sample() -> None:
+    assert {*SCENES, events.WEBHOOK_TEST, SHOWN_BY_REFUNDS} == set(CATALOGUE)
