@@ -10,7 +10,7 @@ from config.fields import UnitsField
 
 
 @pytest.mark.parametrize(
-    ("value", "units"), [(None, None), (5, 5), (Decimal("5"), 5), (Decimal("5E+20"), 5 * 10**20), ("-7", -7)]
+    ("value", "units"), [(None, None), (5, 5), (Decimal(5), 5), (Decimal("5E+20"), 5 * 10**20), ("-7", -7)]
 )
 def test_whole_numbers_become_integers(value: Any, units: int | None) -> None:
     assert UnitsField().to_python(value) == units
