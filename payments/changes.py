@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping
 
 from django.utils import timezone
 
+from merchants.ledger.balances import balance
 from merchants.ledger.chart import suspense
-from merchants.ledger.posting import PostingDraft, post_drafts
+from merchants.ledger.posting import PostingDraft, lock_accounts, post_drafts
 from payments import events, postings
 from payments.models import Deposit, Discrepancy, Payment
 from payments.records import payment_record
@@ -36,6 +37,19 @@ class Changes:
         reversal = [type for type in self._events if type == events.REVERSED]
         rest = [type for type in self._events if type != events.REVERSED]
         return [*reversal, *([status_event] if status_event else []), *rest]
+
+    def owed_by_merchant(self, payment: Payment, network: str, asset: str) -> int:
+        """What the merchant owes in a coin, counting what is collected here. Locks their accounts if it is anything."""
+        receivable = postings.receivable_account(payment, network, asset)
+        pending = sum(line.amount for draft in self.drafts for line in draft.lines if line.account == receivable)
+        if not balance(receivable, environment=payment.environment):
+            return pending
+        touched = {line.account for draft in self.drafts for line in draft.lines} | {
+            receivable,
+            postings.available_account(payment, network, asset),
+            postings.clearing_account(payment),
+        }
+        return lock_accounts(touched, environment=payment.environment)[receivable] + pending
 
     def post(self, *, environment: str) -> None:
         if self.drafts:

@@ -188,6 +188,8 @@ def _book_deposits(
 
 def _book_result(payment: Payment, judgement: Assessment, changes: Changes) -> None:
     """Move the payment's money to where the judgement says it belongs."""
+    if payment.received != judgement.received and payment.status == judgement.status == PaymentStatus.UNDERPAID:
+        changes.tell(events.ON_STATUS[PaymentStatus.UNDERPAID])  # more has come, and it is still too little
     payment.received = judgement.received
     released, surplus = judgement.released - payment.released, judgement.surplus - payment.surplus
     if released < 0 or surplus < 0:
@@ -195,7 +197,8 @@ def _book_result(payment: Payment, judgement: Assessment, changes: Changes) -> N
     if released or surplus:
         payment.booking_count += 1
         payment.released, payment.surplus = judgement.released, judgement.surplus
-        changes.drafts.append(postings.payment_released(payment, released=released, surplus=surplus))
+        owed = changes.owed_by_merchant(payment, payment.network, payment.cryptocurrency) if released else 0
+        changes.drafts.append(postings.payment_released(payment, released=released, surplus=surplus, owed=owed))
     if surplus:
         open_discrepancy(payment, DiscrepancyKind.OVERPAID, surplus)
         changes.tell(events.OVERPAID)

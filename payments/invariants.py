@@ -195,6 +195,34 @@ def changes_were_told(scope: Scope) -> Iterator[Finding]:
         )
 
 
+SUSPENSE_AGAINST_DECISIONS = """
+    SELECT coalesce(account.environment, waiting.environment), coalesce(account.network, waiting.network),
+        coalesce(account.asset, waiting.asset), coalesce(account.kind, waiting.kind),
+        coalesce(account.owner, waiting.owner), coalesce(waiting.total, 0), coalesce(-account.balance, 0)
+    FROM (SELECT * FROM ledger_account WHERE kind LIKE 'suspense:%%' AND balance <> 0) AS account
+    FULL JOIN (
+        SELECT environment, network, asset, 'suspense:' || kind AS kind,
+            coalesce(payment_id, deposit_id)::text AS owner, sum(amount) AS total
+        FROM payments_discrepancy WHERE status = 'open' GROUP BY 1, 2, 3, 4, 5
+    ) AS waiting USING (environment, network, asset, kind, owner)
+    WHERE coalesce(waiting.total, 0) <> coalesce(-account.balance, 0)
+        AND coalesce(account.environment, waiting.environment) = ANY(%(environments)s)
+        AND (%(network)s::text IS NULL OR coalesce(account.network, waiting.network) = %(network)s)
+"""
+
+
+@invariant("I17", "all money in suspense waits for a decision that somebody can make")
+def suspense_waits_for_decisions(scope: Scope) -> Iterator[Finding]:
+    for environment, network, asset, kind, owner, waiting, held in scope.rows(SUSPENSE_AGAINST_DECISIONS):
+        yield Finding(
+            f"{environment} {network} {asset} {kind} {owner}",
+            int(waiting),
+            int(held),
+            "compare the discrepancies of this payment or deposit with the postings of its account",
+            delta=int(held - waiting),
+        )
+
+
 @invariant("C1", "the counters behind `totalCount` are exact", severity=Severity.WARNING)
 def payment_counters_are_exact(scope: Scope) -> Iterator[Finding]:
     # Counters have no time of their own, so they are compared as a whole, whatever the scope's time is.

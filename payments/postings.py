@@ -66,11 +66,13 @@ def deposit_reversed(deposit: Deposit, owed_by: tuple[Line, ...]) -> PostingDraf
     )
 
 
-def payment_released(payment: Payment, *, released: int, surplus: int) -> PostingDraft:
-    """A completed payment's money becomes the merchant's; what was too much waits in suspense."""
+def payment_released(payment: Payment, *, released: int, surplus: int, owed: int) -> PostingDraft:
+    """A completed payment's money becomes the merchant's; what was too much waits in suspense.
+
+    `owed` is what the merchant owes in this coin: that is paid back first.
+    """
     lines = [Line(clearing_account(payment), released + surplus)]
-    if released:
-        lines.append(Line(available_account(payment, payment.network, payment.cryptocurrency), -released))
+    lines += _to_merchant(payment, payment.network, payment.cryptocurrency, released, owed)
     if surplus:
         lines.append(Line(_own_suspense(payment, DiscrepancyKind.OVERPAID), -surplus))
     return _of_payment(payment, "payment_released", lines)
@@ -100,16 +102,25 @@ def suspense_accepted(payment: Payment, kind: str, amount: int) -> PostingDraft:
     )
 
 
-def suspense_kept(payment: Payment, kind: str, *, network: str, asset: str, amount: int) -> PostingDraft:
-    """Somebody let the merchant keep money that is no part of the payment."""
+def suspense_kept(payment: Payment, kind: str, *, network: str, asset: str, amount: int, owed: int) -> PostingDraft:
+    """Somebody let the merchant keep money that is no part of the payment. What the merchant owes is repaid first."""
     return _of_payment(
         payment,
         "suspense_kept",
         [
             Line(suspense_account(payment, kind, network, asset), amount),
-            Line(available_account(payment, network, asset), -amount),
+            *_to_merchant(payment, network, asset, amount, owed),
         ],
     )
+
+
+def _to_merchant(payment: Payment, network: str, asset: str, amount: int, owed: int) -> list[Line]:
+    repaid = min(amount, owed)
+    lines = [
+        Line(receivable_account(payment, network, asset), -repaid),
+        Line(available_account(payment, network, asset), repaid - amount),
+    ]
+    return [line for line in lines if line.amount]
 
 
 def _own_suspense(payment: Payment, kind: str) -> AccountRef:

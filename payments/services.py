@@ -17,7 +17,6 @@ from config.errors import DomainError, InvalidParameter
 from config.money import FIAT_DIGITS, AmountNotExact, round_up_to_shown, to_units
 from config.writing import insert_together
 from merchants import counting
-from merchants.ledger.posting import post_draft
 from merchants.models import LatePayments, Merchant
 from payments import events, postings, qr
 from payments.chains import registry
@@ -222,14 +221,17 @@ def _count_for_payment(discrepancy: Discrepancy, payment: Payment) -> None:
 
 
 def _give_to_merchant(discrepancy: Discrepancy, payment: Payment) -> None:
+    changes = Changes()
     draft = postings.suspense_kept(
         payment,
         discrepancy.kind,
         network=discrepancy.network,
         asset=discrepancy.asset,
         amount=discrepancy.amount,
+        owed=changes.owed_by_merchant(payment, discrepancy.network, discrepancy.asset),
     )
-    post_draft(draft, environment=payment.environment)
+    changes.drafts.append(draft)
+    changes.post(environment=payment.environment)
     payment.save(update_fields=["booking_count"])
 
 

@@ -132,7 +132,7 @@ def codes() -> dict[str, list[str]]:
 
 def test_every_invariant_of_payments_is_registered() -> None:
     known = {each.code for each in registered()}
-    assert {"I6", "I8", "I10", "I12", "I15", "I16", "C1"} <= known
+    assert {"I6", "I8", "I10", "I12", "I15", "I16", "I17", "C1"} <= known
     assert {"I1", "I2", "I3", "I4", "I5", "I14"} <= known
 
 
@@ -248,6 +248,13 @@ def test_a_forged_clearing_balance_is_found(paid: Payment) -> None:
     assert found["I3"] == [f"sandbox ethereum USDC payment {paid.pk}"]
     assert found["I6"] == [f"payment {paid.pk}: clearing account"]
     assert found["I14"] == ["sandbox ethereum USDC"]
+
+
+def test_a_decision_that_moved_no_money_is_found(paid: Payment) -> None:
+    vandalise("UPDATE payments_discrepancy SET status = 'accepted' WHERE kind = 'wrong_token'")
+    [finding] = findings()["I17"]
+    assert finding.subject.startswith("sandbox polygon DAI suspense:wrong_token ")
+    assert (finding.expected, finding.actual, finding.delta) == (0, 5 * 10**18, 5 * 10**18)
 
 
 def test_a_deleted_event_is_found(paid: Payment) -> None:

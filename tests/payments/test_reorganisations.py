@@ -341,7 +341,7 @@ def test_money_the_merchant_has_spent_is_owed_when_the_chain_takes_it_back(spent
     assert_solvent_but_for_receivables()
 
 
-def test_what_comes_back_is_credited_again_beside_what_is_owed() -> None:
+def test_what_comes_back_repays_what_is_owed() -> None:
     payment = ready()
     transaction_hash = completed(payment)
     spend(payment, "100")
@@ -349,13 +349,22 @@ def test_what_comes_back_is_credited_again_beside_what_is_owed() -> None:
     mine_and_watch(ETHEREUM, CREDIT_BLOCKS)
     payment = now(payment)
     assert (payment.status, payment.released) == ("completed", payment.due)
-    assert books(payment) == {
-        "chain:deposit": payment.due,
-        "merchant:available": payment.due,
-        "merchant:receivable": payment.due,
-        "payout": payment.due,
-    }
-    assert_solvent_but_for_receivables()
+    assert books(payment) == {"chain:deposit": payment.due, "payout": payment.due}
+    assert_all_is_well()
+
+
+def test_the_next_payment_repays_what_is_owed_before_anything_is_available() -> None:
+    payment = ready()
+    transaction_hash = completed(payment)
+    spend(payment, "100")
+    payment = reorganise(payment, 3, "dropped", only=[transaction_hash])
+    other = make_payment(ETHEREUM, merchant=payment.merchant, amount="150")
+    pay(other)
+    mine_and_watch(ETHEREUM, CREDIT_BLOCKS)
+    assert now(other).status == "completed"
+    rest = other.due - payment.due
+    assert books(other) == {"chain:deposit": other.due, "merchant:available": rest, "payout": payment.due}
+    assert_all_is_well()
 
 
 def test_other_payments_money_covers_what_was_spent_first() -> None:
