@@ -9,9 +9,13 @@ from django.test import Client
 
 from merchants.models import Member, Merchant, User
 from payments.models import Payment
-from tests.dashboard.addresses import READS, filled
+from tests.dashboard.addresses import READS, Records
 from tests.factories import make_key
 from tests.payments.scenes import POLYGON, make_payment, pay_and_confirm
+from tests.webhooks.scenes import make_all_due, send_due
+from webhooks.models import Attempt, Delivery, Endpoint, Event
+from webhooks.schedule import Reply
+from webhooks.services import register_endpoint, send_test
 
 PAYLOADS = (
     "<script>alert(1)</script>",
@@ -88,12 +92,32 @@ def test_a_payload_in_every_field_stays_text(payload: str, client: Client, membe
     member.merchant.settings.update(settlement_timezone=payload[:64], wallet_allow_list=[payload[:80]])
     Payment.objects.filter(pk=created.pk).update(rate_source=payload, merchant_wallet=payload[:80])
 
-    addresses = [filled(path, payment=created, key=key) for path in READS]
+    endpoint, delivery = make_hostile_delivery(member.merchant, payload)
+
+    records = Records(created, key, endpoint, delivery)
+    addresses = [records.in_path(path) for path in READS]
     addresses += [f"/pay/{payment.public_id}" for payment in (created, paid)]
     for address in addresses:
         response = client.get(address)
         assert response.status_code == 200
         assert suspects(response.text) == []
+
+
+def make_hostile_delivery(merchant: Merchant, payload: str) -> tuple[Endpoint, Delivery]:
+    """Sent once and failed, so that everything a receiver can put in is there; and disabled by its answer."""
+    endpoint, _ = register_endpoint(
+        merchant=merchant, environment="sandbox", url="https://shop.example/", description=payload
+    )
+    delivery = send_test(endpoint=endpoint)
+    send_due(lambda url: Reply(status_code=500, body=payload.encode(), error=payload))
+    make_all_due()
+    send_due(lambda url: Reply(status_code=410, body=payload.encode() * 500))
+    Attempt.objects.filter(delivery=delivery, number=1).update(status_code=None)
+    Event.objects.filter(pk=delivery.event_id).update(type=payload[:40], payload={payload: [payload]})
+    Endpoint.objects.filter(pk=endpoint.pk).update(
+        url=f"https://shop.example/{payload}", events=[payload[:40], "payment.created"]
+    )
+    return endpoint, delivery
 
 
 @pytest.mark.parametrize("payload", PAYLOADS)
@@ -102,6 +126,11 @@ def test_a_payload_in_what_is_asked_stays_text(payload: str, client: Client, mem
     replies = [
         client.get("/dashboard/payments", {"q": payload, "status": payload, "start": payload, "before": payload}),
         client.post("/dashboard/keys/new", {"name": payload, "allowed_networks": payload, "lifetime": payload}),
+        client.get(
+            "/dashboard/deliveries", dict.fromkeys(("q", "endpoint", "status", "type", "start", "before"), payload)
+        ),
+        client.post("/dashboard/webhooks/new", {"url": payload, "description": payload, "events": payload}),
+        client.get(f"/dashboard/webhooks/{payload}"),
         client.post("/dashboard/settings", {"settlement_timezone": payload, "wallet_allow_list": payload}),
         Client().post("/login", {"email": payload, "password": payload, "next": payload}),
         Client().get("/login", {"next": payload}),
