@@ -7,10 +7,12 @@ import time
 import uuid
 from collections.abc import Collection, Sequence
 from random import Random
+from typing import Any
 
 import structlog
 from django.db import InterfaceError, OperationalError, connection
 from django.utils import timezone
+from psycopg import Connection
 
 from webhooks.attempts import Sent, record
 from webhooks.claiming import claim
@@ -34,7 +36,7 @@ class Desk:
         self.number = secrets.randbelow(2**31 - 1) + 1
         self._chance = Random()  # noqa: S311 - jitter, not a secret
         self._preparation = Preparation()
-        self._is_open = False
+        self._session: Connection[Any] | None = None
         self._is_doubtful = False
         self._released_at = float("-inf")
 
@@ -43,29 +45,31 @@ class Desk:
     ) -> list[Prepared]:
         """Write results down, and claim up to `room` deliveries. `in_flight` are the claims still being sent."""
         try:
-            if not self._is_open:
+            if not self._is_open():
                 self._open([*in_flight, *(sent.claim.delivery_id for sent in results)])
             if results:
                 self._record(results)
             self._is_doubtful = False
             return self._take(room, probes) if room > 0 else []
         except (OperationalError, InterfaceError) as error:
-            self._is_doubtful = True  # a commit may have been lost on its way back
-            if not _is_usable():
-                self.close()
+            self._is_doubtful = True  # the answer to a commit may have been lost
             raise DatabaseLost(str(error)) from error
 
     def give_back(self) -> None:
         """End all claims. When the database is away they end with the session."""
         try:
-            if self._is_open:
+            if self._is_open():
                 release_own(self.number)
         except (OperationalError, InterfaceError) as error:
             logger.warning("webhook_claims_not_given_back", error=str(error))
 
     def close(self) -> None:
-        self._is_open = False
         connection.close()
+
+    def _is_open(self) -> bool:
+        """Whether this is still the session that holds the number: after a failure Django may have opened another."""
+        session = connection.connection
+        return session is not None and session is self._session and not session.closed
 
     def _open(self, known: Collection[uuid.UUID]) -> None:
         """A session of its own, whose end frees the number's claims; those that nobody remembers are given back."""
@@ -73,7 +77,7 @@ class Desk:
         if not hold_number(self.number):
             raise OperationalError("the server has not noticed yet that the session before is gone")
         release_own(self.number, keep=known)
-        self._is_open = True
+        self._session = connection.connection
 
     def _record(self, results: Sequence[Sent]) -> None:
         try:
@@ -97,7 +101,3 @@ class Desk:
         now = timezone.now()
         claims = claim(self.number, limit=room, probes=probes, now=now)
         return self._preparation.prepare(claims, now=now)
-
-
-def _is_usable() -> bool:
-    return connection.connection is not None and connection.is_usable()
