@@ -17,6 +17,7 @@ from config.api.schema import refuses
 from config.errors import NotFound
 from merchants.access.scopes import Scope
 from merchants.access.viewsets import MerchantViewSet
+from webhooks import examples
 from webhooks.models import Delivery, Endpoint, Event
 from webhooks.records import delivery_record, event_record, webhook_record
 from webhooks.secrets import decrypt, encrypt
@@ -67,7 +68,12 @@ class WebhookViewSet(MerchantViewSet):
     }
 
     @refuses(TooManyWebhooks)
-    @extend_schema(summary="Create a webhook", request=NewWebhookSerializer, responses={201: WebhookWithSecretSchema})
+    @extend_schema(
+        summary="Create a webhook",
+        request=NewWebhookSerializer,
+        responses={201: WebhookWithSecretSchema},
+        examples=examples.CREATE,
+    )
     def create(self, request: Request) -> Response:
         body = NewWebhookSerializer(data=request.data, context={"environment": self.environment})
         body.is_valid(raise_exception=True)
@@ -89,12 +95,14 @@ class WebhookViewSet(MerchantViewSet):
             )
         )
 
-    @extend_schema(summary="Get a webhook", responses=WebhookSchema)
+    @extend_schema(summary="Get a webhook", responses=WebhookSchema, examples=examples.RETRIEVE)
     def retrieve(self, request: Request, webhook_id: str) -> Response:
         return Response(webhook_record(self._endpoint(webhook_id)))
 
     @refuses(WebhookOfPayments)
-    @extend_schema(summary="Update a webhook", request=WebhookChangesSerializer, responses=WebhookSchema)
+    @extend_schema(
+        summary="Update a webhook", request=WebhookChangesSerializer, responses=WebhookSchema, examples=examples.UPDATE
+    )
     def update(self, request: Request, webhook_id: str) -> Response:
         endpoint = self._endpoint(webhook_id)
         body = WebhookChangesSerializer(data=request.data, context={"environment": self.environment})
@@ -102,20 +110,27 @@ class WebhookViewSet(MerchantViewSet):
         return Response(webhook_record(update_endpoint(endpoint=endpoint, changes=body.to_changes())))
 
     @refuses(WebhookOfPayments)
-    @extend_schema(summary="Delete a webhook", responses={200: DeletedWebhookSchema})
+    @extend_schema(summary="Delete a webhook", responses={200: DeletedWebhookSchema}, examples=examples.DELETE)
     def destroy(self, request: Request, webhook_id: str) -> Response:
         endpoint = self._endpoint(webhook_id)
         delete_endpoint(endpoint=endpoint)
         return Response({"id": endpoint.public_id, "object": "webhook", "deleted": True})
 
     @refuses(WebhookDisabled)
-    @extend_schema(summary="Send a test event", request=EmptySerializer, responses=DeliverySchema)
+    @extend_schema(
+        summary="Send a test event", request=EmptySerializer, responses=DeliverySchema, examples=examples.TEST
+    )
     def test(self, request: Request, webhook_id: str) -> Response:
         EmptySerializer(data=request.data).is_valid(raise_exception=True)
         return Response(_shown(send_test(endpoint=self._endpoint(webhook_id))))
 
     @refuses(WebhookOfPayments)
-    @extend_schema(summary="Give a webhook a new secret", request=EmptySerializer, responses=WebhookWithSecretSchema)
+    @extend_schema(
+        summary="Give a webhook a new secret",
+        request=EmptySerializer,
+        responses=WebhookWithSecretSchema,
+        examples=examples.ROTATE,
+    )
     def rotate(self, request: Request, webhook_id: str) -> Response:
         EmptySerializer(data=request.data).is_valid(raise_exception=True)
         endpoint, secret = rotate_secret(endpoint=self._endpoint(webhook_id))
@@ -125,6 +140,7 @@ class WebhookViewSet(MerchantViewSet):
         summary="Give the account a new secret, for the webhookUrl of payments",
         request=EmptySerializer,
         responses=AccountSecretSchema,
+        examples=examples.ROTATE_ACCOUNT_SECRET,
     )
     def rotate_account_secret(self, request: Request) -> Response:
         EmptySerializer(data=request.data).is_valid(raise_exception=True)
@@ -139,7 +155,12 @@ class WebhookViewSet(MerchantViewSet):
         )
 
     @refuses(WebhookDisabled, ReplayTooLarge)
-    @extend_schema(summary="Send the events of a span of time again", request=ReplaySerializer, responses=ReplaySchema)
+    @extend_schema(
+        summary="Send the events of a span of time again",
+        request=ReplaySerializer,
+        responses=ReplaySchema,
+        examples=examples.REPLAY,
+    )
     def replay(self, request: Request, webhook_id: str) -> Response:
         endpoint = self._endpoint(webhook_id)
         body = ReplaySerializer(data=request.data)
@@ -192,7 +213,7 @@ class EventViewSet(MerchantViewSet):
             )
         )
 
-    @extend_schema(summary="Get an event", responses=EventSchema)
+    @extend_schema(summary="Get an event", responses=EventSchema, examples=examples.EVENT_SHOWN)
     def retrieve(self, request: Request, event_id: str) -> Response:
         key = ids.EVENT.decode(event_id)
         event = key and Event.objects.of(self.merchant, self.environment).filter(pk=key).first()
@@ -226,12 +247,14 @@ class DeliveryViewSet(MerchantViewSet):
             )
         )
 
-    @extend_schema(summary="Get a delivery", responses=DeliverySchema)
+    @extend_schema(summary="Get a delivery", responses=DeliverySchema, examples=examples.DELIVERED)
     def retrieve(self, request: Request, delivery_id: str) -> Response:
         return Response(_shown(self._delivery(delivery_id)))
 
     @refuses(WebhookDisabled, WebhookDeleted)
-    @extend_schema(summary="Send a delivery again", request=EmptySerializer, responses=DeliverySchema)
+    @extend_schema(
+        summary="Send a delivery again", request=EmptySerializer, responses=DeliverySchema, examples=examples.REDELIVER
+    )
     def redeliver(self, request: Request, delivery_id: str) -> Response:
         EmptySerializer(data=request.data).is_valid(raise_exception=True)
         return Response(_shown(redeliver(delivery=self._delivery(delivery_id))))
