@@ -7,15 +7,12 @@ from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Final, TypedDict
 
-import structlog
 from django.conf import settings
-from django.core.mail import send_mail
 from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
 
 from config.api.pagination import KeyRange
-from config.environments import Environment
 from config.errors import DomainError, InvalidParameter, NotFound
 from config.writing import insert_together
 from merchants.models import Merchant
@@ -27,8 +24,6 @@ from webhooks.schedule import ATTEMPTS
 from webhooks.secrets import encrypt, new_secret, owner_of
 from webhooks.states import DELIVERY_MOVES, ENDPOINT_MOVES, DeliveryStatus, DisabledReason, EndpointStatus
 from webhooks.targets import url_problem
-
-logger = structlog.get_logger(__name__)
 
 ENDPOINTS_MAX: Final = 50
 """Of a merchant, in each environment."""
@@ -307,46 +302,6 @@ def _discard_pending(endpoint: Endpoint) -> None:
     DELIVERY_MOVES.check(DeliveryStatus.PENDING, DeliveryStatus.DISCARDED)
     pending = Delivery.objects.filter(endpoint=endpoint, status=DeliveryStatus.PENDING)
     pending.update(status=DeliveryStatus.DISCARDED, next_attempt_at=None)
-
-
-# --- mail --------------------------------------------------------------------------------------------
-
-_WHY: Final = {
-    DisabledReason.GONE: "It answered 410 Gone, which means that it wants no more events.",
-    DisabledReason.FAILING: "No request to it has succeeded for five days.",
-}
-
-
-def mail_disabled() -> int:
-    """Tell merchants which of their endpoints Ballast has disabled; answers how many mails left.
-
-    Each endpoint is claimed by an update before its mail is sent, outside any database transaction, and given back
-    when the mail server refuses.
-    """
-    sent = 0
-    for endpoint in Endpoint.objects.filter(is_mail_due=True).select_related("merchant").order_by("pk"):
-        claimed = Endpoint.objects.filter(pk=endpoint.pk, is_mail_due=True)
-        if not claimed.update(is_mail_due=False):
-            continue
-        try:
-            send_mail(
-                f"A webhook was disabled: {endpoint.url[:100]}", _mail_text(endpoint), None, [endpoint.merchant.email]
-            )
-        except Exception as error:  # whatever a mail server does, the others are told
-            Endpoint.objects.filter(pk=endpoint.pk, status=EndpointStatus.DISABLED).update(is_mail_due=True)
-            logger.warning("mail not sent", endpoint=endpoint.public_id, error=str(error))
-        else:
-            sent += 1
-    return sent
-
-
-def _mail_text(endpoint: Endpoint) -> str:
-    return (
-        f"Ballast sends nothing any more to the webhook {endpoint.url} ({Environment(endpoint.environment).label}).\n"
-        f"{_WHY[DisabledReason(endpoint.disabled_reason)]}\n\n"
-        "What happens is still recorded. When the webhook works again, enable it and replay what it missed:\n"
-        f"{settings.PUBLIC_URL}/dashboard\n"
-    )
 
 
 # --- shared checks -----------------------------------------------------------------------------------
