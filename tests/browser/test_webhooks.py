@@ -1,0 +1,135 @@
+"""Adding a webhook, seeing its secret once, and following a test to a receiver that is really there."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+from pytest_django.live_server_helper import LiveServer
+
+from tests.browser.conftest import Complaints
+from tests.browser.pages import add_webhook, log_in
+from tests.factories import PASSWORD, make_member, make_merchant
+from tests.webhooks.delivering import deliver
+from webhooks.listener import Listener, Receiver
+from webhooks.models import Endpoint
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+SECRET = re.compile(r"whsec_[0-9A-Za-z+/]{43}=")
+
+
+@pytest.fixture
+def email() -> str:
+    return make_member(make_merchant("Harbour Coffee")).user.email
+
+
+@pytest.fixture
+def printed() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def listener(printed: list[str]) -> Iterator[Listener]:
+    """The local receiver that developers get, in a thread."""
+    with Listener(Receiver(printed.append), port=0) as listener:
+        thread = threading.Thread(target=listener.serve_forever, daemon=True)
+        thread.start()
+        yield listener
+        listener.shutdown()
+        thread.join(timeout=10)
+
+
+def dispatch() -> None:
+    """One run of the worker. Playwright keeps an event loop in the test's thread, so it has a thread of its own."""
+    made: list[int] = []
+    thread = threading.Thread(target=lambda: made.append(deliver()))
+    thread.start()
+    thread.join(timeout=30)
+    assert made == [1]
+
+
+def secret_on(page: Page) -> str:
+    found = SECRET.search(page.content())
+    assert found
+    return found[0]
+
+
+def test_a_test_event_arrives_and_is_sent_again(
+    page: Page, complaints: Complaints, email: str, listener: Listener, printed: list[str]
+) -> None:
+    log_in(page, email, PASSWORD)
+    page.goto("/dashboard/webhooks")
+    page.get_by_role("link", name="Add a webhook").click()
+    add_webhook(page, listener.url)
+    listener.receiver.secret = secret_on(page)
+
+    page.get_by_role("link", name="I have stored the secret").click()
+    page.get_by_role("button", name="Send a test").click()
+    expect(page.get_by_text("It is due now.")).to_be_visible()
+    dispatch()
+    assert "webhook.test  verified  -> 200" in printed[0]
+    page.get_by_role("link", name="Look again").click()
+    expect(page.get_by_text("Delivered", exact=True).first).to_be_visible()
+    expect(page.get_by_text("200 OK")).to_be_visible()
+    expect(page.get_by_text("thank you")).to_be_visible()
+
+    listener.receiver.failures_left = 1
+    page.get_by_role("button", name="Send it again").click()
+    dispatch()
+    page.get_by_role("link", name="Look again").click()
+    expect(page.get_by_text("Retrying", exact=True)).to_be_visible()
+    expect(page.get_by_text("500 Internal Server Error")).to_be_visible()
+    page.get_by_role("button", name="Send it now").click()
+    dispatch()
+    page.get_by_role("link", name="Look again").click()
+    expect(page.get_by_text("Delivered", exact=True).first).to_be_visible()
+    expect(page.locator(".attempts__item")).to_have_count(3)
+    assert "came before: number 3 with this webhook-id" in printed[2]
+    assert complaints.found == []
+
+
+def test_a_secret_is_seen_once(page: Page, complaints: Complaints, email: str) -> None:
+    log_in(page, email, PASSWORD)
+    page.goto("/dashboard/webhooks/new")
+    add_webhook(page)
+    first = secret_on(page)
+    page.reload()
+    expect(page.get_by_text("A secret is shown only once")).to_be_visible()
+    assert first not in page.content()
+    page.go_back()
+    assert first not in page.content()
+
+    endpoint = Endpoint.objects.get()
+    page.goto(f"/dashboard/webhooks/{endpoint.public_id}")
+    page.get_by_role("link", name="Rotate").click()
+    page.get_by_role("button", name="Make a new secret").click()
+    expect(page.get_by_text("signs as well until")).to_be_visible()
+    second = secret_on(page)
+    assert second != first
+    page.reload()
+    expect(page.get_by_text("Two secrets sign")).to_be_visible()
+    assert second not in page.content()
+    assert Endpoint.objects.count() == 1
+    assert complaints.found == []
+
+
+def test_webhooks_are_managed_without_scripts(browser: Browser, live_server: LiveServer, email: str) -> None:
+    context = browser.new_context(base_url=live_server.url, java_script_enabled=False)
+    page = context.new_page()
+    log_in(page, email, PASSWORD)
+    page.goto("/dashboard/webhooks/new")
+    add_webhook(page)
+    page.get_by_role("link", name="I have stored the secret").click()
+    page.get_by_role("link", name="Disable").click()
+    page.get_by_role("button", name="Disable it").click()
+    expect(page.get_by_text("Nothing is sent to it", exact=True)).to_be_visible()
+    page.get_by_role("button", name="Enable it").click()
+    expect(page.get_by_text("The webhook is enabled")).to_be_visible()
+    page.get_by_role("link", name="Delete").click()
+    page.get_by_role("button", name="Delete it").click()
+    expect(page.get_by_text("The webhook is deleted.")).to_be_visible()
+    context.close()
