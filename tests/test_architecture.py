@@ -198,8 +198,8 @@ ROLES = {
 OWN_NAMES = {
     "merchants": {"counting"},
     "webhooks": {
-        "addresses", "attempts", "claiming", "desk", "dispatch", "fan_out", "leases", "mailing", "outbound",
-        "preparing", "purging", "recording", "records", "resolving", "schedule", "secrets", "showing", "signing",
+        "addresses", "attempts", "claiming", "desk", "dispatch", "examples", "fan_out", "leases", "listener", "mailing",
+        "outbound", "preparing", "purging", "recording", "records", "resolving", "schedule", "secrets", "showing", "signing",
         "targets",
     },
     "payments": {

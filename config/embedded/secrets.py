@@ -7,7 +7,6 @@ import secrets
 from pathlib import Path
 
 NAMES = ("SECRET_KEY", "API_KEY_PEPPER", "WEBHOOK_ENCRYPTION_KEY")
-HEADING = "# Made by the first run. Keep it with the database: API keys and webhooks do not work without it."
 
 HEADER = "# Made by the first run. Keep it with the database: API keys and webhooks do not work without it.\n"
 
