@@ -199,8 +199,8 @@ OWN_NAMES = {
     "merchants": {"counting"},
     "webhooks": {
         "addresses", "attempts", "claiming", "desk", "dispatch", "examples", "fan_out", "leases", "listener", "mailing",
-        "outbound", "preparing", "purging", "recording", "records", "resolving", "schedule", "secrets", "showing", "signing",
-        "targets",
+        "outbound", "preparing", "purging", "recording", "records", "resolving", "schedule", "secrets", "showing",
+        "signing", "targets",
     },
     "payments": {
         "assessment", "changes", "checkout", "crediting", "examples", "lookup", "overview", "payer", "qr", "records",
