@@ -44,9 +44,9 @@ SHOWN_BY_REFUNDS = events.PAYMENT_REFUNDED
 
 HEADING = """# Webhook events
 
-Every event, with a body as it is sent; written by `tests/webhooks/test_samples.py` from real records, so that it is what
-the code does. [webhooks.md](webhooks.md) says how to receive them. Ids, addresses, hashes and instants differ, of course,
-and `qrCode` is cut short. Fields may be added; ignore what you do not know.
+Every event, with a body as it is sent; written by `tests/webhooks/test_samples.py` from real records, so that it is
+what the code does. [webhooks.md](webhooks.md) says how to receive them. Ids, addresses, hashes and instants differ, of
+course, and `qrCode` is cut short. Fields may be added; ignore what you do not know.
 
 """
 
