@@ -1,6 +1,6 @@
 """`docs/webhook-events.md` is written by the code: real events, with what differs from run to run made to stand still.
 
-    WRITE_SAMPLES=1 make test PYTEST_ARGS=tests/webhooks/test_samples.py
+WRITE_SAMPLES=1 make test PYTEST_ARGS=tests/webhooks/test_samples.py
 """
 
 from __future__ import annotations
