@@ -240,6 +240,13 @@ class TestGuessing:
         assert seen[6] == [(429, "too_many_bad_keys")] * 10
         assert get(key_headers(issued)).status_code == 200
 
+    def test_a_private_key_sent_as_the_public_one_is_not_kept(self, clock: Clock) -> None:
+        issued = make_key()
+        headers = {"Authorization": f"Bearer {issued.secret}", "X-Api-Secret": issued.secret}
+        assert get(headers).status_code == 401
+        assert AttemptCount.objects.count() == 2
+        assert not AttemptCount.objects.filter(subject__contains=issued.secret).exists()
+
     def test_an_old_job_with_a_deleted_or_expired_key_is_not_guessing(self, clock: Clock) -> None:
         deleted, expired = make_key(), make_key(expires_at=clock.now + timedelta(seconds=1))
         revoke_api_key(key=deleted.key)
