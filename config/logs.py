@@ -12,6 +12,9 @@ from django.http import HttpRequest
 from django.views.debug import ExceptionReporter, SafeExceptionReporterFilter
 from structlog.typing import EventDict, Processor, WrappedLogger
 
+REQUEST_ID = "ballast.request_id"
+"""The key of `HttpRequest.META` under which the middleware leaves the id of the request."""
+
 REDACTED = "[redacted]"
 
 SECRET_NAME = re.compile(
@@ -56,6 +59,14 @@ def redact(value: Any, depth: int = 0) -> Any:
     if value is None or isinstance(value, (bool, int, float)):
         return value
     return redact(str(value), depth)
+
+
+def name_request(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+    """Django tells of a refusal when the middleware that binds the id is done, but it brings the request along."""
+    request = event.get("request")
+    if isinstance(request, HttpRequest) and REQUEST_ID in request.META:
+        event.setdefault("request_id", request.META[REQUEST_ID])
+    return event
 
 
 def redact_event(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
@@ -103,6 +114,7 @@ _SHARED: list[Processor] = [
     structlog.stdlib.add_log_level,
     structlog.stdlib.add_logger_name,
     structlog.stdlib.ExtraAdder(),
+    name_request,
     structlog.processors.TimeStamper(fmt="iso", utc=True),
     structlog.processors.StackInfoRenderer(),
 ]

@@ -10,9 +10,10 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
 from config import ids
-from config.api.exceptions import INVALID_REQUEST, REQUEST_ID, Fault, fault_of
+from config.api.exceptions import INVALID_REQUEST, Fault, fault_of
 from config.api.parsers import MAX_BODY_BYTES, BodyTooLarge
 from config.api.views import error_reply, is_api_path
+from config.logs import REQUEST_ID
 
 NextHandler = Callable[[HttpRequest], HttpResponseBase]
 

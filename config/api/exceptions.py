@@ -18,11 +18,9 @@ from rest_framework.views import set_rollback
 from config import ids
 from config.api.parsers import BodyTooLarge, UnsupportedContentType
 from config.errors import DomainError, FieldError, NotFound, ServiceUnavailable
+from config.logs import REQUEST_ID
 
 logger = logging.getLogger(__name__)
-
-REQUEST_ID = "ballast.request_id"
-"""The key of `HttpRequest.META` under which the middleware leaves the id of the request."""
 
 MAX_FIELD_ERRORS = 20
 MAX_PARAM_CHARACTERS = 100

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import structlog
 from django.http import HttpRequest, HttpResponse
-from django.test import RequestFactory
+from django.test import Client, RequestFactory
 from django.views.debug import technical_500_response
 
 from config import logs
@@ -137,3 +137,11 @@ def test_the_debug_error_page_shows_no_secret(settings: Any, accept: str) -> Non
     assert not [secret for secret in SECRETS if secret in page]
     assert settings.SECRET_KEY not in page
     assert settings.API_KEY_PEPPER not in page
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("path", "status"), [("/v1/payments", 401), ("/v1/nothing", 404), ("/nothing", 404)])
+def test_a_refusal_is_logged_with_the_id_of_its_request(written: Log, client: Client, path: str, status: int) -> None:
+    response = client.get(path)
+    lines = [line for line in written() if line["logger"] == "django.request"]
+    assert [(line["status_code"], line["request_id"]) for line in lines] == [(status, response.headers["X-Request-Id"])]
