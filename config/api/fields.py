@@ -296,6 +296,8 @@ class InstantFilterField(StrictField):
 
 def http_url_problem(text: str, *, https_only: bool) -> str | None:
     """Why this is no address Ballast would call or send a payer to, as a sentence; None when it is one."""
+    if not text:
+        return "Must not be empty."
     if len(text) > MAX_URL_CHARACTERS:
         return f"Must have at most {MAX_URL_CHARACTERS} characters."
     if not re.fullmatch(r"[!-~]+", text) or re.search(r'[\\"<>^`{|}]', text):

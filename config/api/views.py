@@ -25,11 +25,12 @@ from config.api.exceptions import (
 )
 from config.api.renderers import render_json
 
-API_PREFIXES = ("/v1/", "/sandbox/v1/")
+# All of /sandbox: whoever forgets the version there is a program too.
+API_PREFIXES = ("/v1/", "/sandbox/")
 
 
 def is_api_path(path: str) -> bool:
-    """Whether a reply under this path must be JSON; the bare prefix without its slash included."""
+    """Whether a reply under this path must be JSON; a bare prefix without its slash included."""
     return path.startswith(API_PREFIXES) or f"{path}/" in API_PREFIXES
 
 

@@ -145,7 +145,13 @@ def test_options_tells_nothing(client: Client) -> None:
     assert client.options("/v1/orders").status_code == 405
 
 
-@pytest.mark.parametrize("path", ["/v1/nothing", "/v1/orders/", "/sandbox/v1/nothing", "/v1", "/v1/", "/v1/a%00b"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/v1/nothing", "/v1/orders/", "/v1", "/v1/", "/v1/a%00b",
+        "/sandbox/v1/nothing", "/sandbox/v1", "/sandbox", "/sandbox/orders",
+    ],
+)  # fmt: skip
 def test_an_unknown_address_under_the_api_is_json(client: Client, path: str) -> None:
     response = client.get(path)
     assert (response.status_code, check_error(response)["code"]) == (404, "resource_missing")

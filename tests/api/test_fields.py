@@ -303,6 +303,10 @@ def test_an_address_is_text(value: Any) -> None:
     assert taken(HttpUrlField(), value) is REFUSED
 
 
+def test_no_address_at_all_is_called_empty() -> None:
+    assert http_url_problem("", https_only=False) == "Must not be empty."
+
+
 def test_an_address_may_be_two_thousand_characters_long() -> None:
     url = "https://example.com/" + "x" * 1980
     assert http_url_problem(url, https_only=False) is None
