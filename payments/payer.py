@@ -35,6 +35,11 @@ class State:
     confirmations: int | None = None
     required: int = 0
 
+    @property
+    def announcement(self) -> str:
+        """Both as one text, for those who hear the page."""
+        return f"{self.title}{'' if self.title.endswith('!') else '.'} {self.detail}"
+
 
 @dataclass(frozen=True, slots=True)
 class Notice:

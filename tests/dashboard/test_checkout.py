@@ -212,7 +212,7 @@ def test_a_paid_payment_thanks_and_shows_the_way_back() -> None:
     transaction_hash = pay(payment)
     confirm(payment)
     page = page_of(payment)
-    assert "Paid. Thank you!" in page
+    assert "Paid. Thank you! " in page  # heard as two sentences, seen as a headline
     assert transaction_hash in page
     assert "Print the receipt" in page
     way_back = re.search(r'<a class="button[^>]*href="([^"]*)"\s+rel="noopener noreferrer">([^<]*)</a>', page)
@@ -356,3 +356,4 @@ def test_without_scripts_there_is_a_way_to_look_again() -> None:
     noscript = re.search(r"<noscript>(.*?)</noscript>", page, re.DOTALL)
     assert noscript
     assert f'href="/pay/{payment.public_id}"' in noscript[1]
+    assert f"until {payment.expires_at:%H:%M} UTC" in page
