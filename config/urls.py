@@ -85,6 +85,7 @@ urlpatterns = [
     *page_routes,
     path("v1/", include(api_routes), {"environment": Environment.PRODUCTION}),
     path("sandbox/v1/", include(api_routes), {"environment": Environment.SANDBOX}),
+    path("admin", RedirectView.as_view(pattern_name="admin:index")),
     path("admin/login/", operators_log_in),
     path("admin/", admin.site.urls),
 ]

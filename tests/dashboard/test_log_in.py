@@ -97,3 +97,8 @@ def test_too_many_attempts_have_to_wait(member: Member) -> None:
     assert response.status_code == 400
     assert "Too many attempts to log in" in response.text
     assert "ballast_session" not in client.cookies
+
+
+def test_the_operators_address_may_be_typed_without_its_slash(db: None) -> None:
+    response = Client().get("/admin")
+    assert (response.status_code, response.headers["Location"]) == (302, "/admin/")
