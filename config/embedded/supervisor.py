@@ -153,10 +153,14 @@ def _serve(installation: Installation, stack: ExitStack) -> int:
     record(noted, children)
     _wait_until_ready(installation, children)
     _announce(installation, time.monotonic() - began)
-    while True:
-        time.sleep(0.25)
-        if [child for child in children if child.watch(time.monotonic())]:
-            record(noted, children)
+    try:
+        while True:
+            time.sleep(0.25)
+            if [child for child in children if child.watch(time.monotonic())]:
+                record(noted, children)
+    except Stop:
+        print("\nStopping; what is being worked on is finished first.", flush=True)
+        raise
 
 
 def _web_command(installation: Installation) -> list[str]:
