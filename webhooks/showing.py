@@ -196,6 +196,10 @@ class AttemptRow:
         return f"{code} {HTTPStatus(code).phrase}" if known else str(code)
 
     @property
+    def short_answer(self) -> str:
+        return "No reply" if self.attempt.status_code is None else str(self.attempt.status_code)
+
+    @property
     def duration(self) -> str:
         milliseconds = self.attempt.duration_milliseconds
         return f"{milliseconds} ms" if milliseconds < 1000 else f"{milliseconds // 100 / 10:.1f} s"

@@ -41,8 +41,8 @@ class Command(BaseCommand):
             raise CommandError(f"Port {options['port']} cannot be used: {error}. Name another by --port.") from error
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         with listener:
-            self._introduce(listener)
             try:
+                self._introduce(listener)
                 listener.serve_forever()
             except KeyboardInterrupt:
                 self._print(f"\n{receiver.summary}")
