@@ -35,7 +35,7 @@ class Complaints:
             self.found.append(f"{page.url}: {message.text}")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")  # Playwright runs an event loop in this thread: no other test may meet it
 def browser() -> Iterator[Browser]:
     executable = find_chromium()
     if executable is None:

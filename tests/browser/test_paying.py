@@ -88,7 +88,7 @@ def test_a_change_elsewhere_does_not_disturb_who_is_copying(page: Page, member: 
     page.get_by_role("button", name="Copy the address").focus()
     simulate_payment(payment, "underpaid")
     expect(page.get_by_text("50.00 USDC is still missing", exact=True)).to_be_visible(timeout=PATIENCE)
-    assert page.evaluate("document.activeElement.id") == "copy-address"
+    expect(page.locator("#copy-address")).to_be_focused()
 
 
 def test_amount_address_and_memo_are_copied_exactly(page: Page, member: Member) -> None:
