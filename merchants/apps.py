@@ -1,3 +1,5 @@
+"""Who is served, how they get in, and what is owed to them."""
+
 from django.apps import AppConfig
 
 

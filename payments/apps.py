@@ -1,3 +1,5 @@
+"""Money in: payments, what arrives for them, and the page a payer sees."""
+
 from django.apps import AppConfig
 
 

@@ -1,3 +1,5 @@
+"""Money back to a payer."""
+
 from django.apps import AppConfig
 
 

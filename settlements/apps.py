@@ -1,3 +1,5 @@
+"""Money out to a merchant."""
+
 from django.apps import AppConfig
 
 

@@ -1,3 +1,5 @@
+"""The books, an app inside `merchants`: double entry, append-only."""
+
 from django.apps import AppConfig
 
 

@@ -1,3 +1,5 @@
+"""What a coin is worth in the currencies merchants price in."""
+
 from django.apps import AppConfig
 
 

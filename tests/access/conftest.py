@@ -1,3 +1,5 @@
+"""Every test of access begins with whole request budgets."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,3 +1,5 @@
+"""Whose address a request is counted under, and which networks an address is inside."""
+
 from __future__ import annotations
 
 from ipaddress import ip_address

@@ -1,3 +1,5 @@
+"""Pairs of keys: how they are made, what is kept of them, and how one is issued and deleted."""
+
 from __future__ import annotations
 
 import re

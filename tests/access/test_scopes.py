@@ -1,3 +1,5 @@
+"""What each scope allows."""
+
 from __future__ import annotations
 
 import pytest

@@ -1,3 +1,5 @@
+"""What every test of a chain runs on."""
+
 from __future__ import annotations
 
 import pytest

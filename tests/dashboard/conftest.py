@@ -1,3 +1,5 @@
+"""A member of a merchant, and a browser logged in as one."""
+
 from __future__ import annotations
 
 import pytest

@@ -1,3 +1,5 @@
+"""What every journey runs on."""
+
 from __future__ import annotations
 
 import pytest

@@ -1,3 +1,5 @@
+"""What operators see of the books, and that they change nothing there."""
+
 from __future__ import annotations
 
 import re

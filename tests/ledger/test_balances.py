@@ -1,3 +1,5 @@
+"""Balances as they are read, now and at an earlier instant."""
+
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta

@@ -1,3 +1,5 @@
+"""The chart of accounts: every kind, its side and its owner."""
+
 from __future__ import annotations
 
 import pytest

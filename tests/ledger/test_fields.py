@@ -1,3 +1,5 @@
+"""Base units on their way into a column."""
+
 from __future__ import annotations
 
 from decimal import Decimal

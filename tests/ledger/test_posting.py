@@ -1,3 +1,5 @@
+"""The one writer of the books: what it takes, what it refuses, and that it posts once."""
+
 from __future__ import annotations
 
 import pytest

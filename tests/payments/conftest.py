@@ -1,3 +1,5 @@
+"""What every test of payments runs on."""
+
 from __future__ import annotations
 
 import pytest

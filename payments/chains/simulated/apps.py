@@ -1,3 +1,5 @@
+"""The sandbox's networks, kept as rows."""
+
 from django.apps import AppConfig
 
 
