@@ -140,12 +140,6 @@ PAYMENTS = Counted("payment", Payment)
 """How `totalCount` counts them."""
 
 
-class DepositQuerySet(models.QuerySet["Deposit"]):
-    def unsettled(self) -> Self:
-        """Seen, but not yet credited: waiting for confirmations."""
-        return self.filter(status=DepositStatus.SEEN)
-
-
 class Deposit(models.Model):
     """An incoming transfer seen on a chain, whoever it was meant for. Never deleted."""
 
@@ -175,8 +169,6 @@ class Deposit(models.Model):
         max_length=30, blank=True, help_text="The ledger account kind that holds it; empty: not booked."
     )
     booking_count = models.PositiveIntegerField(default=0)
-
-    objects: ClassVar[models.Manager[Deposit]] = DepositQuerySet.as_manager()
 
     class Meta:
         constraints: ClassVar = [

@@ -35,11 +35,6 @@ def rate(price: Decimal) -> str:
     return _without_needless_zeros(f"{price.normalize():f}")
 
 
-def coin_on_network(code: str, network: NetworkProfile) -> str:
-    """`USDC on Polygon`."""
-    return f"{code} on {network.name}"
-
-
 def about(seconds: float) -> str:
     """A waiting time as people say it: `about 8 s`, `about 3 min`."""
     if seconds < _MINUTE * 1.5:
