@@ -19,6 +19,7 @@ from pathlib import Path
 from types import FrameType
 
 import psutil
+from django.core.exceptions import ImproperlyConfigured
 
 from config.embedded.postgres import EmbeddedPostgres, PostgresError
 from config.embedded.processes import Child, ProcessFailed, record, stop_left_overs
@@ -48,6 +49,8 @@ class Installation:
         self.var = Path(variables.text("BALLAST_VAR") or BASE_DIR / "var").resolve()
         self.host = variables.text("BALLAST_HOST", "127.0.0.1")
         self.port = variables.integer("BALLAST_PORT", 8000, minimum=1)
+        if self.port > 65_535:
+            variables.refuse("BALLAST_PORT", "is no TCP port; set it to a number from 1 to 65535")
         self.redis_url = variables.text("REDIS_URL")
         self.has_database = bool(variables.text("DATABASE_URL"))
         # With the rate limiter inside the process there is best one process; Redis lets every core have one.
@@ -101,7 +104,7 @@ def run() -> int:
             return _serve(installation, stack)
     except Stop:
         return 0
-    except (CannotRun, PostgresError, ProcessFailed) as error:
+    except (CannotRun, ImproperlyConfigured, PostgresError, ProcessFailed) as error:
         print(f"\n{error}", file=sys.stderr, flush=True)
         return 1
 
@@ -125,7 +128,7 @@ def manage(arguments: list[str]) -> int:
                 return process.wait()
     except Stop:
         return 1
-    except (CannotRun, PostgresError) as error:
+    except (CannotRun, ImproperlyConfigured, PostgresError) as error:
         print(error, file=sys.stderr)
         return 1
 

@@ -173,3 +173,16 @@ def test_a_killed_run_is_cleaned_up_and_resumed(run: Run, var: Path) -> None:
         if again.process.poll() is None:
             again.stop()
     assert again.family() == []
+
+
+@pytest.mark.parametrize("port", ["eighty", "65536"])
+def test_a_port_that_is_none_is_refused_in_one_sentence(var: Path, port: str) -> None:
+    environment = {**os.environ, "BALLAST_VAR": str(var), "BALLAST_PORT": port, "BALLAST_MODE": "embedded"}
+    for command in (["run"], ["manage", "check"]):
+        ended = subprocess.run(
+            [sys.executable, "-m", "config.embedded", *command], cwd=ROOT, env=environment,
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert ended.returncode == 1
+        assert "BALLAST_PORT" in ended.stderr
+        assert "Traceback" not in ended.stderr
