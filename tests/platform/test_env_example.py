@@ -40,6 +40,7 @@ def test_no_other_module_reads_settings_from_the_environment() -> None:
         "config/embedded/background.py",
         "config/embedded/postgres.py",
         "config/embedded/supervisor.py",
+        "webhooks/management/commands/webhook_listen.py",  # the caller names the variable; it is no setting
     }
     packages = ("config", "merchants", "webhooks", "payments", "refunds", "settlements")
     found = {
