@@ -10,6 +10,8 @@ PORT ?= 8000
 PYTEST_ARGS ?=
 CMD ?= help
 PAGES ?=
+SCENARIO ?=
+SEED ?=
 
 # The first Python that is new enough. `make PYTHON=/path/to/python3` chooses another.
 PYTHON ?= $(firstword $(foreach name,python3 python3.13 python3.12 python3.11 python3.14 python,$(shell \
@@ -33,7 +35,7 @@ AS_IN_PRODUCTION = BALLAST_MODE=production PUBLIC_URL=https://pay.example.com AL
 # What a fault in costs money: the ledger, the judge of payments, the state tables, and who may do what.
 MONEY_CODE = config/money.py,config/states.py,*/states.py,merchants/ledger/*,merchants/access/*,payments/assessment.py
 
-.PHONY: help run manage test coverage check lint types bench screenshots lock hooks clean
+.PHONY: help run manage test coverage check lint types bench gauntlet screenshots lock hooks clean
 
 help: ## List what can be made
 	@echo 'make <target>, one of:'
@@ -69,6 +71,9 @@ types: $(VENV)/.development ## Check types with mypy
 
 bench: $(VENV)/.development ## Measure, and compare with the goals
 	@exec $(BIN)/python -m tests.bench
+
+gauntlet: $(VENV)/.development ## Kill real processes again and again: make gauntlet SCENARIO=webhooks SEED=7
+	@exec $(BIN)/python -m tests.gauntlet $(SCENARIO) $(if $(SEED),--seed $(SEED))
 
 screenshots: $(VENV)/.development ## Render every page into var/screenshots: make screenshots PAGES="checkout login"
 	@exec $(BIN)/python -m tests.browser.screenshots $(PAGES)

@@ -68,8 +68,7 @@ class Desk:
 
     def _is_open(self) -> bool:
         """Whether this is still the session that holds the number: after a failure Django may have opened another."""
-        session = connection.connection
-        return session is not None and session is self._session and not session.closed
+        return self._session is not None and connection.connection is self._session and not self._session.closed
 
     def _open(self, known: Collection[uuid.UUID]) -> None:
         """A session of its own, whose end frees the number's claims; those that nobody remembers are given back."""

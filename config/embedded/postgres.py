@@ -225,6 +225,7 @@ class EmbeddedPostgres:
             if process.status() == psutil.STATUS_ZOMBIE or "postgres" not in process.name():
                 self._wait_for_orphans()
                 (self.data / "postmaster.pid").unlink()
+                (self.socket_folder / f"{SOCKET_NAME}.lock").unlink(missing_ok=True)
 
     def _wait_for_orphans(self) -> None:
         """Two servers must never write the same data: what a killed server leaves behind ends by itself, soon."""

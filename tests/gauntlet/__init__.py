@@ -1,0 +1,1 @@
+"""Real processes under fire: `python -m tests.gauntlet <scenario>`."""

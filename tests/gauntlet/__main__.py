@@ -1,0 +1,51 @@
+"""`python -m tests.gauntlet webhooks [--seed N]`: real processes, killed again and again, and what they must still do.
+
+Everything is made for the run and removed after it. DATABASE_URL names a server to make a database on; without it an
+embedded PostgreSQL is used, and killed as well.
+"""
+# ruff: noqa: T201 - its report goes to standard output
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import random
+import sys
+import time
+
+from tests.gauntlet.installation import Installation
+from tests.gauntlet.report import Check
+
+SCENARIOS = ("webhooks",)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.gauntlet", description=__doc__)
+    parser.add_argument("scenarios", nargs="*", metavar="scenario", help=f"of {', '.join(SCENARIOS)} (default all)")
+    parser.add_argument("--seed", type=int, help="of every choice that is left to chance; printed, to run it again")
+    arguments = parser.parse_args()
+    names = arguments.scenarios or list(SCENARIOS)
+    if unknown := set(names) - set(SCENARIOS):
+        parser.error(f"there is no scenario {min(unknown)}")
+    seed = random.SystemRandom().randrange(10**6) if arguments.seed is None else arguments.seed
+    checks = [check for name in names for check in _run(name, seed)]
+    failed = [check for check in checks if not check.holds]
+    print(f"\n{len(checks) - len(failed)} of {len(checks)} hold; seed {seed}")
+    return 1 if failed else 0
+
+
+def _run(name: str, seed: int) -> list[Check]:
+    started = time.monotonic()
+    print(f"{name}, seed {seed}", flush=True)
+    with Installation() as installation:
+        scenario = importlib.import_module(f"tests.gauntlet.{name}")
+        checks: list[Check] = scenario.run(installation, random.Random(seed))
+    print()
+    for check in checks:
+        print(check)
+    print(f"{time.monotonic() - started:.0f} s")
+    return checks
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,39 @@
+"""The control arm: the same worker with one guard off. It records a delivery as made before it is sent."""
+
+from __future__ import annotations
+
+import random
+from datetime import timedelta
+from typing import Any
+
+from celery.__main__ import main
+
+import config.celery  # noqa: F401 - sets Django up
+
+
+def be_careless() -> None:
+    from config import ids
+    from webhooks import desk
+    from webhooks.attempts import Sent, record
+    from webhooks.claiming import Claim, claim
+    from webhooks.schedule import Reply
+
+    def claim_and_record(dispatcher: int, **options: Any) -> list[Claim]:
+        claims = claim(dispatcher, **options)
+        assumed = [
+            Sent(ids.new_uuid(), each, dispatcher, options["now"], timedelta(), Reply(status_code=200))
+            for each in claims
+        ]
+        if assumed:
+            record(assumed, chance=random.Random())
+        return claims
+
+    vars(desk)["claim"] = claim_and_record
+
+
+if __name__ == "__main__":
+    import django
+
+    django.setup()
+    be_careless()
+    main()

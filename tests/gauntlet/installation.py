@@ -1,0 +1,156 @@
+"""An installation for one run: PostgreSQL, Redis, a Celery worker and beat as real processes that can be killed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import Self
+from urllib.parse import urlsplit, urlunsplit
+
+import psutil
+import psycopg
+from psycopg import sql
+
+from config.embedded.postgres import EmbeddedPostgres
+from tests.access.redis_server import BINARY, RedisServer
+
+ROOT = Path(__file__).parents[2]
+OPTIONS = ["--pool", "threads", "--concurrency", "4", "--without-gossip", "--without-mingle", "--loglevel", "WARNING"]
+WORKER = [sys.executable, "-m", "celery", "--app", "config.celery", "worker", "--queues", "webhooks", *OPTIONS]
+BEAT = [sys.executable, "-m", "celery", "--app", "config.celery", "beat", "--loglevel", "WARNING"]
+
+SETTINGS = {
+    "BALLAST_MODE": "embedded",
+    "DJANGO_SETTINGS_MODULE": "config.settings",
+    "SECRET_KEY": "a key for the gauntlet, and for nothing else but the gauntlet",
+    "API_KEY_PEPPER": "a pepper for the gauntlet and nothing else",
+    "WEBHOOK_ENCRYPTION_KEY": "a key for the webhooks of the gauntlet",
+    "WEBHOOK_ALLOW_LOOPBACK": "true",
+    "LOG_FORMAT": "text",
+}
+
+
+class Installation:
+    """Enter it before anything of Django is imported: its database and its broker are in the environment then."""
+
+    def __init__(self) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="ballast-gauntlet-"))
+        self.folder.chmod(0o755)  # PostgreSQL runs as another account when the gauntlet runs as root
+        self.redis = RedisServer()
+        self.postgres: EmbeddedPostgres | None = None
+        self._stack = ExitStack()
+        self._processes: dict[str, subprocess.Popen[bytes]] = {}
+
+    def __enter__(self) -> Self:
+        if BINARY is None:
+            raise SystemExit("The gauntlet needs redis-server on the PATH (Debian: apt install redis-server).")
+        os.environ.update(SETTINGS, BALLAST_VAR=str(self.folder), REDIS_URL=self.redis.url)
+        self._stack.callback(shutil.rmtree, self.folder, ignore_errors=True)
+        self._stack.callback(self.redis.remove)
+        self._make_database()
+        self._stack.callback(self._stop_all)
+        self.redis.start()
+        self._set_up()
+        return self
+
+    def __exit__(self, *details: object) -> None:
+        self._stack.close()
+
+    # --- processes -----------------------------------------------------------------------------------
+
+    def start(self, name: str, command: Sequence[str]) -> None:
+        with (self.folder / f"{name}.log").open("ab") as log:
+            self._processes[name] = subprocess.Popen(
+                command, cwd=ROOT, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
+            )
+
+    def kill(self, name: str) -> None:
+        """SIGKILL to the process and its children: nothing gets to say goodbye."""
+        process = self._processes.pop(name)
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+    def stop(self, name: str, seconds: float = 15.0) -> bool:
+        """Ask it to end; whether it did so within the time."""
+        process = self._processes.pop(name)
+        process.terminate()
+        try:
+            process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            return False
+        return True
+
+    def is_running(self, name: str) -> bool:
+        return self._processes[name].poll() is None
+
+    def log_of(self, name: str) -> str:
+        return (self.folder / f"{name}.log").read_text(errors="replace")
+
+    def manage(self, *arguments: str) -> tuple[int, str]:
+        """A management command: its exit code and what it said."""
+        done = subprocess.run(
+            [sys.executable, "manage.py", *arguments], cwd=ROOT, capture_output=True, text=True, check=False
+        )
+        return done.returncode, done.stdout + done.stderr
+
+    # --- servers -------------------------------------------------------------------------------------
+
+    def flush_redis(self) -> None:
+        import redis
+
+        redis.Redis.from_url(self.redis.url).flushall()
+
+    def kill_servers(self) -> str:
+        """SIGKILL to Redis, and to every process of PostgreSQL if it is our own; answers what was killed."""
+        self.redis.kill()
+        if self.postgres is None:
+            return "worker, beat and Redis"
+        postmaster = psutil.Process(int((self.postgres.data / "postmaster.pid").read_text().splitlines()[0]))
+        for process in [postmaster, *postmaster.children(recursive=True)]:
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+        return "worker, beat, Redis and PostgreSQL"
+
+    def start_servers(self) -> None:
+        self.redis.start()
+        if self.postgres is not None:
+            self.postgres.start()
+
+    def _make_database(self) -> None:
+        address = os.environ.get("DATABASE_URL", "")
+        if not address:
+            self.postgres = EmbeddedPostgres(self.folder)
+            self.postgres.start()
+            self._stack.callback(self.postgres.stop)
+            return
+        name = f"ballast_gauntlet_{os.getpid()}"
+        self._stack.callback(self._drop_database, address, name)
+        with psycopg.connect(address, autocommit=True) as connection:
+            connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+        os.environ["DATABASE_URL"] = urlunsplit(urlsplit(address)._replace(path=f"/{name}"))
+
+    def _drop_database(self, address: str, name: str) -> None:
+        os.environ["DATABASE_URL"] = address
+        with psycopg.connect(address, autocommit=True) as connection:
+            connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
+
+    def _set_up(self) -> None:
+        import django
+        from django.core.management import call_command
+
+        django.setup()
+        call_command("migrate", verbosity=0)
+
+    def _stop_all(self) -> None:
+        for name in list(self._processes):
+            self.kill(name)
