@@ -18,6 +18,7 @@ let delay = interval;
 let asking = false;
 let timer;
 let stopCountdown = () => {};
+let missed; // the id of what had the focus when a state took it off the page
 
 async function ask() {
   clearTimeout(timer);
@@ -49,7 +50,7 @@ function plan() {
 function show(html) {
   const fresh = new DOMParser().parseFromString(html, "text/html");
   const next = fresh.querySelector("[data-checkout]");
-  const focused = document.activeElement?.id;
+  const focused = document.activeElement === document.body ? missed : document.activeElement.id;
   for (const part of page.querySelectorAll("[data-part]")) {
     const name = part.dataset.part;
     const replacement = next.querySelector(`[data-part="${name}"]`);
@@ -62,7 +63,9 @@ function show(html) {
   revision = next.dataset.revision;
   interval = Number(next.dataset.pollSeconds) * 1000;
   enhance();
-  if (focused) document.getElementById(focused)?.focus();
+  const again = focused && document.getElementById(focused);
+  again?.focus();
+  missed = again ? undefined : focused;
 }
 
 function enhance() {
