@@ -58,7 +58,7 @@ coverage: $(VENV)/.development ## Hold the money code to its coverage, after: ma
 check: lint types $(VENV)/.development ## Everything but the tests: lint, types, imports, migrations, templates, settings
 	@$(BIN)/lint-imports --no-logo
 	@$(BIN)/python -W ignore::RuntimeWarning manage.py makemigrations --check --dry-run
-	@$(BIN)/djlint --check --lint --quiet templates
+	@$(BIN)/djlint --check --lint templates
 	@$(AS_IN_PRODUCTION) $(BIN)/python manage.py check --deploy --fail-level WARNING
 	@$(AS_IN_PRODUCTION) $(BIN)/python manage.py collectstatic --no-input --clear --verbosity 0
 
