@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import random
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+import orjson
 from django.db import connection, transaction
 from django.utils import timezone
 
@@ -37,13 +39,27 @@ class Sent:
         return self.started_at + self.duration
 
 
-_INSERT_ATTEMPTS = """
+# The usual case, whole: a success of an endpoint that is well. All of it comes as one JSON text, at a fraction of what
+# eight arrays cost. A delivery that is not pending any more, or not held any more, is left to the long way.
+_RECORD_SUCCESSES = """
+    WITH sent AS (
+        SELECT * FROM json_to_recordset(%s) AS sent (
+            id uuid, delivery_id uuid, dispatcher bigint, started_at timestamptz, ended_at timestamptz,
+            milliseconds integer, status_code smallint, reply text, error text
+        )
+    ), delivered AS (
+        UPDATE webhooks_delivery AS delivery SET
+            status = 'delivered', attempt_count = delivery.attempt_count + 1, next_attempt_at = NULL,
+            delivered_at = sent.ended_at, dispatcher = NULL, leased_until = NULL
+        FROM sent
+        WHERE delivery.id = sent.delivery_id AND delivery.status = 'pending' AND delivery.dispatcher = sent.dispatcher
+        RETURNING sent.*, delivery.attempt_count AS number
+    )
     INSERT INTO webhooks_attempt (
         id, delivery_id, number, started_at, duration_milliseconds, status_code, reply, error
     )
-    SELECT * FROM unnest(
-        %s::uuid[], %s::uuid[], %s::int[], %s::timestamptz[], %s::int[], %s::smallint[], %s::bytea[], %s::text[]
-    )
+    SELECT id, delivery_id, number, started_at, milliseconds, status_code, decode(reply, 'base64'), error FROM delivered
+    RETURNING id
 """
 
 _UPDATE_DELIVERIES = """
@@ -73,31 +89,62 @@ def record(results: Sequence[Sent], *, chance: random.Random, again: bool = Fals
     """
     with transaction.atomic():
         # Endpoints, then deliveries, each in the order of their keys: as everybody who locks them does.
-        endpoints = _locked_endpoints({sent.claim.endpoint_id for sent in results})
-        deliveries = _locked_deliveries({sent.claim.delivery_id for sent in results})
+        well = _lock_endpoints({sent.claim.endpoint_id for sent in results})
         if again:
             known = set(Attempt.objects.filter(pk__in=[sent.id for sent in results]).values_list("pk", flat=True))
             results = [sent for sent in results if sent.id not in known]
-        attempts, learned = [], set()
-        for sent in results:
-            delivery, endpoint = deliveries[sent.claim.delivery_id], endpoints[sent.claim.endpoint_id]
-            delivery.attempt_count += 1
-            attempts.append(_attempt(sent, delivery))
-            _advance(delivery, sent, chance)
-            if _learn(endpoint, sent):
-                learned.add(endpoint)
-        _insert_attempts(attempts)
-        _update_deliveries(list(deliveries.values()))
-        if learned:
-            Endpoint.objects.bulk_update(learned, ["failing_since", "is_recovering"])
-        _end_recovery([endpoint for endpoint in endpoints.values() if endpoint.is_recovering])
-        for endpoint, reason in _hopeless(endpoints, results):
-            disable_endpoint(endpoint=endpoint, reason=reason)
+        usual = [sent for sent in results if sent.claim.endpoint_id in well and sent.reply.outcome is Outcome.SUCCESS]
+        recorded = _record_successes(usual) if usual else set()
+        if rest := [sent for sent in results if sent.id not in recorded]:
+            _record_in_full(rest, chance)
 
 
-def _locked_endpoints(keys: set[uuid.UUID]) -> dict[uuid.UUID, Endpoint]:
+def _lock_endpoints(keys: set[uuid.UUID]) -> set[uuid.UUID]:
+    """Answers those of which nothing is to be learned from one more success."""
     rows = Endpoint.objects.select_for_update(no_key=True).filter(pk__in=keys).order_by("pk")
-    return {row.pk: row for row in rows.only("status", "failing_since", "is_recovering")}
+    states = rows.values_list("pk", "failing_since", "is_recovering")
+    return {key for key, failing_since, is_recovering in states if failing_since is None and not is_recovering}
+
+
+def _record_successes(results: Sequence[Sent]) -> set[uuid.UUID]:
+    """Answers which attempts it has recorded."""
+    rows = [
+        {
+            "id": sent.id,
+            "delivery_id": sent.claim.delivery_id,
+            "dispatcher": sent.dispatcher,
+            "started_at": sent.started_at,
+            "ended_at": sent.ended_at,
+            "milliseconds": sent.duration // timedelta(milliseconds=1),
+            "status_code": sent.reply.status_code,
+            "reply": base64.b64encode(sent.reply.body).decode(),
+            "error": sent.reply.error,
+        }
+        for sent in results
+    ]
+    with connection.cursor() as cursor:
+        cursor.execute(_RECORD_SUCCESSES, [orjson.dumps(rows).decode()])
+        return {key for (key,) in cursor.fetchall()}
+
+
+def _record_in_full(results: Sequence[Sent], chance: random.Random) -> None:
+    endpoints = {row.pk: row for row in Endpoint.objects.filter(pk__in={sent.claim.endpoint_id for sent in results})}
+    deliveries = _locked_deliveries({sent.claim.delivery_id for sent in results})
+    attempts, learned = [], set()
+    for sent in results:
+        delivery, endpoint = deliveries[sent.claim.delivery_id], endpoints[sent.claim.endpoint_id]
+        delivery.attempt_count += 1
+        attempts.append(_attempt(sent, delivery))
+        _advance(delivery, sent, chance)
+        if _learn(endpoint, sent):
+            learned.add(endpoint)
+    Attempt.objects.bulk_create(attempts)
+    _update_deliveries(list(deliveries.values()))
+    if learned:
+        Endpoint.objects.bulk_update(learned, ["failing_since", "is_recovering"])
+    _end_recovery([endpoint for endpoint in endpoints.values() if endpoint.is_recovering])
+    for endpoint, reason in _hopeless(endpoints, results):
+        disable_endpoint(endpoint=endpoint, reason=reason)
 
 
 def _locked_deliveries(keys: set[uuid.UUID]) -> dict[uuid.UUID, Delivery]:
@@ -174,23 +221,6 @@ def _hopeless(endpoints: dict[uuid.UUID, Endpoint], results: Sequence[Sent]) -> 
         elif endpoint.failing_since is not None and timezone.now() - endpoint.failing_since >= FAILING_MAX:
             found.append((endpoint, DisabledReason.FAILING))
     return found
-
-
-def _insert_attempts(attempts: Sequence[Attempt]) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            _INSERT_ATTEMPTS,
-            [
-                [row.pk for row in attempts],
-                [row.delivery_id for row in attempts],
-                [row.number for row in attempts],
-                [row.started_at for row in attempts],
-                [row.duration_milliseconds for row in attempts],
-                [row.status_code for row in attempts],
-                [row.reply for row in attempts],
-                [row.error for row in attempts],
-            ],
-        )
 
 
 def _update_deliveries(deliveries: Sequence[Delivery]) -> None:

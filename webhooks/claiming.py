@@ -63,6 +63,7 @@ _CLAIM = """
         WHERE dispatcher IS NOT NULL AND endpoint_id = ANY(%(ready)s) GROUP BY endpoint_id
     ), ready AS (
         SELECT endpoint.id, endpoint.failing_since IS NOT NULL AS is_failing,
+            endpoint.failing_since IS NOT NULL OR endpoint.is_recovering AS is_paced,
             CASE
                 WHEN endpoint.failing_since IS NOT NULL THEN 1 - coalesce(flying.number, 0)
                 WHEN endpoint.is_recovering THEN least(1, %(in_flight)s - coalesce(flying.number, 0))
@@ -71,7 +72,7 @@ _CLAIM = """
         FROM webhooks_endpoint AS endpoint LEFT JOIN flying ON flying.endpoint_id = endpoint.id
         WHERE endpoint.id = ANY(%(ready)s)
     ), turns AS (
-        SELECT turn.*, ready.is_failing,
+        SELECT turn.*, ready.is_failing, ready.is_paced,
             row_number() OVER (PARTITION BY ready.is_failing ORDER BY turn.place, random()) AS number
         FROM ready CROSS JOIN LATERAL (
             SELECT waiting.id, row_number() OVER (ORDER BY waiting.next_attempt_at) AS place FROM (
@@ -83,17 +84,15 @@ _CLAIM = """
             ) AS waiting
         ) AS turn
     ), picked AS (
-        SELECT id, is_failing FROM turns WHERE NOT is_failing OR number <= %(probes)s
+        SELECT id, is_failing, is_paced FROM turns WHERE NOT is_failing OR number <= %(probes)s
         ORDER BY place, random() LIMIT %(limit)s
     )
     UPDATE webhooks_delivery AS delivery SET dispatcher = %(dispatcher)s, leased_until = %(leased_until)s
     FROM picked WHERE delivery.id = picked.id
-    RETURNING delivery.id, delivery.endpoint_id, delivery.event_id, picked.is_failing
+    RETURNING delivery.id, delivery.endpoint_id, delivery.event_id, picked.is_failing, picked.is_paced
 """
 
-_PACE = """
-    UPDATE webhooks_endpoint SET next_claim_at = %s WHERE id = ANY(%s) AND (is_recovering OR failing_since IS NOT NULL)
-"""
+_PACE = "UPDATE webhooks_endpoint SET next_claim_at = %s WHERE id = ANY(%s)"
 
 
 def claim(dispatcher: int, *, limit: int, probes: int, now: datetime) -> list[Claim]:
@@ -115,6 +114,7 @@ def claim(dispatcher: int, *, limit: int, probes: int, now: datetime) -> list[Cl
                 "leased_until": now + LEASE,
             },
         )
-        claims = [Claim(*row) for row in cursor.fetchall()]
-        cursor.execute(_PACE, [now + PACE, list({claim.endpoint_id for claim in claims})])
-        return claims
+        rows = cursor.fetchall()
+        if paced := [endpoint_id for _, endpoint_id, _, _, is_paced in rows if is_paced]:
+            cursor.execute(_PACE, [now + PACE, paced])
+        return [Claim(*row) for *row, _ in rows]

@@ -76,29 +76,25 @@ class Outbound:
 
     async def post(self, url: str, *, body: bytes, headers: Mapping[str, str]) -> Reply:
         """Send these very bytes. Never raises for what the other side does; the reply says what went wrong."""
-        until = asyncio.get_running_loop().time() + self._deadline_seconds
+        response: aiohttp.ClientResponse | None = None
+        kept, problem = bytearray(), ""
         try:
-            async with asyncio.timeout_at(until):
+            async with asyncio.timeout(self._deadline_seconds):
                 response = await self._session.post(
                     URL(url, encoded=True), data=body, headers=headers, allow_redirects=False
                 )
+                await _read_beginning(response, kept)
         except aiohttp.ServerTimeoutError:
-            return Reply(error=f"No connection within {self._connect_seconds:g} seconds.")
+            problem = f"No connection within {self._connect_seconds:g} seconds."
         except TimeoutError:
-            return Reply(error=f"No reply within {self._deadline_seconds:g} seconds.")
+            problem = f"No reply within {self._deadline_seconds:g} seconds."
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            return Reply(error=_shown(error))
-        try:
-            return Reply(
-                status_code=response.status,
-                body=await _beginning(response, until),
-                retry_after=parse_retry_after(response.headers.get("Retry-After"), now=timezone.now()),
-                error="Redirects are not followed." if 300 <= response.status < 400 else "",
-            )
+            problem = _shown(error)
         finally:
-            if not response.content.at_eof():
+            if response is not None and not response.content.at_eof():
                 response.close()  # there is more, and nobody wants it
-            response.release()
+        # The status is the verdict: a body that breaks off or drips changes nothing.
+        return Reply(error=problem) if response is None else _reply(response, kept)
 
     def _check(self, text: str) -> None:
         address = parse_address(text)
@@ -112,16 +108,18 @@ class Outbound:
         return socket.socket(family, kind, protocol)
 
 
-async def _beginning(response: aiohttp.ClientResponse, until: float) -> bytes:
-    """The first bytes of the body. The status is the verdict: a body that breaks off or drips changes nothing."""
-    kept = bytearray()
-    try:
-        async with asyncio.timeout_at(until):
-            while len(kept) < REPLY_BYTES_MAX and (chunk := await response.content.read(REPLY_BYTES_MAX - len(kept))):
-                kept += chunk
-    except (aiohttp.ClientError, OSError, TimeoutError):
-        response.close()
-    return bytes(kept)
+async def _read_beginning(response: aiohttp.ClientResponse, kept: bytearray) -> None:
+    while len(kept) < REPLY_BYTES_MAX and (chunk := await response.content.read(REPLY_BYTES_MAX - len(kept))):
+        kept += chunk
+
+
+def _reply(response: aiohttp.ClientResponse, kept: bytearray) -> Reply:
+    return Reply(
+        status_code=response.status,
+        body=bytes(kept),
+        retry_after=parse_retry_after(response.headers.get("Retry-After"), now=timezone.now()),
+        error="Redirects are not followed." if 300 <= response.status < 400 else "",
+    )
 
 
 def _shown(error: Exception) -> str:

@@ -14,7 +14,7 @@ from config import ids
 from config.api.renderers import render_json
 from config.environments import Environment
 from webhooks.claiming import Claim
-from webhooks.models import Endpoint, Event
+from webhooks.models import Endpoint, Event, SigningSecret
 from webhooks.records import event_record
 from webhooks.secrets import SecretUnreadable, live_secrets
 from webhooks.services import account_secret
@@ -24,8 +24,8 @@ logger = structlog.get_logger(__name__)
 
 USER_AGENT = "Ballast-Webhooks/1"
 
-BODIES_KEPT = 1000
-SECRETS_KEPT_FOR_SECONDS = 1.0
+BODIES_KEPT = TARGETS_KEPT = 1000
+_DEFINING_FIELDS = ("pk", "url", "secret_encrypted", "is_direct", "previous_secret_expires_at")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +56,14 @@ class Preparation:
 
     def __init__(self) -> None:
         self._bodies: dict[uuid.UUID, bytes] = {}
-        self._secrets: dict[tuple[object, ...], tuple[str, ...]] = {}
+        self._targets: dict[tuple[object, ...], _Target] = {}
 
     def prepare(self, claims: Sequence[Claim], *, now: datetime) -> list[Prepared]:
         """Every claim is answered: a delivery that cannot be sent fails alone."""
         if not claims:
             return []
         bodies = self._bodies_of({claim.event_id for claim in claims})
-        targets = self._targets({claim.endpoint_id for claim in claims}, now)
+        targets = self._targets_of({claim.endpoint_id for claim in claims}, now)
         prepared = []
         for claim in claims:
             target = targets[claim.endpoint_id]
@@ -90,27 +90,36 @@ class Preparation:
                 self._bodies[event.pk] = render_json(event_record(event))
         return self._bodies
 
-    def _targets(self, endpoint_ids: set[uuid.UUID], now: datetime) -> dict[uuid.UUID, _Target]:
-        return {endpoint.pk: self._target(endpoint, now) for endpoint in Endpoint.objects.filter(pk__in=endpoint_ids)}
+    def _targets_of(self, endpoint_ids: set[uuid.UUID], now: datetime) -> dict[uuid.UUID, _Target]:
+        """Made anew when an address or a secret is not what it was: to decrypt one costs as much as to send."""
+        targets = {}
+        for row in Endpoint.objects.filter(pk__in=endpoint_ids).values_list(*_DEFINING_FIELDS):
+            key, *_, is_direct, expires_at = row
+            known_as = (row, expires_at is not None and expires_at > now)
+            target = None if is_direct else self._targets.get(known_as)
+            if target is None:
+                if len(self._targets) > TARGETS_KEPT:
+                    self._targets.clear()
+                target = self._targets[known_as] = _make_target(Endpoint.objects.get(pk=key), now)
+            targets[key] = target
+        return targets
 
-    def _target(self, endpoint: Endpoint, now: datetime) -> _Target:
-        allow_loopback = settings.WEBHOOK_ALLOW_LOOPBACK and endpoint.environment == Environment.SANDBOX
-        problem = url_problem(
-            endpoint.url,
-            environment=endpoint.environment,
-            production_ports=settings.WEBHOOK_PORTS,
-            allow_loopback=allow_loopback,
-        )
-        secrets: tuple[str, ...] = ()
-        try:
-            secrets = self._secrets_of(endpoint, now)
-        except SecretUnreadable as error:
-            logger.error("webhook_secret_unreadable", endpoint=endpoint.public_id, error=str(error))
-            problem = "The secret of this webhook cannot be read any more. Rotate it."
-        return _Target(endpoint.url, secrets, allow_loopback, problem or "")
 
-    def _secrets_of(self, endpoint: Endpoint, now: datetime) -> tuple[str, ...]:
-        if endpoint.is_direct:
-            account = account_secret(merchant_id=endpoint.merchant_id, environment=endpoint.environment)
-            return tuple(live_secrets(account, now))
-        return tuple(live_secrets(endpoint, now))
+def _make_target(endpoint: Endpoint, now: datetime) -> _Target:
+    allow_loopback = settings.WEBHOOK_ALLOW_LOOPBACK and endpoint.environment == Environment.SANDBOX
+    problem = url_problem(
+        endpoint.url,
+        environment=endpoint.environment,
+        production_ports=settings.WEBHOOK_PORTS,
+        allow_loopback=allow_loopback,
+    )
+    holder: Endpoint | SigningSecret = endpoint
+    if endpoint.is_direct:
+        holder = account_secret(merchant_id=endpoint.merchant_id, environment=endpoint.environment)
+    secrets: tuple[str, ...] = ()
+    try:
+        secrets = tuple(live_secrets(holder, now))
+    except SecretUnreadable as error:
+        logger.error("webhook_secret_unreadable", endpoint=endpoint.public_id, error=str(error))
+        problem = "The secret of this webhook cannot be read any more. Rotate it."
+    return _Target(endpoint.url, secrets, allow_loopback, problem or "")

@@ -91,7 +91,10 @@ class Migration(migrations.Migration):
                 (
                     "merchant",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to="merchants.merchant"
+                        db_index=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="merchants.merchant",
                     ),
                 ),
             ],
@@ -128,7 +131,10 @@ class Migration(migrations.Migration):
                 (
                     "merchant",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to="merchants.merchant"
+                        db_index=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="merchants.merchant",
                     ),
                 ),
             ],
@@ -177,19 +183,28 @@ class Migration(migrations.Migration):
                 (
                     "merchant",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to="merchants.merchant"
+                        db_index=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="merchants.merchant",
                     ),
                 ),
                 (
                     "endpoint",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT, related_name="deliveries", to="webhooks.endpoint"
+                        db_index=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="deliveries",
+                        to="webhooks.endpoint",
                     ),
                 ),
                 (
                     "event",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT, related_name="deliveries", to="webhooks.event"
+                        db_index=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="deliveries",
+                        to="webhooks.event",
                     ),
                 ),
             ],
@@ -211,7 +226,10 @@ class Migration(migrations.Migration):
                 (
                     "merchant",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to="merchants.merchant"
+                        db_index=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="merchants.merchant",
                     ),
                 ),
             ],
@@ -243,7 +261,10 @@ class Migration(migrations.Migration):
                 (
                     "delivery",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT, related_name="attempts", to="webhooks.delivery"
+                        db_index=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="attempts",
+                        to="webhooks.delivery",
                     ),
                 ),
             ],
