@@ -85,7 +85,7 @@ def _run(arguments: argparse.Namespace, database: str) -> bool:
     from django.core.management import call_command
     from django.db import connection
 
-    from tests.bench import costs, report
+    from tests.bench import costs, report, webhooks
     from tests.bench.models import TwinPayment
 
     print(f"{_machine()}; {database}; {'Redis' if os.environ.get('REDIS_URL') else 'no Redis'}; granian, WSGI,")
@@ -111,6 +111,7 @@ def _run(arguments: argparse.Namespace, database: str) -> bool:
         report.Line("bare insert (twin of POST)", report.loads_figure(loads["bare insert"])),
         report.Line("bare select (twin of GET)", report.loads_figure(loads["bare select"])),
         *costs_lines,
+        *webhooks.lines(),
     ]
     print()
     for line in [report.HEADING, *lines]:
