@@ -39,9 +39,7 @@ def _run(name: str, seed: int) -> list[Check]:
     started = time.monotonic()
     print(f"{name}, seed {seed}", flush=True)
     if (load := os.getloadavg()[0]) > 0.5 * (os.cpu_count() or 1):
-        print(
-            f"  The machine is busy (load {load:.1f}): processes start slowly, and what is measured in seconds says little."
-        )
+        print(f"  The machine is busy (load {load:.1f}): figures in seconds say little.")
     with Installation() as installation:
         scenario = importlib.import_module(f"tests.gauntlet.{name}")
         checks: list[Check] = scenario.run(installation, random.Random(seed))
