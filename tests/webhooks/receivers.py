@@ -30,7 +30,7 @@ class Arrival:
 
 @dataclass
 class Behaviour:
-    """How a path answers. `hold` keeps every request until it is set."""
+    """How a path answers. One that hangs keeps every request until the gate opens."""
 
     status: int = 200
     body: bytes = b"ok"
@@ -70,6 +70,10 @@ class Shop:
         """Answer so from now on; answers the address."""
         self._behaviours[path] = Behaviour(**behaviour)
         return self.url(path)
+
+    def open_gate(self) -> None:
+        """Answer all that hang, and whatever comes after them."""
+        self._loop.call_soon_threadsafe(self._gate.set)
 
     def at(self, path: str = "/hook") -> list[Arrival]:
         return [arrival for arrival in self.arrivals if arrival.path == path]

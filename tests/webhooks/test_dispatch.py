@@ -326,10 +326,15 @@ def test_after_a_hiccup_the_backlog_is_sent_as_fast_as_ever(shop: Shop, merchant
     assert shop.at()[-1].at - shop.at()[0].at < 1
 
 
-def test_two_dispatchers_never_send_the_same_delivery_twice(shop: Shop, merchant: Merchant) -> None:
+def test_two_dispatchers_never_send_the_same_delivery_twice(
+    shop: Shop, merchant: Merchant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Neither can take all the places there are, and both have started before the first answer: so both have work.
+    monkeypatch.setattr(dispatching, "IN_FLIGHT_MAX", 6)
     for path in ("/a", "/b", "/c"):
-        endpoint_at(shop.behave(path, seconds=0.005), merchant)
+        endpoint_at(shop.behave(path, hangs=True), merchant)
     events = happen(merchant, 150)
+    threading.Thread(target=lambda: (until(lambda: len(shop.arrivals) == 12, 30), shop.open_gate())).start()
 
     def work(_: int) -> int:
         return asyncio.run(Dispatcher().run(run_seconds=30, idle_seconds=0.5))
