@@ -334,12 +334,16 @@ def test_two_dispatchers_never_send_the_same_delivery_twice(
     for path in ("/a", "/b", "/c"):
         endpoint_at(shop.behave(path, hangs=True), merchant)
     events = happen(merchant, 150)
-    threading.Thread(target=lambda: (until(lambda: len(shop.arrivals) == 12, 30), shop.open_gate())).start()
+
+    def open_when_full() -> None:
+        until(lambda: len(shop.arrivals) == 12, 30)
+        shop.open_gate()
 
     def work(_: int) -> int:
         return asyncio.run(Dispatcher().run(run_seconds=30, idle_seconds=0.5))
 
-    with ThreadPoolExecutor(2) as pool:
+    with ThreadPoolExecutor(3) as pool:
+        pool.submit(open_when_full)
         attempts = list(pool.map(work, range(2)))
 
     assert sum(attempts) == len(shop.arrivals) == 450
