@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import threading
+import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
+from typing import Any
 
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import F
 
 from config import ids
@@ -32,8 +35,9 @@ def happen(
     type: str = PAYMENT_COMPLETED,
     environment: str = Environment.SANDBOX,
     direct_url: str = "",
+    **fields: Any,
 ) -> list[Event]:
-    """So many events, in one database transaction."""
+    """So many events, in one database transaction; `fields` are what else their records have."""
     events = [
         build_event(
             merchant_id=merchant.pk,
@@ -41,7 +45,7 @@ def happen(
             type=type,
             object_id=uuid.uuid4(),
             version=1,
-            payload={"id": ids.PAYMENT.encode(ids.new_uuid()), "amount": "25.00", "note": "Grüße, 東京"},
+            payload={"id": ids.PAYMENT.encode(ids.new_uuid()), "amount": "25.00", "note": "Grüße, 東京", **fields},
             direct_url=direct_url,
         )
         for _ in range(number)
@@ -66,3 +70,22 @@ def pass_time(delta: timedelta) -> None:
     Delivery.objects.filter(next_attempt_at__isnull=False).update(next_attempt_at=F("next_attempt_at") - delta)
     Endpoint.objects.filter(failing_since__isnull=False).update(failing_since=F("failing_since") - delta)
     Endpoint.objects.update(next_claim_at=F("next_claim_at") - delta)
+
+
+def until(condition: Callable[[], bool], seconds: float = 5.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it never came to pass"
+        time.sleep(0.01)
+
+
+def in_background(work: Callable[[], int]) -> threading.Thread:
+    def run() -> None:
+        try:
+            work()
+        finally:
+            connection.close()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    return thread

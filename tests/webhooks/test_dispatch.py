@@ -2,9 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-import threading
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
@@ -16,7 +14,7 @@ from standardwebhooks import Webhook
 from config.environments import Environment
 from merchants.models import Merchant
 from tests.factories import make_merchant
-from tests.webhooks.delivering import deliver, endpoint_at, happen, pass_time
+from tests.webhooks.delivering import deliver, endpoint_at, happen, in_background, pass_time, until
 from tests.webhooks.receivers import Shop
 from webhooks import dispatch as dispatching
 from webhooks.dispatch import Dispatcher, dispatch
@@ -40,25 +38,6 @@ def the_delivery() -> Delivery:
 
 def the_endpoint() -> Endpoint:
     return Endpoint.objects.get()
-
-
-def until(condition: Callable[[], bool], seconds: float = 5.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it never came to pass"
-        time.sleep(0.01)
-
-
-def in_background(work: Callable[[], int]) -> threading.Thread:
-    def run() -> None:
-        try:
-            work()
-        finally:
-            connection.close()
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    return thread
 
 
 # --- one delivery ------------------------------------------------------------------------------------
