@@ -39,7 +39,8 @@ class Command(BaseCommand):
             listener = Listener(receiver, options["port"])
         except (OSError, OverflowError) as error:
             raise CommandError(f"Port {options['port']} cannot be used: {error}. Name another by --port.") from error
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        for number in (signal.SIGINT, signal.SIGTERM):  # a shell starts what runs beside it with Ctrl-C ignored
+            signal.signal(number, signal.default_int_handler)
         with listener:
             try:
                 self._introduce(listener)
