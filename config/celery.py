@@ -26,6 +26,7 @@ QUEUES = ("chain", "webhooks", "money", "reports")
 app.conf.task_routes = {
     "payments.*": {"queue": "chain"},
     "webhooks.*": {"queue": "webhooks"},
+    "transfers.*": {"queue": "money"},
     "refunds.*": {"queue": "money"},
     "settlements.*": {"queue": "money"},
     "merchants.*": {"queue": "reports"},

@@ -128,6 +128,7 @@ INSTALLED_APPS = [
     "payments",
     "payments.chains.simulated",
     "payments.rates",
+    "payments.transfers",
     "refunds",
     "settlements",
     "rest_framework",
@@ -326,6 +327,14 @@ SIMULATED_BLOCK_SECONDS = variables.number("SIMULATED_BLOCK_SECONDS", 2.0)
 PRODUCTION_NETWORKS = variables.names("PRODUCTION_NETWORKS")
 STELLAR_ISSUERS = variables.mapping("STELLAR_ISSUERS")
 """Issuers of the coins that have no well-known one on stellar: USDT=G..., DAI=G..."""
+
+# What the operator keeps of settled money, by plan, in hundredths of a percent. A merchant may have a rate of its own.
+FEE_BPS: dict[str, int] = {}
+for plan, bps in variables.mapping("FEE_BPS").items():
+    if plan not in ("starter", "business", "enterprise") or not bps.isdecimal() or int(bps) >= 10_000:
+        variables.refuse("FEE_BPS", f"has {plan}={bps}; set it like starter=50,business=20, below 10000")
+    else:
+        FEE_BPS[plan] = int(bps)
 
 # Webhooks. Endpoints are called at public addresses only: on port 443 in production, or on one of these as well.
 WEBHOOK_PORTS = variables.ports("WEBHOOK_PORTS")

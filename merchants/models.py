@@ -68,8 +68,16 @@ class Merchant(models.Model):
     requests_per_minute = models.PositiveIntegerField(
         null=True, blank=True, help_text="Production request budget of an enterprise merchant; empty: the plan's own."
     )
+    fee_bps = models.PositiveSmallIntegerField(
+        null=True, blank=True, help_text="Of what is settled, in hundredths of a percent; empty: the plan's own."
+    )
     is_active = models.BooleanField(default=True)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.CheckConstraint(condition=Q(fee_bps__isnull=True) | Q(fee_bps__lt=10_000), name="merchant_fee_bps"),
+        ]
 
     def __str__(self) -> str:
         return self.name
@@ -110,6 +118,9 @@ class MerchantSettings(models.Model):
     )
     late_payments = models.CharField(max_length=10, choices=LatePayments.choices, default=LatePayments.HOLD)
     wallet_allow_list = ArrayField(models.CharField(max_length=80), default=list, blank=True)
+    wallets_allowed_at = models.JSONField(
+        default=dict, blank=True, help_text="When each wallet came onto the allow list, as ISO 8601: it must cool off."
+    )
 
     class Meta:
         verbose_name_plural = "merchant settings"

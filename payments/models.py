@@ -1,4 +1,4 @@
-"""Money in: payments, the deposits seen for them, and how far each network has been read."""
+"""Money in: payments, the deposits seen for them, what they changed for the merchant, and how far networks are read."""
 
 from __future__ import annotations
 
@@ -16,7 +16,15 @@ from config.environments import Environment
 from config.fields import UnitsField
 from merchants.counting import Counted
 from merchants.models import Merchant
-from payments.states import DepositStatus, DiscrepancyKind, DiscrepancyStatus, PaymentStatus
+from payments.states import (
+    BalanceChangeKind,
+    DepositStatus,
+    DiscrepancyKind,
+    DiscrepancyStatus,
+    PaymentStatus,
+    StatusReason,
+)
+from payments.transfers.models import Transfer
 
 
 class PaymentQuerySet(models.QuerySet["Payment"]):
@@ -78,7 +86,8 @@ class Payment(models.Model):
     released = UnitsField(default=0, help_text="Credited to the merchant.")
     surplus = UnitsField(default=0, help_text="Beyond what was due, moved to suspense on completion.")
     short = UnitsField(default=0, help_text="Too little when the window closed, moved to suspense then.")
-    refunded = UnitsField(default=0, help_text="Given back or reserved for it.")
+    refunded = UnitsField(default=0, help_text="Of what was received: given back, or reserved for it.")
+    returned = UnitsField(default=0, help_text="Of what was paid for it, the surplus left out: given back for good.")
     status_reasons = ArrayField(models.CharField(max_length=30), default=list, blank=True)
     completed_at = models.DateTimeField(null=True, blank=True)
     cancelled_at = models.DateTimeField(null=True, blank=True)
@@ -98,10 +107,17 @@ class Payment(models.Model):
             models.CheckConstraint(condition=Q(status__in=PaymentStatus.values), name="payment_status"),
             models.CheckConstraint(condition=Q(fiat_amount__gt=0, due__gt=0), name="payment_amounts_positive"),
             models.CheckConstraint(
-                condition=Q(received__gte=0, released__gte=0, surplus__gte=0, short__gte=0, refunded__gte=0),
+                condition=Q(
+                    received__gte=0, released__gte=0, surplus__gte=0, short__gte=0, refunded__gte=0, returned__gte=0
+                ),
                 name="payment_sums_not_negative",
             ),
-            models.CheckConstraint(condition=Q(refunded__lte=F("received")), name="payment_refunded_at_most_received"),
+            # What was given back before a reorganisation undid the deposit is gone: the merchant owes it.
+            models.CheckConstraint(
+                condition=Q(refunded__lte=F("received")) | Q(status_reasons__contains=[StatusReason.REVERSED]),
+                name="payment_refunded_at_most_received",
+            ),
+            models.CheckConstraint(condition=Q(returned__lte=F("refunded")), name="payment_returned_was_reserved"),
             models.UniqueConstraint(fields=["deposit_address", "memo"], name="payment_address_once"),
         ]
         indexes: ClassVar = [
@@ -140,6 +156,27 @@ PAYMENTS = Counted("payment", Payment)
 """How `totalCount` counts them."""
 
 
+class Sweep(models.Model):
+    """One on-chain transaction that brings a coin from deposit addresses to the hot wallet."""
+
+    transfer = models.OneToOneField(Transfer, on_delete=models.PROTECT, related_name="sweep")
+    asset = models.CharField(max_length=8, help_text="Code of the coin.")
+    expected = UnitsField(help_text="What the deposits in it amount to.")
+    moved = UnitsField(null=True, help_text="What arrived at the hot wallet, by the chain; empty until it is booked.")
+    booked_at = models.DateTimeField(null=True, help_text="When it came into the books, or came to nothing.")
+
+    class Meta:
+        constraints: ClassVar = [
+            models.CheckConstraint(condition=Q(expected__gt=0), name="sweep_expected_positive"),
+        ]
+        indexes: ClassVar = [
+            models.Index(fields=["id"], name="sweep_not_booked", condition=Q(booked_at__isnull=True)),
+        ]
+
+    def __str__(self) -> str:
+        return f"sweep of {self.expected} {self.asset}"
+
+
 class Deposit(models.Model):
     """An incoming transfer seen on a chain, whoever it was meant for. Never deleted."""
 
@@ -169,6 +206,9 @@ class Deposit(models.Model):
         max_length=30, blank=True, help_text="The ledger account kind that holds it; empty: not booked."
     )
     booking_count = models.PositiveIntegerField(default=0)
+    sweep = models.ForeignKey(
+        Sweep, null=True, on_delete=models.PROTECT, related_name="deposits", help_text="What took it to the hot wallet."
+    )
 
     class Meta:
         constraints: ClassVar = [
@@ -184,6 +224,11 @@ class Deposit(models.Model):
                 condition=Q(status=DepositStatus.SEEN),
             ),
             models.Index(fields=["environment", "network", "height"], name="deposit_by_height"),
+            models.Index(
+                fields=["environment", "network", "asset"],
+                name="deposit_not_swept",
+                condition=Q(status=DepositStatus.CREDITED, sweep__isnull=True),
+            ),
         ]
 
     def __str__(self) -> str:
@@ -227,6 +272,57 @@ class Discrepancy(models.Model):
     @property
     def public_id(self) -> str:
         return ids.DISCREPANCY.encode(self.id)
+
+    @property
+    def created_at(self) -> datetime:
+        return ids.created_at_of(self.id)
+
+
+class BalanceChange(models.Model):
+    """One change of what a merchant may have settled, for one wallet. Settlements are made of these, each used once.
+
+    `amount` is signed: what a merchant gained, or lost. For each merchant and coin, those in no settlement sum to the
+    merchant's ledger accounts: available less receivable.
+    """
+
+    id = models.UUIDField(primary_key=True, default=ids.new_uuid, editable=False)
+    merchant = models.ForeignKey(Merchant, on_delete=models.PROTECT, related_name="+")
+    environment = models.CharField(max_length=10, choices=Environment.choices)
+    kind = models.CharField(max_length=20, choices=BalanceChangeKind.choices)
+    reference = models.CharField(max_length=40, help_text="Public id of what it was for: a payment, a refund, …")
+    payment = models.ForeignKey(Payment, null=True, on_delete=models.PROTECT, related_name="balance_changes")
+    network = models.CharField(max_length=20)
+    asset = models.CharField(max_length=8)
+    decimals = models.PositiveSmallIntegerField(help_text="Of the coin on this network.")
+    wallet = models.CharField(max_length=80, help_text="Where it is settled to.")
+    amount = UnitsField(help_text="Base units; positive is the merchant's gain.")
+    posting_kind = models.CharField(max_length=40)
+    posting_reference = models.CharField(max_length=200)
+    settlement = models.UUIDField(null=True, help_text="The settlement that it is part of.")
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["environment", "posting_kind", "posting_reference", "network", "asset"],
+                name="balance_change_once_per_posting",
+            ),
+            models.CheckConstraint(condition=~Q(amount=0), name="balance_change_not_zero"),
+        ]
+        indexes: ClassVar = [
+            models.Index(
+                fields=["merchant", "environment", "network", "wallet"],
+                name="balance_change_unsettled",
+                condition=Q(settlement__isnull=True),
+            ),
+            models.Index(
+                fields=["settlement", "id"],
+                name="balance_change_of_settlement",
+                condition=Q(settlement__isnull=False),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.reference}: {self.amount:+}"
 
     @property
     def created_at(self) -> datetime:

@@ -84,7 +84,18 @@ DISCREPANCY_MOVES = Transitions(
     {
         DiscrepancyStatus.OPEN: [DiscrepancyStatus.ACCEPTED, DiscrepancyStatus.REFUNDED, DiscrepancyStatus.VOID],
         DiscrepancyStatus.ACCEPTED: [DiscrepancyStatus.VOID],
-        DiscrepancyStatus.REFUNDED: [],
+        DiscrepancyStatus.REFUNDED: [DiscrepancyStatus.OPEN, DiscrepancyStatus.VOID],  # open again: the refund failed
         DiscrepancyStatus.VOID: [],
     }
 )
+
+
+class BalanceChangeKind(models.TextChoices):
+    """What changed what a merchant may have settled."""
+
+    PAYMENT = "payment", "Payment"
+    REVERSAL = "reversal", "Payment undone by a reorganisation"
+    ACCEPTED = "accepted", "Money beyond the price, accepted"
+    REFUND = "refund", "Refund"
+    REFUND_FAILED = "refund_failed", "Refund that came back"
+    SETTLEMENT_FAILED = "settlement_failed", "Settlement that came back"

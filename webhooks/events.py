@@ -18,6 +18,15 @@ PAYMENT_LATE = "payment.late"
 PAYMENT_CANCELLED = "payment.cancelled"
 PAYMENT_REVERSED = "payment.reversed"
 PAYMENT_REFUNDED = "payment.refunded"
+REFUND_CREATED = "refund.created"
+REFUND_PENDING = "refund.pending"
+REFUND_PROCESSING = "refund.processing"
+REFUND_COMPLETED = "refund.completed"
+REFUND_FAILED = "refund.failed"
+REFUND_CANCELLED = "refund.cancelled"
+SETTLEMENT_CREATED = "settlement.created"
+SETTLEMENT_COMPLETED = "settlement.completed"
+SETTLEMENT_FAILED = "settlement.failed"
 WEBHOOK_TEST = "webhook.test"
 
 CATALOGUE: Mapping[str, str] = MappingProxyType(
@@ -32,6 +41,15 @@ CATALOGUE: Mapping[str, str] = MappingProxyType(
         PAYMENT_CANCELLED: "The payment was cancelled before anything was paid.",
         PAYMENT_REVERSED: "A reorganisation of the network undid a transfer; the payment went back.",
         PAYMENT_REFUNDED: "Money was given back to the payer, in part or whole.",
+        REFUND_CREATED: "A refund was created, and its money is reserved. It may still need an address.",
+        REFUND_PENDING: "A refund has an address now and waits to be sent.",
+        REFUND_PROCESSING: "A refund was signed and is on its way.",
+        REFUND_COMPLETED: "A refund is final on its network.",
+        REFUND_FAILED: "A refund could not be paid; its money is back where it was.",
+        REFUND_CANCELLED: "A refund was cancelled before it was sent; its money is back where it was.",
+        SETTLEMENT_CREATED: "A settlement was made and its money is reserved.",
+        SETTLEMENT_COMPLETED: "A settlement is final on its network.",
+        SETTLEMENT_FAILED: "A settlement could not be paid; its money will be in a later one.",
         WEBHOOK_TEST: "Somebody asked for a test of this endpoint.",
     }
 )

@@ -104,6 +104,27 @@ class Entry(models.Model):
         return f"{self.amount:+,} {self.account}"
 
 
+class Breaker(models.Model):
+    """Payouts of a network are stopped, because something does not add up there. Deposits go on being recorded."""
+
+    environment = models.CharField(max_length=10, choices=Environment.choices)
+    network = models.CharField(max_length=20)
+    reason = models.TextField()
+    opened_at = models.DateTimeField(default=timezone.now)
+    closed_at = models.DateTimeField(null=True, blank=True)
+    closed_by = models.CharField(max_length=120, blank=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["environment", "network"], name="breaker_open_once", condition=Q(closed_at__isnull=True)
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.network} ({self.environment}): {self.reason}"
+
+
 class ReconcileOutcome(models.TextChoices):
     RUNNING = "running", "Running, or ended without a word"
     CLEAN = "clean", "Clean"

@@ -37,6 +37,24 @@ class InvalidAddress(ValueError):
     """The text is no address of this network; the message says what is wrong with it."""
 
 
+RecipientProblem = Literal["destination_invalid", "no_trustline", "memo_required", "destination_refused"]
+"""Why an address cannot be paid:
+
+- destination_invalid: nobody is paid there: no account, a token's own contract, the zero address, our own wallet.
+- no_trustline: the account does not hold this coin yet, or holds as much of it as it allows.
+- memo_required: the account belongs to many people, and needs a memo that says whom the money is for.
+- destination_refused: the issuer of the coin forbids this account.
+"""
+
+
+class RecipientRefused(ChainError):
+    """This payout would fail or be lost. The message is for the person who named the address."""
+
+    def __init__(self, problem: RecipientProblem, message: str) -> None:
+        super().__init__(message)
+        self.problem = problem
+
+
 @dataclass(frozen=True, slots=True)
 class DepositAddress:
     """Where the payer of one payment sends money.
@@ -142,7 +160,10 @@ class Payout:
 
 @dataclass(frozen=True, slots=True)
 class SignedTransfer:
-    """An on-chain transaction ready to send: stored before it is sent, and only ever sent again as it is."""
+    """An on-chain transaction ready to send: stored before it is sent, and only ever sent again as it is.
+
+    `fee_limit_units` is the most it can cost, in base units of the network's own coin. A sweep has no payouts.
+    """
 
     raw: bytes
     transaction_hash: str
@@ -150,6 +171,20 @@ class SignedTransfer:
     sequence: int
     valid_until: datetime | None
     payouts: tuple[Payout, ...]
+    fee_limit_units: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class OutgoingTransfer:
+    """A transfer that left an address, in a block."""
+
+    transaction_hash: str
+    ordinal: int
+    height: int
+    contract: str
+    amount: int
+    recipient: str
+    memo: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,8 +228,12 @@ class NetworkProfile:
     """Accepted coins by code."""
     rules: tuple[tuple[int | None, CreditRule], ...]
     """Credit rules by amount: (USD limit, rule), ascending; the limit None matches everything."""
+    native: Asset
+    """The network's own coin, in which its fees are paid. Nobody is paid in it."""
     payouts_per_transfer: int = 1
     """How many payouts one on-chain transaction can carry."""
+    sweeps_per_transfer: int = 0
+    """How many deposit addresses one on-chain transaction can empty; 0: deposits arrive where payouts leave from."""
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
     def credit_rule(self, usd_amount: int) -> CreditRule:
@@ -242,6 +281,10 @@ class Chain(Protocol):
         """
         ...
 
+    def cursor_at(self, height: int) -> Cursor:
+        """A cursor that takes this height for final, with the hash it has now: a scan from it begins just after."""
+        ...
+
     def find_transfers(self, transaction_hash: str) -> tuple[IncomingTransfer, ...]:
         """Every token transfer inside one on-chain transaction, to whomever; empty while it is in no block."""
         ...
@@ -259,8 +302,43 @@ class Chain(Protocol):
         """
         ...
 
-    def sign(self, payouts: tuple[Payout, ...], *, sender: str, sequence: int) -> SignedTransfer:
-        """Build and sign; nothing is sent. ValueError when these payouts cannot share a transaction."""
+    def check_recipient(self, payout: Payout) -> None:
+        """RecipientRefused when this payout would fail or be lost. Asks the network; changes nothing."""
+        ...
+
+    def is_contract(self, address: str) -> bool:
+        """Whether money from this address came out of a contract, whose address nobody can be paid back at."""
+        ...
+
+    def sign(
+        self,
+        payouts: tuple[Payout, ...],
+        *,
+        sender: str,
+        sequence: int,
+        replacing: Collection[SignedTransfer] = (),
+    ) -> SignedTransfer:
+        """Build and sign; nothing is sent. ValueError when these payouts cannot share a transaction.
+
+        `replacing` are earlier versions of the same sequence: the new one offers enough more than all of them to be
+        taken in their place. ValueError where nothing can be replaced.
+        """
+        ...
+
+    def sign_sweep(
+        self,
+        asset: Asset,
+        deposits: tuple[int, ...],
+        *,
+        sender: str,
+        sequence: int,
+        replacing: Collection[SignedTransfer] = (),
+    ) -> SignedTransfer:
+        """As sign: move all of an asset from the deposit addresses of these numbers to the hot wallet."""
+        ...
+
+    def can_replace(self) -> bool:
+        """Whether a transfer that waits can be replaced by one that offers more; else it is waited for, or expires."""
         ...
 
     def broadcast(self, transfer: SignedTransfer) -> None:
@@ -272,6 +350,10 @@ class Chain(Protocol):
 
     def transfer_status(self, transfer: SignedTransfer) -> TransferStatus: ...
 
+    def outgoing(self, address: str, *, first_height: int, last_height: int) -> tuple[OutgoingTransfer, ...]:
+        """Every transfer of a registered asset that left the address in these blocks, whoever had it sent."""
+        ...
+
     def balance(self, address: str, asset: Asset, *, at_height: int | None = None) -> int:
-        """Base units held by an address after the block at the head, or at a past height."""
+        """Base units of an asset or of the network's own coin held after the block at the head, or a past height."""
         ...

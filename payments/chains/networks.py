@@ -12,6 +12,18 @@ ETHEREUM, POLYGON, STELLAR = "ethereum", "polygon", "stellar"
 NETWORKS = (STELLAR, ETHEREUM, POLYGON)
 COINS = ("USDC", "USDT", "DAI")
 
+NATIVE_COINS = {
+    ETHEREUM: Asset(ETHEREUM, "ETH", 18, ""),
+    POLYGON: Asset(POLYGON, "POL", 18, ""),
+    STELLAR: Asset(STELLAR, "XLM", 7, ""),
+}
+"""What fees are paid in. It has no contract."""
+
+SHARED_WALLETS = frozenset({STELLAR})
+"""Networks whose deposits arrive at the very account that payouts leave from."""
+
+SWEEPS_PER_TRANSFER = 200
+
 STELLAR_DECIMALS = 7
 PUBLIC_STELLAR_PASSPHRASE = "Public Global Stellar Network ; September 2015"  # noqa: S105  a network's name, no secret
 
@@ -36,6 +48,8 @@ REAL_PROFILES: Mapping[str, NetworkProfile] = MappingProxyType(
             ),
             # `safe` is no rule: what it means depends on the provider.
             rules=((1_000, CreditRule(confirmations=12)), (None, CreditRule(1, require_finalized=True))),
+            native=NATIVE_COINS[ETHEREUM],
+            sweeps_per_transfer=SWEEPS_PER_TRANSFER,
         ),
         POLYGON: NetworkProfile(
             network=POLYGON,
@@ -50,6 +64,8 @@ REAL_PROFILES: Mapping[str, NetworkProfile] = MappingProxyType(
                 ("DAI", 18, "0x8f3Cf7ad23Cd3CaDbD9735AFf958023239c6A063"),
             ),
             rules=((None, CreditRule(confirmations=8, require_finalized=True)),),
+            native=NATIVE_COINS[POLYGON],
+            sweeps_per_transfer=SWEEPS_PER_TRANSFER,
             metadata=MappingProxyType({"known_not_accepted": {"USDC.e": "0x2791Bca1f2de4661ED88A30C99A7a9449Aa84174"}}),
         ),
         STELLAR: NetworkProfile(
@@ -64,6 +80,7 @@ REAL_PROFILES: Mapping[str, NetworkProfile] = MappingProxyType(
                 ("USDC", STELLAR_DECIMALS, "USDC:GA5ZSEJYB37JRC5AVCIA5MOP4RHTM335X2KGX3IHOJAPP5RE34K4KZVN"),
             ),
             rules=((None, CreditRule(confirmations=1)),),
+            native=NATIVE_COINS[STELLAR],
             payouts_per_transfer=100,
             metadata=MappingProxyType({"network_passphrase": PUBLIC_STELLAR_PASSPHRASE}),
         ),

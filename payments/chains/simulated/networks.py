@@ -84,7 +84,9 @@ def _profile(network: str, block_seconds: float) -> NetworkProfile:
         block_seconds=block_seconds,
         assets={code: Asset(network, code, decimals[code], token(network, code)) for code in COINS},
         rules=_RULES[network],
+        native=real.native,
         payouts_per_transfer=real.payouts_per_transfer,
+        sweeps_per_transfer=real.sweeps_per_transfer,
         metadata={} if is_evm(network) else {"network_passphrase": PASSPHRASE},
     )
 

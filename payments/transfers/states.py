@@ -1,0 +1,75 @@
+"""Statuses of payouts and of the on-chain transactions that carry them, and the moves between them. Pure."""
+
+from __future__ import annotations
+
+from django.db import models
+
+from config.states import Transitions
+
+
+class PayoutStatus(models.TextChoices):
+    """What has become of the intent to pay somebody."""
+
+    READY = "ready", "Waiting for a transfer"
+    HELD = "held", "Held for operators"
+    SENDING = "sending", "On its way"
+    PAID = "paid", "Paid"
+    FAILED = "failed", "Failed"
+    CANCELLED = "cancelled", "Cancelled"
+
+
+# A payout goes back to `ready` only when the transfer that carried it provably moved nothing and never will.
+PAYOUT_MOVES = Transitions(
+    {
+        PayoutStatus.READY: [
+            PayoutStatus.HELD,
+            PayoutStatus.SENDING,
+            PayoutStatus.PAID,
+            PayoutStatus.FAILED,
+            PayoutStatus.CANCELLED,
+        ],
+        PayoutStatus.HELD: [PayoutStatus.READY, PayoutStatus.FAILED, PayoutStatus.CANCELLED],
+        PayoutStatus.SENDING: [PayoutStatus.READY, PayoutStatus.PAID, PayoutStatus.FAILED],
+        PayoutStatus.PAID: [],
+        PayoutStatus.FAILED: [],
+        PayoutStatus.CANCELLED: [],
+    }
+)
+
+
+class HoldReason(models.TextChoices):
+    """Why a payout does not leave yet."""
+
+    APPROVAL = "approval", "Above the amount that one person may send: two operators must approve it"
+    OVER_LIMIT = "over_limit", "Above the limit of a single transfer"
+    DAILY_LIMIT = "daily_limit", "The limit of a day is used up"
+    MERCHANT_LIMIT = "merchant_limit", "The merchant's limit of a day is used up"
+    LIQUIDITY = "insufficient_liquidity", "The hot wallet does not hold enough"
+
+
+class TransferStatus(models.TextChoices):
+    """What has become of one signed on-chain transaction, in whichever of its versions."""
+
+    SIGNED = "signed", "Signed, not yet sent"
+    SENT = "sent", "Sent"
+    FINAL = "final", "Final"
+    FAILED = "failed", "Final, and moved nothing"
+    DEAD = "dead", "Can never be in a block any more"
+
+
+TRANSFER_MOVES = Transitions(
+    {
+        TransferStatus.SIGNED: [TransferStatus.SENT, TransferStatus.FINAL, TransferStatus.FAILED, TransferStatus.DEAD],
+        TransferStatus.SENT: [TransferStatus.FINAL, TransferStatus.FAILED, TransferStatus.DEAD],
+        TransferStatus.FINAL: [],
+        TransferStatus.FAILED: [],
+        TransferStatus.DEAD: [],
+    }
+)
+
+OPEN_TRANSFERS = (TransferStatus.SIGNED, TransferStatus.SENT)
+
+
+class TransferPurpose(models.TextChoices):
+    PAYOUT = "payout", "Pays somebody"
+    SWEEP = "sweep", "Brings deposits to the hot wallet"

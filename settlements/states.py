@@ -1,0 +1,54 @@
+"""Statuses of settlements, and the moves between them. Pure."""
+
+from __future__ import annotations
+
+from django.db import models
+
+from config.states import Transitions
+
+
+class SettlementStatus(models.TextChoices):
+    PENDING = "pending", "Pending"
+    COMPLETED = "completed", "Completed"
+    FAILED = "failed", "Failed"
+
+
+SETTLEMENT_MOVES = Transitions(
+    {
+        SettlementStatus.PENDING: [SettlementStatus.COMPLETED, SettlementStatus.FAILED],
+        SettlementStatus.COMPLETED: [],
+        SettlementStatus.FAILED: [],
+    }
+)
+
+
+class SettlementProblem(models.TextChoices):
+    """Why a settlement waits, or has failed. The first group waits and goes on by itself."""
+
+    INSUFFICIENT_LIQUIDITY = "insufficient_liquidity", "There is not enough of the settlement currency yet"
+    OVER_LIMIT = "over_limit", "It is above a limit, and waits for operators"
+    RATE_UNAVAILABLE = "rate_unavailable", "There is no exchange rate to convert at"
+    CURRENCY_UNAVAILABLE = "currency_unavailable", "The settlement currency is not in use on this network"
+    NETWORK_UNAVAILABLE = "network_unavailable", "The network cannot be reached, or payouts are stopped on it"
+    DESTINATION_INVALID = "destination_invalid", "The wallet cannot be paid"
+    NO_TRUSTLINE = "no_trustline", "The wallet does not hold this coin yet"
+    MEMO_REQUIRED = "memo_required", "The wallet needs a memo"
+    DESTINATION_REFUSED = "destination_refused", "The issuer of the coin forbids this wallet"
+    TRANSFER_FAILED = "transfer_failed", "The network refused the transfer"
+
+
+WAITS = frozenset(
+    {
+        SettlementProblem.INSUFFICIENT_LIQUIDITY,
+        SettlementProblem.OVER_LIMIT,
+        SettlementProblem.RATE_UNAVAILABLE,
+        SettlementProblem.CURRENCY_UNAVAILABLE,
+        SettlementProblem.NETWORK_UNAVAILABLE,
+    }
+)
+"""The settlement stays `pending` and goes on as soon as it can."""
+
+
+class Trigger(models.TextChoices):
+    SCHEDULE = "schedule", "The merchant's schedule"
+    PERSON = "person", "Somebody asked for it"
