@@ -15,22 +15,39 @@ from merchants.counting import Counted
 from merchants.models import Merchant
 from payments.models import Discrepancy, Payment
 from payments.transfers.models import Payout
-from refunds.states import ENDED, RefundStatus
+from payments.transfers.states import PayoutStatus
+from refunds.states import ENDED, UNDONE, NamedBy, RefundStatus
 
 
 class RefundQuerySet(models.QuerySet["Refund"]):
     def of(self, merchant: Merchant, environment: str) -> Self:
         return self.filter(merchant=merchant, environment=environment)
 
-    def open(self) -> Self:
-        return self.exclude(status__in=ENDED)
+    def standing(self) -> Self:
+        """Those whose money is given back, or reserved for it."""
+        return self.exclude(status__in=UNDONE)
+
+    def to_resolve(self) -> Self:
+        """Those whose sender has not been asked about yet."""
+        return self.filter(status=RefundStatus.PENDING, payout__isnull=True)
+
+    def to_follow(self) -> Self:
+        """Those whose payout has got further than they have."""
+        sent = Q(status=RefundStatus.PENDING, payout__status=PayoutStatus.SENDING)
+        sent_again = Q(status=RefundStatus.PROCESSING, payout__status__in=[PayoutStatus.READY, PayoutStatus.HELD])
+        over = Q(
+            status__in=[RefundStatus.PENDING, RefundStatus.PROCESSING],
+            payout__status__in=[PayoutStatus.PAID, PayoutStatus.FAILED],
+        )
+        return self.filter(sent | sent_again | over)
 
 
 class Refund(models.Model):
     """A part of a payment's money, or money that waits in suspense, on its way back. Its money is reserved from birth.
 
     `amount` is what leaves, in base units; `fiat_amount` is what it stands for at the payment's quote, empty for
-    money that was never part of the price.
+    another coin than the one that was quoted. The payout is asked for as soon as there is a destination, and has the
+    refund's own key: the money waits in that payout's ledger account from the beginning.
     """
 
     id = models.UUIDField(primary_key=True, default=ids.new_uuid, editable=False)
@@ -51,6 +68,7 @@ class Refund(models.Model):
 
     destination = models.CharField(max_length=80, blank=True, help_text="Empty while nobody has named one.")
     memo = models.CharField(max_length=30, blank=True)
+    named_by = models.CharField(max_length=10, choices=NamedBy.choices, blank=True, help_text="Who named it.")
     reason = models.CharField(max_length=500, blank=True)
     metadata = models.JSONField(default=dict)
     requested_by = models.CharField(max_length=120, blank=True, help_text="The key or the person that asked for it.")
@@ -72,14 +90,29 @@ class Refund(models.Model):
             models.CheckConstraint(
                 condition=Q(fiat_amount__isnull=True) | Q(fiat_amount__gte=0), name="refund_fiat_not_negative"
             ),
+            # Pending without a payout: nobody has asked yet whether the sender can be paid back.
             models.CheckConstraint(
-                condition=Q(status__in=[RefundStatus.REQUIRES_ACTION, *ENDED]) | Q(payout__isnull=False),
-                name="refund_open_has_payout",
+                condition=Q(payout__isnull=True, destination="") | (Q(payout__isnull=False) & ~Q(destination="")),
+                name="refund_paid_once_it_has_an_address",
+            ),
+            models.CheckConstraint(
+                condition=~Q(status__in=[RefundStatus.PROCESSING, RefundStatus.COMPLETED, RefundStatus.FAILED])
+                | Q(payout__isnull=False),
+                name="refund_sent_by_a_payout",
+            ),
+            models.CheckConstraint(
+                condition=~Q(status=RefundStatus.REQUIRES_ACTION) | Q(payout__isnull=True),
+                name="refund_without_address_waits",
+            ),
+            models.CheckConstraint(
+                condition=Q(status__in=ENDED, ended_at__isnull=False)
+                | (~Q(status__in=ENDED) & Q(ended_at__isnull=True)),
+                name="refund_ends_once",
             ),
             models.UniqueConstraint(
                 fields=["discrepancy"],
                 name="refund_of_discrepancy_once",
-                condition=Q(discrepancy__isnull=False) & ~Q(status__in=[RefundStatus.FAILED, RefundStatus.CANCELLED]),
+                condition=Q(discrepancy__isnull=False) & ~Q(status__in=UNDONE),
             ),
         ]
         indexes: ClassVar = [

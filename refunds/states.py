@@ -16,11 +16,13 @@ class RefundStatus(models.TextChoices):
     CANCELLED = "cancelled", "Cancelled"
 
 
-# Back from `pending` to `requires_action`: the network refused the address, and another one may do.
+# A pending refund needs an address after all when its sender turns out to be a contract. One on its way is pending again
+# when the on-chain transaction that carried it provably moved nothing and never will.
 REFUND_MOVES = Transitions(
     {
-        RefundStatus.REQUIRES_ACTION: [RefundStatus.PENDING, RefundStatus.CANCELLED, RefundStatus.FAILED],
+        RefundStatus.REQUIRES_ACTION: [RefundStatus.PENDING, RefundStatus.CANCELLED],
         RefundStatus.PENDING: [
+            RefundStatus.REQUIRES_ACTION,
             RefundStatus.PROCESSING,
             RefundStatus.COMPLETED,
             RefundStatus.FAILED,
@@ -36,3 +38,11 @@ REFUND_MOVES = Transitions(
 ENDED = (RefundStatus.COMPLETED, RefundStatus.FAILED, RefundStatus.CANCELLED)
 UNDONE = (RefundStatus.FAILED, RefundStatus.CANCELLED)
 """Their money is back where it was."""
+
+
+class NamedBy(models.TextChoices):
+    """Who said where a refund goes."""
+
+    MERCHANT = "merchant", "Named by the merchant"
+    SENDER = "sender", "The address that paid"
+    PAYER = "payer", "Named by the payer"

@@ -1,0 +1,57 @@
+"""How much of a payment can be given back, in its currency and in coins, and what a refund takes of it. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """A payment's original quote: `rate` is the price of one coin in the currency."""
+
+    rate: Decimal
+    fiat_digits: int
+    decimals: int
+
+    def units_for(self, fiat: int) -> int:
+        """What an amount in minor units of the currency bought, in base units of the coin, rounded down."""
+        coins = Fraction(fiat, 10**self.fiat_digits) / Fraction(self.rate)
+        return int(coins * 10**self.decimals)
+
+    def worth(self, units: int) -> int:
+        """What base units of the coin were worth, in minor units of the currency, rounded down."""
+        price = Fraction(units, 10**self.decimals) * Fraction(self.rate)
+        return int(price * 10**self.fiat_digits)
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A part of a payment's money: `fiat` in minor units of the currency, `units` in base units of the coin."""
+
+    fiat: int
+    units: int
+
+
+def all_that_is_left(*, price: int, released: int, refundable: int, refunded: int, quote: Quote) -> Share:
+    """What can still be given back of a payment.
+
+    `price` and `refunded` are in the currency: what was asked for, and what earlier refunds stand for. `released` and
+    `refundable` are in base units. Where a reorganisation or a tolerance left less than the price, that is less too.
+    """
+    paid = min(price, quote.worth(released))
+    return Share(fiat=max(0, min(paid - refunded, quote.worth(refundable))), units=max(0, refundable))
+
+
+def take(asked: int | None, left: Share, quote: Quote) -> Share | None:
+    """What a refund of so much of the currency takes; None when more is asked for than is left.
+
+    Coins are rounded down, so refunds in parts can never add up to more than was received. Whoever takes all that is
+    left, in the currency or by naming no amount, takes every base unit: no dust stays.
+    """
+    if asked is None or asked == left.fiat:
+        return left if left.units else None
+    if asked > left.fiat:
+        return None
+    return Share(fiat=asked, units=quote.units_for(asked))
