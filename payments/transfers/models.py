@@ -10,6 +10,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import ClassVar
 
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
@@ -93,6 +94,10 @@ class Transfer(models.Model):
     environment = models.CharField(max_length=10, choices=Environment.choices)
     network = models.CharField(max_length=20)
     purpose = models.CharField(max_length=10, choices=TransferPurpose.choices, default=TransferPurpose.PAYOUT)
+    asset = models.CharField(max_length=8, blank=True, help_text="Code of the coin that a sweep moves.")
+    deposits = ArrayField(
+        models.BigIntegerField(), default=list, blank=True, help_text="Numbers of the addresses that a sweep empties."
+    )
     sequence = models.BigIntegerField()
     status = models.CharField(max_length=10, choices=TransferStatus.choices, default=TransferStatus.SIGNED)
     next_step_at = models.DateTimeField(

@@ -2,6 +2,7 @@
 
 import config.fields
 import config.ids
+import django.contrib.postgres.fields
 import django.db.models.deletion
 import django.utils.timezone
 from django.conf import settings
@@ -35,6 +36,17 @@ class Migration(migrations.Migration):
                         choices=[("payout", "Pays somebody"), ("sweep", "Brings deposits to the hot wallet")],
                         default="payout",
                         max_length=10,
+                    ),
+                ),
+                ("asset", models.CharField(blank=True, help_text="Code of the coin that a sweep moves.", max_length=8)),
+                (
+                    "deposits",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.BigIntegerField(),
+                        blank=True,
+                        default=list,
+                        help_text="Numbers of the addresses that a sweep empties.",
+                        size=None,
                     ),
                 ),
                 ("sequence", models.BigIntegerField()),

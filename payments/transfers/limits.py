@@ -1,0 +1,57 @@
+"""What may leave without anybody looking. Pure: a coin is worth a dollar here, near enough for a limit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from payments.transfers.states import HoldReason
+
+APPROVALS_NEEDED = 2
+WINDOW = timedelta(hours=24)
+
+SCALE = 18
+"""Amounts of coins with different scales are added up in 10^-18 dollars."""
+
+
+def usd_units(amount: int, decimals: int) -> int:
+    """An amount of a coin in 10^-18 dollars."""
+    return amount * int(10 ** (SCALE - decimals))
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Whole US dollars; None is no limit."""
+
+    approval_above: int | None = None
+    transfer: int | None = None
+    daily: int | None = None
+    merchant_daily: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What left in the last 24 hours or is on its way, in 10^-18 dollars."""
+
+    by_all: int = 0
+    by_merchant: int = 0
+
+
+def why_held(usd: int, limits: Limits, spent: Spent, *, approvals: int) -> HoldReason | None:
+    """Why a payout of so many 10^-18 dollars may not leave now; None when it may. Approvals lift all but the limit
+    of a single transfer, which only another policy lifts."""
+    if _exceeds(usd, limits.transfer):
+        return HoldReason.OVER_LIMIT
+    if approvals >= APPROVALS_NEEDED:
+        return None
+    if _exceeds(usd, limits.approval_above):
+        return HoldReason.APPROVAL
+    if _exceeds(spent.by_all + usd, limits.daily):
+        return HoldReason.DAILY_LIMIT
+    if _exceeds(spent.by_merchant + usd, limits.merchant_daily):
+        return HoldReason.MERCHANT_LIMIT
+    return None
+
+
+def _exceeds(usd: int, limit: int | None) -> bool:
+    return limit is not None and usd > limit * 10**SCALE

@@ -1,0 +1,42 @@
+"""The hot wallets: which there are, and who may sign for one just now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from django.db import connection
+
+from payments.chains.base import Chain
+from payments.transfers.models import Wallet
+
+LOCK_CLASS = 0x776C6C74
+"""Advisory locks of wallets: (this class, the wallet's key)."""
+
+
+def wallet_of(environment: str, network: str, chain: Chain) -> Wallet:
+    """The wallet payouts of a network leave from.
+
+    One that the books have never seen, and whose chain says that it has sent before, begins frozen: these may be the
+    books of before a restore, and what it sent may be what they still want to send.
+    """
+    address = chain.payout_address()
+    known = Wallet.objects.filter(environment=environment, network=network, address=address).first()
+    if known is not None:
+        return known
+    return Wallet.objects.get_or_create(environment=environment, network=network, address=address)[0]
+
+
+@contextmanager
+def hold(wallet: Wallet) -> Iterator[bool]:
+    """Be the only one who signs for a wallet; False when somebody else is. Ends with the database session at the
+    latest, so a worker that dies holds up nobody."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_lock(%s, %s)", [LOCK_CLASS, wallet.pk])
+        [held] = cursor.fetchone() or [False]
+    try:
+        yield bool(held)
+    finally:
+        if held and connection.connection is not None and not connection.needs_rollback:
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT pg_advisory_unlock(%s, %s)", [LOCK_CLASS, wallet.pk])
