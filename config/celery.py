@@ -42,6 +42,7 @@ app.conf.beat_scheduler = "config.beat:ElectedScheduler"
 app.conf.beat_max_loop_interval = 1
 app.conf.beat_schedule = {
     **every(1, "payments.watch_networks"),
+    **every(1, "transfers.drive"),
     **every(1, "payments.assess_due"),
     **every(5, "payments.expire_due"),
     **every(30, "payments.refresh_rates"),
