@@ -17,7 +17,7 @@ from config.environments import Environment
 from config.money import CRYPTO_DIGITS, format_crypto, from_units
 from merchants.ledger.balances import MerchantBalance
 from merchants.models import LatePayments, Merchant, MerchantSettings, Plan, SettlementFrequency
-from merchants.services import MAX_ALLOWED_WALLETS, SETTLEMENT_CURRENCIES, SettingsChanges
+from merchants.services import MAX_ALLOWED_WALLETS, SETTLEMENT_CURRENCIES, SettingsChanges, fee_bps_of
 
 DecimalsOf = Callable[[str, str, str], int]
 """The scale of a coin, by environment, network and code; the app that knows the networks provides it."""
@@ -149,6 +149,7 @@ def merchant_record(
         "name": merchant.name,
         "email": merchant.email,
         "plan": merchant.plan,
+        "feeBps": fee_bps_of(merchant),
         "environment": chosen.environment,
         "settlementCurrency": chosen.settlement_currency,
         "settlementSchedule": {
@@ -219,6 +220,7 @@ class MerchantSchema(serializers.Serializer[Any]):
     name = serializers.CharField()
     email = serializers.EmailField()
     plan = serializers.ChoiceField(choices=Plan.choices)
+    feeBps = serializers.IntegerField(help_text="Kept of what payments bring in, in hundredths of a percent.")
     environment = serializers.ChoiceField(choices=Environment.choices)
     settlementCurrency = serializers.ChoiceField(choices=SETTLEMENT_CURRENCIES)
     settlementSchedule = ScheduleSchema()

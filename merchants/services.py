@@ -11,6 +11,7 @@ from functools import cache
 from typing import Final, TypedDict
 from zoneinfo import available_timezones
 
+from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.db import transaction
@@ -112,6 +113,11 @@ def change_plan(*, merchant: Merchant, plan: str, requests_per_minute: int | Non
         _check_range(requests_per_minute, 1, 1_000_000, "requests_per_minute")
     merchant.plan, merchant.requests_per_minute = plan, requests_per_minute
     merchant.save(update_fields=["plan", "requests_per_minute"])
+
+
+def fee_bps_of(merchant: Merchant) -> int:
+    """What is kept of the merchant's settled money, in hundredths of a percent: its own fee, else its plan's."""
+    return settings.FEE_BPS.get(merchant.plan, 0) if merchant.fee_bps is None else merchant.fee_bps
 
 
 def suspend_merchant(*, merchant: Merchant) -> None:

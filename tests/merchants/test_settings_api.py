@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from pytest_django.fixtures import Settings
 
 from config.environments import Environment
 from merchants.ledger.posting import AccountRef, Line, post
@@ -28,6 +29,7 @@ def test_a_new_merchant_is_shown_with_its_defaults() -> None:
         "name": "Corner Shop",
         "email": merchant.email,
         "plan": "starter",
+        "feeBps": 0,
         "environment": "sandbox",
         "settlementCurrency": "USDC",
         "settlementSchedule": {
@@ -45,6 +47,16 @@ def test_a_new_merchant_is_shown_with_its_defaults() -> None:
         "createdAt": merchant.created_at.strftime("%Y-%m-%dT%H:%M:%S.")
         + f"{merchant.created_at.microsecond // 1000:03}Z",
     }
+
+
+def test_the_fee_is_the_merchants_own_or_else_its_plans(settings: Settings) -> None:
+    settings.FEE_BPS = {"starter": 50}
+    merchant = make_merchant()
+    client = api_client(make_key(merchant))
+    assert client.call("GET", "/merchant").json()["feeBps"] == 50
+    merchant.fee_bps = 0
+    merchant.save()
+    assert client.call("GET", "/merchant").json()["feeBps"] == 0
 
 
 def test_a_change_merges_and_answers_with_the_merchant() -> None:
