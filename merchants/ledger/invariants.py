@@ -6,6 +6,7 @@ fault. They run inside one read-only snapshot; SQL does the work, so that memory
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -34,7 +35,10 @@ class CouldNotCheck(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that is not as it must be, and what to do about it."""
+    """One thing that is not as it must be, and what to do about it.
+
+    An error stops payouts where it was found: on its network, or on every network of the scope when it names none.
+    """
 
     subject: str
     expected: int | str
@@ -43,6 +47,10 @@ class Finding:
     delta: int | None = None
     severity: Severity | None = None
     """None: the severity of the invariant."""
+    environment: str | None = None
+    network: str | None = None
+    asset: str | None = None
+    """Set when `delta` is that much of a coin that nobody can explain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +62,28 @@ class Scope:
     since: datetime | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     """For checks that need more than the database; unknown to the others."""
+    _seen: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def asks_chains(self) -> bool:
+        return not self.options.get("no_chain")
+
+    @property
+    def at_block(self) -> int | None:
+        """The height to compare wallets at; None: the newest that is final."""
+        height: int | None = self.options.get("at_block")
+        return height
+
+    def observed(self, observe: Observer) -> Any:
+        """What an observer saw outside, once for the whole run: before the snapshot, if there is one.
+
+        In this order whatever happens meanwhile is in the database but not yet outside, never the other way round,
+        so that nothing outside can look as if nobody here knew of it.
+        """
+        name = f"{observe.__module__}.{observe.__qualname__}"
+        if name not in self._seen:
+            self._seen[name] = observe(self)
+        return self._seen[name]
 
     def rows(self, sql: str, **parameters: Any) -> Iterator[tuple[Any, ...]]:
         """The rows of a query, a few at a time.
@@ -73,6 +103,7 @@ class Scope:
 
 
 Check = Callable[[Scope], Iterator[Finding]]
+Observer = Callable[[Scope], Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,27 +112,48 @@ class Invariant:
     title: str
     severity: Severity
     check: Check
+    asks_chain: bool = False
+    """Left out, with a warning, when a run is to ask no chain."""
+    observers: tuple[Observer, ...] = ()
+    """What it wants to have seen outside before the snapshot is taken."""
 
 
 _registry: dict[str, Invariant] = {}
 
 
-def invariant(code: str, title: str, *, severity: Severity = Severity.ERROR) -> Callable[[Check], Check]:
-    """Registers a check under a code of its own. `title` says what is true when it finds nothing."""
+def invariant(
+    code: str,
+    title: str,
+    *,
+    severity: Severity = Severity.ERROR,
+    asks_chain: bool = False,
+    observers: tuple[Observer, ...] = (),
+) -> Callable[[Check], Check]:
+    """Registers a check under a code of its own. `title` says what is true when it finds nothing.
+
+    Checks of one invariant in several apps tell themselves apart by a letter: I12, I12w.
+    """
 
     def register(check: Check) -> Check:
         if code in _registry:
             raise ValueError(f"two invariants have the code {code}")
-        _registry[code] = Invariant(code, title, severity, check)
+        if not re.fullmatch(r"[A-Z]+[0-9]+[a-z]*", code):
+            raise ValueError(f"{code!r} is not like I12 or I12w")
+        _registry[code] = Invariant(code, title, severity, check, asks_chain, observers)
         return check
 
     return register
 
 
 def registered() -> list[Invariant]:
-    """Every invariant of every installed app, I2 before I10."""
+    """Every invariant of every installed app, I2 before I10, those of the business behind the numbered ones."""
     autodiscover_modules("invariants")
-    return sorted(_registry.values(), key=lambda known: (len(known.code), known.code))
+    return sorted(_registry.values(), key=_place)
+
+
+def _place(known: Invariant) -> tuple[bool, str, int, str]:
+    letters, number, rest = re.split(r"(\d+)", known.code, maxsplit=1)
+    return letters != "I", letters, int(number), rest
 
 
 def _account(environment: str, network: str, asset: str, kind: str, owner: str) -> str:
@@ -113,7 +165,7 @@ def _natural(kind: str, signed: int) -> int:
 
 
 UNBALANCED = """
-    SELECT posting.id, posting.kind, posting.reference, pot.network, pot.asset, pot.total
+    SELECT posting.id, posting.kind, posting.reference, posting.environment, pot.network, pot.asset, pot.total
     FROM (
         SELECT entry.posting_id, account.network, account.asset, sum(entry.amount) AS total
         FROM ledger_entry AS entry JOIN ledger_account AS account ON account.id = entry.account_id
@@ -127,7 +179,7 @@ UNBALANCED = """
 """
 
 TOO_FEW_ENTRIES = """
-    SELECT posting.id, posting.kind, posting.reference, coalesce(entries.number, 0)
+    SELECT posting.id, posting.kind, posting.reference, posting.environment, coalesce(entries.number, 0)
     FROM ledger_posting AS posting
     LEFT JOIN (
         SELECT posting_id, count(*) AS number FROM ledger_entry
@@ -163,10 +215,20 @@ LOOSE_ENTRIES = """
 @invariant("I1", "every posting is double entry: it sums to zero in each asset, inside one environment")
 def postings_are_double_entry(scope: Scope) -> Iterator[Finding]:
     restore = "restore the entries of this posting from a backup; never edit them to fit"
-    for key, kind, reference, network, asset, total in scope.rows(UNBALANCED):
-        yield Finding(f"posting {key} {kind} {reference}: {network} {asset}", 0, int(total), restore, delta=int(total))
-    for key, kind, reference, count in scope.rows(TOO_FEW_ENTRIES):
-        yield Finding(f"posting {key} {kind} {reference}", "2 entries or more", f"{count} entries", restore)
+    for key, kind, reference, environment, network, asset, total in scope.rows(UNBALANCED):
+        yield Finding(
+            f"posting {key} {kind} {reference}: {network} {asset}",
+            0,
+            int(total),
+            restore,
+            delta=int(total),
+            environment=environment,
+            network=network,
+            asset=asset,
+        )
+    for key, kind, reference, environment, count in scope.rows(TOO_FEW_ENTRIES):
+        subject = f"posting {key} {kind} {reference}"
+        yield Finding(subject, "2 entries or more", f"{count} entries", restore, environment=environment)
     for key, kind, reference, expected, actual, account_id in scope.rows(OTHER_ENVIRONMENT):
         yield Finding(f"posting {key} {kind} {reference}: account {account_id}", expected, actual, restore)
     for key, posting_id, account_id, amount, is_posting_missing in scope.rows(LOOSE_ENTRIES):
@@ -239,15 +301,17 @@ FORGED_BALANCES_OF_TOUCHED = """
 @invariant("I3", "the balance of every account is the sum of its entries")
 def balances_are_sums_of_entries(scope: Scope) -> Iterator[Finding]:
     query = FORGED_BALANCES_OF_TOUCHED if scope.since else FORGED_BALANCES
-    for *account, balance, total in scope.rows(query):
-        kind = account[3]
+    for environment, network, asset, kind, owner, balance, total in scope.rows(query):
         expected, actual = _natural(kind, total), _natural(kind, balance)
         yield Finding(
-            _account(*account),
+            _account(environment, network, asset, kind, owner),
             expected,
             actual,
             "if I1 is clean the entries are right: find out who wrote the balance, then restore it",
             delta=actual - expected,
+            environment=environment,
+            network=network,
+            asset=asset,
         )
 
 
@@ -262,7 +326,8 @@ POSTED_TWICE = """
 def postings_are_unique(scope: Scope) -> Iterator[Finding]:
     for environment, kind, reference, count in scope.rows(POSTED_TWICE):
         proposal = "reverse the surplus postings by a correction, after two people agree which"
-        yield Finding(f"{environment} {kind} {reference}", 1, count, proposal, delta=count - 1)
+        subject = f"{environment} {kind} {reference}"
+        yield Finding(subject, 1, count, proposal, delta=count - 1, environment=environment)
 
 
 OVERDRAWN = """
@@ -287,10 +352,18 @@ def accounts_follow_the_chart(scope: Scope) -> Iterator[Finding]:
         debit_kinds=kinds_where(side=Side.DEBIT, may_go_negative=False),
         credit_kinds=kinds_where(side=Side.CREDIT, may_go_negative=False),
     )
-    for *account, balance in overdrawn:
-        actual = _natural(account[3], balance)
-        proposal = "stop payouts, and trace the entries of this account back to the first that overdrew it"
-        yield Finding(_account(*account), "0 or more", actual, proposal, delta=actual)
+    for environment, network, asset, kind, owner, balance in overdrawn:
+        actual = _natural(kind, balance)
+        yield Finding(
+            _account(environment, network, asset, kind, owner),
+            "0 or more",
+            actual,
+            "stop payouts, and trace the entries of this account back to the first that overdrew it",
+            delta=actual,
+            environment=environment,
+            network=network,
+            asset=asset,
+        )
     outside = scope.rows(OUTSIDE_CHART, owned_kinds=kinds_where(owned=True), ownerless_kinds=kinds_where(owned=False))
     for environment, network, asset, kind, owner in outside:
         expected = CHART[AccountKind(kind)].owner.value if kind in AccountKind.values else "a kind of the chart"
@@ -299,6 +372,8 @@ def accounts_follow_the_chart(scope: Scope) -> Iterator[Finding]:
             expected,
             owner or "nobody",
             "move its money by a correction",
+            environment=environment,
+            network=network,
         )
 
 
@@ -331,4 +406,7 @@ def coins_cover_liabilities(scope: Scope) -> Iterator[Finding]:
             else "stop payouts and find the loss",
             delta=-shortfall,
             severity=Severity.WARNING if explained else Severity.ERROR,
+            environment=environment,
+            network=network,
+            asset=None if explained else asset,
         )

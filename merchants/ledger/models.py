@@ -142,6 +142,8 @@ class ReconcileRun(models.Model):
     finished_at = models.DateTimeField(null=True)
     checks = models.JSONField(default=list, help_text="Each check with its findings counted, and its seconds.")
     findings = models.JSONField(default=list, help_text="The first findings; all of them are in the JSON output.")
+    summary = models.JSONField(default=dict, help_text="How much of the coins in the books is explained.")
+    breakers = models.JSONField(default=list, help_text="Where it stopped payouts, and why.")
     warning_count = models.PositiveBigIntegerField(default=0)
     error_count = models.PositiveBigIntegerField(default=0)
 

@@ -1,9 +1,12 @@
-"""Running the invariants: one at a time, over one snapshot of the data, kept as a ReconcileRun."""
+"""Running the invariants: one at a time, over one snapshot of the data, kept as a ReconcileRun.
+
+What an error was found on stops paying out: its network's breaker is opened as soon as the snapshot is closed.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -11,8 +14,10 @@ import structlog
 from django.db import connection, transaction
 from django.utils import timezone
 
+from merchants.ledger.breakers import open_breaker
+from merchants.ledger.explaining import Explained
 from merchants.ledger.invariants import CouldNotCheck, Finding, Invariant, Scope, Severity
-from merchants.ledger.models import ReconcileOutcome, ReconcileRun
+from merchants.ledger.models import Account, ReconcileOutcome, ReconcileRun
 
 logger = structlog.get_logger(__name__)
 
@@ -51,6 +56,10 @@ class CheckResult:
     crash: str = ""
 
 
+Place = tuple[str, str]
+"""An environment and a network."""
+
+
 class Listener(Protocol):
     """Told of everything as it happens."""
 
@@ -71,6 +80,9 @@ def finding_record(invariant: Invariant, finding: Finding) -> dict[str, Any]:
         "actual": str(finding.actual),
         "delta": None if finding.delta is None else str(finding.delta),
         "proposal": finding.proposal,
+        "environment": finding.environment,
+        "network": finding.network,
+        "asset": finding.asset,
     }
 
 
@@ -80,22 +92,33 @@ def reconcile(
     """Check everything once and keep what was found. AlreadyRunning when another run is at it.
 
     A check that crashes, or says it could not check, does not keep the others from running; the outcome is then
-    `unfinished`, whatever they find.
+    `unfinished`, whatever they find. Errors stop payouts either way.
     """
     run = ReconcileRun.objects.create(options=dict(options))
-    results: list[CheckResult] = []
+    turn = _Turn(scope, run, listener)
     is_complete = False
     try:
+        _look_outside(scope, invariants)
         with transaction.atomic(durable=True):
             _open_snapshot()
+            turn.explained.read_books(scope)
             for position, invariant in enumerate(invariants, start=1):
-                listener.check_started(invariant, position, len(invariants))
-                results.append(_run_check(invariant, scope, listener, run.findings))
-                listener.check_finished(results[-1])
+                turn.check(invariant, position, len(invariants))
         is_complete = True
     finally:
-        _close_run(run, results, is_complete=is_complete)
+        turn.close(is_complete=is_complete)
     return run
+
+
+def _look_outside(scope: Scope, invariants: Sequence[Invariant]) -> None:
+    """Let every observer look before there is a snapshot; one that fails fails the checks that need it, later."""
+    if not scope.asks_chains:
+        return
+    for observer in {observer: None for invariant in invariants for observer in invariant.observers}:
+        try:
+            scope.observed(observer)
+        except Exception as error:  # said by the check that asks again, so that the others can go on
+            logger.warning("could not look outside", observer=observer.__qualname__, error=str(error))
 
 
 def _open_snapshot() -> None:
@@ -108,47 +131,77 @@ def _open_snapshot() -> None:
             cursor.execute(f"SET LOCAL {setting}")
 
 
-def _run_check(invariant: Invariant, scope: Scope, listener: Listener, kept: list[dict[str, Any]]) -> CheckResult:
-    result = CheckResult(invariant)
-    began = time.monotonic()
-    try:
-        with transaction.atomic():
-            for finding in invariant.check(scope):
-                record = finding_record(invariant, finding)
-                if record["severity"] == Severity.ERROR:
-                    result.error_count += 1
-                else:
-                    result.warning_count += 1
-                if len(kept) < FINDINGS_KEPT:
-                    kept.append(record)
-                listener.found(record)
-    except CouldNotCheck as reason:
-        result.crash = str(reason)
-    except Exception as error:
-        # Whatever a check dies of, the others still have something to say.
-        logger.exception("a check crashed", check=invariant.code)
-        result.crash = f"{type(error).__name__}: {error}".strip()
-    result.seconds = time.monotonic() - began
-    return result
+class _Turn:
+    """One run on its way through the checks."""
 
+    def __init__(self, scope: Scope, run: ReconcileRun, listener: Listener) -> None:
+        self._scope = scope
+        self._run = run
+        self._listener = listener
+        self._results: list[CheckResult] = []
+        self._reasons: dict[tuple[str | None, str | None], str] = {}
+        self.explained = Explained()
 
-def _close_run(run: ReconcileRun, results: Sequence[CheckResult], *, is_complete: bool) -> None:
-    run.checks = [
-        {
-            "check": result.invariant.code,
-            "title": result.invariant.title,
-            "warnings": result.warning_count,
-            "errors": result.error_count,
-            "seconds": round(result.seconds, 3),
-            "crash": result.crash,
-        }
-        for result in results
-    ]
-    run.warning_count = sum(result.warning_count for result in results)
-    run.error_count = sum(result.error_count for result in results)
-    run.outcome = _outcome(run, is_complete=is_complete and not any(result.crash for result in results))
-    run.finished_at = timezone.now()
-    run.save()
+    def check(self, invariant: Invariant, position: int, total: int) -> None:
+        self._listener.check_started(invariant, position, total)
+        result = CheckResult(invariant)
+        began = time.monotonic()
+        try:
+            with transaction.atomic():
+                for finding in self._findings_of(invariant):
+                    self._record(invariant, finding, result)
+        except CouldNotCheck as reason:
+            result.crash = str(reason)
+        except Exception as error:
+            # Whatever a check dies of, the others still have something to say.
+            logger.exception("a check crashed", check=invariant.code)
+            result.crash = f"{type(error).__name__}: {error}".strip()
+        result.seconds = time.monotonic() - began
+        self._results.append(result)
+        self._listener.check_finished(result)
+
+    def close(self, *, is_complete: bool) -> None:
+        """Keep the run, then stop payouts where an error was found."""
+        run, results = self._run, self._results
+        run.checks = [
+            {
+                "check": result.invariant.code,
+                "title": result.invariant.title,
+                "warnings": result.warning_count,
+                "errors": result.error_count,
+                "seconds": round(result.seconds, 3),
+                "crash": result.crash,
+            }
+            for result in results
+        ]
+        run.warning_count = sum(result.warning_count for result in results)
+        run.error_count = sum(result.error_count for result in results)
+        run.outcome = _outcome(run, is_complete=is_complete and not any(result.crash for result in results))
+        run.summary = self.explained.summary()
+        run.finished_at = timezone.now()
+        run.save()
+        if self._reasons:
+            run.breakers = _open_breakers(self._scope, self._reasons, run)
+            run.save(update_fields=["breakers"])
+
+    def _findings_of(self, invariant: Invariant) -> Iterable[Finding]:
+        if self._scope.asks_chains or not invariant.asks_chain:
+            return invariant.check(self._scope)
+        proposal = "run it again without --no-chain"
+        return [Finding("the chains", "asked", "left out", proposal, severity=Severity.WARNING)]
+
+    def _record(self, invariant: Invariant, finding: Finding, result: CheckResult) -> None:
+        record = finding_record(invariant, finding)
+        if record["severity"] == Severity.ERROR:
+            result.error_count += 1
+            reason = f"{invariant.code} {finding.subject}: expected {finding.expected}, found {finding.actual}"
+            self._reasons.setdefault((finding.environment, finding.network), reason)
+        else:
+            result.warning_count += 1
+        self.explained.take(invariant, finding)
+        if len(self._run.findings) < FINDINGS_KEPT:
+            self._run.findings.append(record)
+        self._listener.found(record)
 
 
 def _outcome(run: ReconcileRun, *, is_complete: bool) -> ReconcileOutcome:
@@ -157,3 +210,29 @@ def _outcome(run: ReconcileRun, *, is_complete: bool) -> ReconcileOutcome:
     if run.error_count:
         return ReconcileOutcome.DISCREPANCY
     return ReconcileOutcome.WARNINGS if run.warning_count else ReconcileOutcome.CLEAN
+
+
+def _open_breakers(
+    scope: Scope, reasons: Mapping[tuple[str | None, str | None], str], run: ReconcileRun
+) -> list[dict[str, Any]]:
+    """Stop payouts on the network of each error; on every network of the scope for one that names none."""
+    opened = []
+    for place in _places(scope, reasons):
+        environment, network = place
+        told = next(reason for where, reason in reasons.items() if _covers(where, place))
+        is_new = open_breaker(environment=environment, network=network, reason=f"reconcile {run.pk}: {told}")
+        opened.append({"environment": environment, "network": network, "reason": told, "isNew": is_new})
+    return opened
+
+
+def _places(scope: Scope, reasons: Iterable[tuple[str | None, str | None]]) -> list[Place]:
+    accounts = Account.objects.filter(environment__in=scope.environments)
+    if scope.network:
+        accounts = accounts.filter(network=scope.network)
+    in_scope = set(accounts.order_by().values_list("environment", "network").distinct())
+    named = {(environment, network) for environment, network in reasons if environment and network}
+    return sorted(named | {place for place in in_scope if any(_covers(where, place) for where in reasons)})
+
+
+def _covers(where: tuple[str | None, str | None], place: Place) -> bool:
+    return all(told in (None, known) for told, known in zip(where, place, strict=True))

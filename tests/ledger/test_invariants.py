@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.db import connection, transaction
 
+from merchants.ledger import invariants
 from merchants.ledger.invariants import Finding, Scope, Severity, invariant, registered
 from merchants.ledger.models import Account, Posting
 from tests.ledger.books import (
@@ -79,6 +80,9 @@ def test_an_altered_entry_is_found(first: Posting) -> None:
             50,
             "restore the entries of this posting from a backup; never edit them to fit",
             delta=50,
+            environment="sandbox",
+            network="ethereum",
+            asset="USDC",
         )
     ]
     assert [(each.subject, each.expected, each.actual, each.delta) for each in found["I3"]] == [
@@ -263,3 +267,55 @@ class TestRegistry:
 
         with pytest.raises(ValueError, match="two invariants have the code I1"):
             invariant("I1", "anything")(nothing)
+
+    @pytest.mark.parametrize("code", ["1", "I", "i1", "I1-wallets"])
+    def test_a_code_is_letters_and_a_number(self, code: str) -> None:
+        with pytest.raises(ValueError, match="is not like I12 or I12w"):
+            invariant(code, "anything")(lambda scope: iter(()))
+
+    def test_numbers_come_in_their_order_and_those_of_the_business_last(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(invariants, "_registry", {})
+        for code in ("W1", "I12w", "C1", "I2", "I12", "I13"):
+            invariant(code, "anything")(lambda scope: iter(()))
+        assert [known.code for known in registered()] == ["I2", "I12", "I12w", "I13", "C1", "W1"]
+
+
+class TestObservers:
+    def test_an_observer_looks_once(self) -> None:
+        scope = Scope()
+        seen: list[Scope] = []
+
+        def look(at: Scope) -> int:
+            seen.append(at)
+            return len(seen)
+
+        assert [scope.observed(look), scope.observed(look)] == [1, 1]
+        assert seen == [scope]
+        assert Scope().observed(look) == 2
+
+
+class TestWhereItIs:
+    """An error says where payouts must stop."""
+
+    def places(self) -> set[tuple[str | None, str | None, str | None]]:
+        return {(found.environment, found.network, found.asset) for some in findings().values() for found in some}
+
+    def test_of_an_unbalanced_posting(self, first: Posting) -> None:
+        vandalise("UPDATE ledger_entry SET amount = 150 WHERE posting_id = %s AND amount = 100", first.pk)
+        assert self.places() == {("sandbox", "ethereum", "USDC")}
+
+    def test_of_a_posting_without_entries(self) -> None:
+        vandalise(
+            "INSERT INTO ledger_posting (id, environment, kind, reference, memo) "
+            "VALUES (%s, 'production', 'raw', 'raw', '')",
+            uuid.uuid4(),
+        )
+        assert self.places() == {("production", None, None)}
+
+    def test_of_a_guard_is_everywhere(self) -> None:
+        vandalise("DROP TRIGGER posting_double_entry ON ledger_posting")
+        assert self.places() == {(None, None, None)}
+
+    def test_what_merchants_owe_is_explained(self, first: Posting) -> None:
+        move(10, debit=receivable_account(), credit=COINS)
+        assert self.places() == {("sandbox", "ethereum", None)}

@@ -44,6 +44,11 @@ class Migration(migrations.Migration):
                     "findings",
                     models.JSONField(default=list, help_text="The first findings; all of them are in the JSON output."),
                 ),
+                (
+                    "summary",
+                    models.JSONField(default=dict, help_text="How much of the coins in the books is explained."),
+                ),
+                ("breakers", models.JSONField(default=list, help_text="Where it stopped payouts, and why.")),
                 ("warning_count", models.PositiveBigIntegerField(default=0)),
                 ("error_count", models.PositiveBigIntegerField(default=0)),
             ],

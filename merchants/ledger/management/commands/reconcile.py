@@ -53,19 +53,28 @@ class Command(BaseCommand):
         extent.add_argument("--quick", action="store_true", help="Only what the last hour touched.")
         extent.add_argument("--since", type=_instant, help="Only what was touched since this instant (ISO 8601).")
         parser.add_argument(
+            "--at-block", type=_height, metavar="HEIGHT", help="Compare the wallets of --network at this final height."
+        )
+        parser.add_argument("--no-chain", action="store_true", help="Ask no chain: such a run is never clean.")
+        parser.add_argument(
             "--json", metavar="FILE", help="Write findings and a summary as JSON lines; - for standard output."
         )
 
     def handle(self, **options: Any) -> None:
         since = options["since"] or (timezone.now() - QUICK_LOOKS_BACK if options["quick"] else None)
         environments = Environment.values if options["env"] == "all" else [options["env"]]
-        scope = Scope(environments=tuple(environments), network=options["network"], since=since)
+        asked = {"at_block": options["at_block"], "no_chain": options["no_chain"]}
+        scope = Scope(environments=tuple(environments), network=options["network"], since=since, options=asked)
         said = {
             "environments": list(scope.environments),
             "network": scope.network,
             "since": since.isoformat() if since else None,
+            "atBlock": scope.at_block,
+            "noChain": not scope.asks_chains,
         }
         try:
+            if scope.at_block is not None and not (scope.network and scope.asks_chains):
+                raise CouldNotCheck("--at-block needs a --network, and to ask it")
             if scope.network and not Account.objects.filter(network=scope.network).exists():
                 raise CouldNotCheck(f"no account is on a network named {scope.network!r}")
             with _json_lines(self, options["json"]) as write_json:
@@ -89,6 +98,12 @@ def _instant(text: str) -> datetime:
     except ValueError:
         raise ArgumentTypeError(f"{text!r} is not an ISO 8601 instant") from None
     return instant if timezone.is_aware(instant) else timezone.make_aware(instant)
+
+
+def _height(text: str) -> int:
+    if not text.isascii() or not text.isdigit():
+        raise ArgumentTypeError(f"{text!r} is not the height of a block")
+    return int(text)
 
 
 @contextmanager
@@ -115,7 +130,12 @@ class Report:
 
     def begin(self, said: Mapping[str, Any]) -> None:
         extent = f"touched since {said['since']}" if said["since"] else "everything"
-        self._say(f"Reconciling {' and '.join(said['environments'])}, {said['network'] or 'all networks'}, {extent}")
+        parts = [f"Reconciling {' and '.join(said['environments'])}", said["network"] or "all networks", extent]
+        if said["atBlock"] is not None:
+            parts.append(f"wallets at block {said['atBlock']}")
+        if said["noChain"]:
+            parts.append("asking no chain")
+        self._say(", ".join(parts))
 
     def check_started(self, invariant: Invariant, position: int, total: int) -> None:
         self._waiting = []
@@ -161,8 +181,22 @@ class Report:
                 "errors": run.error_count,
                 "warnings": run.warning_count,
                 "checks": run.checks,
+                **run.summary,
+                "breakers": run.breakers,
             }
         )
+        for breaker in run.breakers:
+            word = "stopped" if breaker["isNew"] else "were stopped already"
+            self._say(self._style.ERROR(f"Payouts {word}: {breaker['environment']} {breaker['network']}"))
+        if run.breakers:
+            self._say("        A person lets them go on: admin, Breakers; or manage.py breaker --close")
+        self._say(
+            f"Value explained: {run.summary['valueExplained']} % of the coins in the books; "
+            f"{run.summary['unexplainedCount']:,} unexplained"
+        )
+        for pot in run.summary["unexplained"]:
+            place = f"{pot['environment']} {pot['network']} {pot['asset']}"
+            self._say(f"        {place}: {int(pot['amount']):,} base units, {pot['valueExplained']} % explained")
         text = (
             f"{ReconcileOutcome(run.outcome).label}: {run.error_count:,} errors, {run.warning_count:,} warnings "
             f"in {len(run.checks)} checks, {seconds:.1f} s"
