@@ -31,7 +31,7 @@ def settlement_record(settlement: Settlement) -> dict[str, Any]:
         "refundAmount": shown(settlement.refund),
         "amount": shown(settlement.amount),
         "paymentCount": settlement.payment_count,
-        "exchangeRate": exchange_rates(settlement.coins, settlement.currency),
+        "exchangeRate": exchange_rates(settlement),
         "periodStart": format_instant(settlement.period_start),
         "periodEnd": format_instant(settlement.period_end),
         "scheduledFor": format_instant(settlement.scheduled_for),
@@ -45,12 +45,14 @@ def settlement_record(settlement: Settlement) -> dict[str, Any]:
     }
 
 
-def exchange_rates(coins: list[dict[str, Any]], currency: str) -> dict[str, dict[str, Any]] | None:
-    """By coin, what one of it was worth in the settlement currency; None when nothing had to be converted."""
+def exchange_rates(settlement: Settlement) -> dict[str, dict[str, Any]] | None:
+    """By coin, what one of it was worth in the settlement currency; None when nothing has been converted."""
+    if settlement.converted_at is None:
+        return None
     rates = {
         part["coin"]: {"rate": part["rate"], "source": part["source"], "quotedAt": part["quotedAt"]}
-        for part in coins
-        if part["coin"] != currency and part.get("rate")
+        for part in settlement.coins
+        if part["coin"] != settlement.currency
     }
     return rates or None
 
