@@ -1,0 +1,111 @@
+"""Payouts without what they are for: the operator's own coins leave, in words the tests of transfers share."""
+
+from __future__ import annotations
+
+from django.db import transaction
+
+from config import ids
+from config.environments import Environment
+from merchants.ledger.balances import balance
+from merchants.ledger.chart import AccountKind
+from merchants.ledger.posting import AccountRef, Line, post
+from merchants.models import Merchant
+from payments.chains import registry
+from payments.chains.networks import ETHEREUM, POLYGON, STELLAR
+from payments.chains.simulated import control
+from payments.chains.simulated.networks import address_named
+from payments.transfers import driving
+from payments.transfers.models import Payout, Transfer, Wallet
+from payments.transfers.postings import hot_account, payout_account
+from payments.transfers.services import request_payout
+from tests.factories import make_merchant
+
+__all__ = ["ETHEREUM", "POLYGON", "STELLAR"]
+
+SANDBOX = Environment.SANDBOX
+COIN = 10**6
+
+
+def treasury(network: str, coin: str = "USDC") -> AccountRef:
+    return AccountRef(network, coin, AccountKind.TREASURY)
+
+
+def stock(network: str, amount: int, coin: str = "USDC") -> None:
+    """The operator puts coins into the hot wallet, in base units: on the chain and in the books."""
+    chain = registry.chain(SANDBOX, network)
+    control.fund(network, address=chain.payout_address(), code=coin, amount=amount)
+    control.mine(network)
+    with transaction.atomic():
+        lines = [Line(hot_account(network, coin), amount), Line(treasury(network, coin), -amount)]
+        post(environment=SANDBOX, kind="treasury_in", reference=str(ids.new_uuid()), lines=lines)
+
+
+def somebody(network: str, name: str = "somebody") -> str:
+    return address_named(network, name)
+
+
+def ask(
+    network: str,
+    amount: int = COIN,
+    *,
+    coin: str = "USDC",
+    to: str = "",
+    memo: str = "",
+    merchant: Merchant | None = None,
+) -> Payout:
+    """A payout with its money reserved, as a refund or a settlement would ask for it."""
+    key = ids.new_uuid()
+    asset = registry.asset(SANDBOX, network, coin)
+    with transaction.atomic():
+        lines = [Line(treasury(network, coin), amount), Line(payout_account(network, coin, key), -amount)]
+        post(environment=SANDBOX, kind="reserved", reference=str(key), lines=lines)
+        return request_payout(
+            id=key,
+            environment=SANDBOX,
+            merchant_id=(merchant or make_merchant()).pk,
+            reference=ids.REFUND.encode(key),
+            asset=asset,
+            amount=amount,
+            recipient=to or somebody(network),
+            memo=memo,
+        )
+
+
+def drive(network: str, rounds: int = 1) -> bool:
+    """So many rounds of its wallet; True when one of them got something done."""
+    moved = [driving.drive(SANDBOX, network) for _ in range(rounds)]
+    return any(moved)
+
+
+def finish(network: str, rounds: int = 3) -> None:
+    """Drive and mine until what is on its way is final."""
+    for _ in range(rounds):
+        drive(network)
+        control.mine(network, control.deepest_reorg(network) + 1)
+    drive(network)
+
+
+def fresh(payout: Payout) -> Payout:
+    return Payout.objects.get(pk=payout.pk)
+
+
+def the_transfer() -> Transfer:
+    return Transfer.objects.get()
+
+
+def the_wallet(network: str) -> Wallet:
+    return Wallet.objects.get(environment=SANDBOX, network=network)
+
+
+def reserved(payout: Payout) -> int:
+    """What still waits for it in the books."""
+    return balance(payout_account(payout.network, payout.asset, payout.id), environment=SANDBOX)
+
+
+def hot(network: str, coin: str = "USDC") -> int:
+    return balance(hot_account(network, coin), environment=SANDBOX)
+
+
+def on_chain(network: str, address: str, coin: str = "USDC") -> int:
+    """What an address holds on the chain."""
+    return registry.chain(SANDBOX, network).balance(address, registry.asset(SANDBOX, network, coin))

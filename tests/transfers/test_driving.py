@@ -1,0 +1,269 @@
+"""From a payout to a final on-chain transaction, whatever happens on the way."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from itertools import pairwise
+
+import pytest
+from django.db import transaction
+from django.utils import timezone
+
+from config import ids
+from merchants.ledger.balances import balance
+from merchants.ledger.chart import AccountKind
+from merchants.ledger.posting import AccountRef
+from payments.chains import registry
+from payments.chains.simulated import control
+from payments.transfers import driving, services
+from payments.transfers.models import Envelope, Payout, Transfer
+from payments.transfers.states import PayoutStatus, TransferStatus
+from tests.factories import make_merchant
+from tests.transfers.scenes import (
+    COIN,
+    ETHEREUM,
+    POLYGON,
+    SANDBOX,
+    STELLAR,
+    ask,
+    drive,
+    finish,
+    fresh,
+    hot,
+    on_chain,
+    reserved,
+    somebody,
+    stock,
+    the_transfer,
+    the_wallet,
+)
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+NETWORKS = (ETHEREUM, POLYGON, STELLAR)
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+def test_somebody_is_paid_and_the_books_know_what_it_cost(network: str) -> None:
+    stock(network, 10 * COIN)
+    payout = ask(network, 3 * COIN)
+    assert fresh(payout).status == PayoutStatus.READY
+
+    finish(network)
+
+    paid = fresh(payout)
+    assert paid.status == PayoutStatus.PAID
+    assert paid.transfer is not None
+    assert paid.transfer.transaction_hash == paid.transfer.envelopes.get().transaction_hash
+    assert on_chain(network, somebody(network)) == 3 * COIN
+    assert (hot(network), reserved(payout)) == (7 * COIN, 0)
+    native = registry.chain(SANDBOX, network).profile.native
+    spent = balance(AccountRef(network, native.code, AccountKind.FEE_NETWORK), environment=SANDBOX)
+    assert spent == paid.transfer.fee_units > 0
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+def test_nothing_is_sent_before_it_is_stored_and_stored_bytes_are_sent_as_they_are(
+    network: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stock(network, 10 * COIN)
+    ask(network)
+    sent: list[bytes] = []
+    adapter = type(registry.chain(SANDBOX, network))
+    real = adapter.broadcast
+
+    def broadcast(self, transfer):  # type: ignore[no-untyped-def]  # stands in for the adapter's
+        assert Envelope.objects.filter(transaction_hash=transfer.transaction_hash).exists()
+        sent.append(transfer.raw)
+        real(self, transfer)
+
+    monkeypatch.setattr(adapter, "broadcast", broadcast)
+    drive(network)
+    assert sent == [bytes(Envelope.objects.get().raw)]
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+def test_a_time_out_is_unknown_and_never_failed(network: str) -> None:
+    stock(network, 10 * COIN)
+    payout = ask(network)
+    control.time_out_broadcasts(network, 1)
+    drive(network)
+    assert the_transfer().status == TransferStatus.SENT
+    assert "did not answer" in the_transfer().last_error
+    assert fresh(payout).status == PayoutStatus.SENDING
+    finish(network)
+    assert fresh(payout).status == PayoutStatus.PAID
+    assert on_chain(network, somebody(network)) == COIN
+    assert Envelope.objects.count() == 1
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+def test_what_the_network_lost_is_sent_again_as_it_was(network: str) -> None:
+    stock(network, 10 * COIN)
+    payout = ask(network)
+    control.lose_broadcasts(network, 2)
+    drive(network, rounds=3)
+    assert the_transfer().send_count == 3
+    finish(network)
+    assert fresh(payout).status == PayoutStatus.PAID
+    assert Envelope.objects.count() == Transfer.objects.count() == 1
+    assert on_chain(network, somebody(network)) == COIN
+
+
+def test_a_transfer_that_waits_too_long_offers_more_and_keeps_every_hash(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(driving, "REPLACE_AFTER", timedelta(0))
+    stock(ETHEREUM, 10 * COIN)
+    payout = ask(ETHEREUM)
+    drive(ETHEREUM)
+    control.set_fee_level(ETHEREUM, 20)
+    control.mine(ETHEREUM)
+    finish(ETHEREUM, rounds=6)
+    assert fresh(payout).status == PayoutStatus.PAID
+    versions = list(the_transfer().envelopes.all())
+    assert len(versions) > 1
+    assert len({version.transaction_hash for version in versions}) == len(versions)
+    for earlier, later in pairwise(versions):
+        assert later.fee_limit_units * 1000 >= earlier.fee_limit_units * 1125
+    assert on_chain(ETHEREUM, somebody(ETHEREUM)) == COIN
+
+
+def test_the_version_that_was_replaced_may_still_be_the_one_that_is_mined(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(driving, "REPLACE_AFTER", timedelta(0))
+    stock(ETHEREUM, 10 * COIN)
+    payout = ask(ETHEREUM)
+    drive(ETHEREUM, rounds=2)
+    versions = list(the_transfer().envelopes.all())
+    assert len(versions) >= 2
+    control.revive(ETHEREUM, versions[0].transaction_hash)
+    monkeypatch.setattr(driving, "REPLACE_AFTER", timedelta(hours=1))
+    finish(ETHEREUM)
+    assert fresh(payout).status == PayoutStatus.PAID
+    assert the_transfer().transaction_hash == versions[0].transaction_hash
+    assert on_chain(ETHEREUM, somebody(ETHEREUM)) == COIN
+
+
+def test_a_transfer_that_expired_is_signed_again_and_paid_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("payments.chains.simulated.adapter.VALIDITY", timedelta(seconds=0))
+    stock(STELLAR, 10 * COIN)
+    payout = ask(STELLAR)
+    control.lose_broadcasts(STELLAR, 1)
+    drive(STELLAR)
+    monkeypatch.undo()
+    control.mine(STELLAR, 2, at=timezone.now() + timedelta(seconds=30))
+    finish(STELLAR)
+    statuses = list(Transfer.objects.order_by("id").values_list("status", flat=True))
+    assert statuses[-1] == TransferStatus.FINAL
+    assert set(statuses[:-1]) == {TransferStatus.DEAD}
+    assert fresh(payout).status == PayoutStatus.PAID
+    assert on_chain(STELLAR, somebody(STELLAR)) == COIN
+
+
+@pytest.mark.parametrize("outcome", ["moved", "dropped"])
+def test_a_reorganisation_does_not_pay_twice(outcome: str) -> None:
+    stock(ETHEREUM, 10 * COIN)
+    control.mine(ETHEREUM, 10)
+    payout = ask(ETHEREUM)
+    drive(ETHEREUM)
+    control.mine(ETHEREUM, 2)
+    drive(ETHEREUM)
+    control.reorg(ETHEREUM, 2, outcome)  # type: ignore[arg-type]  # parametrised
+    finish(ETHEREUM, rounds=4)
+    assert fresh(payout).status == PayoutStatus.PAID
+    assert on_chain(ETHEREUM, somebody(ETHEREUM)) == COIN
+
+
+def test_many_are_paid_by_one_transfer_where_the_network_allows_it() -> None:
+    stock(STELLAR, 1000 * COIN)
+    payouts = [ask(STELLAR, COIN, to=somebody(STELLAR, f"person {number}")) for number in range(120)]
+    finish(STELLAR)
+    assert {fresh(payout).status for payout in payouts} == {PayoutStatus.PAID}
+    assert sorted(transfer.lines.count() for transfer in Transfer.objects.all()) == [20, 100]
+
+
+def test_payouts_with_different_memos_do_not_share_a_transfer() -> None:
+    stock(STELLAR, 1000 * COIN)
+    for memo in ("1", "2", "2", ""):
+        ask(STELLAR, memo=memo)
+    finish(STELLAR)
+    assert sorted(transfer.lines.count() for transfer in Transfer.objects.all()) == [1, 1, 2]
+
+
+def test_when_one_spoils_a_shared_transfer_the_others_are_paid_alone() -> None:
+    stock(STELLAR, 1000 * COIN)
+    people = [somebody(STELLAR, f"person {number}") for number in range(5)]
+    payouts = [ask(STELLAR, to=person) for person in people]
+    drive(STELLAR)
+    control.describe_account(STELLAR, people[2], refuses="no_trustline")
+    finish(STELLAR, rounds=6)
+    assert [fresh(payout).status for payout in payouts] == ["paid", "paid", "failed", "paid", "paid"]
+    assert fresh(payouts[2]).failure_code == "no_trustline"
+    assert [on_chain(STELLAR, person) for person in people] == [COIN, COIN, 0, COIN, COIN]
+    assert reserved(payouts[2]) == COIN
+
+
+@pytest.mark.parametrize("problem", ["destination_invalid", "no_trustline", "memo_required", "destination_refused"])
+def test_nothing_is_signed_for_an_address_that_cannot_be_paid(problem: str) -> None:
+    stock(STELLAR, 10 * COIN)
+    control.describe_account(STELLAR, somebody(STELLAR), refuses=problem)  # type: ignore[arg-type]  # parametrised
+    payout = ask(STELLAR)
+    drive(STELLAR)
+    assert (fresh(payout).status, fresh(payout).failure_code) == (PayoutStatus.FAILED, problem)
+    assert not Transfer.objects.exists()
+    assert reserved(payout) == COIN
+
+
+def test_a_transfer_that_fails_again_and_again_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(services, "RETRY_AFTER", timedelta(0))
+    stock(ETHEREUM, 10 * COIN)
+    payout = ask(ETHEREUM)
+    adapter = type(registry.chain(SANDBOX, ETHEREUM))
+    monkeypatch.setattr(adapter, "check_recipient", lambda self, payout: None)
+    control.describe_account(ETHEREUM, somebody(ETHEREUM), refuses="destination_refused")
+    finish(ETHEREUM, rounds=8)
+    assert (fresh(payout).status, fresh(payout).failure_code) == (PayoutStatus.FAILED, "transfer_failed")
+    assert fresh(payout).attempt_count == services.ATTEMPTS_MAX
+    assert reserved(payout) == COIN
+    assert on_chain(ETHEREUM, somebody(ETHEREUM)) == 0
+
+
+def test_while_nobody_answers_nothing_changes() -> None:
+    stock(ETHEREUM, 10 * COIN)
+    payout = ask(ETHEREUM)
+    control.outage(ETHEREUM, 60)
+    assert not drive(ETHEREUM)
+    assert (fresh(payout).status, Transfer.objects.count()) == (PayoutStatus.READY, 0)
+    assert "No provider" in the_wallet(ETHEREUM).last_error
+    control.outage(ETHEREUM, 0)
+    Payout.objects.filter(pk=payout.pk).update(next_attempt_at=timezone.now())
+    finish(ETHEREUM)
+    assert fresh(payout).status == PayoutStatus.PAID
+    assert the_wallet(ETHEREUM).last_error == ""
+
+
+# --- calling back ------------------------------------------------------------------------------------
+
+
+def test_a_payout_can_be_called_back_until_it_is_signed() -> None:
+    stock(ETHEREUM, 10 * COIN)
+    early, late = ask(ETHEREUM), ask(ETHEREUM)
+    with transaction.atomic():
+        assert services.cancel_payout(early).status == PayoutStatus.CANCELLED
+    drive(ETHEREUM)
+    with pytest.raises(services.PayoutNotCancellable), transaction.atomic():
+        services.cancel_payout(late)
+    finish(ETHEREUM)
+    assert (fresh(early).status, fresh(late).status) == (PayoutStatus.CANCELLED, PayoutStatus.PAID)
+    assert (reserved(early), reserved(late)) == (COIN, 0)
+
+
+def test_a_payout_is_only_for_money_that_is_reserved() -> None:
+    with pytest.raises(RuntimeError, match="0 is reserved for a payout of 1000000"), transaction.atomic():
+        services.request_payout(
+            id=ids.new_uuid(),
+            environment=SANDBOX,
+            merchant_id=make_merchant().pk,
+            reference="ref_x",
+            asset=registry.asset(SANDBOX, ETHEREUM, "USDC"),
+            amount=COIN,
+            recipient=somebody(ETHEREUM),
+        )
