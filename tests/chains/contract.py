@@ -234,6 +234,39 @@ class ReadingContract:
         assert scene.reader.hashes() == [transaction_hash]
 
 
+class CursorContract:
+    def test_a_cursor_at_a_height_reads_only_what_came_after(self, scene: Scene) -> None:
+        sent = []
+        for _ in range(4):
+            sent.append(scene.pay())
+            scene.harness.mine()
+        height = scene.chain.head().height
+        reader = Reader(scene.chain, scene.to.address)
+        reader.cursor = scene.chain.cursor_at(height - 2)
+        scan = reader.read()
+        assert (scan.first_height, scan.last_height) == (height - 1, height)
+        assert reader.hashes() == sent[2:]
+        reader = Reader(scene.chain, scene.to.address)
+        reader.cursor = scene.chain.cursor_at(0)
+        reader.read()
+        assert reader.hashes() == sent
+
+    def test_a_cursor_at_the_head_waits_for_the_next_block(self, scene: Scene) -> None:
+        scene.pay()
+        scene.harness.mine()
+        reader = Reader(scene.chain, scene.to.address)
+        reader.cursor = scene.chain.cursor_at(scene.chain.head().height)
+        assert reader.read().transfers == ()
+        later = scene.pay()
+        scene.harness.mine()
+        reader.read()
+        assert reader.hashes() == [later]
+
+    def test_there_is_no_cursor_for_a_block_to_come(self, scene: Scene) -> None:
+        with pytest.raises(ChainUnavailable):
+            scene.chain.cursor_at(scene.chain.head().height + 1)
+
+
 class ReorgContract:
     def test_the_finalised_height_follows_the_head(self, scene: Scene) -> None:
         scene.harness.mine(20)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Collection
 from typing import Literal, Protocol
 
-from payments.chains.base import Chain, Cursor, IncomingTransfer, Payout, Scan
+from payments.chains.base import Chain, Cursor, IncomingTransfer, Payout, RecipientProblem, Scan
 
 Outcome = Literal["moved", "kept", "dropped", "replaced"]
 
@@ -42,6 +42,36 @@ class Harness(Protocol):
 
     def rewrite_finality(self) -> None:
         """Replace a final block, as no healthy network does."""
+        ...
+
+    def raise_fees(self, times: int) -> None:
+        """From the next block on, a transfer costs so many times what it usually does."""
+        ...
+
+    def fund_native(self, address: str, amount: int) -> None: ...
+
+    def drain_native(self, address: str) -> None:
+        """Take the network's own coin away from an address, in the next block."""
+        ...
+
+    def refuse(self, address: str, problem: RecipientProblem) -> bool:
+        """Let an account refuse money for this reason, from the next block on; False where no account can."""
+        ...
+
+    def muxed(self, address: str, identifier: int) -> str:
+        """The address of one of the many people who share an account."""
+        ...
+
+    def contract(self) -> str:
+        """The address of somebody's contract."""
+        ...
+
+    def own_contracts(self) -> Collection[str]:
+        """The contracts our deposit addresses stand on."""
+        ...
+
+    def forget_waiting(self) -> None:
+        """Let every node forget what waits for a block."""
         ...
 
     def break_down(self) -> None: ...

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Collection
 from datetime import timedelta
 
 from django.utils import timezone
 
-from payments.chains.base import Chain
+from payments.chains.base import Chain, RecipientProblem
 from payments.chains.simulated import control
 from payments.chains.simulated.adapter import SimulatedChain
-from payments.chains.simulated.networks import address_from, look_alike, simulated_profile
+from payments.chains.simulated.networks import address_from, is_evm, look_alike, own_accounts, simulated_profile
+from payments.chains.stellar import addresses as stellar_addresses
 from tests.chains.harness import Outcome
+
+EVM_PROBLEMS = ("destination_refused",)
+"""What an account can refuse for where it needs no setting up to hold a token."""
 
 
 class Simulation:
@@ -41,6 +46,35 @@ class Simulation:
 
     def rewrite_finality(self) -> None:
         control.reorg(self.network, self.deepest_reorg + 1, "kept", force=True)
+
+    def raise_fees(self, times: int) -> None:
+        control.set_fee_level(self.network, times)
+
+    def fund_native(self, address: str, amount: int) -> None:
+        control.fund_native(self.network, address=address, amount=amount)
+
+    def drain_native(self, address: str) -> None:
+        control.drain_native(self.network, address=address)
+
+    def refuse(self, address: str, problem: RecipientProblem) -> bool:
+        if is_evm(self.network) and problem not in EVM_PROBLEMS:
+            return False
+        control.describe_account(self.network, address, refuses=problem)
+        return True
+
+    def muxed(self, address: str, identifier: int) -> str:
+        return stellar_addresses.mux(address, identifier)
+
+    def contract(self) -> str:
+        address = self.stranger(1_000)
+        control.describe_account(self.network, address, is_contract=True)
+        return address
+
+    def own_contracts(self) -> Collection[str]:
+        return own_accounts(self.network) - {self.chain.payout_address()}
+
+    def forget_waiting(self) -> None:
+        control.evict_waiting(self.network)
 
     def break_down(self) -> None:
         control.outage(self.network, 3600)

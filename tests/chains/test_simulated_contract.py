@@ -6,12 +6,16 @@ import pytest
 
 from payments.chains.base import Chain
 from payments.chains.networks import NETWORKS
-from tests.chains.contract import AddressContract, ReadingContract, ReorgContract, scene
+from tests.chains.contract import AddressContract, CursorContract, ReadingContract, ReorgContract, scene
+from tests.chains.fees import FeeContract, ReplacingContract
 from tests.chains.harness import Harness
+from tests.chains.outgoing import OutgoingContract
+from tests.chains.recipients import RecipientContract
 from tests.chains.sending import SendingContract, till
 from tests.chains.simulation import Simulation
+from tests.chains.sweeping import SweepContract, deposits
 
-__all__ = ["scene", "till"]
+__all__ = ["deposits", "scene", "till"]
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("stopped_clock")]
 
@@ -21,6 +25,17 @@ def harness(request: pytest.FixtureRequest, stopped_clock: None) -> Harness:
     return Simulation(request.param)
 
 
-class TestSimulatedChain(AddressContract, ReadingContract, ReorgContract, SendingContract):
+class TestSimulatedChain(
+    AddressContract,
+    ReadingContract,
+    CursorContract,
+    ReorgContract,
+    SendingContract,
+    OutgoingContract,
+    FeeContract,
+    ReplacingContract,
+    SweepContract,
+    RecipientContract,
+):
     def test_it_is_a_chain(self, harness: Harness) -> None:
         assert isinstance(harness.chain, Chain)

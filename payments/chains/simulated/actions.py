@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any, Literal, TypedDict
 
 from payments.chains.evm import addresses as evm_addresses
@@ -91,18 +91,23 @@ def submit(
     sequence: int | None,
     movements: Sequence[Movement],
     transaction_hash: str | None = None,
-    valid_until: datetime | None = None,
+    source: str | None = None,
+    **properties: Any,
 ) -> str:
-    """Let an on-chain transaction wait for the next block."""
+    """Let an on-chain transaction wait for the next block.
+
+    Its transfers leave from the sender unless another `source` is named; `properties` are further columns of it.
+    """
     waiting = SimulatedTransaction.objects.create(
         network=row.network,
         transaction_hash=transaction_hash or new_hash(row.network),
         sender=sender,
         sequence=sequence,
-        valid_until=valid_until,
+        **properties,
     )
     SimulatedTransfer.objects.bulk_create(
-        SimulatedTransfer(transaction=waiting, ordinal=ordinal, **part) for ordinal, part in enumerate(movements)
+        SimulatedTransfer(transaction=waiting, ordinal=ordinal, source=source or sender, **part)
+        for ordinal, part in enumerate(movements)
     )
     return waiting.transaction_hash
 
@@ -173,13 +178,15 @@ def _give_new_hashes(row: SimulatedNetwork, first: int) -> None:
 def _undo(row: SimulatedNetwork, undone: list[SimulatedTransaction], outcome: Outcome) -> None:
     if outcome == "kept":
         return
+    swept = [entry.pk for entry in undone if entry.swept_addresses]
+    SimulatedTransfer.objects.filter(transaction__in=swept).delete()  # what there is to sweep, the next block says
     minted = [entry.pk for entry in undone if entry.sequence is None]
     others = [entry for entry in undone if entry.sequence is not None]
     moved = SimulatedTransaction.objects.filter(pk__in=[entry.pk for entry in others])
     if outcome == "moved":
-        moved.update(status=TransactionStatus.PENDING, height=None, error="")
+        moved.update(status=TransactionStatus.PENDING, height=None, error="", fee_units=0)
     else:
-        moved.update(status=TransactionStatus.DROPPED, height=None, error="undone by a reorganisation")
+        moved.update(status=TransactionStatus.DROPPED, height=None, error="undone by a reorganisation", fee_units=0)
     # Money that was made is made again whatever happens, so that its payer can be beaten but never broke.
     SimulatedTransaction.objects.filter(pk__in=minted).update(status=TransactionStatus.PENDING, height=None, error="")
     if outcome == "replaced":

@@ -5,17 +5,29 @@ from __future__ import annotations
 from django.contrib import admin
 
 from config.operators import ReadOnly
-from payments.chains.simulated.models import SimulatedNetwork, SimulatedTransaction, SimulatedTransfer
+from payments.chains.simulated.models import (
+    SimulatedAccount,
+    SimulatedNetwork,
+    SimulatedTransaction,
+    SimulatedTransfer,
+)
 
 
 class TransferInline(ReadOnly, admin.TabularInline[SimulatedTransfer, SimulatedTransaction]):
     model = SimulatedTransfer
-    fields = ("ordinal", "contract", "amount", "recipient", "memo")
+    fields = ("ordinal", "contract", "amount", "source", "recipient", "memo")
 
 
 @admin.register(SimulatedNetwork)
 class SimulatedNetworkAdmin(ReadOnly, admin.ModelAdmin[SimulatedNetwork]):
-    list_display = ("network", "height", "generation", "outage_until")
+    list_display = ("network", "height", "generation", "fee_level", "outage_until")
+
+
+@admin.register(SimulatedAccount)
+class SimulatedAccountAdmin(ReadOnly, admin.ModelAdmin[SimulatedAccount]):
+    list_display = ("address", "network", "is_contract", "refuses")
+    list_filter = ("network", "refuses")
+    search_fields = ("=address",)
 
 
 @admin.register(SimulatedTransaction)

@@ -1,4 +1,4 @@
-"""The blocks of a simulated network: their hashes and times, what they moved, and how one is filled."""
+"""The blocks of a simulated network: their hashes and times, what they moved, and what their senders use next."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from collections import defaultdict
 from collections.abc import Collection
 from datetime import datetime
 from itertools import chain
-from typing import Any
 
 from django.db.models import Max, Sum
 
@@ -19,7 +18,10 @@ from payments.chains.simulated.models import (
     Stretch,
     TransactionStatus,
 )
-from payments.chains.simulated.networks import FINALITY_DEPTH, is_evm, mint
+from payments.chains.simulated.networks import FINALITY_DEPTH, hot_wallet, is_evm, native_endowment
+
+NATIVE = ""
+"""The contract of a network's own coin."""
 
 
 class Timetable:
@@ -64,11 +66,17 @@ def holdings(
     ).order_by()
     held: dict[tuple[str, str], int] = defaultdict(int)
     incoming = moved.filter(recipient__in=addresses).values_list("recipient", "contract").annotate(Sum("amount"))
-    outgoing = moved.filter(transaction__sender__in=addresses).values_list("transaction__sender", "contract")
+    outgoing = moved.filter(source__in=addresses).values_list("source", "contract").annotate(Sum("amount"))
     for address, contract, amount in incoming:
         held[address, contract] += amount
-    for address, contract, amount in outgoing.annotate(Sum("amount")):
+    for address, contract, amount in outgoing:
         held[address, contract] -= amount
+    if NATIVE in contracts:
+        if (wallet := hot_wallet(network)) in addresses:
+            held[wallet, NATIVE] += native_endowment(network)
+        charged = SimulatedTransaction.objects.filter(network=network, sender__in=addresses, height__lte=at_height)
+        for address, fees in charged.values_list("sender").annotate(Sum("fee_units")):
+            held[address, NATIVE] -= fees
     return held
 
 
@@ -78,65 +86,3 @@ def next_sequences(network: str, senders: Collection[str], *, pending: bool) -> 
     used = SimulatedTransaction.objects.filter(network=network, sender__in=senders, status__in=counted)
     highest = dict(used.values_list("sender").annotate(Max("sequence")))
     return {sender: 0 if highest.get(sender) is None else highest[sender] + 1 for sender in senders}
-
-
-def fill(row: SimulatedNetwork, height: int) -> None:
-    """Give everything that waits to the block at this height, oldest first."""
-    waiting = list(
-        SimulatedTransaction.objects.filter(network=row.network, status=TransactionStatus.PENDING)
-        .order_by("id")
-        .prefetch_related("transfers")
-    )
-    if not waiting:
-        return
-    closed_at = Timetable(row, height, height).closed_at(height)
-    block = _Block(row, height, closed_at, waiting)
-    while waiting:
-        held_back = [candidate for candidate in waiting if not block.take(candidate)]
-        if len(held_back) == len(waiting):
-            break
-        waiting = held_back  # what waited for an earlier sequence may fit now
-    for (status, error), keys in block.outcomes.items():
-        in_a_block = status != TransactionStatus.DROPPED
-        SimulatedTransaction.objects.filter(pk__in=keys).update(
-            status=status, error=error, height=height if in_a_block else None
-        )
-
-
-class _Block:
-    """A block being filled: what its senders still hold, and which sequence each must use next."""
-
-    def __init__(
-        self, row: SimulatedNetwork, height: int, closed_at: datetime, waiting: list[SimulatedTransaction]
-    ) -> None:
-        senders = {candidate.sender for candidate in waiting}
-        contracts = {transfer.contract for candidate in waiting for transfer in candidate.transfers.all()}
-        self._closed_at = closed_at
-        self._mint = mint(row.network)
-        self._held = defaultdict(int, holdings(row.network, senders, contracts, at_height=height - 1))
-        self._expected = next_sequences(row.network, senders, pending=False)
-        self.outcomes: dict[tuple[str, str], list[Any]] = defaultdict(list)
-
-    def take(self, candidate: SimulatedTransaction) -> bool:
-        """Settle what becomes of a candidate; False when it must wait for an earlier sequence."""
-        if candidate.valid_until is not None and candidate.valid_until < self._closed_at:
-            self.outcomes[TransactionStatus.DROPPED, "expired"].append(candidate.pk)
-            return True
-        if candidate.sequence is not None:
-            if candidate.sequence != self._expected[candidate.sender]:
-                return False
-            self._expected[candidate.sender] += 1
-        if candidate.sender != self._mint and not self._is_covered(candidate):
-            self.outcomes[TransactionStatus.FAILED, "insufficient balance"].append(candidate.pk)
-            return True
-        for transfer in candidate.transfers.all():
-            self._held[candidate.sender, transfer.contract] -= transfer.amount
-            self._held[transfer.recipient, transfer.contract] += transfer.amount
-        self.outcomes[TransactionStatus.INCLUDED, ""].append(candidate.pk)
-        return True
-
-    def _is_covered(self, candidate: SimulatedTransaction) -> bool:
-        spent: dict[str, int] = defaultdict(int)
-        for transfer in candidate.transfers.all():
-            spent[transfer.contract] += transfer.amount
-        return all(self._held[candidate.sender, contract] >= amount for contract, amount in spent.items())

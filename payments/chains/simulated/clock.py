@@ -16,7 +16,8 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from payments.chains.simulated.actions import Action, perform
-from payments.chains.simulated.blocks import fill, newest_stretch
+from payments.chains.simulated.blocks import newest_stretch
+from payments.chains.simulated.filling import fill
 from payments.chains.simulated.models import ScheduledAction, SimulatedNetwork, Stretch
 
 

@@ -6,29 +6,37 @@ import inspect
 from collections.abc import Collection, Iterable
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Literal
 
 from django.utils import timezone
 
-from payments.chains.simulated import actions, clock
+from payments.chains.base import RecipientProblem
+from payments.chains.simulated import actions, clock, mempool
 from payments.chains.simulated.actions import Action, Movement, Outcome, ReorgTooDeep
+from payments.chains.simulated.blocks import NATIVE, holdings
 from payments.chains.simulated.clock import locked
-from payments.chains.simulated.models import ScheduledAction
-from payments.chains.simulated.networks import FINALITY_DEPTH, simulated_profile
+from payments.chains.simulated.models import ScheduledAction, SimulatedAccount
+from payments.chains.simulated.networks import FINALITY_DEPTH, mint, simulated_profile
 
 __all__ = [
     "Outcome",
     "Part",
     "ReorgTooDeep",
     "deepest_reorg",
+    "describe_account",
+    "drain_native",
+    "evict_waiting",
     "fund",
+    "fund_native",
     "lose_broadcasts",
     "mine",
     "outage",
     "pay",
     "pay_together",
     "reorg",
+    "revive",
     "schedule",
+    "set_fee_level",
     "time_out_broadcasts",
 ]
 
@@ -72,6 +80,59 @@ def fund(network: str, *, address: str, code: str, amount: int) -> str:
     part = Part(simulated_profile(network).assets[code].contract, amount, address)
     with locked(network) as row:
         return actions.fund(row, movements=_movements(network, [part]))
+
+
+def fund_native(network: str, *, address: str, amount: int) -> str:
+    """Give an address new base units of the network's own coin, in the next block."""
+    part = Part(NATIVE, amount, address)
+    with locked(network) as row:
+        return actions.fund(row, movements=_movements(network, [part]))
+
+
+def drain_native(network: str, *, address: str) -> str:
+    """Take away all that an address holds of the network's own coin, in the next block: it can pay no fee then."""
+    with locked(network) as row:
+        held = holdings(network, [address], [NATIVE], at_height=row.height)[address, NATIVE]
+        taken = Movement(contract=NATIVE, amount=held, recipient=mint(network), memo="")
+        return actions.submit(row, sender=mint(network), sequence=None, movements=[taken], source=address)
+
+
+def describe_account(
+    network: str, address: str, *, is_contract: bool = False, refuses: RecipientProblem | Literal[""] = ""
+) -> None:
+    """Say what is special about an address; said again without anything, it is an ordinary account.
+
+    The network itself enforces a refusal from the next block on, except for `memo_required`, which only those who
+    ask first respect.
+    """
+    account, _ = actions.split_address(network, address)
+    SimulatedAccount.objects.update_or_create(
+        network=network, address=account, defaults={"is_contract": is_contract, "refuses": refuses}
+    )
+
+
+def set_fee_level(network: str, level: int) -> None:
+    """From the next block on, the network asks for so many times its usual price: above 1, a spike."""
+    if level < 1:
+        raise ValueError("a network is never cheaper than usual")
+    with locked(network) as row:
+        row.fee_level = level
+        row.save(update_fields=["fee_level"])
+
+
+def evict_waiting(network: str) -> None:
+    """Every node forgets the signed transfers that wait for a block, as nodes do when they are full or restarted."""
+    with locked(network) as row:
+        mempool.evict(row)
+
+
+def revive(network: str, transaction_hash: str) -> None:
+    """A forgotten or replaced version of a transfer waits again, in place of the version that waits now.
+
+    Networks promise nothing else: whoever has seen the bytes may put them into a block.
+    """
+    with locked(network) as row:
+        mempool.revive(row, transaction_hash)
 
 
 def mine(network: str, count: int = 1, *, at: datetime | None = None) -> int:

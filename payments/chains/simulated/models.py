@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import ClassVar
+from typing import ClassVar, get_args
 
 from django.db import models
 from django.db.models import Q
 
 from config.fields import UnitsField
+from payments.chains.base import RecipientProblem
 
 
 class SimulatedNetwork(models.Model):
@@ -18,6 +19,9 @@ class SimulatedNetwork(models.Model):
     height = models.BigIntegerField(default=0)
     generation = models.PositiveIntegerField(default=0, help_text="How many times it was reorganised.")
     outage_until = models.DateTimeField(null=True, blank=True, help_text="Nobody answers until then.")
+    fee_level = models.PositiveIntegerField(
+        default=1, help_text="How many times the usual price a block asks for. Nobody who offers less gets into one."
+    )
     broadcasts_to_lose = models.PositiveIntegerField(default=0)
     broadcasts_to_time_out = models.PositiveIntegerField(default=0)
 
@@ -58,6 +62,23 @@ class Stretch(models.Model):
         return self.first_height + max(0, (now - self.started_at) // timedelta(seconds=self.block_seconds))
 
 
+class SimulatedAccount(models.Model):
+    """What is special about an address; an address without a row is an ordinary account that takes everything."""
+
+    network = models.CharField(max_length=20)
+    address = models.CharField(max_length=80)
+    is_contract = models.BooleanField(default=False)
+    refuses = models.CharField(max_length=20, choices=[(code, code) for code in get_args(RecipientProblem)], blank=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["network", "address"], name="simulated_account_once"),
+        ]
+
+    def __str__(self) -> str:
+        return self.address
+
+
 class TransactionStatus(models.TextChoices):
     PENDING = "pending", "Waiting for a block"
     INCLUDED = "included", "In a block"
@@ -69,7 +90,11 @@ _IN_A_BLOCK = [TransactionStatus.INCLUDED, TransactionStatus.FAILED]
 
 
 class SimulatedTransaction(models.Model):
-    """An on-chain transaction: one sender, one or more transfers, in a block or waiting for one."""
+    """An on-chain transaction: one sender, its transfers, in a block or waiting for one.
+
+    What it costs is `work` times the price of the block it is in. Payers and makers of money offer no price: for
+    them the network is free, so that a payer is never broke.
+    """
 
     network = models.CharField(max_length=20)
     transaction_hash = models.CharField(max_length=80)
@@ -79,6 +104,13 @@ class SimulatedTransaction(models.Model):
     height = models.BigIntegerField(null=True)
     valid_until = models.DateTimeField(null=True)
     error = models.CharField(max_length=100, blank=True)
+    fee_offer = UnitsField(
+        null=True, help_text="The highest price it pays, in the network's own coin; empty: it is free."
+    )
+    work = models.PositiveIntegerField(default=0, help_text="What it takes to carry out: gas, or operations.")
+    fee_units = UnitsField(default=0, help_text="What it did cost, once it is in a block.")
+    swept_contract = models.CharField(max_length=80, blank=True, help_text="The token that a sweep collects.")
+    swept_addresses = models.JSONField(default=list, help_text="Whom it empties: its transfers are made in the block.")
 
     class Meta:
         constraints: ClassVar = [
@@ -114,12 +146,13 @@ class SimulatedTransaction(models.Model):
 
 
 class SimulatedTransfer(models.Model):
-    """One movement of a token inside an on-chain transaction, from the transaction's sender."""
+    """One movement of a token, or of the network's own coin, inside an on-chain transaction."""
 
     transaction = models.ForeignKey(SimulatedTransaction, on_delete=models.CASCADE, related_name="transfers")
     ordinal = models.PositiveIntegerField()
-    contract = models.CharField(max_length=80)
+    contract = models.CharField(max_length=80, blank=True, help_text="Empty for the network's own coin.")
     amount = UnitsField()
+    source = models.CharField(max_length=80, help_text="Who pays: the sender, or an address that is swept.")
     recipient = models.CharField(max_length=80)
     memo = models.CharField(max_length=30, blank=True)
 
@@ -129,7 +162,10 @@ class SimulatedTransfer(models.Model):
             models.UniqueConstraint(fields=["transaction", "ordinal"], name="simulated_transfer_once"),
             models.CheckConstraint(condition=Q(amount__gte=0), name="simulated_transfer_not_negative"),
         ]
-        indexes: ClassVar = [models.Index(fields=["recipient", "contract"], name="simulated_by_recipient")]
+        indexes: ClassVar = [
+            models.Index(fields=["recipient", "contract"], name="simulated_by_recipient"),
+            models.Index(fields=["source", "contract"], name="simulated_by_source"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.transaction}:{self.ordinal}"

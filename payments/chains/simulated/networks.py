@@ -29,7 +29,13 @@ _RULES: dict[str, tuple[tuple[int | None, CreditRule], ...]] = {
     POLYGON: ((None, CreditRule(confirmations=2, require_finalized=True)),),
     STELLAR: ((None, CreditRule(confirmations=1)),),
 }
-_FEES = {ETHEREUM: 65_000 * 10**9, POLYGON: 65_000 * 30 * 10**9, STELLAR: 100}
+NATIVE_ENDOWMENT = 1_000
+"""Whole coins of the network's own that the hot wallet holds from the first block: sending needs no preparation."""
+
+# The usual price of one unit of work, in base units of the network's own coin.
+_USUAL_PRICES = {ETHEREUM: 10**9, POLYGON: 30 * 10**9, STELLAR: 100}
+_EVM_PAYOUT_WORK = 65_000
+_EVM_SWEEP_WORK, _EVM_SWEEP_WORK_PER_DEPOSIT = 30_000, 50_000
 
 
 def is_evm(network: str) -> bool:
@@ -63,8 +69,43 @@ def mint(network: str) -> str:
     return evm_addresses.ZERO_ADDRESS if is_evm(network) else address_named(network, f"{network} issuer")
 
 
-def fee_units(network: str, payouts: int) -> int:
-    return _FEES[network] * payouts
+def factory(network: str) -> str:
+    """The contract behind which the deposit addresses of an evm-like network stand."""
+    return address_named(network, "factory")
+
+
+def forwarder(network: str) -> str:
+    """The contract whose code the deposit addresses of an evm-like network share."""
+    return address_named(network, "forwarder")
+
+
+def hot_wallet(network: str) -> str:
+    return address_named(network, "hot wallet" if is_evm(network) else "receiving account")
+
+
+def own_accounts(network: str) -> frozenset[str]:
+    """The accounts and contracts there that are ours."""
+    contracts_of_ours = {factory(network), forwarder(network)} if is_evm(network) else set()
+    return frozenset({hot_wallet(network), *contracts_of_ours})
+
+
+def native_endowment(network: str) -> int:
+    return NATIVE_ENDOWMENT * int(10 ** REAL_PROFILES[network].native.decimals)
+
+
+def price(network: str, fee_level: int) -> int:
+    """What a unit of work costs at a level, in base units of the network's own coin."""
+    return _USUAL_PRICES[network] * fee_level
+
+
+def payout_work(network: str, payouts: int) -> int:
+    """Gas, or operations, of a transfer with so many payouts."""
+    return _EVM_PAYOUT_WORK * payouts if is_evm(network) else payouts
+
+
+def sweep_work(deposits: int) -> int:
+    """Gas of emptying so many deposit addresses."""
+    return _EVM_SWEEP_WORK + _EVM_SWEEP_WORK_PER_DEPOSIT * deposits
 
 
 def simulated_profile(network: str) -> NetworkProfile:

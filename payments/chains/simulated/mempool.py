@@ -1,0 +1,80 @@
+"""What waits for a block of a simulated network: how signed bytes get in, are replaced, and are forgotten."""
+
+from __future__ import annotations
+
+from payments.chains.base import TransferRefused
+from payments.chains.simulated import actions, signing
+from payments.chains.simulated.blocks import Timetable
+from payments.chains.simulated.models import SimulatedNetwork, SimulatedTransaction, TransactionStatus
+from payments.chains.simulated.networks import is_evm
+
+
+def accept(row: SimulatedNetwork, raw: bytes) -> None:
+    """Take bytes in, as a node does: once, in time, and only for a sequence that nobody else has used.
+
+    On evm-like networks a waiting transfer gives way to one of the same sequence that offers enough more.
+    """
+    content, transaction_hash = signing.read(raw), signing.hash_of(row.network, raw)
+    known = SimulatedTransaction.objects.filter(network=row.network, transaction_hash=transaction_hash).first()
+    if known is not None and known.status != TransactionStatus.DROPPED:
+        return
+    head_time = Timetable(row, row.height, row.height).closed_at(row.height)
+    if content.expires_at is not None and content.expires_at < head_time:
+        raise TransferRefused("too late: the transfer is not valid any more")
+    other = (
+        SimulatedTransaction.objects.filter(network=row.network, sender=content.sender, sequence=content.sequence)
+        .exclude(status=TransactionStatus.DROPPED)
+        .first()
+    )
+    if other is not None:
+        _give_way(other, content)
+    if known is not None:
+        known.status, known.error = TransactionStatus.PENDING, ""
+        known.save(update_fields=["status", "error"])
+        return
+    actions.submit(
+        row,
+        sender=content.sender,
+        sequence=content.sequence,
+        movements=content.movements,
+        transaction_hash=transaction_hash,
+        valid_until=content.expires_at,
+        fee_offer=content.fee_offer,
+        work=content.work,
+        swept_contract=content.swept_contract,
+        swept_addresses=list(content.swept_addresses),
+    )
+
+
+def _give_way(other: SimulatedTransaction, content: signing.Content) -> None:
+    """Drop what has this sequence so far; TransferRefused when it stays."""
+    if other.height is not None or not is_evm(other.network) or other.fee_offer is None:
+        raise TransferRefused(f"sequence {content.sequence} is used by another transfer")
+    if content.fee_offer < (wanted := signing.enough_to_replace(other.fee_offer)):
+        raise TransferRefused(f"replacement underpriced: it offers {content.fee_offer}, {wanted} is needed")
+    forget(other, "replaced")
+
+
+def forget(entry: SimulatedTransaction, reason: str) -> None:
+    """Let go of what waits. Its bytes may be sent again."""
+    entry.status, entry.error = TransactionStatus.DROPPED, reason
+    entry.save(update_fields=["status", "error"])
+
+
+def evict(row: SimulatedNetwork) -> None:
+    """Forget every signed transfer that waits; what payers send is not signed, and stays."""
+    waiting = SimulatedTransaction.objects.filter(network=row.network, status=TransactionStatus.PENDING)
+    waiting.filter(fee_offer__isnull=False).update(status=TransactionStatus.DROPPED, error="evicted")
+
+
+def revive(row: SimulatedNetwork, transaction_hash: str) -> None:
+    """Somebody kept the bytes of a forgotten transfer: they wait again, in place of what waits in theirs."""
+    entries = SimulatedTransaction.objects.filter(network=row.network)
+    entry = entries.get(transaction_hash=transaction_hash, status=TransactionStatus.DROPPED)
+    same = entries.filter(sender=entry.sender, sequence=entry.sequence)
+    if same.filter(height__isnull=False).exists():
+        raise ValueError(f"sequence {entry.sequence} of this sender is in a block")
+    for other in same.filter(status=TransactionStatus.PENDING):
+        forget(other, "replaced")
+    entry.status, entry.error = TransactionStatus.PENDING, ""
+    entry.save(update_fields=["status", "error"])

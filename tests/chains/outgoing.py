@@ -1,0 +1,62 @@
+"""The contract of every chain adapter: what it says of money that left an address."""
+
+from __future__ import annotations
+
+import pytest
+
+from payments.chains.base import ChainUnavailable
+from tests.chains.harness import payout
+from tests.chains.sending import STOCK, Till
+
+
+class OutgoingContract:
+    def test_what_left_is_told_with_all_its_facts(self, till: Till) -> None:
+        memo = None if till.chain.profile.family == "evm" else "17"
+        sequence = till.chain.next_sequence(till.sender)
+        wanted = payout(till.chain, till.recipient, 100, memo=memo)
+        transfer = till.chain.sign((wanted,), sender=till.sender, sequence=sequence)
+        till.chain.broadcast(transfer)
+        till.harness.mine()
+        height = till.chain.head().height
+        (left,) = till.chain.outgoing(till.sender, first_height=0, last_height=height)
+        assert (left.transaction_hash, left.ordinal, left.height) == (transfer.transaction_hash, 0, height)
+        assert (left.contract, left.amount, left.recipient, left.memo) == (
+            till.usdc.contract,
+            100,
+            till.recipient,
+            memo,
+        )
+
+    def test_only_the_blocks_asked_for_are_told_of_in_their_order(self, till: Till) -> None:
+        heights = []
+        for amount in (1, 2, 3, 4):
+            till.send(amount)
+            heights.append(till.chain.head().height)
+        left = till.chain.outgoing(till.sender, first_height=heights[1], last_height=heights[2])
+        assert [(transfer.height, transfer.amount) for transfer in left] == [(heights[1], 2), (heights[2], 3)]
+        assert till.chain.outgoing(till.sender, first_height=heights[3] + 1, last_height=heights[3]) == ()
+        assert till.chain.outgoing(till.recipient, first_height=0, last_height=heights[3]) == ()
+
+    def test_what_failed_or_waits_did_not_leave(self, till: Till) -> None:
+        till.send(STOCK + 1)
+        till.chain.broadcast(till.sign(1))
+        assert till.chain.outgoing(till.sender, first_height=0, last_height=till.chain.head().height) == ()
+
+    def test_what_somebody_else_had_sent_is_told_too(self, till: Till) -> None:
+        if not till.chain.profile.sweeps_per_transfer:
+            pytest.skip("deposits on this network arrive where payouts leave from")
+        address = till.chain.deposit_address(1).address
+        till.harness.pay((till.usdc.contract, 9, address, None))
+        till.harness.mine()
+        sequence = till.chain.next_sequence(till.sender)
+        sweep = till.chain.sign_sweep(till.usdc, (1,), sender=till.sender, sequence=sequence)
+        till.chain.broadcast(sweep)
+        till.harness.mine()
+        height = till.chain.head().height
+        (left,) = till.chain.outgoing(address, first_height=height, last_height=height)
+        assert (left.transaction_hash, left.amount, left.recipient) == (sweep.transaction_hash, 9, till.sender)
+        assert till.chain.outgoing(till.sender, first_height=height, last_height=height) == ()
+
+    def test_blocks_to_come_are_not_told_of(self, till: Till) -> None:
+        with pytest.raises(ChainUnavailable):
+            till.chain.outgoing(till.sender, first_height=0, last_height=till.chain.head().height + 1)

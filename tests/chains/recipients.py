@@ -1,0 +1,113 @@
+"""The contract of every chain adapter: whom it refuses to pay, and what happens to those who refuse money."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from payments.chains.base import ChainUnavailable, Payout, RecipientProblem, RecipientRefused
+from tests.chains.harness import payout
+from tests.chains.sending import STOCK, Till
+
+ZERO_ADDRESS = "0x" + "0" * 40
+
+
+def problem_of(till: Till, wanted: Payout) -> str:
+    with pytest.raises(RecipientRefused) as refusal:
+        till.chain.check_recipient(wanted)
+    assert str(refusal.value).endswith(".")  # a sentence for the person who named the address
+    return refusal.value.problem
+
+
+def make_refuse(till: Till, problem: RecipientProblem, address: str | None = None) -> None:
+    if not till.harness.refuse(address or till.recipient, problem):
+        pytest.skip(f"{problem} does not happen on this network")
+    till.harness.mine()
+
+
+class RecipientContract:
+    def test_an_ordinary_account_can_be_paid(self, till: Till) -> None:
+        for code in till.chain.profile.assets:
+            till.chain.check_recipient(payout(till.chain, till.recipient, 1, code=code))
+
+    @pytest.mark.parametrize("text", ["", "nonsense", ZERO_ADDRESS])
+    def test_what_is_nobodys_address_is_refused(self, till: Till, text: str) -> None:
+        assert problem_of(till, payout(till.chain, text, 1)) == "destination_invalid"
+
+    def test_our_own_wallet_and_contracts_are_refused(self, till: Till) -> None:
+        for address in (till.sender, *till.harness.own_contracts()):
+            assert problem_of(till, payout(till.chain, address, 1)) == "destination_invalid"
+
+    def test_our_own_wallet_is_refused_under_every_name(self, till: Till) -> None:
+        place = till.chain.deposit_address(7)
+        if place.muxed is None:
+            pytest.skip("deposits on this network have an address each")
+        for address, memo in ((place.muxed, None), (place.address, place.memo)):
+            assert problem_of(till, payout(till.chain, address, 1, memo=memo)) == "destination_invalid"
+
+    def test_where_a_token_comes_from_is_refused(self, till: Till) -> None:
+        for asset in till.chain.profile.assets.values():
+            address = asset.contract.rpartition(":")[2]
+            assert problem_of(till, payout(till.chain, address, 1)) == "destination_invalid"
+
+    @pytest.mark.parametrize("problem", ["destination_invalid", "no_trustline", "destination_refused"])
+    def test_an_account_that_refuses_is_told_before_it_is_paid(self, till: Till, problem: RecipientProblem) -> None:
+        make_refuse(till, problem)
+        assert problem_of(till, payout(till.chain, till.recipient, 1)) == problem
+        till.chain.check_recipient(payout(till.chain, till.harness.stranger(2), 1))
+
+    def test_an_account_of_many_people_needs_a_memo(self, till: Till) -> None:
+        make_refuse(till, "memo_required")
+        without = payout(till.chain, till.recipient, 1)
+        assert problem_of(till, without) == "memo_required"
+        till.chain.check_recipient(replace(without, memo="42"))
+        till.chain.check_recipient(replace(without, recipient=till.harness.muxed(till.recipient, 42)))
+
+    def test_checking_changes_nothing(self, till: Till) -> None:
+        before = (till.held(till.sender), till.chain.next_sequence(till.sender), till.chain.head())
+        till.chain.check_recipient(payout(till.chain, till.recipient, 1))
+        assert (till.held(till.sender), till.chain.next_sequence(till.sender), till.chain.head()) == before
+
+    def test_an_outage_is_no_refusal(self, till: Till) -> None:
+        contract = till.harness.contract()
+        height = till.chain.head().height
+        till.harness.break_down()
+        questions: list[Callable[[], object]] = [
+            lambda: till.chain.check_recipient(payout(till.chain, till.recipient, 1)),
+            lambda: till.chain.is_contract(contract),
+            lambda: till.chain.outgoing(till.sender, first_height=0, last_height=height),
+            lambda: till.chain.cursor_at(height),
+            lambda: till.chain.balance(till.sender, till.chain.profile.native),
+        ]
+        for question in questions:
+            with pytest.raises(ChainUnavailable):
+                question()
+
+    def test_contracts_are_told_from_accounts(self, till: Till) -> None:
+        assert till.chain.is_contract(till.harness.contract())
+        assert all(till.chain.is_contract(address) for address in till.harness.own_contracts())
+        assert not till.chain.is_contract(till.recipient)
+        assert not till.chain.is_contract(till.sender)
+
+    @pytest.mark.parametrize("problem", ["no_trustline", "destination_refused"])
+    def test_one_account_that_refuses_undoes_the_whole_transfer(self, till: Till, problem: RecipientProblem) -> None:
+        number = till.chain.profile.payouts_per_transfer
+        others = tuple(payout(till.chain, till.harness.stranger(other), 5) for other in range(2, min(number, 4) + 1))
+        batch = (*others, payout(till.chain, till.recipient, 5))
+        sequence = till.chain.next_sequence(till.sender)
+        for wanted in batch:
+            till.chain.check_recipient(wanted)
+        transfer = till.chain.sign(batch, sender=till.sender, sequence=sequence)
+        make_refuse(till, problem)  # after it was asked
+        till.chain.broadcast(transfer)
+        till.harness.mine()
+        status = till.chain.transfer_status(transfer)
+        assert (status.state, status.height) == ("failed", till.chain.head().height)
+        assert status.error is not None
+        assert 0 < status.fee_units <= transfer.fee_limit_units
+        assert [till.held(wanted.recipient) for wanted in batch] == [0] * len(batch)
+        assert till.held(till.sender) == STOCK
+        assert till.chain.next_sequence(till.sender) == sequence + 1
+        assert till.chain.find_transfers(transfer.transaction_hash) == ()
