@@ -16,8 +16,8 @@ class RefundStatus(models.TextChoices):
     CANCELLED = "cancelled", "Cancelled"
 
 
-# A pending refund needs an address after all when its sender turns out to be a contract. One on its way is pending again
-# when the on-chain transaction that carried it provably moved nothing and never will.
+# A pending refund needs an address after all when its sender turns out to be a contract. One on its way is pending
+# again when the on-chain transaction that carried it provably moved nothing and never will.
 REFUND_MOVES = Transitions(
     {
         RefundStatus.REQUIRES_ACTION: [RefundStatus.PENDING, RefundStatus.CANCELLED],

@@ -19,6 +19,7 @@ PAYMENT_CANCELLED = "payment.cancelled"
 PAYMENT_REVERSED = "payment.reversed"
 PAYMENT_REFUNDED = "payment.refunded"
 REFUND_CREATED = "refund.created"
+REFUND_REQUIRES_ACTION = "refund.requires_action"
 REFUND_PENDING = "refund.pending"
 REFUND_PROCESSING = "refund.processing"
 REFUND_COMPLETED = "refund.completed"
@@ -41,7 +42,8 @@ CATALOGUE: Mapping[str, str] = MappingProxyType(
         PAYMENT_CANCELLED: "The payment was cancelled before anything was paid.",
         PAYMENT_REVERSED: "A reorganisation of the network undid a transfer; the payment went back.",
         PAYMENT_REFUNDED: "Money was given back to the payer, in part or whole.",
-        REFUND_CREATED: "A refund was created, and its money is reserved. It may still need an address.",
+        REFUND_CREATED: "A refund was created, and its money is reserved.",
+        REFUND_REQUIRES_ACTION: "Nobody can tell where a refund is to go: name an address, or let the payer do it.",
         REFUND_PENDING: "A refund has an address now and waits to be sent.",
         REFUND_PROCESSING: "A refund was signed and is on its way.",
         REFUND_COMPLETED: "A refund is final on its network.",

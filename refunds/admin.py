@@ -1,0 +1,77 @@
+"""Refunds as operators see them: everything can be looked up. What is held is approved at its payout."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from config import ids
+from config.money import format_crypto
+from config.operators import ReadOnly
+from refunds.models import Refund
+
+
+@admin.register(Refund)
+class RefundAdmin(ReadOnly, admin.ModelAdmin[Refund]):
+    list_display = (
+        "public_id",
+        "merchant",
+        "environment",
+        "status",
+        "shown_amount",
+        "payout_status",
+        "hold_reason",
+        "failure_code",
+        "created_at",
+    )
+    list_filter = ("environment", "status", "network", "cryptocurrency", "failure_code", "payout__hold_reason")
+    list_select_related = ("merchant", "payout")
+    list_per_page = 50
+    ordering: ClassVar = ["-id"]
+    search_fields = ("destination", "transaction_hash")
+    search_help_text = "A refund id, a payment id, a destination or a transaction hash."
+    show_full_result_count = False
+    readonly_fields = ("shown_amount", "payment_link", "payout_link", "payout_status", "hold_reason")
+    exclude = ("payment", "payout")
+
+    @admin.display(description="Amount")
+    def shown_amount(self, refund: Refund) -> str:
+        return f"{format_crypto(refund.amount, refund.decimals)} {refund.cryptocurrency} on {refund.network}"
+
+    @admin.display(description="Its payout is", empty_value="not asked for yet")
+    def payout_status(self, refund: Refund) -> str | None:
+        return None if refund.payout is None else refund.payout.get_status_display()
+
+    @admin.display(description="Held because")
+    def hold_reason(self, refund: Refund) -> str | None:
+        return None if refund.payout is None else refund.payout.get_hold_reason_display() or None
+
+    @admin.display(description="Payment")
+    def payment_link(self, refund: Refund) -> SafeString:
+        address = reverse("admin:payments_payment_change", args=[refund.payment_id])
+        return format_html('<a href="{}">{}</a>', address, refund.payment.public_id)
+
+    @admin.display(description="Payout")
+    def payout_link(self, refund: Refund) -> SafeString | None:
+        if refund.payout is None:
+            return None
+        if not admin.site.is_registered(type(refund.payout)):
+            return format_html("{}", refund.payout)
+        address = reverse("admin:transfers_payout_change", args=[refund.payout_id])
+        return format_html('<a href="{}">{}</a>', address, refund.payout)
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Refund], search_term: str
+    ) -> tuple[QuerySet[Refund], bool]:
+        term = search_term.strip()
+        if (key := ids.REFUND.decode(term)) is not None:
+            return queryset.filter(pk=key), False
+        if (key := ids.PAYMENT.decode(term)) is not None:
+            return queryset.filter(payment=key), False
+        return super().get_search_results(request, queryset, search_term)

@@ -1,0 +1,24 @@
+"""Which event tells of which change of a refund. The names themselves are in the catalogue of webhooks."""
+
+from __future__ import annotations
+
+from refunds.states import RefundStatus
+from webhooks.events import REFUND_CANCELLED as CANCELLED
+from webhooks.events import REFUND_COMPLETED as COMPLETED
+from webhooks.events import REFUND_CREATED as CREATED
+from webhooks.events import REFUND_FAILED as FAILED
+from webhooks.events import REFUND_PENDING as PENDING
+from webhooks.events import REFUND_PROCESSING as PROCESSING
+from webhooks.events import REFUND_REQUIRES_ACTION as REQUIRES_ACTION
+
+__all__ = ["CREATED", "ON_STATUS", "REQUIRES_ACTION"]
+
+ON_STATUS: dict[str, str] = {
+    RefundStatus.REQUIRES_ACTION: REQUIRES_ACTION,
+    RefundStatus.PENDING: PENDING,
+    RefundStatus.PROCESSING: PROCESSING,
+    RefundStatus.COMPLETED: COMPLETED,
+    RefundStatus.FAILED: FAILED,
+    RefundStatus.CANCELLED: CANCELLED,
+}
+"""The event that a change into a status is told by."""

@@ -1,0 +1,43 @@
+"""Refunds as replies show them and as events carry them: plain values, rendered by plain functions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from config import ids
+from config.api.renderers import format_instant
+from config.money import FIAT_DIGITS, format_crypto, from_units
+from refunds.claims import claim_url
+from refunds.models import Refund
+
+
+def refund_record(refund: Refund, *, with_claim_url: bool = False) -> dict[str, Any]:
+    """The refund as the API shows it and as events carry it.
+
+    `claimUrl` says where the money goes to whoever opens it: only those are shown it who may refund.
+    """
+    currency, fiat = refund.payment.currency, refund.fiat_amount
+    return {
+        "id": refund.public_id,
+        "object": "refund",
+        "paymentId": ids.PAYMENT.encode(refund.payment_id),
+        "discrepancyId": ids.DISCREPANCY.encode(refund.discrepancy_id) if refund.discrepancy_id else None,
+        "amount": None if fiat is None else from_units(fiat, FIAT_DIGITS[currency]),
+        "currency": currency,
+        "cryptoAmount": format_crypto(refund.amount, refund.decimals),
+        "cryptocurrency": refund.cryptocurrency,
+        "network": refund.network,
+        "destination": refund.destination or None,
+        "memo": refund.memo or None,
+        "status": refund.status,
+        "claimUrl": claim_url(refund) if with_claim_url else None,
+        "reason": refund.reason or None,
+        "transactionHash": refund.transaction_hash or None,
+        "failureCode": refund.failure_code or None,
+        "failureMessage": refund.failure_message or None,
+        "metadata": refund.metadata,
+        "environment": refund.environment,
+        "createdAt": format_instant(refund.created_at),
+        "completedAt": format_instant(refund.completed_at) if refund.completed_at else None,
+        "version": refund.version,
+    }
