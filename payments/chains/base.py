@@ -176,9 +176,13 @@ class SignedTransfer:
 
 @dataclass(frozen=True, slots=True)
 class OutgoingTransfer:
-    """A transfer that left an address, in a block."""
+    """A transfer that left an address, in a block.
+
+    `sequence` is that of the on-chain transaction when the address sent it itself; None when somebody else did.
+    """
 
     transaction_hash: str
+    sequence: int | None
     ordinal: int
     height: int
     contract: str

@@ -194,22 +194,12 @@ def record_signed(wallet: Wallet, signed: SignedTransfer, *, payout_ids: Sequenc
     The caller holds the wallet. `payout_ids` are what it carries, in this order.
     """
     with transaction.atomic():
-        rows = Payout.objects.select_for_update().filter(pk__in=payout_ids).order_by("pk")
-        payouts = {payout.pk: payout for payout in rows}
-        if any(payout.status not in (PayoutStatus.READY, PayoutStatus.HELD) for payout in payouts.values()):
+        wallet = Wallet.objects.select_for_update().get(pk=wallet.pk)
+        payouts = _waiting(payout_ids)
+        if payouts is None or not _may_sign(wallet, signed.sequence):
             return None
-        transfer = _store(wallet, signed, Transfer(purpose=TransferPurpose.PAYOUT))
-        if transfer is None:
-            return None
-        for place, key in enumerate(payout_ids):
-            payout = payouts[key]
-            if payout.status == PayoutStatus.HELD:
-                _move_payout(payout, PayoutStatus.READY)
-            _move_payout(payout, PayoutStatus.SENDING)
-            payout.transfer, payout.next_attempt_at, payout.hold_reason = transfer, None, ""
-            payout.attempt_count += 1
-            payout.save(update_fields=["status", "transfer", "next_attempt_at", "hold_reason", "attempt_count"])
-            TransferLine.objects.create(transfer=transfer, payout=payout, place=place)
+        transfer = _insert(wallet, signed, Transfer(purpose=TransferPurpose.PAYOUT))
+        _carry(transfer, payouts)
         return transfer
 
 
@@ -223,10 +213,28 @@ def record_signed_sweep(
 ) -> Transfer | None:
     """As record_signed, for a sweep of an asset from deposit addresses; `record` writes what is swept beside it."""
     with transaction.atomic():
+        wallet = Wallet.objects.select_for_update().get(pk=wallet.pk)
+        if not _may_sign(wallet, signed.sequence):
+            return None
         sweep = Transfer(purpose=TransferPurpose.SWEEP, asset=asset.code, deposits=list(deposits))
-        transfer = _store(wallet, signed, sweep)
-        if transfer is not None:
-            record(transfer)
+        transfer = _insert(wallet, signed, sweep)
+        record(transfer)
+        return transfer
+
+
+def record_found(wallet: Wallet, sent: SignedTransfer, *, payout_ids: Sequence[uuid.UUID]) -> Transfer | None:
+    """Take over an on-chain transaction of the wallet that has paid these payouts and that the books know nothing of;
+    None when something of ours has its sequence, or one of them is on its way already. A frozen wallet is no hindrance.
+    """
+    with transaction.atomic():
+        wallet = Wallet.objects.select_for_update().get(pk=wallet.pk)
+        taken = Transfer.objects.filter(wallet=wallet, sequence=sent.sequence).exclude(status=TransferStatus.DEAD)
+        payouts = _waiting(payout_ids)
+        if payouts is None or taken.exists():
+            return None
+        found = Transfer(purpose=TransferPurpose.PAYOUT, status=TransferStatus.SENT, sent_at=timezone.now())
+        transfer = _insert(wallet, sent, found)
+        _carry(transfer, payouts)
         return transfer
 
 
@@ -348,16 +356,23 @@ def _require_transaction() -> None:
         raise transaction.TransactionManagementError("a payout is asked for in the transaction that reserves its money")
 
 
-def _is_taken(wallet: Wallet, sequence: int) -> bool:
-    live = Transfer.objects.filter(wallet=wallet, sequence__gte=sequence).exclude(status=TransferStatus.DEAD)
-    return live.exists()
-
-
-def _store(wallet: Wallet, signed: SignedTransfer, transfer: Transfer) -> Transfer | None:
-    """The transfer with its first version, unless its wallet was frozen or its sequence taken meanwhile."""
-    wallet = Wallet.objects.select_for_update().get(pk=wallet.pk)
-    if wallet.frozen_at is not None or _is_taken(wallet, signed.sequence):
+def _waiting(payout_ids: Sequence[uuid.UUID]) -> list[Payout] | None:
+    """These payouts, locked in the order of their keys and answered in the order given; None when one cannot be sent
+    any more."""
+    rows = Payout.objects.select_for_update().filter(pk__in=payout_ids).order_by("pk")
+    payouts = {payout.pk: payout for payout in rows}
+    if any(payout.status not in (PayoutStatus.READY, PayoutStatus.HELD) for payout in payouts.values()):
         return None
+    return [payouts[key] for key in payout_ids]
+
+
+def _may_sign(wallet: Wallet, sequence: int) -> bool:
+    live = Transfer.objects.filter(wallet=wallet, sequence__gte=sequence).exclude(status=TransferStatus.DEAD)
+    return wallet.frozen_at is None and not live.exists()
+
+
+def _insert(wallet: Wallet, signed: SignedTransfer, transfer: Transfer) -> Transfer:
+    """The transfer with its first version, in a wallet that the caller has locked."""
     transfer.wallet, transfer.environment, transfer.network = wallet, wallet.environment, wallet.network
     transfer.sequence = signed.sequence
     transfer.save(force_insert=True)
@@ -365,6 +380,17 @@ def _store(wallet: Wallet, signed: SignedTransfer, transfer: Transfer) -> Transf
     wallet.next_sequence = max(wallet.next_sequence, signed.sequence + 1)
     wallet.save(update_fields=["next_sequence"])
     return transfer
+
+
+def _carry(transfer: Transfer, payouts: Sequence[Payout]) -> None:
+    for place, payout in enumerate(payouts):
+        if payout.status == PayoutStatus.HELD:
+            _move_payout(payout, PayoutStatus.READY)
+        _move_payout(payout, PayoutStatus.SENDING)
+        payout.transfer, payout.next_attempt_at, payout.hold_reason = transfer, None, ""
+        payout.attempt_count += 1
+        payout.save(update_fields=["status", "transfer", "next_attempt_at", "hold_reason", "attempt_count"])
+        TransferLine.objects.create(transfer=transfer, payout=payout, place=place)
 
 
 def _add_envelope(transfer: Transfer, signed: SignedTransfer) -> None:

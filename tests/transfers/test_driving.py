@@ -38,7 +38,7 @@ from tests.transfers.scenes import (
     the_wallet,
 )
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 NETWORKS = (ETHEREUM, POLYGON, STELLAR)
 

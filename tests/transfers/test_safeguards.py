@@ -38,7 +38,7 @@ from tests.transfers.scenes import (
     treasury,
 )
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 NETWORKS = (ETHEREUM, POLYGON, STELLAR)
 
@@ -198,6 +198,7 @@ def test_somebody_else_signing_with_the_key_freezes_the_wallet() -> None:
     assert fresh(payout).status == PayoutStatus.READY
 
 
+@pytest.mark.django_db(transaction=True)
 def test_one_wallet_is_driven_by_one_worker_at_a_time() -> None:
     for network in NETWORKS:
         stock(network, 1000 * COIN)

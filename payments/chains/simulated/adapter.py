@@ -360,6 +360,7 @@ class SimulatedChain:
         return tuple(
             OutgoingTransfer(
                 transaction_hash=transfer.transaction.transaction_hash,
+                sequence=transfer.transaction.sequence if transfer.transaction.sender == address else None,
                 ordinal=transfer.ordinal,
                 height=transfer.transaction.block_height,
                 contract=transfer.contract,

@@ -1,0 +1,77 @@
+"""`manage.py thaw_wallet`: see what a frozen wallet has sent, take over what has paid payouts of ours, and go on."""
+
+from __future__ import annotations
+
+import getpass
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from config.environments import Environment
+from config.money import from_units
+from payments.chains import registry
+from payments.chains.base import ChainError
+from payments.transfers import services
+from payments.transfers.models import Wallet
+from payments.transfers.recovery import Unknown, adopt, unknown_transfers
+from payments.transfers.wallets import hold, wallet_of
+
+
+class Command(BaseCommand):
+    help = (
+        "Compares what a wallet has sent with the books, takes over transfers that have paid payouts which still wait, "
+        "and lets the wallet sign again. Run it after a restore, before anything is paid."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--env", choices=Environment.values, required=True)
+        parser.add_argument("--network", required=True)
+        parser.add_argument("--dry-run", action="store_true", help="Only show what would be done.")
+        parser.add_argument(
+            "--leave-unknown",
+            action="store_true",
+            help="Thaw it although it has sent money that no payout of ours explains. Find out first who sent it.",
+        )
+
+    def handle(self, **options: Any) -> None:
+        environment, network = options["env"], options["network"]
+        if network not in registry.networks(environment):
+            raise CommandError(f"{network} is not in use in {environment}.")
+        try:
+            chain = registry.chain(environment, network)
+            wallet = wallet_of(environment, network, chain)
+            with hold(wallet) as held:
+                if not held:
+                    raise CommandError("A worker is busy with this wallet. Try again in a moment.")
+                self._look_and_thaw(
+                    wallet, chain.next_sequence(wallet.address), options["dry_run"], options["leave_unknown"]
+                )
+        except ChainError as error:
+            raise CommandError(f"The network did not answer: {error}") from error
+
+    def _look_and_thaw(self, wallet: Wallet, expected: int, is_dry: bool, leaves_unknown: bool) -> None:
+        self.stdout.write(f"{wallet}: {wallet.frozen_reason or 'not frozen'}")
+        self.stdout.write(f"The network expects sequence {expected}, the books {wallet.next_sequence}.")
+        unknown = unknown_transfers(wallet)
+        for each in unknown:
+            self.stdout.write(_line(each))
+        strangers = [each for each in unknown if each.payout is None]
+        if is_dry:
+            self.stdout.write("Nothing was changed.")
+            return
+        adopted = adopt(wallet, unknown)
+        self.stdout.write(f"{adopted} payouts were paid already, and are not sent again.")
+        if strangers and not leaves_unknown:
+            raise CommandError(
+                f"{len(strangers)} transfers paid nobody the books know of. The wallet stays frozen; once you know who "
+                "sent them, run this again with --leave-unknown."
+            )
+        services.thaw_wallet(wallet, next_sequence=expected, thawed_by=getpass.getuser())
+        self.stdout.write(self.style.SUCCESS("The wallet signs again."))
+
+
+def _line(each: Unknown) -> str:
+    sent = each.sent
+    amount = f"{from_units(sent.amount, each.asset.decimals):f} {each.asset.code}" if each.asset else f"{sent.amount}"
+    verdict = f"has paid {each.payout.reference}" if each.payout else "is unknown"
+    return f"  {sent.transaction_hash}  {amount} to {sent.recipient} {sent.memo or ''}  {verdict}"

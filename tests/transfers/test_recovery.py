@@ -1,0 +1,121 @@
+"""Books of before a restore: what the wallet has sent since is found on the chain, and nothing is paid twice."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+from django.utils import timezone
+
+from payments.chains import registry
+from payments.chains.base import Payout as ChainPayout
+from payments.chains.simulated import control
+from payments.transfers.models import Payout, Transfer, Wallet
+from payments.transfers.states import PayoutStatus
+from payments.transfers.wallets import LOCK_CLASS
+from tests.transfers.scenes import (
+    COIN,
+    ETHEREUM,
+    SANDBOX,
+    STELLAR,
+    ask,
+    drive,
+    finish,
+    fresh,
+    hot,
+    on_chain,
+    reserved,
+    somebody,
+    stock,
+    the_wallet,
+)
+
+pytestmark = pytest.mark.django_db
+
+
+def thaw(network: str, **options: bool) -> str:
+    out = io.StringIO()
+    call_command("thaw_wallet", env=SANDBOX, network=network, stdout=out, **options)
+    return out.getvalue()
+
+
+def send_behind_the_books(network: str, payouts: list[Payout], sequence: int = 0) -> None:
+    """What the lost part of the database had sent."""
+    chain = registry.chain(SANDBOX, network)
+    parts = tuple(
+        ChainPayout(registry.asset(SANDBOX, network, payout.asset), int(payout.amount), payout.recipient)
+        for payout in payouts
+    )
+    chain.broadcast(chain.sign(parts, sender=chain.payout_address(), sequence=sequence))
+    control.mine(network, control.deepest_reorg(network) + 1)
+
+
+@pytest.mark.parametrize("network", [ETHEREUM, STELLAR])
+def test_what_was_paid_after_the_backup_is_not_paid_again(network: str) -> None:
+    stock(network, 100 * COIN)
+    paid, waiting = ask(network, 3 * COIN), ask(network, 4 * COIN, to=somebody(network, "another"))
+    send_behind_the_books(network, [paid])
+    drive(network)
+    assert the_wallet(network).frozen_at is not None
+    assert not Transfer.objects.exists()
+
+    said = thaw(network)
+    assert f"has paid {paid.reference}" in said
+    assert "1 payouts were paid already" in said
+    assert fresh(paid).status == PayoutStatus.PAID
+    assert (reserved(paid), hot(network)) == (0, 97 * COIN)
+
+    Payout.objects.filter(pk=waiting.pk).update(next_attempt_at=timezone.now())
+    finish(network)
+    assert fresh(waiting).status == PayoutStatus.PAID
+    assert on_chain(network, somebody(network)) == 3 * COIN
+    assert on_chain(network, somebody(network, "another")) == 4 * COIN
+
+
+def test_two_alike_that_were_paid_once_are_paid_once_more() -> None:
+    stock(ETHEREUM, 100 * COIN)
+    twins = [ask(ETHEREUM, COIN), ask(ETHEREUM, COIN)]
+    send_behind_the_books(ETHEREUM, twins[:1])
+    drive(ETHEREUM)
+    thaw(ETHEREUM)
+    Payout.objects.filter(status=PayoutStatus.READY).update(next_attempt_at=timezone.now())
+    finish(ETHEREUM)
+    assert {fresh(twin).status for twin in twins} == {PayoutStatus.PAID}
+    assert on_chain(ETHEREUM, somebody(ETHEREUM)) == 2 * COIN
+
+
+def test_money_that_left_for_nobody_we_know_keeps_the_wallet_frozen() -> None:
+    stock(ETHEREUM, 100 * COIN)
+    stranger = Payout(asset="USDC", amount=5 * COIN, recipient=somebody(ETHEREUM, "a thief"))
+    send_behind_the_books(ETHEREUM, [stranger])
+    ask(ETHEREUM)
+    drive(ETHEREUM)
+    with pytest.raises(CommandError, match="1 transfers paid nobody"):
+        thaw(ETHEREUM)
+    assert the_wallet(ETHEREUM).frozen_at is not None
+    assert "signs again" in thaw(ETHEREUM, leave_unknown=True)
+    assert the_wallet(ETHEREUM).frozen_at is None
+
+
+def test_looking_changes_nothing() -> None:
+    stock(ETHEREUM, 100 * COIN)
+    paid = ask(ETHEREUM)
+    send_behind_the_books(ETHEREUM, [paid])
+    drive(ETHEREUM)
+    assert "Nothing was changed" in thaw(ETHEREUM, dry_run=True)
+    assert (fresh(paid).status, Transfer.objects.count()) == (PayoutStatus.READY, 0)
+    assert the_wallet(ETHEREUM).frozen_at is not None
+
+
+def test_a_wallet_that_a_worker_holds_is_left_alone() -> None:
+    stock(ETHEREUM, 100 * COIN)
+    drive(ETHEREUM)
+    wallet = Wallet.objects.get()
+    other = connection.copy()
+    with other.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_lock(%s, %s)", [LOCK_CLASS, wallet.pk])
+        with pytest.raises(CommandError, match="busy"):
+            thaw(ETHEREUM)
+    other.close()
