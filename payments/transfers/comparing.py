@@ -1,0 +1,180 @@
+"""What left one hot wallet, by the network and by our rows, side by side."""
+
+from __future__ import annotations
+
+import uuid
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Min, QuerySet
+
+from merchants.ledger.invariants import CouldNotCheck, Finding
+from payments.chains.base import ChainError
+from payments.chains.stellar import addresses as stellar_addresses
+from payments.transfers.models import Envelope, Transfer, TransferLine
+from payments.transfers.sighting import Sight
+from payments.transfers.states import TransferPurpose, TransferStatus
+
+BLOCKS_AT_A_TIME = 10_000
+TRANSFERS_AT_A_TIME = 1_000
+
+MAY_HAVE_MOVED = (TransferStatus.SIGNED, TransferStatus.SENT, TransferStatus.FINAL)
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """One transfer of a coin to somebody."""
+
+    asset: str
+    amount: int
+    recipient: str
+    memo: str
+
+    def __str__(self) -> str:
+        memo = f" memo {self.memo}" if self.memo else ""
+        return f"{self.amount:,} {self.asset} to {self.recipient}{memo}"
+
+
+Moves = Counter[Move]
+
+
+class Comparison:
+    """Both ways: what the network shows must be ours, and what our rows call final must be there."""
+
+    def __init__(self, sight: Sight, address: str, *, since: datetime | None) -> None:
+        self._sight = sight
+        self._address = address
+        self._since = since
+        self._codes = {asset.contract: code for code, asset in sight.chain.profile.assets.items()}
+        self._is_stellar = sight.chain.profile.family == "stellar"
+        self._seen: set[uuid.UUID] = set()
+
+    def findings(self) -> Iterator[Finding]:
+        try:
+            for on_chain in self._windows():
+                hashes = list(on_chain)
+                for start in range(0, len(hashes), TRANSFERS_AT_A_TIME):
+                    yield from self._compare(hashes[start : start + TRANSFERS_AT_A_TIME], on_chain)
+            yield from self._not_seen()
+        except ChainError as error:
+            raise CouldNotCheck(f"{self._sight.network} did not answer: {error}") from error
+
+    # What the network shows
+
+    def _windows(self) -> Iterator[dict[str, Moves]]:
+        """What left the wallet by transaction hash, some blocks at a time."""
+        last = self._sight.finalized_height
+        for first in range(self._first_height(), last + 1, BLOCKS_AT_A_TIME):
+            moves: defaultdict[str, Moves] = defaultdict(Counter)
+            window = self._sight.chain.outgoing(
+                self._address, first_height=first, last_height=min(last, first + BLOCKS_AT_A_TIME - 1)
+            )
+            for left in window:
+                code = self._codes.get(left.contract, left.contract)
+                moves[left.transaction_hash][Move(code, left.amount, left.recipient, left.memo or "")] += 1
+            yield moves
+
+    def _first_height(self) -> int:
+        """Everything since the wallet was first used, and the day before; or since the time that is asked for."""
+        if self._since is not None:
+            return self._sight.height_before(self._since)
+        used_at = self._ours().aggregate(first=Min("height"))["first"]
+        return max(0, (self._sight.finalized_height if used_at is None else used_at) - self._sight.blocks_of_a_day)
+
+    def _compare(self, hashes: Sequence[str], on_chain: dict[str, Moves]) -> Iterator[Finding]:
+        versions = Envelope.objects.filter(transaction_hash__in=hashes).select_related("transfer__wallet")
+        signed = {version.transaction_hash: version.transfer for version in versions}
+        wanted = self._wanted({transfer.pk for transfer in signed.values()})
+        for transaction_hash in hashes:
+            moved = on_chain[transaction_hash]
+            transfer = signed.get(transaction_hash)
+            if transfer is None:
+                yield from self._unknown(transaction_hash, moved)
+                continue
+            is_it = transfer.status != TransferStatus.FINAL or transfer.transaction_hash == transaction_hash
+            expected = wanted[transfer.pk] if transfer.status in MAY_HAVE_MOVED and is_it else Counter()
+            self._seen.add(transfer.pk)
+            if moved != expected:
+                yield self._difference(transfer, transaction_hash, expected, moved)
+
+    def _unknown(self, transaction_hash: str, moved: Moves) -> Iterator[Finding]:
+        for move, count in moved.items():
+            yield self._sight.finding(
+                f"{self._sight.network}:{transaction_hash} from {self._address}",
+                "a transfer of ours",
+                str(move) if count == 1 else f"{count} times {move}",
+                "somebody else signs for this wallet: freeze it, move what is left to another key, then find out who",
+                delta=-move.amount * count,
+                asset=move.asset,
+            )
+
+    # What our rows say
+
+    def _ours(self) -> QuerySet[Transfer]:
+        return Transfer.objects.filter(
+            environment=self._sight.environment,
+            network=self._sight.network,
+            wallet__address=self._address,
+            purpose=TransferPurpose.PAYOUT,
+        )
+
+    def _wanted(self, transfers: Iterable[uuid.UUID]) -> defaultdict[uuid.UUID, Moves]:
+        """What transfers were signed for."""
+        wanted: defaultdict[uuid.UUID, Moves] = defaultdict(Counter)
+        for line in TransferLine.objects.filter(transfer__in=list(transfers)).select_related("payout"):
+            payout = line.payout
+            recipient, memo = self._as_shown(payout.recipient, payout.memo)
+            wanted[line.transfer_id][Move(payout.asset, int(payout.amount), recipient, memo)] += 1
+        return wanted
+
+    def _as_shown(self, recipient: str, memo: str) -> tuple[str, str]:
+        """Recipient and memo as the network reports them: a muxed address is an account and a memo there."""
+        if not self._is_stellar:
+            return recipient, memo
+        account, identifier = stellar_addresses.split(recipient)
+        return account, stellar_addresses.normalise_memo(memo if identifier is None else str(identifier)) or ""
+
+    def _not_seen(self) -> Iterator[Finding]:
+        """Final transfers that were in none of the blocks looked at: asked for one by one."""
+        final = self._ours().filter(status=TransferStatus.FINAL)
+        if self._since is not None:
+            final = final.filter(finished_at__gte=self._since)
+        for transfer in final.iterator(chunk_size=TRANSFERS_AT_A_TIME):
+            if transfer.pk in self._seen:
+                continue
+            moved = self._moved_by(transfer.transaction_hash)
+            wanted = self._wanted([transfer.pk])[transfer.pk]
+            if moved != wanted:
+                yield self._difference(transfer, transfer.transaction_hash, wanted, moved)
+
+    def _moved_by(self, transaction_hash: str) -> Moves:
+        found = self._sight.chain.find_transfers(transaction_hash)
+        return Counter(
+            Move(self._codes.get(each.contract, each.contract), each.amount, each.recipient, each.memo or "")
+            for each in found
+            if each.sender == self._address
+        )
+
+    def _difference(self, transfer: Transfer, transaction_hash: str, expected: Moves, moved: Moves) -> Finding:
+        coins = {move.asset for move in expected | moved}
+        [coin] = coins if len(coins) == 1 else [None]
+        return self._sight.finding(
+            f"transfer {transfer.pk} ({transfer.status}), {self._sight.network}:{transaction_hash}",
+            _told(expected),
+            _told(moved),
+            "stop payouts; compare its payouts with what the network shows of this hash, by a second provider",
+            delta=_total(moved) - _total(expected) if coin else None,
+            asset=coin,
+        )
+
+
+def _told(moves: Moves) -> str:
+    return "; ".join(sorted(f"{count} times {move}" if count > 1 else str(move) for move, count in moves.items())) or (
+        "nothing moved"
+    )
+
+
+def _total(moves: Moves) -> int:
+    return sum(move.amount * count for move, count in moves.items())
