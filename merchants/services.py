@@ -36,6 +36,7 @@ from merchants.models import (
 
 SETTLEMENT_CURRENCIES: Final = ("USDC", "USDT", "DAI")
 MAX_TOLERANCE_BPS: Final = 50
+MAX_FEE_BPS: Final = 9_999
 MAX_ALLOWED_NETWORKS: Final = 100
 MAX_ALLOWED_WALLETS: Final = 200
 _MINIMUM_DIGITS: Final = 6
@@ -120,8 +121,16 @@ def fee_bps_of(merchant: Merchant) -> int:
     return settings.FEE_BPS.get(merchant.plan, 0) if merchant.fee_bps is None else merchant.fee_bps
 
 
+def change_fee(*, merchant: Merchant, fee_bps: int | None) -> None:
+    """What is kept of each settlement, in hundredths of a percent; None is what its plan says."""
+    if fee_bps is not None:
+        _check_range(fee_bps, 0, MAX_FEE_BPS, "fee_bps")
+    merchant.fee_bps = fee_bps
+    merchant.save(update_fields=["fee_bps"])
+
+
 def suspend_merchant(*, merchant: Merchant) -> None:
-    """Its keys stop working with the next request; its payments stay watched."""
+    """Its keys stop working with the next request; its payments stay watched, and its schedule rests."""
     merchant.is_active = False
     merchant.save(update_fields=["is_active"])
 
@@ -202,6 +211,8 @@ def update_settings(*, merchant: Merchant, environment: Environment, changes: Se
     _check_settings(changes)
     with transaction.atomic():
         current = MerchantSettings.objects.select_for_update().get(merchant=merchant, environment=environment)
+        if "wallet_allow_list" in changes:
+            current.wallets_allowed_at = _allowed_since(current, changes["wallet_allow_list"], now=timezone.now())
         for name, value in changes.items():
             setattr(current, name, value)
         # A weekly or monthly schedule always says on which day, so that nobody has to guess the default.
@@ -211,6 +222,13 @@ def update_settings(*, merchant: Merchant, environment: Environment, changes: Se
             current.settlement_monthday = 1
         current.save()
     return current
+
+
+def _allowed_since(current: MerchantSettings, wallets: Sequence[str], *, now: datetime) -> dict[str, str]:
+    """Since when each of these wallets is allowed. One that was on the list keeps its instant, or has none yet."""
+    known: dict[str, str] = dict.fromkeys(current.wallet_allow_list, "") | current.wallets_allowed_at
+    since = {wallet: known.get(wallet, now.isoformat()) for wallet in wallets}
+    return {wallet: instant for wallet, instant in since.items() if instant}
 
 
 def _check_settings(changes: SettingsChanges) -> None:

@@ -35,6 +35,7 @@ class SettlementProblem(models.TextChoices):
     MEMO_REQUIRED = "memo_required", "The wallet needs a memo"
     DESTINATION_REFUSED = "destination_refused", "The issuer of the coin forbids this wallet"
     TRANSFER_FAILED = "transfer_failed", "The network refused the transfer"
+    REJECTED = "rejected", "An operator refused it"
 
 
 WAITS = frozenset(
@@ -47,6 +48,17 @@ WAITS = frozenset(
     }
 )
 """The settlement stays `pending` and goes on as soon as it can."""
+
+BLOCKING = frozenset(
+    {
+        SettlementProblem.DESTINATION_INVALID,
+        SettlementProblem.NO_TRUSTLINE,
+        SettlementProblem.MEMO_REQUIRED,
+        SettlementProblem.DESTINATION_REFUSED,
+        SettlementProblem.REJECTED,
+    }
+)
+"""Trying again would fail again: the wallet is left out of every run until somebody says that it can be paid."""
 
 
 class Trigger(models.TextChoices):

@@ -1,0 +1,129 @@
+"""What a run would settle: reads what a merchant has unsettled, and lets the plan be made of it. Writes nothing."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Sum
+
+from config import ids
+from merchants.models import Merchant, MerchantSettings
+from merchants.services import fee_bps_of
+from payments.chains import registry
+from payments.chains.base import InvalidAddress
+from payments.models import BalanceChange
+from payments.states import BalanceChangeKind
+from settlements.models import Settlement
+from settlements.planning import Place, Plan, Pot, Terms, plan
+from settlements.pricing import known_prices
+from settlements.schedule import Period
+from settlements.states import BLOCKING, SettlementStatus
+
+PAID = (BalanceChangeKind.PAYMENT, BalanceChangeKind.ACCEPTED)
+REVERSED = (BalanceChangeKind.REVERSAL,)
+REFUNDED = (BalanceChangeKind.REFUND, BalanceChangeKind.REFUND_FAILED)
+RETURNED = (BalanceChangeKind.SETTLEMENT_FAILED,)
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What the next run would settle if it came now; `period` is None when it has to be asked for."""
+
+    period: Period | None
+    plan: Plan
+
+
+def propose(merchant: Merchant, chosen: MerchantSettings, *, until: datetime, now: datetime) -> Plan:
+    """The plan for what happened before `until`."""
+    environment = chosen.environment
+    pots = unsettled(merchant.pk, environment, until=until)
+    if not pots:
+        return Plan()
+    places = {pot.place for pot in pots}
+    in_use = set(registry.networks(environment))
+    currency = chosen.settlement_currency
+    return plan(
+        pots,
+        terms_of(merchant, chosen),
+        now=now,
+        decimals={
+            place.network: registry.decimals(environment, place.network, currency)
+            for place in places
+            if place.network in in_use
+        },
+        prices=known_prices((pot.coin for pot in pots), currency, environment=environment),
+        blocked=blocked_places(merchant.pk, environment),
+        invalid={place for place in places if place.network in in_use and not _is_address(environment, place)},
+    )
+
+
+def terms_of(merchant: Merchant, chosen: MerchantSettings) -> Terms:
+    return Terms(
+        currency=chosen.settlement_currency,
+        fee_bps=fee_bps_of(merchant),
+        minimum=chosen.settlement_minimum,
+        allow_list=frozenset(chosen.wallet_allow_list),
+        allowed_at={wallet: datetime.fromisoformat(at) for wallet, at in chosen.wallets_allowed_at.items()},
+    )
+
+
+def unsettled_changes(merchant_id: uuid.UUID, environment: str, *, until: datetime) -> QuerySet[BalanceChange]:
+    """What no settlement has taken. What came off counts at once, or more could be paid out than there is now."""
+    return BalanceChange.objects.filter(
+        Q(id__lt=ids.first_uuid_at(until)) | Q(amount__lt=0),
+        merchant_id=merchant_id,
+        environment=environment,
+        settlement__isnull=True,
+    )
+
+
+def unsettled(merchant_id: uuid.UUID, environment: str, *, until: datetime) -> list[Pot]:
+    """Summed up by the database, so that a merchant with a million payments takes no more memory than one with ten."""
+
+    def total(kinds: Iterable[str]) -> Sum:
+        return Sum("amount", filter=Q(kind__in=kinds), default=0)
+
+    rows = (
+        unsettled_changes(merchant_id, environment, until=until)
+        .values_list("network", "wallet", "asset", "decimals")
+        .annotate(
+            total(PAID),
+            total(REVERSED),
+            total(REFUNDED),
+            total(RETURNED),
+            Count("payment", filter=Q(kind=BalanceChangeKind.PAYMENT), distinct=True),
+        )
+        .order_by()
+    )
+    return [Pot(network, wallet, coin, decimals, *map(int, sums)) for network, wallet, coin, decimals, *sums in rows]
+
+
+def blocked_places(merchant_id: uuid.UUID, environment: str) -> set[Place]:
+    """Wallets that could not be paid, with nobody having said since that they can be."""
+    same_place = Settlement.objects.filter(
+        merchant=OuterRef("merchant"),
+        environment=OuterRef("environment"),
+        network=OuterRef("network"),
+        destination=OuterRef("destination"),
+    )
+    failed = Settlement.objects.filter(
+        ~Exists(same_place.filter(status=SettlementStatus.COMPLETED, id__gt=OuterRef("id"))),
+        merchant=merchant_id,
+        environment=environment,
+        status=SettlementStatus.FAILED,
+        failure_code__in=BLOCKING,
+        may_retry=False,
+    )
+    return {Place(*place) for place in failed.values_list("network", "destination")}
+
+
+def _is_address(environment: str, place: Place) -> bool:
+    """Money that arrived on another network than its payment's may be for a wallet that does not exist there."""
+    try:
+        registry.chain(environment, place.network).parse_address(place.wallet)
+    except InvalidAddress:
+        return False
+    return True

@@ -1,0 +1,108 @@
+"""Finding what is due: periods that have ended, and settlements that can go on. Any number may look at once.
+
+The rows are the queue. What one worker has claimed or locked the others leave alone, and what it did not get to, or
+lost when its process died, the next look finds again.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
+from typing import Final
+
+import structlog
+from django.db import transaction
+from django.db.models import OuterRef, Q, Subquery
+from django.utils import timezone
+
+from merchants.models import Merchant, MerchantSettings, SettlementFrequency
+from payments.transfers.states import HoldReason, PayoutStatus
+from settlements import services
+from settlements.making import due_period, run_scheduled
+from settlements.models import Settlement, SettlementRun
+from settlements.states import SettlementStatus
+
+logger = structlog.get_logger(__name__)
+
+LEASE: Final = timedelta(seconds=30)
+"""How long whoever claimed a settlement has for asking its network about the wallet."""
+
+ADVANCED_MAX: Final = 500
+"""Settlements that one look takes on."""
+
+ENDED: Final = (PayoutStatus.PAID, PayoutStatus.FAILED, PayoutStatus.CANCELLED)
+
+
+def run_due(
+    now: datetime | None = None,
+    *,
+    merchant: Merchant | None = None,
+    environment: str | None = None,
+    on_run: Callable[[SettlementRun], object] | None = None,
+) -> int:
+    """Make every run that is due; answers how many. One that cannot be made is logged, and keeps nobody waiting."""
+    now = now or timezone.now()
+    done = 0
+    for chosen in list(_with_period_due(now, merchant, environment)):
+        try:
+            run = run_scheduled(merchant_id=chosen.merchant_id, environment=chosen.environment, now=now)
+        except Exception:
+            logger.exception("settlement run failed", merchant=str(chosen.merchant_id), environment=chosen.environment)
+            continue
+        if run is not None:
+            done += 1
+            if on_run is not None:
+                on_run(run)
+    return done
+
+
+def _with_period_due(now: datetime, merchant: Merchant | None, environment: str | None) -> Iterator[MerchantSettings]:
+    """Merchants with a period that has ended and was not run: told from their last run, before anything is locked."""
+    runs = SettlementRun.objects.filter(merchant=OuterRef("merchant"), environment=OuterRef("environment"))
+    found = (
+        MerchantSettings.objects.filter(merchant__is_active=True)
+        .exclude(settlement_frequency=SettlementFrequency.MANUAL)
+        .select_related("merchant")
+        .annotate(last_end=Subquery(runs.order_by("-id").values("period_end")[:1]))
+    )
+    if merchant is not None:
+        found = found.filter(merchant=merchant)
+    if environment is not None:
+        found = found.filter(environment=environment)
+    for chosen in found.order_by("merchant", "environment").iterator(chunk_size=2_000):
+        if due_period(chosen, chosen.last_end, now):
+            yield chosen
+
+
+def advance_due(now: datetime | None = None, *, limit: int = ADVANCED_MAX) -> int:
+    """Take on settlements that can go on; answers how many were handed over or ended."""
+    now = now or timezone.now()
+    done = 0
+    for settlement_id in [*_with_news(limit), *_claim(now, limit)]:
+        try:
+            settlement = services.advance(settlement_id)
+        except Exception:
+            logger.exception("settlement could not go on", settlement=str(settlement_id))
+            continue
+        done += settlement.status != SettlementStatus.PENDING or settlement.payout_id is not None
+    return done
+
+
+def _with_news(limit: int) -> list[uuid.UUID]:
+    """Those whose payout has ended, is held for another reason than was noted, or is held no more."""
+    pending = Settlement.objects.filter(status=SettlementStatus.PENDING, payout__isnull=False)
+    held = Q(payout__status=PayoutStatus.HELD)
+    news = Q(payout__status__in=ENDED) | (~held & ~Q(failure_code=""))
+    for reason in HoldReason:
+        news |= held & Q(payout__hold_reason=reason) & ~Q(failure_message=reason.label)
+    return list(pending.filter(news).order_by("id").values_list("pk", flat=True)[:limit])
+
+
+def _claim(now: datetime, limit: int) -> list[uuid.UUID]:
+    """Settlements without a payout that are due, kept from the other workers for a while."""
+    with transaction.atomic():
+        due = Settlement.objects.due(now).filter(payout__isnull=True).select_for_update(skip_locked=True)
+        claimed = list(due.order_by("next_step_at").values_list("pk", flat=True)[:limit])
+        Settlement.objects.filter(pk__in=claimed).update(next_step_at=now + LEASE)
+    return claimed
