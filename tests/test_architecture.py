@@ -212,9 +212,9 @@ ROLES = {
 OWN_NAMES = {
     "merchants": {"counting"},
     "webhooks": {
-        "addresses", "attempts", "claiming", "desk", "dispatch", "examples", "fan_out", "leases", "listener", "mailing",
-        "outbound", "preparing", "purging", "recording", "records", "resolving", "schedule", "secrets", "showing",
-        "signing", "targets",
+        "addresses", "attempts", "claiming", "connection", "desk", "dispatch", "examples", "fan_out", "leases",
+        "listener", "mailing", "outbound", "preparing", "purging", "recording", "records", "resolving", "schedule",
+        "secrets", "showing", "signing", "statements", "targets",
     },
     "payments": {
         "assessment", "changes", "checkout", "crediting", "examples", "lookup", "overview", "payer", "qr", "records",

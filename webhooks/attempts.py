@@ -6,8 +6,8 @@ import base64
 import random
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 import orjson
 from django.db import connection, transaction
@@ -17,14 +17,14 @@ from webhooks.claiming import Claim
 from webhooks.models import Attempt, Delivery, Endpoint
 from webhooks.schedule import FAILING_MAX, Outcome, Reply, next_attempt_at
 from webhooks.services import disable_endpoint
+from webhooks.statements import together
 from webhooks.states import DELIVERY_MOVES, DeliveryStatus, DisabledReason, EndpointStatus
 
 OUTAGE_MIN = timedelta(seconds=30)
 """An endpoint that failed for less is sent its backlog as fast as it takes it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sent:
+class Sent(NamedTuple):
     """What became of one request. The id is that of the attempt, so that it cannot be recorded twice."""
 
     id: uuid.UUID
@@ -39,27 +39,35 @@ class Sent:
         return self.started_at + self.duration
 
 
+# Endpoints, then deliveries: as everybody who locks them does.
+_LOCK_ENDPOINTS = "SELECT FROM webhooks_endpoint WHERE id = ANY(%(keys)s) ORDER BY id FOR NO KEY UPDATE"
+
 # The usual case, whole: a success of an endpoint that is well. All of it comes as one JSON text, at a fraction of what
-# eight arrays cost. A delivery that is not pending any more, or not held any more, is left to the long way.
+# eight arrays cost. Answers which attempts are left to the long way: also those of a delivery that is not pending any
+# more, or not held any more.
 _RECORD_SUCCESSES = """
     WITH sent AS (
-        SELECT * FROM json_to_recordset(%s) AS sent (
-            id uuid, delivery_id uuid, dispatcher bigint, started_at timestamptz, ended_at timestamptz,
-            milliseconds integer, status_code smallint, reply text, error text
+        SELECT * FROM json_to_recordset(%(sent)s) AS sent (
+            id uuid, endpoint_id uuid, delivery_id uuid, dispatcher bigint, started_at timestamptz,
+            ended_at timestamptz, milliseconds integer, status_code smallint, reply text, error text
         )
     ), delivered AS (
         UPDATE webhooks_delivery AS delivery SET
             status = 'delivered', attempt_count = delivery.attempt_count + 1, next_attempt_at = NULL,
             delivered_at = sent.ended_at, dispatcher = NULL, leased_until = NULL
-        FROM sent
+        FROM sent JOIN webhooks_endpoint AS endpoint ON endpoint.id = sent.endpoint_id
         WHERE delivery.id = sent.delivery_id AND delivery.status = 'pending' AND delivery.dispatcher = sent.dispatcher
+            AND endpoint.failing_since IS NULL AND NOT endpoint.is_recovering
         RETURNING sent.*, delivery.attempt_count AS number
+    ), recorded AS (
+        INSERT INTO webhooks_attempt (
+            id, delivery_id, number, started_at, duration_milliseconds, status_code, reply, error
+        )
+        SELECT id, delivery_id, number, started_at, milliseconds, status_code, decode(reply, 'base64'), error
+        FROM delivered
+        RETURNING id
     )
-    INSERT INTO webhooks_attempt (
-        id, delivery_id, number, started_at, duration_milliseconds, status_code, reply, error
-    )
-    SELECT id, delivery_id, number, started_at, milliseconds, status_code, decode(reply, 'base64'), error FROM delivered
-    RETURNING id
+    SELECT sent.id FROM sent WHERE NOT EXISTS (SELECT FROM recorded WHERE recorded.id = sent.id)
 """
 
 _UPDATE_DELIVERIES = """
@@ -88,43 +96,36 @@ def record(results: Sequence[Sent], *, chance: random.Random, again: bool = Fals
     All of it or nothing. `again` is for results that may have been recorded before: those are left out.
     """
     with transaction.atomic():
-        # Endpoints, then deliveries, each in the order of their keys: as everybody who locks them does.
-        well = _lock_endpoints({sent.claim.endpoint_id for sent in results})
         if again:
             known = set(Attempt.objects.filter(pk__in=[sent.id for sent in results]).values_list("pk", flat=True))
             results = [sent for sent in results if sent.id not in known]
-        usual = [sent for sent in results if sent.claim.endpoint_id in well and sent.reply.outcome is Outcome.SUCCESS]
-        recorded = _record_successes(usual) if usual else set()
-        if rest := [sent for sent in results if sent.id not in recorded]:
+        if rest := _record_usual(results):
             _record_in_full(rest, chance)
 
 
-def _lock_endpoints(keys: set[uuid.UUID]) -> set[uuid.UUID]:
-    """Answers those of which nothing is to be learned from one more success."""
-    rows = Endpoint.objects.select_for_update(no_key=True).filter(pk__in=keys).order_by("pk")
-    states = rows.values_list("pk", "failing_since", "is_recovering")
-    return {key for key, failing_since, is_recovering in states if failing_since is None and not is_recovering}
+def _record_usual(results: Sequence[Sent]) -> list[Sent]:
+    """Lock all endpoints, and record the successes of those of which a success says nothing new; answers the rest."""
+    successes = [sent for sent in results if sent.reply.outcome is Outcome.SUCCESS]
+    with together() as send:
+        send(_LOCK_ENDPOINTS, {"keys": list({sent.claim.endpoint_id for sent in results})})
+        answer = send(_RECORD_SUCCESSES, {"sent": orjson.dumps([_row(sent) for sent in successes]).decode()})
+    left = {key for (key,) in answer.fetchall()}
+    return [sent for sent in results if sent.id in left or sent.reply.outcome is not Outcome.SUCCESS]
 
 
-def _record_successes(results: Sequence[Sent]) -> set[uuid.UUID]:
-    """Answers which attempts it has recorded."""
-    rows = [
-        {
-            "id": sent.id,
-            "delivery_id": sent.claim.delivery_id,
-            "dispatcher": sent.dispatcher,
-            "started_at": sent.started_at,
-            "ended_at": sent.ended_at,
-            "milliseconds": sent.duration // timedelta(milliseconds=1),
-            "status_code": sent.reply.status_code,
-            "reply": base64.b64encode(sent.reply.body).decode(),
-            "error": sent.reply.error,
-        }
-        for sent in results
-    ]
-    with connection.cursor() as cursor:
-        cursor.execute(_RECORD_SUCCESSES, [orjson.dumps(rows).decode()])
-        return {key for (key,) in cursor.fetchall()}
+def _row(sent: Sent) -> dict[str, object]:
+    return {
+        "id": sent.id,
+        "endpoint_id": sent.claim.endpoint_id,
+        "delivery_id": sent.claim.delivery_id,
+        "dispatcher": sent.dispatcher,
+        "started_at": sent.started_at,
+        "ended_at": sent.ended_at,
+        "milliseconds": sent.duration // timedelta(milliseconds=1),
+        "status_code": sent.reply.status_code,
+        "reply": base64.b64encode(sent.reply.body).decode(),
+        "error": sent.reply.error,
+    }
 
 
 def _record_in_full(results: Sequence[Sent], chance: random.Random) -> None:

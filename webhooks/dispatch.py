@@ -8,13 +8,13 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from threading import Lock
 from typing import TypeVar
 
 import structlog
-from django.utils import timezone
+import uvloop
 
 from config import ids
 from webhooks.attempts import Sent
@@ -37,6 +37,8 @@ DATABASE_OUTAGE_MAX_SECONDS = 60.0
 STOP_SECONDS = 5.0
 """What is in flight when the worker is told to stop has this long to finish."""
 
+_HEADERS = {"Content-Type": "application/json", "User-Agent": USER_AGENT}
+
 Answer = TypeVar("Answer")
 
 _lock = Lock()
@@ -57,7 +59,7 @@ def dispatch(*, run_seconds: float, idle_seconds: float, is_stopping: Callable[[
         dispatcher = _current = Dispatcher(is_stopping)
     gc.freeze()  # what is loaded by now stays: to look through it again and again took a fifth of the time
     try:
-        return asyncio.run(dispatcher.run(run_seconds=run_seconds, idle_seconds=idle_seconds))
+        return dispatcher.run(run_seconds=run_seconds, idle_seconds=idle_seconds)
     finally:
         dispatcher.is_claiming = False
 
@@ -84,7 +86,12 @@ class Dispatcher:
             with suppress(RuntimeError):  # it has ended just now
                 self._loop.call_soon_threadsafe(self._woken.set)
 
-    async def run(self, *, run_seconds: float, idle_seconds: float) -> int:
+    def run(self, *, run_seconds: float, idle_seconds: float) -> int:
+        """Until nothing was due for `idle_seconds`, or `run_seconds` have passed; answers the attempts made."""
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            return runner.run(self._run(run_seconds, idle_seconds))
+
+    async def _run(self, run_seconds: float, idle_seconds: float) -> int:
         self._loop = asyncio.get_running_loop()
         try:
             async with Outbound() as public, Outbound(allow_loopback=True) as local:
@@ -146,21 +153,20 @@ class Dispatcher:
         return bool(results or taken)
 
     async def _send(self, prepared: Prepared) -> None:
-        started_at, started = timezone.now(), time.monotonic()
+        started_at, started = datetime.now(UTC), time.monotonic()
         reply = await self._reply(prepared, timestamp=int(started_at.timestamp()))
         duration = timedelta(seconds=time.monotonic() - started)
         self._results.append(Sent(ids.new_uuid(), prepared.claim, self._desk.number, started_at, duration, reply))
         self._woken.set()
 
     async def _reply(self, prepared: Prepared, *, timestamp: int) -> Reply:
-        if prepared.problem:
-            return Reply(error=prepared.problem)
-        headers = {"Content-Type": "application/json", "User-Agent": USER_AGENT} | signed_headers(
-            prepared.secrets, message_id=prepared.message_id, timestamp=timestamp, body=prepared.body
-        )
+        _, target, message = prepared
+        if target.problem:
+            return Reply(error=target.problem)
+        signed = signed_headers(target.secrets, message_id=message.id, timestamp=timestamp, body=message.body)
         try:
-            client = self._clients[prepared.allow_loopback]
-            return await client.post(prepared.url, body=prepared.body, headers=headers)
+            client = self._clients[target.allow_loopback]
+            return await client.post(target.url, body=message.body, headers=_HEADERS | signed)
         except Exception as error:  # a fault of our own must count as a failed attempt, or it would be tried for ever
             logger.exception("webhook_request_failed", delivery=str(prepared.claim.delivery_id))
             return Reply(error=f"Ballast failed to send it: {type(error).__name__}.")

@@ -6,32 +6,80 @@ import uuid
 from collections import defaultdict
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 import orjson
-from django.db import connection, transaction
+from django.db import transaction
 from django.utils import timezone
 
 from config import ids
 from webhooks.events import EVERYTHING
-from webhooks.models import Endpoint, Event
+from webhooks.models import Endpoint
 from webhooks.schedule import ATTEMPTS
-from webhooks.states import DeliveryStatus, EndpointStatus
+from webhooks.statements import together
 
 BATCH = 100
 """Events of one database transaction; short enough for what waits to be recorded meanwhile."""
 
+DELIVERIES_MAX = 500
+"""For the same reason: not many more are made in one database transaction."""
+
 Account = tuple[uuid.UUID, str]
 """A merchant's id and an environment."""
+
+_ARE_WAITING = "SELECT 1 FROM webhooks_event WHERE NOT is_fanned_out LIMIT 1"
+
+_TAKE = """
+    SELECT id, merchant_id, environment, type, direct_url FROM webhooks_event
+    WHERE NOT is_fanned_out ORDER BY id LIMIT %(limit)s FOR NO KEY UPDATE SKIP LOCKED
+"""
+
+# They are locked, so that none is disabled while it is given something to deliver: that would wait for ever.
+_LISTENERS = """
+    SELECT id, merchant_id, environment, url, is_direct, events, subscribed_at FROM webhooks_endpoint
+    WHERE merchant_id = ANY(%(merchants)s) AND status = 'enabled' AND deleted_at IS NULL
+        AND (NOT is_direct OR url = ANY(%(urls)s))
+    ORDER BY id FOR NO KEY UPDATE
+"""
 
 _INSERT = """
     INSERT INTO webhooks_delivery (
         id, merchant_id, environment, event_id, endpoint_id, status, attempt_count, attempts_left, next_attempt_at
     )
-    SELECT new.id, endpoint.merchant_id, endpoint.environment, new.event_id, new.endpoint_id, %s, 0, %s, %s
-    FROM json_to_recordset(%s) AS new (id uuid, event_id uuid, endpoint_id uuid)
+    SELECT new.id, endpoint.merchant_id, endpoint.environment, new.event_id, new.endpoint_id,
+        'pending', 0, %(attempts)s, %(now)s
+    FROM json_to_recordset(%(new)s) AS new (id uuid, event_id uuid, endpoint_id uuid)
     JOIN webhooks_endpoint AS endpoint ON endpoint.id = new.endpoint_id
     ON CONFLICT (event_id, endpoint_id) DO NOTHING
 """
+
+_DONE = "UPDATE webhooks_event SET is_fanned_out = true WHERE id = ANY(%(events)s)"
+
+
+class _Happened(NamedTuple):
+    """As much of an event as decides who is told."""
+
+    id: uuid.UUID
+    merchant_id: uuid.UUID
+    environment: str
+    type: str
+    direct_url: str
+
+    @property
+    def account(self) -> Account:
+        return self.merchant_id, self.environment
+
+
+class _Listener(NamedTuple):
+    """As much of an endpoint as decides what it is told."""
+
+    id: uuid.UUID
+    merchant_id: uuid.UUID
+    environment: str
+    url: str
+    is_direct: bool
+    events: list[str]
+    subscribed_at: datetime
 
 
 def fan_out(*, limit: int = BATCH) -> int:
@@ -39,37 +87,48 @@ def fan_out(*, limit: int = BATCH) -> int:
 
     Only endpoints that were listening when an event happened are told of it.
     """
-    if not Event.objects.filter(is_fanned_out=False).exists():
+    with together() as send:
+        found = send(_ARE_WAITING, {})
+    if found.fetchone() is None:
         return 0  # the answer nearly always, without a transaction
     with transaction.atomic():
-        waiting = Event.objects.select_for_update(skip_locked=True, no_key=True).filter(is_fanned_out=False)
-        fields = ("id", "merchant_id", "environment", "type", "direct_url")
-        events = list(waiting.order_by("id").only(*fields)[:limit])
-        if not events:
+        with together() as send:
+            taken = send(_TAKE, {"limit": limit})
+        if not (events := [_Happened(*row) for row in taken]):
             return 0
         _make_direct_endpoints(events)
-        listening, direct = _endpoints_for(events)
-        pairs = []
+        listening, direct = _listeners_of(events)
+        pairs: list[tuple[uuid.UUID, uuid.UUID]] = []
+        done = []
         for event in events:
-            account = (event.merchant_id, event.environment)
-            pairs += [(event.pk, endpoint.pk) for endpoint in listening[account] if _listens(endpoint, event)]
-            if (own := direct.get((*account, event.direct_url))) is not None:
-                pairs.append((event.pk, own))
-        if pairs:
-            _insert_deliveries(pairs, timezone.now())
-        Event.objects.filter(pk__in=[event.pk for event in events]).update(is_fanned_out=True)
-        return len(events)
+            if len(pairs) >= DELIVERIES_MAX:
+                break
+            done.append(event.id)
+            pairs += _told(event, listening[event.account])
+            if (own := direct.get((event.account, event.direct_url))) is not None:
+                pairs.append((event.id, own))
+        rows = [{"id": ids.new_uuid(), "event_id": event, "endpoint_id": endpoint} for event, endpoint in pairs]
+        with together() as send:
+            send(_INSERT, {"attempts": ATTEMPTS, "now": timezone.now(), "new": orjson.dumps(rows).decode()})
+            send(_DONE, {"events": done})
+        return len(done)
 
 
-def _listens(endpoint: Endpoint, event: Event) -> bool:
+def _told(event: _Happened, listening: Sequence[_Listener]) -> list[tuple[uuid.UUID, uuid.UUID]]:
     # An event's instant is in whole milliseconds, so it may seem to lie a little before the endpoint's.
-    is_in_time = endpoint.subscribed_at < event.created_at + timedelta(milliseconds=1)
-    return is_in_time and (EVERYTHING in endpoint.events or event.type in endpoint.events)
+    until = ids.created_at_of(event.id) + timedelta(milliseconds=1)
+    return [
+        (event.id, endpoint.id)
+        for endpoint in listening
+        if endpoint.subscribed_at < until and (EVERYTHING in endpoint.events or event.type in endpoint.events)
+    ]
 
 
-def _make_direct_endpoints(events: Sequence[Event]) -> None:
+def _make_direct_endpoints(events: Sequence[_Happened]) -> None:
     """The endpoints that stand for payments' own addresses are made when they are first needed."""
     wanted = {(event.merchant_id, event.environment, event.direct_url) for event in events if event.direct_url}
+    if not wanted:
+        return
     known = set(
         Endpoint.objects.filter(is_direct=True, url__in={url for *_, url in wanted}).values_list(
             "merchant_id", "environment", "url"
@@ -83,28 +142,24 @@ def _make_direct_endpoints(events: Sequence[Event]) -> None:
         Endpoint.objects.bulk_create(made, ignore_conflicts=True)
 
 
-def _endpoints_for(
-    events: Sequence[Event],
-) -> tuple[dict[Account, list[Endpoint]], dict[tuple[uuid.UUID, str, str], uuid.UUID]]:
-    """Who may be told: registered endpoints by account, and payments' own addresses.
-
-    They are locked, so that none is disabled while it is given something to deliver: that would wait for ever.
-    """
-    merchants = {event.merchant_id for event in events}
-    urls = {event.direct_url for event in events if event.direct_url}
-    enabled = Endpoint.objects.existing().filter(merchant_id__in=merchants, status=EndpointStatus.ENABLED)
-    found = enabled.filter(is_direct=False) | enabled.filter(is_direct=True, url__in=urls)
-    listening: dict[Account, list[Endpoint]] = defaultdict(list)
-    direct: dict[tuple[uuid.UUID, str, str], uuid.UUID] = {}
-    for endpoint in found.select_for_update(no_key=True).order_by("pk"):
+def _listeners_of(
+    events: Sequence[_Happened],
+) -> tuple[dict[Account, list[_Listener]], dict[tuple[Account, str], uuid.UUID]]:
+    """Who may be told: registered endpoints by account, and payments' own addresses."""
+    with together() as send:
+        found = send(
+            _LISTENERS,
+            {
+                "merchants": list({event.merchant_id for event in events}),
+                "urls": list({event.direct_url for event in events if event.direct_url}),
+            },
+        )
+    listening: dict[Account, list[_Listener]] = defaultdict(list)
+    direct: dict[tuple[Account, str], uuid.UUID] = {}
+    for endpoint in (_Listener(*row) for row in found):
+        account = endpoint.merchant_id, endpoint.environment
         if endpoint.is_direct:
-            direct[endpoint.merchant_id, endpoint.environment, endpoint.url] = endpoint.pk
+            direct[account, endpoint.url] = endpoint.id
         else:
-            listening[endpoint.merchant_id, endpoint.environment].append(endpoint)
+            listening[account].append(endpoint)
     return listening, direct
-
-
-def _insert_deliveries(pairs: Sequence[tuple[uuid.UUID, uuid.UUID]], now: datetime) -> None:
-    rows = [{"id": ids.new_uuid(), "event_id": event, "endpoint_id": endpoint} for event, endpoint in pairs]
-    with connection.cursor() as cursor:
-        cursor.execute(_INSERT, [DeliveryStatus.PENDING.value, ATTEMPTS, now, orjson.dumps(rows).decode()])

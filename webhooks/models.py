@@ -208,7 +208,7 @@ class Delivery(models.Model):
                 name="delivery_due",
                 condition=Q(status=DeliveryStatus.PENDING),
             ),
-            models.Index(fields=["dispatcher"], name="delivery_in_flight", condition=Q(dispatcher__isnull=False)),
+            models.Index(fields=["endpoint"], name="delivery_in_flight", condition=Q(dispatcher__isnull=False)),
         ]
 
     def __str__(self) -> str:

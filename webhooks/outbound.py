@@ -1,24 +1,27 @@
 """Requests to merchants' endpoints: to public addresses only, briefly, and with a short memory of the reply.
 
-The address is checked where the connection is made, on the very address that is dialled, so that neither a name
-that changes its mind nor an odd spelling leads inside. Redirects and proxies are not followed.
+A name is looked up here, and what is dialled is one of the very addresses that were checked: so neither a name that
+changes its mind nor an odd spelling leads inside. Redirects and proxies are not followed.
 """
 
 from __future__ import annotations
 
 import asyncio
-import socket
+import re
+import ssl
+from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from types import TracebackType
-from typing import Any, Self
+from typing import NamedTuple, Self
 
-import aiohttp
-from django.utils import timezone
-from yarl import URL
+from aiohappyeyeballs import start_connection
 
 from webhooks.addresses import is_forbidden, parse_address
+from webhooks.connection import Connection, shown
 from webhooks.resolving import SharedResolver
-from webhooks.schedule import Reply, parse_retry_after
+from webhooks.schedule import Reply
 
 DEADLINE_SECONDS = 15.0
 """Of one attempt, by the wall clock: from the look-up of the name to the last byte that is read."""
@@ -27,14 +30,53 @@ CONNECT_SECONDS = 5.0
 """For the look-up, the connection and TLS."""
 
 KEEP_ALIVE_SECONDS = 1.0
-"""Shorter than any common server's, so that no request is written into a connection that is just being closed."""
+"""Shorter than any common server's, so that hardly a request is written into a connection that is just being closed."""
 
-REPLY_BYTES_MAX = 16 * 1024
-ERROR_CHARACTERS_MAX = 300
+NEXT_ADDRESS_SECONDS = 0.25
+"""A host of several addresses is tried at the next one when the one before has not answered for so long."""
+
+_URL = re.compile(
+    r"(?P<scheme>https?)://(?P<host>\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::(?P<port>[0-9]{1,5}))?"
+    r"(?P<path>[/?][!\"$-~]*)?(?:#[!-~]*)?",
+    re.ASCII | re.IGNORECASE,
+)
+_STANDARD_PORTS = {"https": 443, "http": 80}
 
 
 class ForbiddenAddress(OSError):
     """The endpoint's host is, or resolves to, an address that must not be called."""
+
+
+class Origin(NamedTuple):
+    """Whom a connection leads to."""
+
+    scheme: str
+    host: str
+    port: int
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where a request goes, and how it begins."""
+
+    origin: Origin
+    start: str
+
+
+@lru_cache(maxsize=4096)
+def parse_url(url: str) -> Address | None:
+    """None for what is no plain address: the host is a name or a number of ASCII characters, nothing before it."""
+    found = _URL.fullmatch(url)
+    if found is None:
+        return None
+    scheme, host, path = found["scheme"].lower(), found["host"].lower(), found["path"] or "/"
+    port = int(found["port"]) if found["port"] else _STANDARD_PORTS[scheme]
+    if not 0 < port < 2**16:
+        return None
+    authority = host if port == _STANDARD_PORTS[scheme] else f"{host}:{port}"
+    target = path if path.startswith("/") else f"/{path}"
+    start = f"POST {target} HTTP/1.1\r\nHost: {authority}\r\nAccept: */*\r\n"
+    return Address(Origin(scheme, host.strip("[]"), port), start)
 
 
 class Outbound:
@@ -50,21 +92,11 @@ class Outbound:
         self._allow_loopback = allow_loopback
         self._deadline_seconds = deadline_seconds
         self._connect_seconds = connect_seconds
-        connector = aiohttp.TCPConnector(
-            limit=0,  # the dispatcher limits what is in flight, for each endpoint
-            resolver=SharedResolver(check=self._check),
-            use_dns_cache=False,
-            socket_factory=self._socket,
-            keepalive_timeout=KEEP_ALIVE_SECONDS,
-        )
-        self._session = aiohttp.ClientSession(
-            connector=connector,
-            timeout=aiohttp.ClientTimeout(total=None, connect=connect_seconds),
-            cookie_jar=aiohttp.DummyCookieJar(),
-            auto_decompress=False,
-            trust_env=False,
-            skip_auto_headers=("Accept-Encoding",),
-        )
+        self._late = f"No reply within {deadline_seconds:g} seconds."
+        self._loop = asyncio.get_running_loop()
+        self._resolver = SharedResolver(check=self._check)
+        self._kept: dict[Origin, list[Connection]] = defaultdict(list)
+        self._sweep: asyncio.TimerHandle | None = None
 
     async def __aenter__(self) -> Self:
         return self
@@ -72,60 +104,101 @@ class Outbound:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self._session.close()
+        if self._sweep is not None:
+            self._sweep.cancel()
+        for connections in self._kept.values():
+            for connection in connections:
+                connection.close()
+        self._resolver.close()
 
     async def post(self, url: str, *, body: bytes, headers: Mapping[str, str]) -> Reply:
         """Send these very bytes. Never raises for what the other side does; the reply says what went wrong."""
-        response: aiohttp.ClientResponse | None = None
-        kept, problem = bytearray(), ""
+        if (address := parse_url(url)) is None:
+            return Reply(error="This is no address that can be called.")
+        lines = "".join([f"{name}: {value}\r\n" for name, value in headers.items()])
+        request = f"{address.start}{lines}Content-Length: {len(body)}\r\n\r\n".encode("ascii") + body
+        ends_at = self._loop.time() + self._deadline_seconds
+        if (kept := self._take(address.origin)) is not None:
+            reply = await self._exchange(kept, address.origin, request, ends_at)
+            if reply is not None:
+                return reply
+            # It was being closed when the request was written, which is nobody's failure.
         try:
-            async with asyncio.timeout(self._deadline_seconds):
-                response = await self._session.post(
-                    URL(url, encoded=True), data=body, headers=headers, allow_redirects=False
-                )
-                await _read_beginning(response, kept)
-        except aiohttp.ServerTimeoutError:
-            problem = f"No connection within {self._connect_seconds:g} seconds."
+            async with asyncio.timeout_at(min(ends_at, self._loop.time() + self._connect_seconds)):
+                connection = await self._open(address.origin)
         except TimeoutError:
-            problem = f"No reply within {self._deadline_seconds:g} seconds."
-        except (aiohttp.ClientError, OSError, ValueError) as error:
-            problem = _shown(error)
-        finally:
-            if response is not None and not response.content.at_eof():
-                response.close()  # there is more, and nobody wants it
-        # The status is the verdict: a body that breaks off or drips changes nothing.
-        return Reply(error=problem) if response is None else _reply(response, kept)
+            return Reply(error=f"No connection within {self._connect_seconds:g} seconds.")
+        except ForbiddenAddress as error:
+            return Reply(error=str(error))
+        except (OSError, RuntimeError, ValueError) as error:
+            host, port = address.origin.host, address.origin.port
+            return Reply(error=shown(f"Could not connect to {host}:{port}: {error}"))
+        reply = await self._exchange(connection, address.origin, request, ends_at)
+        return reply or Reply(error="The connection was closed without a reply.")
+
+    async def _exchange(self, connection: Connection, origin: Origin, request: bytes, ends_at: float) -> Reply | None:
+        try:
+            reply = await connection.send(request, ends_at=ends_at, late=self._late)
+        except asyncio.CancelledError:
+            connection.close()
+            raise
+        if connection.is_open:
+            self._keep(connection, origin)
+        return reply
+
+    async def _open(self, origin: Origin) -> Connection:
+        found = await self._resolver.resolve(origin.host, origin.port)
+        socket = await start_connection(found, happy_eyeballs_delay=NEXT_ADDRESS_SECONDS)
+        try:
+            is_secure = origin.scheme == "https"
+            _, connection = await self._loop.create_connection(
+                Connection,
+                sock=socket,
+                ssl=self._tls if is_secure else None,
+                server_hostname=origin.host.rstrip(".") if is_secure else None,
+            )
+        except BaseException:
+            socket.close()
+            raise
+        return connection
+
+    @cached_property
+    def _tls(self) -> ssl.SSLContext:
+        context = ssl.create_default_context()
+        context.set_alpn_protocols(["http/1.1"])
+        return context
 
     def _check(self, text: str) -> None:
         address = parse_address(text)
         if address is None or is_forbidden(address, allow_loopback=self._allow_loopback):
             raise ForbiddenAddress("The host of this endpoint is not a public address.")
 
-    def _socket(self, info: tuple[Any, ...]) -> socket.socket:
-        """Called for every connection with the address that is dialled: also for one that never was a name."""
-        family, kind, protocol, _, target = info
-        self._check(str(target[0]))
-        return socket.socket(family, kind, protocol)
+    # --- connections that are kept -------------------------------------------------------------------
 
+    def _take(self, origin: Origin) -> Connection | None:
+        """The one used last: so that those too many grow old."""
+        kept = self._kept.get(origin)
+        while kept:
+            connection = kept.pop()
+            if connection.is_open and self._loop.time() - connection.idle_since < KEEP_ALIVE_SECONDS:
+                return connection
+            connection.close()
+        return None
 
-async def _read_beginning(response: aiohttp.ClientResponse, kept: bytearray) -> None:
-    while len(kept) < REPLY_BYTES_MAX and (chunk := await response.content.read(REPLY_BYTES_MAX - len(kept))):
-        kept += chunk
+    def _keep(self, connection: Connection, origin: Origin) -> None:
+        connection.idle_since = self._loop.time()
+        self._kept[origin].append(connection)
+        if self._sweep is None:
+            self._sweep = self._loop.call_later(KEEP_ALIVE_SECONDS, self._close_old)
 
-
-def _reply(response: aiohttp.ClientResponse, kept: bytearray) -> Reply:
-    return Reply(
-        status_code=response.status,
-        body=bytes(kept),
-        retry_after=parse_retry_after(response.headers.get("Retry-After"), now=timezone.now()),
-        error="Redirects are not followed." if 300 <= response.status < 400 else "",
-    )
-
-
-def _shown(error: Exception) -> str:
-    """What went wrong, fit to be stored and shown: the other side may have put anything into it."""
-    cause = getattr(error, "os_error", None)
-    if isinstance(cause, ForbiddenAddress):
-        return str(cause)
-    text = f"{type(error).__name__}: {error}"[: 2 * ERROR_CHARACTERS_MAX]
-    return "".join(character if character.isprintable() else " " for character in text)[:ERROR_CHARACTERS_MAX]
+    def _close_old(self) -> None:
+        oldest = self._loop.time() - KEEP_ALIVE_SECONDS
+        for origin, connections in list(self._kept.items()):
+            for connection in connections:
+                if connection.idle_since <= oldest:
+                    connection.close()
+            if still := [connection for connection in connections if connection.is_open]:
+                self._kept[origin] = still
+            else:
+                del self._kept[origin]
+        self._sweep = self._loop.call_later(KEEP_ALIVE_SECONDS, self._close_old) if self._kept else None

@@ -5,12 +5,12 @@ from __future__ import annotations
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
+from typing import NamedTuple
 
 import structlog
 from django.conf import settings
 
-from config import ids
 from config.api.renderers import render_json
 from config.environments import Environment
 from webhooks.claiming import Claim
@@ -24,88 +24,84 @@ logger = structlog.get_logger(__name__)
 
 USER_AGENT = "Ballast-Webhooks/1"
 
-BODIES_KEPT = TARGETS_KEPT = 1000
-_DEFINING_FIELDS = ("pk", "url", "secret_encrypted", "is_direct", "previous_secret_expires_at")
+MESSAGES_KEPT = TARGETS_KEPT = 1000
+_FOR_EVER = datetime.max.replace(tzinfo=UTC)
+_DEFINING_FIELDS = (
+    "merchant_id", "environment", "url", "is_direct",
+    "secret_encrypted", "previous_secret_encrypted", "previous_secret_expires_at",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
-    """One request: what to send where, signed with what; or why nothing can be sent."""
+class Message:
+    """What every endpoint is sent of an event."""
 
-    claim: Claim
-    url: str
-    message_id: str
+    id: str
     body: bytes
-    secrets: tuple[str, ...]
-    allow_loopback: bool
-    problem: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class _Target:
-    """What an endpoint's requests have in common."""
+class Target:
+    """What an endpoint's requests have in common: where to, signed with what; or why nothing can be sent."""
 
     url: str
     secrets: tuple[str, ...]
     allow_loopback: bool
     problem: str
+    version: str
+    good_until: datetime
+    """One of the secrets may end then."""
+
+    def is_good(self, version: str, now: datetime) -> bool:
+        return self.version == version and now < self.good_until
+
+
+class Prepared(NamedTuple):
+    """One request."""
+
+    claim: Claim
+    target: Target
+    message: Message
 
 
 class Preparation:
-    """Reads what claims need, and remembers bodies for a while: one event goes to many endpoints."""
+    """Reads what claims need, and remembers it for a while: one event goes to many endpoints, and many go to one."""
 
     def __init__(self) -> None:
-        self._bodies: dict[uuid.UUID, bytes] = {}
-        self._targets: dict[tuple[object, ...], _Target] = {}
+        self._messages: dict[uuid.UUID, Message] = {}
+        self._targets: dict[uuid.UUID, Target] = {}
 
     def prepare(self, claims: Sequence[Claim], *, now: datetime) -> list[Prepared]:
         """Every claim is answered: a delivery that cannot be sent fails alone."""
         if not claims:
             return []
-        bodies = self._bodies_of({claim.event_id for claim in claims})
-        targets = self._targets_of({claim.endpoint_id for claim in claims}, now)
-        prepared = []
-        for claim in claims:
-            target = targets[claim.endpoint_id]
-            prepared.append(
-                Prepared(
-                    claim=claim,
-                    url=target.url,
-                    message_id=ids.EVENT.encode(claim.event_id),
-                    body=bodies[claim.event_id],
-                    secrets=target.secrets,
-                    allow_loopback=target.allow_loopback,
-                    problem=target.problem,
-                )
-            )
-        return prepared
+        messages = self._messages_of({claim.event_id for claim in claims})
+        targets = self._targets_of({claim.endpoint_id: claim.endpoint_version for claim in claims}, now)
+        return [Prepared(claim, targets[claim.endpoint_id], messages[claim.event_id]) for claim in claims]
 
-    def _bodies_of(self, event_ids: set[uuid.UUID]) -> dict[uuid.UUID, bytes]:
+    def _messages_of(self, event_ids: set[uuid.UUID]) -> dict[uuid.UUID, Message]:
         """Events never change, so a body that was rendered once is what any later attempt sends too."""
-        missing = event_ids - self._bodies.keys()
+        missing = event_ids - self._messages.keys()
         if missing:
-            if len(self._bodies) > BODIES_KEPT:
-                self._bodies = {key: self._bodies[key] for key in event_ids - missing}
+            if len(self._messages) > MESSAGES_KEPT:
+                self._messages = {key: self._messages[key] for key in event_ids - missing}
             for event in Event.objects.filter(pk__in=missing):
-                self._bodies[event.pk] = render_json(event_record(event))
-        return self._bodies
+                self._messages[event.pk] = Message(event.public_id, render_json(event_record(event)))
+        return self._messages
 
-    def _targets_of(self, endpoint_ids: set[uuid.UUID], now: datetime) -> dict[uuid.UUID, _Target]:
-        """Made anew when an address or a secret is not what it was: to decrypt one costs as much as to send."""
-        targets = {}
-        for row in Endpoint.objects.filter(pk__in=endpoint_ids).values_list(*_DEFINING_FIELDS):
-            key, *_, is_direct, expires_at = row
-            known_as = (row, expires_at is not None and expires_at > now)
-            target = None if is_direct else self._targets.get(known_as)
-            if target is None:
-                if len(self._targets) > TARGETS_KEPT:
-                    self._targets.clear()
-                target = self._targets[known_as] = _make_target(Endpoint.objects.get(pk=key), now)
-            targets[key] = target
-        return targets
+    def _targets_of(self, versions: dict[uuid.UUID, str], now: datetime) -> dict[uuid.UUID, Target]:
+        """Made anew when an endpoint is not what it was: to decrypt a secret costs more than to send."""
+        known = {key: self._targets[key] for key in versions.keys() & self._targets.keys()}
+        old = [key for key, version in versions.items() if key not in known or not known[key].is_good(version, now)]
+        if old:
+            if len(self._targets) > TARGETS_KEPT:
+                self._targets = known
+            for endpoint in Endpoint.objects.filter(pk__in=old).only(*_DEFINING_FIELDS):
+                self._targets[endpoint.pk] = _make_target(endpoint, versions[endpoint.pk], now)
+        return self._targets
 
 
-def _make_target(endpoint: Endpoint, now: datetime) -> _Target:
+def _make_target(endpoint: Endpoint, version: str, now: datetime) -> Target:
     allow_loopback = settings.WEBHOOK_ALLOW_LOOPBACK and endpoint.environment == Environment.SANDBOX
     problem = url_problem(
         endpoint.url,
@@ -114,12 +110,15 @@ def _make_target(endpoint: Endpoint, now: datetime) -> _Target:
         allow_loopback=allow_loopback,
     )
     holder: Endpoint | SigningSecret = endpoint
+    expires_at = endpoint.previous_secret_expires_at
+    good_until = expires_at if expires_at and expires_at > now else _FOR_EVER
     if endpoint.is_direct:
         holder = account_secret(merchant_id=endpoint.merchant_id, environment=endpoint.environment)
+        good_until = now  # the account's secret changes without the endpoint
     secrets: tuple[str, ...] = ()
     try:
         secrets = tuple(live_secrets(holder, now))
     except SecretUnreadable as error:
         logger.error("webhook_secret_unreadable", endpoint=endpoint.public_id, error=str(error))
         problem = "The secret of this webhook cannot be read any more. Rotate it."
-    return _Target(endpoint.url, secrets, allow_loopback, problem or "")
+    return Target(endpoint.url, secrets, allow_loopback, problem or "", version, good_until)

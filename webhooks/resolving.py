@@ -1,4 +1,4 @@
-"""Names to addresses for the client of webhooks: looked up once for every request, and each answer checked."""
+"""Names to the addresses that are dialled: looked up once for every request, and every answer checked."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
-from aiohttp.abc import AbstractResolver, ResolveResult
+from webhooks.addresses import parse_address
 
 THREADS = 32
 """Look-ups that may hang at a time before others have to wait for them."""
 
 Answers = list[tuple[Any, ...]]
+"""As `getaddrinfo` gives them; the last of each is what a socket is connected to."""
 
 
-class SharedResolver(AbstractResolver):
+class SharedResolver:
     """Asks the system, in threads of its own. Requests to one name that come together share one look-up.
 
     So a name whose servers never answer holds one thread, however much is sent there. `check` raises for an address
@@ -29,20 +30,17 @@ class SharedResolver(AbstractResolver):
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="webhooks-names")
         self._lookups: dict[tuple[str, int], asyncio.Future[Answers]] = {}
 
-    async def resolve(
-        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
-    ) -> list[ResolveResult]:
-        found = await asyncio.shield(self._lookup(host, port))
+    async def resolve(self, host: str, port: int) -> Answers:
+        """Where to connect to for this host, a name or an address in any spelling."""
+        if parse_address(host) is not None:
+            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
+        else:
+            found = await asyncio.shield(self._lookup(host, port))
         for *_, target in found:
             self._check(str(target[0]))
-        return [
-            ResolveResult(
-                hostname=host, host=str(target[0]), port=port, family=kind, proto=protocol, flags=socket.AI_NUMERICHOST
-            )
-            for kind, _, protocol, _, target in found
-        ]
+        return found
 
-    async def close(self) -> None:
+    def close(self) -> None:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     def _lookup(self, host: str, port: int) -> asyncio.Future[Answers]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from enum import Enum
 from http import HTTPStatus
+from typing import NamedTuple
 
 WAITS: tuple[timedelta, ...] = (
     timedelta(),
@@ -36,8 +36,7 @@ class Outcome(Enum):
     GONE = "gone"
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(NamedTuple):
     """What came back from one request, or why nothing did."""
 
     status_code: int | None = None

@@ -65,7 +65,7 @@ def send_due(answer: Callable[[str], Reply] = lambda url: SUCCESS) -> int:
     now = timezone.now()
     claims = claim(DISPATCHER, limit=1000, probes=1000, now=now)
     sent = [
-        Sent(ids.new_uuid(), each.claim, DISPATCHER, now, timedelta(milliseconds=120), answer(each.url))
+        Sent(ids.new_uuid(), each.claim, DISPATCHER, now, timedelta(milliseconds=120), answer(each.target.url))
         for each in Preparation().prepare(claims, now=now)
     ]
     if sent:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Coroutine, Iterable
+from typing import Any, TypeVar
 
 import pytest
+import uvloop
 
 from webhooks.outbound import Outbound
 from webhooks.schedule import Reply
+
+Answer = TypeVar("Answer")
 
 _real_getaddrinfo = socket.getaddrinfo
 _real_connect = socket.socket.connect
@@ -47,6 +50,12 @@ def answer_names(monkeypatch: pytest.MonkeyPatch, answers: Callable[[str], Itera
     return asked
 
 
+def in_loop(work: Callable[[], Coroutine[Any, Any, Answer]]) -> Answer:
+    """On the kind of event loop that the dispatcher has."""
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        return runner.run(work())
+
+
 def post_all(urls: Iterable[str], **options: Any) -> list[Reply]:
     """POST to every address by one client, all at once."""
 
@@ -54,7 +63,7 @@ def post_all(urls: Iterable[str], **options: Any) -> list[Reply]:
         async with Outbound(**options) as client:
             return await asyncio.gather(*(client.post(url, body=b"{}", headers={}) for url in urls))
 
-    return asyncio.run(run())
+    return in_loop(run)
 
 
 def post(url: str, **options: Any) -> Reply:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import asyncio
 import json
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -319,7 +318,7 @@ def test_two_dispatchers_never_send_the_same_delivery_twice(
         shop.open_gate()
 
     def work(_: int) -> int:
-        return asyncio.run(Dispatcher().run(run_seconds=30, idle_seconds=0.5))
+        return Dispatcher().run(run_seconds=30, idle_seconds=0.5)
 
     with ThreadPoolExecutor(3) as pool:
         pool.submit(open_when_full)

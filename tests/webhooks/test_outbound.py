@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.webhooks.receivers import Shop
-from tests.webhooks.spies import answer_names, post, post_all, watch_connections
-from webhooks import outbound
-from webhooks.outbound import CONNECT_SECONDS, DEADLINE_SECONDS, REPLY_BYTES_MAX, Outbound
+from tests.webhooks.spies import answer_names, in_loop, post, post_all, watch_connections
+from webhooks.connection import ERROR_CHARACTERS_MAX, REPLY_BYTES_MAX
+from webhooks.outbound import CONNECT_SECONDS, DEADLINE_SECONDS, Outbound
 from webhooks.schedule import Outcome, Reply
 
 PUBLIC = "93.184.215.14"
@@ -59,7 +59,7 @@ def test_a_name_that_flips_between_outside_and_inside_never_leads_inside(
             for _ in range(100):
                 await client.post(f"http://flip.example:{shop.port}/hook", body=b"{}", headers={})
 
-    asyncio.run(run())
+    in_loop(run)
 
     assert looked_up >= 100
     assert shop.arrivals == []
@@ -136,7 +136,7 @@ def test_the_bytes_arrive_as_they_are(shop: Shop) -> None:
         async with Outbound(allow_loopback=True) as client:
             return await client.post(shop.url(), body=b'{"a": "\xc3\xbc"}\n', headers={"Webhook-Id": "evt_1"})
 
-    assert asyncio.run(run()).outcome is Outcome.SUCCESS
+    assert in_loop(run).outcome is Outcome.SUCCESS
     (arrival,) = shop.arrivals
     assert arrival.body == b'{"a": "\xc3\xbc"}\n'
     assert arrival.headers["webhook-id"] == "evt_1"
@@ -238,7 +238,7 @@ def test_garbage_is_a_failure_that_can_be_stored_and_shown(shop: Shop) -> None:
 
     reply = local(shop.serve_raw(garbage))
     assert reply.status_code is None
-    assert 0 < len(reply.error) <= outbound.ERROR_CHARACTERS_MAX
+    assert 0 < len(reply.error) <= ERROR_CHARACTERS_MAX
     assert reply.error.isprintable()
     reply.error.encode()
 

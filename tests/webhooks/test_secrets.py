@@ -216,7 +216,8 @@ def test_what_goes_to_a_payment_s_own_address_is_signed_with_the_account_s_secre
     event = make_event(merchant, direct_url="https://shop.example.com/one-payment")
     fan_out()
     claims = claim(1, limit=10, probes=10, now=timezone.now())
-    prepared = {each.url: each for each in Preparation().prepare(claims, now=timezone.now())}
-    assert prepared["https://shop.example.com/one-payment"].secrets == tuple(secrets_of(merchant))
-    assert prepared[URL].secrets != tuple(secrets_of(merchant))
-    assert {each.message_id for each in prepared.values()} == {event.public_id}
+    prepared = Preparation().prepare(claims, now=timezone.now())
+    targets = {each.target.url: each.target for each in prepared}
+    assert targets["https://shop.example.com/one-payment"].secrets == tuple(secrets_of(merchant))
+    assert targets[URL].secrets != tuple(secrets_of(merchant))
+    assert {each.message.id for each in prepared} == {event.public_id}

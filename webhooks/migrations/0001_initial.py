@@ -321,7 +321,7 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name="delivery",
             index=models.Index(
-                condition=models.Q(("dispatcher__isnull", False)), fields=["dispatcher"], name="delivery_in_flight"
+                condition=models.Q(("dispatcher__isnull", False)), fields=["endpoint"], name="delivery_in_flight"
             ),
         ),
         migrations.AddConstraint(
