@@ -35,7 +35,7 @@ AS_IN_PRODUCTION = BALLAST_MODE=production PUBLIC_URL=https://pay.example.com AL
 # What a fault in costs money: the ledger, the judge of payments, the state tables, and who may do what.
 MONEY_CODE = config/money.py,config/states.py,*/states.py,merchants/ledger/*,merchants/access/*,payments/assessment.py
 
-.PHONY: help run manage test coverage check lint types bench gauntlet screenshots lock hooks clean
+.PHONY: help run manage test coverage check lint types bench gauntlet screenshots contracts lock hooks clean
 
 help: ## List what can be made
 	@echo 'make <target>, one of:'
@@ -77,6 +77,9 @@ gauntlet: $(VENV)/.development ## Kill real processes again and again: make gaun
 
 screenshots: $(VENV)/.development ## Render every page into var/screenshots: make screenshots PAGES="checkout login"
 	@exec $(BIN)/python -m tests.browser.screenshots $(PAGES)
+
+contracts: $(VENV)/.development ## Compile the contracts of ethereum and polygon anew
+	@exec $(BIN)/python -m tests.evm.compiling
 
 lock: $(VENV)/.development ## Pin every dependency anew
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \

@@ -1,0 +1,41 @@
+# pragma version 0.4.3
+# pragma evm-version paris
+"""
+@title A token that returns nothing, and wants an approval set to zero before it is changed, as USDT does
+"""
+import Books as books
+
+initializes: books
+exports: (
+    books.name,
+    books.symbol,
+    books.decimals,
+    books.totalSupply,
+    books.balanceOf,
+    books.allowance,
+    books.blocked,
+    books.mint,
+    books.set_blocked,
+)
+
+
+@deploy
+def __init__(name: String[32], symbol: String[8], decimals: uint8):
+    books.__init__(name, symbol, decimals)
+
+
+@external
+def transfer(receiver: address, amount: uint256):
+    books._move(msg.sender, receiver, amount)
+
+
+@external
+def transferFrom(sender: address, receiver: address, amount: uint256):
+    books._spend(sender, msg.sender, amount)
+    books._move(sender, receiver, amount)
+
+
+@external
+def approve(spender: address, amount: uint256):
+    assert amount == 0 or books.allowance[msg.sender][spender] == 0, "not zero"
+    books._approve(msg.sender, spender, amount)
