@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Sum
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum
 
 from config import ids
 from merchants.models import Merchant, MerchantSettings
@@ -88,17 +88,17 @@ def unsettled(merchant_id: uuid.UUID, environment: str, *, until: datetime) -> l
 
     rows = (
         unsettled_changes(merchant_id, environment, until=until)
-        .values_list("network", "wallet", "asset", "decimals")
+        .values("network", "wallet", "decimals", coin=F("asset"))
         .annotate(
-            total(PAID),
-            total(REVERSED),
-            total(REFUNDED),
-            total(RETURNED),
-            Count("payment", filter=Q(kind=BalanceChangeKind.PAYMENT), distinct=True),
+            paid=total(PAID),
+            reversed=total(REVERSED),
+            refunded=total(REFUNDED),
+            returned=total(RETURNED),
+            payment_count=Count("payment", filter=Q(kind=BalanceChangeKind.PAYMENT), distinct=True),
         )
         .order_by()
     )
-    return [Pot(network, wallet, coin, decimals, *map(int, sums)) for network, wallet, coin, decimals, *sums in rows]
+    return [Pot(**row) for row in rows]
 
 
 def blocked_places(merchant_id: uuid.UUID, environment: str) -> set[Place]:

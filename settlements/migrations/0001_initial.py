@@ -122,6 +122,7 @@ class Migration(migrations.Migration):
                             ("memo_required", "The wallet needs a memo"),
                             ("destination_refused", "The issuer of the coin forbids this wallet"),
                             ("transfer_failed", "The network refused the transfer"),
+                            ("rejected", "An operator refused it"),
                         ],
                         max_length=40,
                     ),
