@@ -34,7 +34,8 @@ class Facts:
     `read_until` is the block time up to which the network has been read: nothing that was sent before it can
     still turn up, so a window only ends once the chain has been read past its end.
     `closes_at` is when money that is still too little goes to suspense: the end of the window plus the grace.
-    `accepted` says that a person or policy took what came in as enough.
+    `accepted` says that a person or policy took what came in as enough. `returned` is what was given back for good of
+    what was paid, the surplus left out.
     """
 
     due: int
@@ -44,7 +45,7 @@ class Facts:
     cancelled: bool
     closed: bool
     accepted: bool
-    refunded: int
+    returned: int
     read_until: datetime | None
     deposits: tuple[DepositFact, ...]
 
@@ -89,16 +90,29 @@ def assess(facts: Facts) -> Assessment:
     surplus = received - released if released else 0
 
     over = facts.has_read_past(facts.closes_at)
+    close = status is PaymentStatus.UNDERPAID and over and not confirming and not facts.closed
+    paid = received if facts.closed or close else released
     return Assessment(
-        status=status,
+        status=status_after_refunds(status, paid=paid, returned=facts.returned),
         reasons=_reasons(facts, status=status, received=received, late=bool(late)),
         counted=frozenset(deposit.id for deposit in counted),
         late=frozenset(deposit.id for deposit in late),
         received=received,
         released=released,
         surplus=surplus,
-        close=status is PaymentStatus.UNDERPAID and over and not confirming and not facts.closed,
+        close=close,
     )
+
+
+def status_after_refunds(status: PaymentStatus, *, paid: int, returned: int) -> PaymentStatus:
+    """The status of a payment of which so much was given back, when it would be `status` without that.
+
+    `paid` leaves out a surplus, and money that nobody has decided about. Where a reorganisation left nothing of it,
+    there is nothing that could have been refunded.
+    """
+    if not (paid and returned):
+        return status
+    return PaymentStatus.REFUNDED if returned >= paid else PaymentStatus.PARTIALLY_REFUNDED
 
 
 def _divide(facts: Facts) -> tuple[list[DepositFact], list[DepositFact]]:
@@ -125,8 +139,6 @@ def _divide(facts: Facts) -> tuple[list[DepositFact], list[DepositFact]]:
 def _status(facts: Facts, *, received: int, seen: int, enough: bool) -> PaymentStatus:
     if facts.cancelled:
         return PaymentStatus.CANCELLED
-    if facts.refunded:
-        return PaymentStatus.REFUNDED if facts.refunded >= received else PaymentStatus.PARTIALLY_REFUNDED
     if enough:
         return PaymentStatus.COMPLETED
     if seen >= facts.needed or (seen and not received):

@@ -8,8 +8,9 @@ from django.utils import timezone
 
 from merchants.ledger.balances import balance
 from merchants.ledger.chart import suspense
-from merchants.ledger.posting import PostingDraft, lock_accounts, post_drafts
+from merchants.ledger.posting import AccountRef, PostingDraft, lock_accounts, post_drafts
 from payments import events, postings
+from payments.balance_changes import record_balance_changes
 from payments.models import Deposit, Discrepancy, Payment
 from payments.records import payment_record
 from payments.states import DEPOSIT_MOVES, DepositStatus, DiscrepancyKind, StatusReason
@@ -38,8 +39,11 @@ class Changes:
         rest = [type for type in self._events if type != events.REVERSED]
         return [*reversal, *([status_event] if status_event else []), *rest]
 
-    def owed_by_merchant(self, payment: Payment, network: str, asset: str) -> int:
-        """What the merchant owes in a coin, counting what is collected here. Locks their accounts if it is anything."""
+    def owed_by_merchant(self, payment: Payment, network: str, asset: str, *, beside: Iterable[AccountRef] = ()) -> int:
+        """What the merchant owes in a coin, counting what is collected here.
+
+        Locks their accounts if it is anything, with all that is touched beside them.
+        """
         receivable = postings.receivable_account(payment, network, asset)
         pending = sum(line.amount for draft in self.drafts for line in draft.lines if line.account == receivable)
         if not balance(receivable, environment=payment.environment):
@@ -48,12 +52,15 @@ class Changes:
             receivable,
             postings.available_account(payment, network, asset),
             postings.clearing_account(payment),
+            *beside,
         }
         return lock_accounts(touched, environment=payment.environment)[receivable] + pending
 
-    def post(self, *, environment: str) -> None:
+    def post(self, payment: Payment) -> None:
+        """Make the postings, and write down what they change for the payment's merchant."""
         if self.drafts:
-            post_drafts(self.drafts, environment=environment)
+            post_drafts(self.drafts, environment=payment.environment)
+            record_balance_changes(self.drafts, payment)
 
 
 def book_deposit(deposit: Deposit, payment: Payment | None, booked_to: str, changes: Changes) -> None:

@@ -11,6 +11,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from merchants import counting
+from merchants.ledger.posting import post_drafts
 from payments import events, postings
 from payments.assessment import Assessment, DepositFact, Facts, assess
 from payments.chains.base import CreditRule
@@ -96,7 +97,8 @@ def book_strays(environment: str, network: str, *, limit: int = 200) -> int:
                 reverse_held(deposit, None, {}, changes)
             elif deposit.status == DepositStatus.SEEN:
                 hold_deposit(deposit, None, DiscrepancyKind.NO_MEMO, changes)
-            changes.post(environment=environment)
+            if changes.drafts:
+                post_drafts(changes.drafts, environment=environment)
     return len(due)
 
 
@@ -110,7 +112,7 @@ def assess_locked(payment: Payment, changes: Changes) -> Payment:
     if cursor and cursor.halted_at:
         payment.assess_at = timezone.now()
         payment.save(update_fields=JUDGED_FIELDS)
-        changes.post(environment=payment.environment)
+        changes.post(payment)
         return payment
     payment.assess_at = None
     deposits = list(payment.deposits.select_for_update().order_by("first_block_time", "id"))
@@ -120,7 +122,7 @@ def assess_locked(payment: Payment, changes: Changes) -> Payment:
     judgement = assess(_facts(payment, deposits, confirmed, cursor))
     _book_deposits(payment, deposits, confirmed, judgement, changes)
     _book_result(payment, judgement, changes)
-    changes.post(environment=payment.environment)
+    changes.post(payment)
     _record(payment, judgement, deposits, changes, heads={c.network: c.head_height for c in cursors.values()})
     return payment
 
@@ -154,7 +156,7 @@ def _facts(
         cancelled=payment.status == PaymentStatus.CANCELLED,
         closed=payment.closed_at is not None,
         accepted=payment.accepted,
-        refunded=payment.refunded,
+        returned=payment.returned,
         read_until=cursor.read_until if cursor else None,
         deposits=tuple(
             DepositFact(
@@ -245,7 +247,8 @@ def move_payment(payment: Payment, status: PaymentStatus) -> None:
         return
     PAYMENT_MOVES.check(payment.status, status)
     payment.status = status
-    done = status in (PaymentStatus.COMPLETED, PaymentStatus.PARTIALLY_REFUNDED, PaymentStatus.REFUNDED)
+    paid = (PaymentStatus.COMPLETED, PaymentStatus.PARTIALLY_REFUNDED, PaymentStatus.REFUNDED)
+    done = status in paid and payment.released > 0  # short money can be refunded without ever having been enough
     payment.completed_at = (payment.completed_at or timezone.now()) if done else None
 
 

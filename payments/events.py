@@ -14,7 +14,7 @@ from webhooks.events import PAYMENT_REFUNDED as REFUNDED
 from webhooks.events import PAYMENT_REVERSED as REVERSED
 from webhooks.events import PAYMENT_UNDERPAID as UNDERPAID
 
-__all__ = ["CANCELLED", "CREATED", "LATE", "ON_STATUS", "OVERPAID", "REVERSED"]
+__all__ = ["CANCELLED", "CREATED", "LATE", "ON_STATUS", "OVERPAID", "REFUNDED", "REVERSED"]
 
 ON_STATUS: dict[str, str] = {
     PaymentStatus.PENDING: PENDING,

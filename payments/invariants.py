@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import timedelta
+from typing import TypedDict
 
 from django.utils import timezone
 
@@ -15,7 +16,22 @@ from payments.models import PAYMENTS, Deposit, ScanCursor
 from payments.states import DepositStatus, PaymentStatus
 
 UNJUDGED_MAX = timedelta(minutes=5)
-PAID_STATUSES = (PaymentStatus.COMPLETED, PaymentStatus.PARTIALLY_REFUNDED, PaymentStatus.REFUNDED)
+REFUNDED_STATUSES = [PaymentStatus.PARTIALLY_REFUNDED.value, PaymentStatus.REFUNDED.value]
+PAID_STATUSES = [PaymentStatus.COMPLETED.value, *REFUNDED_STATUSES]
+EMPTY_STATUSES = [PaymentStatus.CREATED.value, PaymentStatus.EXPIRED.value, PaymentStatus.CANCELLED.value]
+
+
+class Pot(TypedDict):
+    """Where a finding is, when the whole of its difference is unexplained."""
+
+    environment: str
+    network: str
+    asset: str
+
+
+def _pot(environment: str, network: str, asset: str) -> Pot:
+    return {"environment": environment, "network": network, "asset": asset}
+
 
 # `since` means: payments a deposit of which was first seen since then, or that were created since then.
 _IN_SCOPE = """
@@ -26,7 +42,8 @@ _IN_SCOPE = """
 """
 
 WHERE_THE_MONEY_IS = f"""
-    SELECT payment.id, payment.received, coalesce(credited.total, 0),
+    SELECT payment.environment, payment.network, payment.cryptocurrency, payment.id,
+        payment.received, coalesce(credited.total, 0),
         payment.received - payment.released - payment.surplus - payment.short, coalesce(-account.balance, 0)
     FROM payments_payment AS payment
     LEFT JOIN LATERAL (
@@ -45,7 +62,7 @@ WHERE_THE_MONEY_IS = f"""
 
 @invariant("I6", "every payment's deposits, what it says it received and what its account holds agree")
 def payments_account_for_their_money(scope: Scope) -> Iterator[Finding]:
-    for key, received, credited, unreleased, held in scope.rows(WHERE_THE_MONEY_IS):
+    for *place, key, received, credited, unreleased, held in scope.rows(WHERE_THE_MONEY_IS):
         if received != credited:
             yield Finding(
                 f"payment {key}: received",
@@ -53,6 +70,7 @@ def payments_account_for_their_money(scope: Scope) -> Iterator[Finding]:
                 int(received),
                 "compare the payment's deposits with the chain, then let it be judged again",
                 delta=int(received - credited),
+                **_pot(*place),
             )
         if unreleased != held:
             yield Finding(
@@ -61,14 +79,49 @@ def payments_account_for_their_money(scope: Scope) -> Iterator[Finding]:
                 int(held),
                 "trace the postings of this payment by its id",
                 delta=int(held - unreleased),
+                **_pot(*place),
             )
 
 
+REFUNDED_BEYOND = f"""
+    SELECT payment.environment, payment.network, payment.cryptocurrency, payment.id, part.name, part.limit_, part.actual
+    FROM payments_payment AS payment
+    LEFT JOIN LATERAL (
+        SELECT sum(amount) AS total FROM payments_discrepancy AS discrepancy
+        WHERE discrepancy.payment_id = payment.id AND discrepancy.status = 'refunded'
+            AND discrepancy.kind IN ('overpaid', 'underpaid')
+    ) AS from_suspense ON true
+    CROSS JOIN LATERAL (
+        VALUES ('refunded', payment.received, payment.refunded),
+            ('refunded of what was released', payment.released, payment.refunded - coalesce(from_suspense.total, 0)),
+            ('returned', payment.refunded, payment.returned)
+    ) AS part (name, limit_, actual)
+    WHERE {_IN_SCOPE} AND payment.refunded + payment.returned > 0 AND part.actual > part.limit_
+        AND (part.name = 'returned' OR NOT 'reversed' = ANY(payment.status_reasons))
+"""  # noqa: S608
+
+
+@invariant("I7", "no payment gives back more than it received, unless the network undid it after that")
+def refunds_stay_within_payments(scope: Scope) -> Iterator[Finding]:
+    for *place, key, part, limit, actual in scope.rows(REFUNDED_BEYOND):
+        yield Finding(
+            f"payment {key}: {part}",
+            f"{int(limit)} or less",
+            int(actual),
+            "stop payouts, and compare the payment's refunds with its postings",
+            delta=int(actual - limit),
+            **_pot(*place),
+        )
+
+
 STATUS_AGAINST_MONEY = f"""
-    SELECT payment.id, payment.status, payment.released, payment.received, payment.due
+    SELECT payment.environment, payment.network, payment.id, payment.status, payment.released, payment.received,
+        payment.due
     FROM payments_payment AS payment
     WHERE {_IN_SCOPE} AND payment.assess_at IS NULL AND (
-        (payment.status = ANY(%(paid)s) AND payment.released = 0)
+        (payment.status = 'completed' AND payment.released = 0)
+        OR (payment.status = ANY(%(refunded)s) AND (payment.returned = 0 OR payment.released + payment.short = 0))
+        OR (payment.status = 'refunded' AND payment.returned < payment.released + payment.short)
         OR (payment.status <> ALL(%(paid)s) AND payment.released > 0)
         OR (payment.status = ANY(%(empty)s) AND payment.received > 0)
     )
@@ -77,14 +130,49 @@ STATUS_AGAINST_MONEY = f"""
 
 @invariant("I8", "a payment is completed exactly when the merchant has its money")
 def statuses_follow_the_money(scope: Scope) -> Iterator[Finding]:
-    empty = [PaymentStatus.CREATED, PaymentStatus.EXPIRED, PaymentStatus.CANCELLED]
-    rows = scope.rows(STATUS_AGAINST_MONEY, paid=[str(s) for s in PAID_STATUSES], empty=[str(s) for s in empty])
-    for key, status, released, received, due in rows:
+    rows = scope.rows(STATUS_AGAINST_MONEY, paid=PAID_STATUSES, refunded=REFUNDED_STATUSES, empty=EMPTY_STATUSES)
+    for environment, network, key, status, released, received, due in rows:
         yield Finding(
             f"payment {key}",
             "released to the merchant only when completed",
             f"{status}, received {int(received)} and released {int(released)} of {int(due)}",
             "find out who wrote the status; only services may",
+            environment=environment,
+            network=network,
+        )
+
+
+BALANCES_AGAINST_CHANGES = """
+    SELECT coalesce(account.environment, change.environment), coalesce(account.network, change.network),
+        coalesce(account.asset, change.asset), coalesce(account.owner, change.owner),
+        coalesce(account.total, 0), coalesce(change.total, 0)
+    FROM (
+        SELECT environment, network, asset, owner, -sum(balance) AS total FROM ledger_account
+        WHERE kind IN ('merchant:available', 'merchant:receivable')
+        GROUP BY environment, network, asset, owner
+    ) AS account
+    FULL JOIN (
+        SELECT environment, network, asset, merchant_id::text AS owner, sum(amount) AS total
+        FROM payments_balancechange WHERE settlement IS NULL
+        GROUP BY environment, network, asset, merchant_id
+    ) AS change USING (environment, network, asset, owner)
+    WHERE coalesce(account.total, 0) <> coalesce(change.total, 0)
+        AND coalesce(account.environment, change.environment) = ANY(%(environments)s)
+        AND (%(network)s::text IS NULL OR coalesce(account.network, change.network) = %(network)s)
+"""
+
+
+@invariant("I9", "what each merchant may have settled is what is available to them, less what they owe")
+def balances_are_made_of_changes(scope: Scope) -> Iterator[Finding]:
+    # Balances have no time of their own: they are compared as a whole, whatever the scope's time is.
+    for environment, network, asset, merchant_id, balance, changes in scope.rows(BALANCES_AGAINST_CHANGES):
+        yield Finding(
+            f"{environment} {network} {asset} merchant {merchant_id}",
+            int(balance),
+            int(changes),
+            "stop settlements, and find the posting without a change, or the change without a posting",
+            delta=int(changes - balance),
+            **_pot(environment, network, asset),
         )
 
 
@@ -100,7 +188,7 @@ DEPOSITS_AGAINST_BOOKS = """
         FROM ledger_entry AS entry
         JOIN ledger_posting AS posting ON posting.id = entry.posting_id
         JOIN ledger_account AS account ON account.id = entry.account_id
-        WHERE account.kind = 'chain:deposit'
+        WHERE account.kind IN ('chain:deposit', 'chain:hot')
             AND posting.kind IN ('deposit_credited', 'deposit_held', 'deposit_reversed')
         GROUP BY posting.environment, account.network, account.asset
     ) AS account USING (environment, network, asset)
@@ -119,10 +207,11 @@ def deposits_are_in_the_books(scope: Scope) -> Iterator[Finding]:
             int(booked),
             "look for deposits without a posting, or postings without a deposit",
             delta=int(booked - deposits),
+            **_pot(environment, network, asset),
         )
 
 
-@invariant("I12", "every deposit that counts is on the chain, as it was booked")
+@invariant("I12", "every deposit that counts is on the chain, as it was booked", asks_chain=True)
 def deposits_are_on_the_chain(scope: Scope) -> Iterator[Finding]:
     deposits = Deposit.objects.filter(environment__in=scope.environments).exclude(booked_to="")
     if scope.network:
@@ -145,11 +234,12 @@ def deposits_are_on_the_chain(scope: Scope) -> Iterator[Finding]:
                 amount,
                 "halt the network and look at the on-chain transaction with a second provider",
                 delta=amount - int(deposit.amount),
+                **_pot(deposit.environment, deposit.network, deposit.asset),
             )
 
 
 LEFT_UNJUDGED = """
-    SELECT id, status, assess_at FROM payments_payment AS payment
+    SELECT environment, network, id, status, assess_at FROM payments_payment AS payment
     WHERE environment = ANY(%(environments)s) AND (%(network)s::text IS NULL OR network = %(network)s)
         AND assess_at < %(before)s
 """
@@ -157,12 +247,14 @@ LEFT_UNJUDGED = """
 
 @invariant("I15", "nothing waits longer than it should", severity=Severity.WARNING)
 def nothing_waits_too_long(scope: Scope) -> Iterator[Finding]:
-    for key, status, assess_at in scope.rows(LEFT_UNJUDGED, before=timezone.now() - UNJUDGED_MAX):
+    for environment, network, key, status, assess_at in scope.rows(LEFT_UNJUDGED, before=timezone.now() - UNJUDGED_MAX):
         yield Finding(
             f"payment {key} ({status})",
             "judged within 5 minutes",
             f"due since {assess_at:%Y-%m-%d %H:%M:%S}",
             "see that the chain worker runs and that its network is not halted",
+            environment=environment,
+            network=network,
         )
     for cursor in ScanCursor.objects.filter(environment__in=scope.environments, halted_at__isnull=False):
         yield Finding(
@@ -171,11 +263,14 @@ def nothing_waits_too_long(scope: Scope) -> Iterator[Finding]:
             f"halted: {cursor.last_error}",
             "compare providers, then clear the halt in the admin",
             severity=Severity.ERROR,
+            environment=cursor.environment,
+            network=cursor.network,
         )
 
 
 VERSIONS_WITHOUT_EVENT = f"""
-    SELECT payment.id, payment.version, coalesce(max(event.version), 0), count(DISTINCT event.version)
+    SELECT payment.environment, payment.network, payment.id, payment.version, coalesce(max(event.version), 0),
+        count(DISTINCT event.version)
     FROM payments_payment AS payment
     LEFT JOIN webhooks_event AS event ON event.object_id = payment.id
     WHERE {_IN_SCOPE}
@@ -186,12 +281,14 @@ VERSIONS_WITHOUT_EVENT = f"""
 
 @invariant("I16", "every change of a payment was told by an event")
 def changes_were_told(scope: Scope) -> Iterator[Finding]:
-    for key, version, told, count in scope.rows(VERSIONS_WITHOUT_EVENT):
+    for environment, network, key, version, told, count in scope.rows(VERSIONS_WITHOUT_EVENT):
         yield Finding(
             f"payment {key}",
             f"events of versions 1 to {version}",
             f"{count} versions, the last is {told}",
             "find out which change wrote no event; its webhook was never sent",
+            environment=environment,
+            network=network,
         )
 
 
@@ -220,6 +317,7 @@ def suspense_waits_for_decisions(scope: Scope) -> Iterator[Finding]:
             int(held),
             "compare the discrepancies of this payment or deposit with the postings of its account",
             delta=int(held - waiting),
+            **_pot(environment, network, asset),
         )
 
 

@@ -234,6 +234,11 @@ class Deposit(models.Model):
     def __str__(self) -> str:
         return f"{self.network}:{self.transaction_hash}:{self.ordinal}"
 
+    @property
+    def is_swept(self) -> bool:
+        """Its coins are in the hot wallet, by the books."""
+        return self.sweep is not None and bool(self.sweep.moved)
+
 
 class Discrepancy(models.Model):
     """Money in suspense that waits for a person, or for the merchant's policy, to accept it or give it back."""

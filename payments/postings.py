@@ -6,16 +6,24 @@ to zero. References carry a number, because a reorg can undo a booking and make 
 
 from __future__ import annotations
 
+import uuid
+from collections.abc import Iterable
+
 from merchants.ledger.chart import AccountKind, suspense
 from merchants.ledger.posting import AccountRef, Line, PostingDraft
-from payments.models import Deposit, Payment
+from payments.chains.networks import SHARED_WALLETS
+from payments.models import Deposit, Discrepancy, Payment, Sweep
 from payments.states import DiscrepancyKind
+from payments.transfers.postings import hot_account, payout_account
 
 PAYMENT = "payment"
 """`Deposit.booked_to` of money that counts for its payment; otherwise a suspense account's kind."""
 
 
 def chain_account(network: str, asset: str) -> AccountRef:
+    """The coins where deposits arrive: at addresses of their own, or on some networks at the hot wallet itself."""
+    if network in SHARED_WALLETS:
+        return hot_account(network, asset)
     return AccountRef(network, asset, AccountKind.CHAIN_DEPOSIT)
 
 
@@ -44,6 +52,20 @@ def deposit_account(deposit: Deposit, payment: Payment | None, booked_to: str) -
     return AccountRef(deposit.network, deposit.asset, AccountKind(booked_to), owner)
 
 
+def refundable_account(payment: Payment, discrepancy: Discrepancy | None) -> AccountRef:
+    """Where the money is that a refund takes: in suspense, or with the merchant."""
+    if discrepancy is None:
+        return available_account(payment, payment.network, payment.cryptocurrency)
+    return suspense_account(payment, discrepancy.kind, discrepancy.network, discrepancy.asset)
+
+
+def coins_account(deposit: Deposit) -> AccountRef:
+    """The coins of a deposit, which a sweep may have brought to the hot wallet."""
+    if deposit.is_swept:
+        return hot_account(deposit.network, deposit.asset)
+    return chain_account(deposit.network, deposit.asset)
+
+
 def deposit_booked(deposit: Deposit, payment: Payment | None, booked_to: str) -> PostingDraft:
     """A confirmed deposit is ours on the chain, and owed to whoever `booked_to` says."""
     kind = "deposit_credited" if booked_to == PAYMENT else "deposit_held"
@@ -51,18 +73,18 @@ def deposit_booked(deposit: Deposit, payment: Payment | None, booked_to: str) ->
         kind=kind,
         reference=f"{deposit.environment}:{deposit}:{deposit.booking_count}",
         lines=(
-            Line(chain_account(deposit.network, deposit.asset), deposit.amount),
+            Line(coins_account(deposit), deposit.amount),
             Line(deposit_account(deposit, payment, booked_to), -deposit.amount),
         ),
     )
 
 
-def deposit_reversed(deposit: Deposit, owed_by: tuple[Line, ...]) -> PostingDraft:
-    """A booked deposit was undone by the chain; `owed_by` says which liabilities shrink for it."""
+def deposit_reversed(deposit: Deposit, coins: Iterable[Line], owed_by: Iterable[Line]) -> PostingDraft:
+    """A booked deposit was undone by the chain; `coins` and `owed_by` say what is less for it, ours and owed."""
     return PostingDraft(
         kind="deposit_reversed",
         reference=f"{deposit.environment}:{deposit}:{deposit.booking_count}",
-        lines=(Line(chain_account(deposit.network, deposit.asset), -deposit.amount), *owed_by),
+        lines=(*coins, *owed_by),
     )
 
 
@@ -111,6 +133,55 @@ def suspense_kept(payment: Payment, kind: str, *, network: str, asset: str, amou
             Line(suspense_account(payment, kind, network, asset), amount),
             *_to_merchant(payment, network, asset, amount, owed),
         ],
+    )
+
+
+def refund_reserved(
+    payment: Payment, discrepancy: Discrepancy | None, *, amount: int, payout_id: uuid.UUID, refund_public_id: str
+) -> PostingDraft:
+    """Money of a payment is set aside for going back to the payer."""
+    source = refundable_account(payment, discrepancy)
+    return PostingDraft(
+        kind="refund_reserved",
+        reference=refund_public_id,
+        lines=(Line(source, amount), Line(payout_account(source.network, source.asset, payout_id), -amount)),
+    )
+
+
+def refund_voided(
+    payment: Payment,
+    discrepancy: Discrepancy | None,
+    *,
+    amount: int,
+    payout_id: uuid.UUID,
+    refund_public_id: str,
+    owed: int | None,
+) -> PostingDraft:
+    """It did not go back after all, and is where it was.
+
+    `owed` is None while that is suspense; else what the merchant owes in this coin, which is repaid first.
+    """
+    source = refundable_account(payment, discrepancy)
+    back = (
+        [Line(source, -amount)] if owed is None else _to_merchant(payment, source.network, source.asset, amount, owed)
+    )
+    return PostingDraft(
+        kind="refund_voided",
+        reference=refund_public_id,
+        lines=(Line(payout_account(source.network, source.asset, payout_id), amount), *back),
+    )
+
+
+def sweep_final(sweep: Sweep) -> PostingDraft:
+    """A sweep has brought coins to the hot wallet for good."""
+    transfer = sweep.transfer
+    return PostingDraft(
+        kind="sweep_final",
+        reference=f"{transfer.network}:{transfer.transaction_hash}",
+        lines=(
+            Line(hot_account(transfer.network, sweep.asset), sweep.moved),
+            Line(chain_account(transfer.network, sweep.asset), -sweep.moved),
+        ),
     )
 
 

@@ -7,11 +7,18 @@ from collections.abc import Iterable
 
 from django.utils import timezone
 
-from merchants.ledger.posting import AccountRef, Line, lock_accounts
+from merchants.ledger.posting import AccountRef, InsufficientFunds, Line, lock_accounts
 from payments import postings
 from payments.changes import Changes
 from payments.models import Deposit, Discrepancy, Payment
-from payments.states import DEPOSIT_MOVES, DepositStatus, DiscrepancyKind, DiscrepancyStatus
+from payments.states import (
+    DEPOSIT_MOVES,
+    DISCREPANCY_MOVES,
+    DepositStatus,
+    DiscrepancyKind,
+    DiscrepancyStatus,
+)
+from payments.transfers.postings import hot_account
 
 Balances = dict[AccountRef, int]
 """Locked accounts and what is left in them, counting what this judgement has taken already."""
@@ -34,7 +41,8 @@ def undo_lost_bookings(
         if deposit.booked_to == postings.PAYMENT:
             for discrepancy in deposit.discrepancies.select_for_update().exclude(status=DiscrepancyStatus.VOID):
                 _void(discrepancy)  # accepted late money: should it come back, it is late again
-            _reverse(deposit, (Line(postings.clearing_account(payment), deposit.amount),), changes)
+            owed_by = (Line(postings.clearing_account(payment), deposit.amount),)
+            _reverse(deposit, owed_by, balances, changes)
         else:
             reverse_held(deposit, payment, balances, changes)
         changes.tell_reversal()
@@ -44,7 +52,7 @@ def reverse_held(deposit: Deposit, payment: Payment | None, balances: Balances, 
     """Take back a deposit that is in suspense, or that was taken out of it by a decision."""
     discrepancy = deposit.discrepancies.select_for_update().exclude(status=DiscrepancyStatus.VOID).get()
     account = postings.deposit_account(deposit, payment, deposit.booked_to)
-    _reverse(deposit, _taken_back(discrepancy, account, payment, balances), changes)
+    _reverse(deposit, _taken_back(discrepancy, account, payment, balances), balances, changes)
 
 
 def _credit_again(deposit: Deposit) -> None:
@@ -54,11 +62,31 @@ def _credit_again(deposit: Deposit) -> None:
     deposit.save(update_fields=["status"])
 
 
-def _reverse(deposit: Deposit, owed_by: tuple[Line, ...], changes: Changes) -> None:
+def _reverse(deposit: Deposit, owed_by: tuple[Line, ...], balances: Balances, changes: Changes) -> None:
     deposit.booking_count += 1
     deposit.booked_to, deposit.credited_at = "", None
     deposit.save(update_fields=["booked_to", "credited_at", "booking_count"])
-    changes.drafts.append(postings.deposit_reversed(deposit, owed_by))
+    changes.drafts.append(postings.deposit_reversed(deposit, _lost_coins(deposit, balances), owed_by))
+
+
+def _lost_coins(deposit: Deposit, balances: Balances) -> list[Line]:
+    """The coins that are not there after all: taken from where the deposit's own are, by the books.
+
+    A sweep empties whole addresses, and what it brought is spent. When the deposit's coins are not all there any more,
+    the rest is missing at the other place.
+    """
+    network, asset = deposit.network, deposit.asset
+    left, lines = deposit.amount, []
+    places = [postings.coins_account(deposit), postings.chain_account(network, asset), hot_account(network, asset)]
+    for place in dict.fromkeys(places):
+        if taken := min(left, balances.get(place, left)):
+            lines.append(Line(place, -taken))
+            left -= taken
+            if place in balances:
+                balances[place] -= taken
+    if left:
+        raise InsufficientFunds(places[0], available=deposit.amount - left, needed=deposit.amount)
+    return lines
 
 
 def _reopen(payment: Payment, balances: Balances, changes: Changes) -> None:
@@ -87,7 +115,10 @@ def _reopen(payment: Payment, balances: Balances, changes: Changes) -> None:
 def _taken_back(
     discrepancy: Discrepancy, account: AccountRef, payment: Payment | None, balances: Balances
 ) -> tuple[Line, ...]:
-    """The lines that give up the money of a discrepancy when it turns out never to have arrived."""
+    """The lines that give up the money of a discrepancy when it turns out never to have arrived.
+
+    What was accepted is the merchant's by then. What was refunded is gone, or reserved for going: the merchant owes it.
+    """
     was_open = discrepancy.status == DiscrepancyStatus.OPEN
     _void(discrepancy)
     if was_open or payment is None:
@@ -96,6 +127,7 @@ def _taken_back(
 
 
 def _void(discrepancy: Discrepancy) -> None:
+    DISCREPANCY_MOVES.check(discrepancy.status, DiscrepancyStatus.VOID)
     discrepancy.status, discrepancy.resolved_at = DiscrepancyStatus.VOID, timezone.now()
     discrepancy.save(update_fields=["status", "resolved_at"])
 
@@ -119,6 +151,7 @@ def _accounts(payment: Payment, lost: Iterable[Deposit]) -> set[AccountRef]:
     places = {(deposit.network, deposit.asset) for deposit in lost} | {(payment.network, payment.cryptocurrency)}
     for network, asset in places:
         accounts.add(postings.chain_account(network, asset))
+        accounts.add(hot_account(network, asset))
         accounts.add(postings.available_account(payment, network, asset))
         accounts.add(postings.receivable_account(payment, network, asset))
     accounts.update(postings.deposit_account(deposit, payment, deposit.booked_to) for deposit in lost)

@@ -231,7 +231,7 @@ def _give_to_merchant(discrepancy: Discrepancy, payment: Payment) -> None:
         owed=changes.owed_by_merchant(payment, discrepancy.network, discrepancy.asset),
     )
     changes.drafts.append(draft)
-    changes.post(environment=payment.environment)
+    changes.post(payment)
     payment.save(update_fields=["booking_count"])
 
 

@@ -21,16 +21,17 @@ class PaymentStatus(models.TextChoices):
 _CREATED, _PENDING, _UNDERPAID, _COMPLETED, _PARTLY, _REFUNDED, _EXPIRED, _CANCELLED = PaymentStatus
 
 # `created` comes back when a reorg undoes the only deposit; `expired` gives way when money sent in time
-# shows up again, or when the merchant's policy accepts a late payment.
+# shows up again, or when the merchant's policy accepts a late payment. Money that was refunded before a reorg
+# undid it is refunded still when it comes again, whatever the payment was in between.
 PAYMENT_MOVES = Transitions(
     {
-        _CREATED: [_PENDING, _UNDERPAID, _COMPLETED, _EXPIRED, _CANCELLED],
-        _PENDING: [_CREATED, _UNDERPAID, _COMPLETED, _EXPIRED],
+        _CREATED: [_PENDING, _UNDERPAID, _COMPLETED, _PARTLY, _REFUNDED, _EXPIRED, _CANCELLED],
+        _PENDING: [_CREATED, _UNDERPAID, _COMPLETED, _PARTLY, _REFUNDED, _EXPIRED],
         _UNDERPAID: [_CREATED, _PENDING, _COMPLETED, _EXPIRED, _REFUNDED, _PARTLY],
         _COMPLETED: [_CREATED, _PENDING, _UNDERPAID, _EXPIRED, _PARTLY, _REFUNDED],
         _PARTLY: [_COMPLETED, _REFUNDED, _PENDING, _UNDERPAID, _CREATED, _EXPIRED],
         _REFUNDED: [_COMPLETED, _PARTLY, _PENDING, _UNDERPAID, _CREATED, _EXPIRED],
-        _EXPIRED: [_PENDING, _UNDERPAID, _COMPLETED],
+        _EXPIRED: [_PENDING, _UNDERPAID, _COMPLETED, _PARTLY, _REFUNDED],
         _CANCELLED: [],
     }
 )

@@ -16,13 +16,13 @@ from django.db import connection, transaction
 
 from config.environments import Environment
 from config.money import to_units
-from merchants.ledger.chart import AccountKind
 from merchants.ledger.invariants import Finding, Scope, registered
 from merchants.ledger.models import Account
-from merchants.ledger.posting import AccountRef, Line, post
+from merchants.ledger.posting import Line, PostingDraft, post_draft
 from merchants.models import Merchant
 from merchants.services import SettingsChanges, update_settings
-from payments import crediting, services, tasks
+from payments import crediting, postings, services, tasks
+from payments.balance_changes import record_balance_changes
 from payments.chains import registry
 from payments.chains.networks import COINS, ETHEREUM, NETWORKS, POLYGON, STELLAR
 from payments.chains.simulated import control
@@ -30,6 +30,7 @@ from payments.chains.simulated.networks import address_named
 from payments.models import Deposit, Discrepancy, Payment, ScanCursor
 from payments.services import NewPayment, create_payment
 from payments.states import DiscrepancyStatus
+from payments.transfers.postings import payout_account
 from payments.watching import watch_network
 from tests.factories import make_merchant
 from webhooks.models import Event
@@ -42,6 +43,8 @@ PAIRS = list(product(NETWORKS, COINS))
 """Every coin on every network."""
 
 WALLETS = {network: address_named(network, "the merchant's wallet") for network in NETWORKS}
+HELD_IN = {network: str(postings.chain_account(network, "USDC").kind) for network in NETWORKS}
+"""The account that deposits come into, by network."""
 BLOCKS_UNTIL_FINAL = {network: control.deepest_reorg(network) + 1 for network in NETWORKS}
 
 
@@ -168,19 +171,16 @@ def judge(payment: Payment) -> Payment:
 
 
 def spend(payment: Payment, amount: str) -> None:
-    """The merchant takes money out, as a payout to a wallet of its own would."""
+    """The merchant takes money out, which is less to be settled then."""
     taken = units(payment, amount)
-    available = AccountRef(
-        payment.network, payment.cryptocurrency, AccountKind.MERCHANT_AVAILABLE, str(payment.merchant_id)
-    )
-    payout = AccountRef(payment.network, payment.cryptocurrency, AccountKind.PAYOUT, str(payment.id))
+    available = postings.available_account(payment, payment.network, payment.cryptocurrency)
+    payout = payout_account(payment.network, payment.cryptocurrency, payment.id)
     with transaction.atomic():
-        post(
-            environment=SANDBOX,
-            kind="spent",
-            reference=f"{payment.id}:{amount}",
-            lines=[Line(available, taken), Line(payout, -taken)],
+        draft = PostingDraft(
+            "refund_reserved", f"{payment.id}:{amount}", (Line(available, taken), Line(payout, -taken))
         )
+        post_draft(draft, environment=SANDBOX)
+        record_balance_changes([draft], payment)
 
 
 def books(payment: Payment) -> dict[str, int]:

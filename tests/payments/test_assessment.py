@@ -43,7 +43,7 @@ def facts(
     cancelled: bool = False,
     closed: bool = False,
     accepted: bool = False,
-    refunded: int = 0,
+    returned: int = 0,
     read_until: datetime | None = IN_TIME,
 ) -> Facts:
     return Facts(
@@ -54,7 +54,7 @@ def facts(
         cancelled=cancelled,
         closed=closed,
         accepted=accepted,
-        refunded=refunded,
+        returned=returned,
         read_until=read_until,
         deposits=deposits,
     )
@@ -303,15 +303,51 @@ CASES = [
     # Given back.
     Case(
         "a part given back",
-        facts(deposit(DUE, counted=True), refunded=1),
+        facts(deposit(DUE, counted=True), returned=1),
         (PARTLY, DUE, DUE, 0, 0, False),
     ),
-    Case("all given back", facts(deposit(DUE, counted=True), refunded=DUE), (REFUNDED, DUE, DUE, 0, 0, False)),
+    Case("all given back", facts(deposit(DUE, counted=True), returned=DUE), (REFUNDED, DUE, DUE, 0, 0, False)),
     Case(
         "what was due given back, the surplus not",
-        facts(deposit(DUE + 1, counted=True), refunded=DUE),
-        (PARTLY, DUE + 1, DUE, 1, 0, False),
+        facts(deposit(DUE + 1, counted=True), returned=DUE),
+        (REFUNDED, DUE + 1, DUE, 1, 0, False),
         ("overpaid",),
+    ),
+    Case(
+        "given back, and late money accepted for it",
+        facts(deposit(DUE, LATE, counted=True), returned=DUE, read_until=LATE),
+        (REFUNDED, DUE, DUE, 0, 0, False),
+        ("late",),
+    ),
+    Case(
+        "too little, given back",
+        facts(deposit(7, counted=True), closed=True, returned=7, read_until=LATE),
+        (REFUNDED, 7, 0, 0, 0, False),
+        ("underpaid",),
+    ),
+    Case(
+        "too little, given back before a reorganisation left less of it",
+        facts(deposit(4, counted=True), returned=7, read_until=LATE),
+        (REFUNDED, 4, 0, 0, 0, True),
+        ("underpaid",),
+    ),
+    Case(
+        "too little that was given back, while more may come",
+        facts(deposit(4, counted=True), returned=7),
+        (UNDERPAID, 4, 0, 0, 0, False),
+        ("underpaid",),
+    ),
+    Case("given back, then undone", facts(returned=DUE), (CREATED, 0, 0, 0, 0, False)),
+    Case("given back, then undone, and over", facts(returned=DUE, read_until=LATE), (EXPIRED, 0, 0, 0, 0, False)),
+    Case(
+        "given back, and in another block that is not deep enough",
+        facts(deposit(DUE, confirmed=False), returned=DUE),
+        (PENDING, 0, 0, 0, 0, False),
+    ),
+    Case(
+        "all that the tolerance asked for given back, then the rest came",
+        facts(deposit(995_000, counted=True), deposit(5_000), tolerance_bps=50, returned=995_000),
+        (PARTLY, DUE, DUE, 0, 0, False),
     ),
 ]
 
@@ -370,7 +406,7 @@ def facts_strategy(draw: st.DrawFn) -> Facts:
         cancelled=draw(st.booleans()),
         closed=not accepted and draw(st.booleans()),
         accepted=accepted,
-        refunded=0,
+        returned=0,
         read_until=draw(st.none() | INSTANTS),
         deposits=tuple(draw(st.lists(deposits_strategy(), max_size=5, unique_by=lambda each: each.id))),
     )

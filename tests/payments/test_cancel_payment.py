@@ -12,6 +12,7 @@ from payments.services import PaymentNotCancellable, cancel_payment
 from tests.factories import api_client, make_key, make_merchant
 from tests.payments.scenes import (
     ETHEREUM,
+    HELD_IN,
     NETWORKS,
     PRODUCTION,
     STELLAR,
@@ -135,7 +136,7 @@ def test_a_cancelled_payment_credits_late_money_to_suspense(network: str) -> Non
     payment = cancel_payment(make_payment(network))
     payment = pay_and_confirm(payment)
     assert (payment.status, payment.status_reasons, payment.received) == ("cancelled", ["late"], 0)
-    assert books(payment) == {"chain:deposit": payment.due, "suspense:late": payment.due}
+    assert books(payment) == {HELD_IN[network]: payment.due, "suspense:late": payment.due}
     assert discrepancies(payment) == [("late", payment.due)]
     assert events(payment) == ["payment.created", "payment.cancelled", "payment.late"]
     assert_all_is_well()

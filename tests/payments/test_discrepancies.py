@@ -11,6 +11,7 @@ from payments.services import DiscrepancyResolved, accept_discrepancy, cancel_pa
 from payments.states import DiscrepancyStatus
 from tests.payments.scenes import (
     ETHEREUM,
+    HELD_IN,
     NETWORKS,
     POLYGON,
     STELLAR,
@@ -51,13 +52,13 @@ def test_short_money_that_is_accepted_completes_the_payment(network: str) -> Non
     payment = end_window(payment)
     short = units(payment, "99.5")
     assert (payment.status, payment.short) == ("underpaid", short)
-    assert books(payment) == {"chain:deposit": short, "suspense:underpaid": short}
+    assert books(payment) == {HELD_IN[network]: short, "suspense:underpaid": short}
     assert discrepancies(payment) == [("underpaid", short)]
 
     payment = accept(payment)
     assert (payment.status, payment.status_reasons, payment.received) == ("completed", ["underpaid"], short)
     assert (payment.released, payment.short, payment.closed_at) == (short, 0, None)
-    assert books(payment) == {"chain:deposit": short, "merchant:available": short}
+    assert books(payment) == {HELD_IN[network]: short, "merchant:available": short}
     assert events(payment) == ["payment.created", "payment.underpaid", "payment.completed"]
 
 
@@ -80,7 +81,7 @@ def test_a_surplus_that_is_accepted_is_the_merchant_s() -> None:
         units(payment, "130"),
         units(payment, "100"),
     )
-    assert books(payment) == {"chain:deposit": units(payment, "130"), "merchant:available": units(payment, "130")}
+    assert books(payment) == {"chain:hot": units(payment, "130"), "merchant:available": units(payment, "130")}
     assert events(payment) == ["payment.created", "payment.completed", "payment.overpaid"]
 
 
@@ -91,7 +92,7 @@ def test_late_money_that_is_accepted_completes_an_expired_payment() -> None:
     assert (payment.status, discrepancies(payment)) == ("expired", [("late", payment.due)])
     payment = accept(payment)
     assert (payment.status, payment.status_reasons) == ("completed", ["late"])
-    assert books(payment) == {"chain:deposit": payment.due, "merchant:available": payment.due}
+    assert books(payment) == {"chain:hot": payment.due, "merchant:available": payment.due}
     assert events(payment) == ["payment.created", "payment.expired", "payment.late", "payment.completed"]
 
 
@@ -101,7 +102,7 @@ def test_late_money_that_is_accepted_is_enough_even_when_it_is_short() -> None:
     pay_and_confirm(payment, "40")
     payment = accept(payment)
     assert (payment.status, payment.status_reasons) == ("completed", ["late", "underpaid"])
-    assert books(payment) == {"chain:deposit": units(payment, "40"), "merchant:available": units(payment, "40")}
+    assert books(payment) == {"chain:hot": units(payment, "40"), "merchant:available": units(payment, "40")}
 
 
 def test_late_money_beyond_what_is_due_asks_about_the_surplus() -> None:
@@ -112,7 +113,7 @@ def test_late_money_beyond_what_is_due_asks_about_the_surplus() -> None:
     assert (payment.status, payment.released) == ("completed", units(payment, "100"))
     assert discrepancies(payment) == [("overpaid", units(payment, "10"))]
     payment = accept(payment)
-    assert books(payment) == {"chain:deposit": units(payment, "110"), "merchant:available": units(payment, "110")}
+    assert books(payment) == {"chain:hot": units(payment, "110"), "merchant:available": units(payment, "110")}
 
 
 def test_late_money_for_a_completed_payment_is_extra_once_accepted() -> None:
@@ -123,7 +124,7 @@ def test_late_money_for_a_completed_payment_is_extra_once_accepted() -> None:
     payment = accept(payment, "late")
     assert (payment.status, payment.received) == ("completed", units(payment, "100"))
     assert discrepancies(payment) == []
-    assert books(payment) == {"chain:deposit": units(payment, "125"), "merchant:available": units(payment, "125")}
+    assert books(payment) == {"chain:hot": units(payment, "125"), "merchant:available": units(payment, "125")}
 
 
 @pytest.mark.parametrize("order", [("late", "underpaid"), ("underpaid", "late")])
@@ -144,7 +145,7 @@ def test_late_and_short_money_are_decided_one_by_one(order: tuple[str, str]) -> 
     payment = accept(payment, second)
     assert payment.status == "completed"
     assert discrepancies(payment) == []
-    assert books(payment) == {"chain:deposit": units(payment, "100"), "merchant:available": units(payment, "100")}
+    assert books(payment) == {"chain:hot": units(payment, "100"), "merchant:available": units(payment, "100")}
 
 
 def test_late_money_accepted_while_short_money_still_counts_makes_the_payment_whole() -> None:
@@ -155,7 +156,7 @@ def test_late_money_accepted_while_short_money_still_counts_makes_the_payment_wh
     assert (payment.status, discrepancies(payment)) == ("underpaid", [("late", units(payment, "30"))])
     payment = accept(payment)
     assert (payment.status, payment.received) == ("completed", units(payment, "90"))
-    assert books(payment) == {"chain:deposit": units(payment, "90"), "merchant:available": units(payment, "90")}
+    assert books(payment) == {"chain:hot": units(payment, "90"), "merchant:available": units(payment, "90")}
 
 
 def test_another_coin_that_is_accepted_is_the_merchant_s_in_that_coin() -> None:
@@ -186,7 +187,7 @@ def test_a_cancelled_payment_s_late_money_goes_to_the_balance_and_it_stays_cance
     assert (payment.status, discrepancies(payment)) == ("cancelled", [("late", payment.due)])
     payment = accept(payment)
     assert (payment.status, payment.received, payment.released) == ("cancelled", 0, 0)
-    assert books(payment) == {"chain:deposit": payment.due, "merchant:available": payment.due}
+    assert books(payment) == {"chain:hot": payment.due, "merchant:available": payment.due}
     assert events(payment) == ["payment.created", "payment.cancelled", "payment.late"]
 
 
@@ -223,12 +224,12 @@ def test_a_decision_on_a_halted_network_is_kept_and_judged_when_it_goes_on() -> 
     short = units(payment, "99.5")
     assert payment.status == "underpaid"
     assert payment.assess_at is not None
-    assert books(payment) == {"chain:deposit": short, "payment": short}
+    assert books(payment) == {"chain:hot": short, "payment": short}
 
     clear_halt(environment=payment.environment, network=STELLAR)
     watch()
     assert now(payment).status == "completed"
-    assert books(payment) == {"chain:deposit": short, "merchant:available": short}
+    assert books(payment) == {"chain:hot": short, "merchant:available": short}
     assert_all_is_well()
 
 

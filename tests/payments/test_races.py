@@ -169,7 +169,7 @@ def test_a_payment_cancelled_while_it_is_credited_ends_one_way_or_the_other() ->
     assert statuses == {"cancelled": outcomes["cancelled"], "completed": outcomes["refused"]}
     each = payments[0].due
     assert books(payments[0]) == {
-        "chain:deposit": CANCELLED_AT_ONCE * each,
+        "chain:hot": CANCELLED_AT_ONCE * each,
         "merchant:available": outcomes["refused"] * each,
         "suspense:late": outcomes["cancelled"] * each,
     }
@@ -306,7 +306,7 @@ def test_only_one_of_four_people_decides() -> None:
     payments = overpaid_payments()
     assert accept_at_once(payments) == [Counter(accepted=1, refused=3)] * 20
     assert books(payments[0]) == {
-        "chain:deposit": 20 * units(payments[0], "130"),
+        "chain:hot": 20 * units(payments[0], "130"),
         "merchant:available": 20 * units(payments[0], "130"),
     }
     assert_all_is_well()

@@ -17,6 +17,7 @@ from payments.simulator import SCENARIOS, ScenarioNotPossible, simulate_payment
 from tests.factories import api_client, make_key, make_merchant
 from tests.payments.scenes import (
     ETHEREUM,
+    HELD_IN,
     NETWORKS,
     POLYGON,
     PRODUCTION,
@@ -54,27 +55,27 @@ PAID = ("payment.created", "payment.completed")
 """Where a deposit is final as soon as it is seen."""
 
 EXPECTED = {
-    "exact": Expected("completed", PAID, {"chain:deposit": "100", "merchant:available": "100"}),
+    "exact": Expected("completed", PAID, {"{coins}": "100", "merchant:available": "100"}),
     "underpaid": Expected(
         "underpaid",
         ("payment.created", "payment.underpaid"),
-        {"chain:deposit": "50", "payment": "50"},
+        {"{coins}": "50", "payment": "50"},
         reasons=("underpaid",),
         received="50.000000",
     ),
     "overpaid": Expected(
         "completed",
         (*PAID, "payment.overpaid"),
-        {"chain:deposit": "125", "merchant:available": "100", "suspense:overpaid": "25"},
+        {"{coins}": "125", "merchant:available": "100", "suspense:overpaid": "25"},
         reasons=("overpaid",),
         received="125.000000",
         discrepancies=(("overpaid", "25"),),
     ),
-    "two_transfers": Expected("completed", PAID, {"chain:deposit": "100", "merchant:available": "100"}),
+    "two_transfers": Expected("completed", PAID, {"{coins}": "100", "merchant:available": "100"}),
     "late": Expected(
         "expired",
         ("payment.created", "payment.expired", "payment.late"),
-        {"chain:deposit": "100", "suspense:late": "100"},
+        {"{coins}": "100", "suspense:late": "100"},
         reasons=("late",),
         received="0.000000",
         discrepancies=(("late", "100"),),
@@ -82,7 +83,7 @@ EXPECTED = {
     "wrong_token": Expected(
         "created",
         ("payment.created",),
-        {"{network} {other} chain:deposit": "100", "{network} {other} suspense:wrong_token": "100"},
+        {"{network} {other} {coins}": "100", "{network} {other} suspense:wrong_token": "100"},
         reasons=("wrong_token",),
         received="0.000000",
         discrepancies=(("wrong_token", "100"),),
@@ -92,7 +93,7 @@ EXPECTED = {
 
 def expected_books(payment: Payment, expected: Expected) -> dict[str, int]:
     return {
-        name.format(network=payment.network, other="USDT"): units(payment, amount)
+        name.format(network=payment.network, other="USDT", coins=HELD_IN[payment.network]): units(payment, amount)
         for name, amount in expected.books.items()
     }
 
@@ -120,12 +121,12 @@ def test_two_parts_make_a_payment_whole(network: str) -> None:
     mine_and_watch(network, 3)
     part = now(payment)
     assert part.status == "underpaid"
-    assert books(part) == {"chain:deposit": units(part, "50"), "payment": units(part, "50")}
+    assert books(part) == {HELD_IN[network]: units(part, "50"), "payment": units(part, "50")}
     mine_and_watch(network)
     payment = confirm(payment)
     assert payment.status == "completed"
     assert payment.status_reasons == []
-    assert books(payment) == {"chain:deposit": units(payment, "100"), "merchant:available": units(payment, "100")}
+    assert books(payment) == {HELD_IN[network]: units(payment, "100"), "merchant:available": units(payment, "100")}
     assert events(payment)[:2] == ["payment.created", "payment.underpaid"]
     assert events(payment)[-1] == "payment.completed"
     assert discrepancies(payment) == []
@@ -160,7 +161,7 @@ def test_money_without_its_memo_is_nobody_s_until_a_person_finds_out() -> None:
     payment = confirm(payment)
     assert (payment.status, payment.deposit_count, events(payment)) == ("created", 0, ["payment.created"])
     held = units(payment, "100")
-    assert books(payment) == {"chain:deposit": held, "suspense:no_memo": held}
+    assert books(payment) == {"chain:hot": held, "suspense:no_memo": held}
     assert discrepancies(payment) == []  # it names no payment
     assert_all_is_well()
 
@@ -190,7 +191,7 @@ def test_a_reorganisation_undoes_the_transfer_and_it_comes_back(network: str, be
     after = ["payment.reversed", "payment.pending", "payment.completed"]
     assert events(payment) == ["payment.created", *before, *after]
     assert payment.status_reasons == ["reversed"]
-    assert books(payment) == {"chain:deposit": units(payment, "100"), "merchant:available": units(payment, "100")}
+    assert books(payment) == {HELD_IN[network]: units(payment, "100"), "merchant:available": units(payment, "100")}
     assert discrepancies(payment) == []
 
 
@@ -215,7 +216,7 @@ def test_money_sent_during_an_outage_is_credited_after_it(network: str) -> None:
     assert (payment.status, tuple(events(payment))) == ("completed", PAID)
     assert cursor.failing_since is None
     assert cursor.last_error == ""
-    assert books(payment) == {"chain:deposit": units(payment, "100"), "merchant:available": units(payment, "100")}
+    assert books(payment) == {HELD_IN[network]: units(payment, "100"), "merchant:available": units(payment, "100")}
     assert_all_is_well()
 
 
@@ -258,7 +259,7 @@ def test_the_late_scenario_ends_an_underpaid_window_too() -> None:
     assert payment.status == "underpaid"
     assert payment.status_reasons == ["late", "underpaid"]
     half = units(payment, "50")
-    assert books(payment) == {"chain:deposit": 2 * half, "suspense:underpaid": half, "suspense:late": half}
+    assert books(payment) == {"chain:hot": 2 * half, "suspense:underpaid": half, "suspense:late": half}
     assert sorted(discrepancies(payment)) == [("late", half), ("underpaid", half)]
     assert_all_is_well()
 

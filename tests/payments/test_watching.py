@@ -23,6 +23,7 @@ from payments.services import NetworkUnavailable, clear_halt
 from payments.watching import PaymentAddresses, watch_network
 from tests.payments.scenes import (
     ETHEREUM,
+    HELD_IN,
     NETWORKS,
     POLYGON,
     SANDBOX,
@@ -290,7 +291,7 @@ def test_a_changed_final_block_halts_crediting_until_a_person_has_looked(network
     payment = confirm(payment)
     assert (payment.status, payment.deposit_count) == ("completed", 1)
     assert cursor_of(network).halted_at is None
-    assert books(payment) == {"chain:deposit": payment.due, "merchant:available": payment.due}
+    assert books(payment) == {HELD_IN[network]: payment.due, "merchant:available": payment.due}
     make_payment(network)
     assert_all_is_well()
 
@@ -432,7 +433,7 @@ def test_money_without_a_memo_that_names_a_payment_waits_for_a_person(memo: str 
     watch()  # once is enough
     held = Discrepancy.objects.get()
     assert (held.kind, held.merchant, held.payment, held.amount) == ("no_memo", None, None, payment.due)
-    assert books(payment) == {"chain:deposit": payment.due, "suspense:no_memo": payment.due}
+    assert books(payment) == {"chain:hot": payment.due, "suspense:no_memo": payment.due}
     assert discrepancies(payment) == []
     assert_all_is_well()
 
