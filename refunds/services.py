@@ -244,14 +244,14 @@ def _source(payment: Payment, request: NewRefund) -> Discrepancy | None:
 
 def _only_one(payment: Payment, waiting: Sequence[Discrepancy]) -> Discrepancy:
     if not waiting:
-        raise PaymentNotRefundable(f"This payment is {payment.status}: {_NOTHING_PAID}", param="paymentId")
+        raise PaymentNotRefundable(_UNDECIDED if payment.received else None, param="paymentId")
     if len(waiting) > 1:
         names = ", ".join(f"{each.public_id} ({each.kind})" for each in waiting)
         raise DiscrepancyRequired(f"{DiscrepancyRequired.message} There are {names}.", param="discrepancyId")
     return waiting[0]
 
 
-_NOTHING_PAID = "nothing has been paid that could be given back."
+_UNDECIDED = "What was paid is too little so far: it can be given back once the time to pay the rest is over."
 
 
 def _share_of_payment(payment: Payment, amount: Decimal | None) -> Share:
