@@ -14,6 +14,8 @@ from payments.chains import registry
 from payments.chains.base import ChainError
 from payments.models import PAYMENTS, Deposit, ScanCursor
 from payments.states import DepositStatus, PaymentStatus
+from payments.transfers.sighting import look_at_wallets, places, sights
+from payments.treasury import wallet_findings
 
 UNJUDGED_MAX = timedelta(minutes=5)
 REFUNDED_STATUSES = [PaymentStatus.PARTIALLY_REFUNDED.value, PaymentStatus.REFUNDED.value]
@@ -235,6 +237,28 @@ def deposits_are_on_the_chain(scope: Scope) -> Iterator[Finding]:
                 "halt the network and look at the on-chain transaction with a second provider",
                 delta=amount - int(deposit.amount),
                 **_pot(deposit.environment, deposit.network, deposit.asset),
+            )
+
+
+@invariant(
+    "I12w",
+    "every hot wallet holds what the books say, to the base unit",
+    asks_chain=True,
+    observers=(look_at_wallets,),
+)
+def hot_wallets_hold_what_the_books_say(scope: Scope) -> Iterator[Finding]:
+    for sight in sights(scope):
+        yield from wallet_findings(sight, at_block=scope.at_block)
+    for environment, network in places(scope):
+        if network not in registry.networks(environment):
+            yield Finding(
+                f"{network} ({environment})",
+                "in use",
+                "coins that cannot be counted",
+                "use the network again, or move the coins out and correct the books",
+                severity=Severity.WARNING,
+                environment=environment,
+                network=network,
             )
 
 

@@ -185,6 +185,18 @@ def sweep_final(sweep: Sweep) -> PostingDraft:
     )
 
 
+def suspense_taken(deposit: Deposit, kind: str) -> PostingDraft:
+    """What arrived without a name were coins of the operator's own."""
+    return PostingDraft(
+        kind="treasury_in",
+        reference=f"{deposit.environment}:{deposit}:{deposit.booking_count}",
+        lines=(
+            Line(deposit_account(deposit, None, suspense(kind)), deposit.amount),
+            Line(AccountRef(deposit.network, deposit.asset, AccountKind.TREASURY), -deposit.amount),
+        ),
+    )
+
+
 def _to_merchant(payment: Payment, network: str, asset: str, amount: int, owed: int) -> list[Line]:
     repaid = min(amount, owed)
     lines = [

@@ -17,6 +17,7 @@ from config.errors import DomainError, InvalidParameter
 from config.money import FIAT_DIGITS, AmountNotExact, round_up_to_shown, to_units
 from config.writing import insert_together
 from merchants import counting
+from merchants.ledger.posting import post_draft
 from merchants.models import LatePayments, Merchant
 from payments import events, postings, qr
 from payments.chains import registry
@@ -196,6 +197,23 @@ def accept_discrepancy(discrepancy: Discrepancy, *, resolved_by: str, note: str 
             _count_for_payment(discrepancy, payment)
         else:
             _give_to_merchant(discrepancy, payment)
+        return discrepancy
+
+
+def take_discrepancy(discrepancy: Discrepancy, *, resolved_by: str, note: str = "") -> Discrepancy:
+    """These coins are the operator's own, sent to a wallet where deposits arrive as well."""
+    if discrepancy.payment_id or discrepancy.deposit_id is None:
+        raise InvalidParameter("This money was sent for a payment.", param="discrepancy")
+    with transaction.atomic():
+        deposit = Deposit.objects.select_for_update().get(pk=discrepancy.deposit_id)
+        discrepancy = Discrepancy.objects.select_for_update().get(pk=discrepancy.pk)
+        if discrepancy.status != DiscrepancyStatus.OPEN:
+            raise DiscrepancyResolved
+        DISCREPANCY_MOVES.check(discrepancy.status, DiscrepancyStatus.ACCEPTED)
+        discrepancy.status = DiscrepancyStatus.ACCEPTED
+        discrepancy.resolved_at, discrepancy.resolved_by, discrepancy.note = timezone.now(), resolved_by, note
+        discrepancy.save(update_fields=["status", "resolved_at", "resolved_by", "note"])
+        post_draft(postings.suspense_taken(deposit, discrepancy.kind), environment=deposit.environment)
         return discrepancy
 
 

@@ -117,6 +117,7 @@ MONEY = (
     "payments/simulator.py",
     "payments/sweeping.py",
     "payments/transfers",
+    "payments/treasury.py",
     "payments/watching.py",
     "payments/rates/agreement.py",
     "payments/rates/tables.py",
@@ -218,7 +219,7 @@ OWN_NAMES = {
     },
     "payments": {
         "assessment", "changes", "checkout", "crediting", "examples", "lookup", "overview", "payer", "qr", "records",
-        "refunding", "reversing", "simulator", "sweeping", "watching", "wording",
+        "refunding", "reversing", "simulator", "sweeping", "treasury", "watching", "wording",
     },
     "refunds": {"claiming", "destinations", "examples", "records"},
     "settlements": {"examples", "planning", "records", "runs", "schedule", "statements"},

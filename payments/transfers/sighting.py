@@ -70,7 +70,7 @@ class Sight:
 
 def look_at_wallets(scope: Scope) -> dict[Place, Sight | ChainError]:
     """Ask every network in use that we hold coins on, or have a wallet on. One that does not answer keeps its error."""
-    return {place: _look(*place) for place in places(scope) if place[1] in registry.networks(place[0])}
+    return {place: look(*place) for place in places(scope) if place[1] in registry.networks(place[0])}
 
 
 def places(scope: Scope) -> list[Place]:
@@ -95,7 +95,8 @@ def sights(scope: Scope) -> Iterator[Sight]:
         raise CouldNotCheck("; ".join(silent))
 
 
-def _look(environment: str, network: str) -> Sight | ChainError:
+def look(environment: str, network: str) -> Sight | ChainError:
+    """A network's hot wallets as they are now; what it said instead, when it did not answer."""
     chain = registry.chain(environment, network)
     known = Wallet.objects.filter(environment=environment, network=network)
     try:

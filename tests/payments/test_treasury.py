@@ -17,7 +17,9 @@ from merchants.ledger.posting import AccountRef, Line, post
 from payments import tasks
 from payments.chains import registry
 from payments.chains.simulated import control
-from payments.models import Deposit
+from payments.models import Deposit, Discrepancy
+from payments.states import DiscrepancyStatus
+from payments.transfers.models import Transfer
 from payments.transfers.sighting import look_at_wallets, sights
 from payments.treasury import NothingToBook, WalletBalance, book_treasury, treasury_balance, wallet_findings
 from payments.watching import watch_network
@@ -28,6 +30,7 @@ from tests.payments.scenes import (
     POLYGON,
     SANDBOX,
     STELLAR,
+    assert_all_is_well,
     make_payment,
     mine,
     pay,
@@ -63,9 +66,10 @@ def put_in(network: str, coins: int, code: str = "USDC") -> None:
     mine(network, BLOCKS_UNTIL_FINAL[network])
 
 
-def book(network: str, code: str = "USDC", **options: Any) -> str:
+def book(network: str, code: str = "USDC", **options: str) -> str:
     out = io.StringIO()
-    call_command("book_treasury", env=SANDBOX, network=network, asset=code, yes=True, stdout=out, **options)
+    given = [word for name, value in options.items() for word in (f"--{name}", value)]
+    call_command("book_treasury", "--env", SANDBOX, "--network", network, "--asset", code, "--yes", *given, stdout=out)
     return out.getvalue()
 
 
@@ -84,6 +88,7 @@ def busy(db: None) -> None:
     """Deposits on stellar, where they arrive at the hot wallet, and payouts on two networks; all is booked."""
     for network in (ETHEREUM, STELLAR):
         put_in(network, 1_000)
+        watch()
         book(network)
     merchant = make_merchant()
     for amount in ("10", "20"):
@@ -138,9 +143,7 @@ class TestComparing:
         transfers.ask(ETHEREUM, 9 * COIN[ETHEREUM])
         transfers.drive(ETHEREUM)
         mine(ETHEREUM, BLOCKS_UNTIL_FINAL[ETHEREUM] + 1)
-        vandalise(
-            "DELETE FROM transfers_envelope WHERE transfer_id IN (SELECT id FROM transfers_transfer WHERE status = 'sent')"
-        )
+        vandalise("DELETE FROM transfers_envelope WHERE transfer_id = %s", Transfer.objects.get(status="sent").pk)
         assert told(ETHEREUM) == [("USDC", -9 * COIN[ETHEREUM], Severity.ERROR)]
 
     def test_a_deposit_at_the_wallet_itself_is_explained_from_the_block_it_is_in(self, busy: None) -> None:
@@ -180,9 +183,9 @@ class TestComparing:
         scope = Scope(network=ETHEREUM)
         scope.observed(look_at_wallets)
         control.outage(ETHEREUM, 60)
+        [sight] = sights(scope)
         with pytest.raises(CouldNotCheck, match="ethereum did not answer"):
-            for sight in sights(scope):
-                list(wallet_findings(sight))
+            list(wallet_findings(sight))
 
     def test_a_coin_that_is_not_in_use_cannot_be_counted(self, busy: None) -> None:
         vandalise("UPDATE ledger_account SET asset = 'BUSD' WHERE kind = 'chain:hot' AND network = 'ethereum'")
@@ -221,7 +224,7 @@ class TestBooking:
     def test_what_the_operator_put_in_is_the_treasurys(self, db: None) -> None:
         put_in(POLYGON, 250)
         said = book(POLYGON)
-        assert "To be booked: 250.000000 USDC, as the treasury's." in said
+        assert "250.000000 USDC become the treasury's." in said
         assert treasury(POLYGON) == 250 * COIN[POLYGON]
         assert transfers.hot(POLYGON) == 250 * COIN[POLYGON]
         with pytest.raises(CommandError, match="nothing to book"):
@@ -248,6 +251,35 @@ class TestBooking:
         with pytest.raises(CommandError, match="nothing to book"):
             book(STELLAR)
 
+    def test_coins_taken_for_a_deposit_are_claimed_by_name(self, busy: None) -> None:
+        before = treasury(STELLAR)
+        put_in(STELLAR, 40)
+        watch()
+        assert told(STELLAR) == [], "they are in the books, as somebody's who named no payment"
+        with pytest.raises(CommandError, match="nothing to book"):
+            book(STELLAR)
+        stray = Discrepancy.objects.get(amount=40 * COIN[STELLAR])
+        with pytest.raises(CommandError, match="in USDT on stellar"):
+            book(STELLAR, "USDT", discrepancy=stray.public_id)
+        assert "40.0000000 USDC that arrived without a memo" in book(STELLAR, discrepancy=stray.public_id, by="Ada")
+        stray.refresh_from_db()
+        assert (stray.status, stray.resolved_by) == (DiscrepancyStatus.ACCEPTED, "Ada")
+        assert treasury(STELLAR) == before + 40 * COIN[STELLAR]
+        assert_all_is_well()
+        with pytest.raises(CommandError):
+            book(STELLAR, discrepancy=stray.public_id)
+
+    def test_money_sent_for_a_payment_is_not_the_operators(self, busy: None) -> None:
+        payment = pay_and_confirm(make_payment(STELLAR), "120")
+        with pytest.raises(CommandError, match="was sent for a payment"):
+            book(STELLAR, discrepancy=payment.discrepancies.get().public_id)
+
+    def test_before_deposits_were_looked_for_nothing_is_the_operators(self, db: None) -> None:
+        put_in(STELLAR, 40)
+        assert told() == []
+        with pytest.raises(CommandError, match="nobody has looked for deposits on stellar yet"):
+            book(STELLAR)
+
     def test_missing_coins_are_not_booked_over(self, busy: None) -> None:
         vandalise("UPDATE ledger_account SET balance = balance + 7 WHERE kind = 'chain:hot' AND network = 'ethereum'")
         with pytest.raises(CommandError, match="Coins are missing"):
@@ -271,13 +303,15 @@ class TestBooking:
 
     def test_without_a_yes_nothing_is_booked(self, db: None, monkeypatch: pytest.MonkeyPatch) -> None:
         put_in(POLYGON, 250)
-        for answer, is_booked in (("", False), ("no", False), ("Y", True)):
+        command = ("book_treasury", "--env", SANDBOX, "--network", POLYGON, "--asset", "usdc")
+        for answer in ("", "no"):
             monkeypatch.setattr("builtins.input", lambda prompt, answer=answer: answer)
-            try:
-                call_command("book_treasury", env=SANDBOX, network=POLYGON, asset="usdc", stdout=io.StringIO())
-            except CommandError as error:
-                assert str(error) == "Nothing was booked."
-            assert (treasury(POLYGON) > 0) is is_booked
+            with pytest.raises(CommandError, match="Nothing was booked"):
+                call_command(*command, stdout=io.StringIO())
+            assert treasury(POLYGON) == 0
+        monkeypatch.setattr("builtins.input", lambda prompt: "Y")
+        call_command(*command, stdout=io.StringIO())
+        assert treasury(POLYGON) == 250 * COIN[POLYGON]
 
     @pytest.mark.parametrize(
         ("network", "code", "why"), [("tron", "USDC", "tron is not in use"), (POLYGON, "EUR", "EUR is not in use")]

@@ -119,9 +119,9 @@ def test_payouts_on_their_way_are_clean() -> None:
 def test_payouts_held_cancelled_and_given_up_are_clean() -> None:
     services.policy_of(SANDBOX)
     PayoutPolicy.objects.filter(environment=SANDBOX).update(approval_above=1)
-    stock(STELLAR, 10 * COIN)
-    held = ask(STELLAR, 5 * COIN)
-    drive(STELLAR)
+    stock(ETHEREUM, 10 * COIN)
+    held = ask(ETHEREUM, 5 * COIN)
+    drive(ETHEREUM)
     assert fresh(held).status == PayoutStatus.HELD
     assert findings() == {}
     services.reject_payout(fresh(held), operator=make_user(), note="No.")
