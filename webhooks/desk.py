@@ -55,6 +55,13 @@ class Desk:
             self._is_doubtful = True  # the answer to a commit may have been lost
             raise DatabaseLost(str(error)) from error
 
+    def fan_out(self) -> int:
+        """Make deliveries of events that have none yet; answers how many events."""
+        try:
+            return fan_out()
+        except (OperationalError, InterfaceError) as error:
+            raise DatabaseLost(str(error)) from error
+
     def give_back(self) -> None:
         """End all claims. When the database is away they end with the session."""
         try:
@@ -96,7 +103,6 @@ class Desk:
             if freed := release_abandoned(timezone.now()):
                 logger.warning("webhook_claims_of_lost_dispatcher_freed", count=freed)
             self._released_at = time.monotonic()
-        fan_out()
         now = timezone.now()
         claims = claim(self.number, limit=room, probes=probes, now=now)
         return self._preparation.prepare(claims, now=now)

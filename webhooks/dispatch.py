@@ -127,7 +127,19 @@ class Dispatcher:
         await self._ask(self._desk.give_back)
 
     async def _step(self) -> bool:
-        """Write down what came back, and send what is due; True when there was anything."""
+        """Write down what came back, send what is due, and find more of it meanwhile; True when there was anything."""
+        try:
+            was_busy = await self._exchange()
+            found = await self._ask(self._desk.fan_out) if self.is_claiming else 0
+        except DatabaseLost as error:
+            await self._wait_for_database(error)
+            return True
+        self._lost_at = None
+        if found:
+            self._woken.set()
+        return was_busy or found > 0
+
+    async def _exchange(self) -> bool:
         self._woken.clear()
         results, self._results = self._results, []
         claims = [prepared.claim for prepared in self._in_flight.values()]
@@ -140,11 +152,9 @@ class Dispatcher:
         )
         try:
             taken = await self._ask(exchange)
-        except DatabaseLost as error:
+        except DatabaseLost:
             self._results = results + self._results
-            await self._wait_for_database(error)
-            return True
-        self._lost_at = None
+            raise
         self._attempts += len(results)
         for prepared in taken:
             task = asyncio.create_task(self._send(prepared))

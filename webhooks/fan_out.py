@@ -21,7 +21,7 @@ from webhooks.statements import together
 BATCH = 100
 """Events of one database transaction; short enough for what waits to be recorded meanwhile."""
 
-DELIVERIES_MAX = 500
+DELIVERIES_MAX = 1000
 """For the same reason: not many more are made in one database transaction."""
 
 Account = tuple[uuid.UUID, str]

@@ -11,6 +11,7 @@ from django.utils import timezone
 from config.environments import Environment
 from tests.factories import make_merchant
 from tests.webhooks.delivering import endpoint_at, fan_out_all, happen
+from webhooks import fan_out as fanning_out
 from webhooks.events import PAYMENT_COMPLETED, PAYMENT_CREATED
 from webhooks.fan_out import BATCH, fan_out
 from webhooks.models import Delivery, Endpoint, Event
@@ -168,3 +169,14 @@ def test_an_endpoint_disabled_meanwhile_keeps_nothing_pending() -> None:
     other.join()
 
     assert [row.status for row in Delivery.objects.all()] == [DeliveryStatus.DISCARDED]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_one_transaction_makes_not_many_more_deliveries_than_it_may(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fanning_out, "DELIVERIES_MAX", 10)
+    merchant = make_merchant()
+    for number in range(4):
+        endpoint_at(f"{SHOP}{number}", merchant)
+    happen(merchant, 8)
+    assert [fan_out() for _ in range(4)] == [3, 3, 2, 0]
+    assert Delivery.objects.count() == 32

@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from datetime import timedelta
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.utils import timezone
 
 from config import ids
+from tests.webhooks.delivering import until
 from tests.webhooks.scenes import make_delivery, make_endpoint
+from webhooks import claiming
 from webhooks.attempts import Sent, record
 from webhooks.claiming import Claim, claim
 from webhooks.desk import Desk
 from webhooks.leases import LEASE, hold_number, release_abandoned, release_own
-from webhooks.models import Attempt, Delivery
+from webhooks.models import Attempt, Delivery, Endpoint
+from webhooks.preparing import Preparation
 from webhooks.schedule import Reply
-from webhooks.states import DeliveryStatus
+from webhooks.secrets import live_secrets
+from webhooks.services import PREVIOUS_SECRET_LIVES, disable_endpoint, rotate_secret
+from webhooks.states import DeliveryStatus, DisabledReason
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -35,11 +40,23 @@ class Session:
         self._pool = ThreadPoolExecutor(1)
 
     def do(self, work: Callable[[], Any]) -> Any:
-        return self._pool.submit(work).result()
+        return self.start(work).result()
+
+    def start(self, work: Callable[[], Any]) -> Future[Any]:
+        return self._pool.submit(work)
 
     def die(self) -> None:
-        self.do(lambda: connection.close())  # that thread's, not ours
+        """Answers when the server has noticed as well."""
+        number = self.do(lambda: connection.connection.info.backend_pid)  # that thread's, not ours
+        self.do(lambda: connection.close())
         self._pool.shutdown()
+        until(lambda: not is_alive(number))
+
+
+def is_alive(number: int) -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT FROM pg_stat_activity WHERE pid = %s", [number])
+        return bool(cursor.rowcount)
 
 
 def take(dispatcher: int) -> list[Claim]:
@@ -174,3 +191,72 @@ def test_a_dispatcher_that_comes_back_gives_back_what_it_does_not_remember() -> 
     desk.give_back()
     desk.close()
     assert the_delivery().dispatcher is None
+
+
+# --- claims that are made at once --------------------------------------------------------------------
+
+
+def claims_while_another_has_not_committed() -> tuple[bool, int]:
+    """Whether ours stood in line behind theirs, and how many requests are in flight at the end, of ten that are due."""
+    endpoint = make_endpoint()
+    for _ in range(10):
+        make_delivery(endpoint)
+    other = Session()
+    with transaction.atomic():
+        assert len(take(OURS)) == 4
+        theirs = other.start(lambda: take(THEIRS))
+        done, _ = wait([theirs], timeout=0.3)
+    theirs.result(timeout=5)
+    other.die()
+    return not done, Delivery.objects.filter(dispatcher__isnull=False).count()
+
+
+def test_who_claims_waits_for_the_claim_before_so_that_no_more_than_four_are_in_flight() -> None:
+    assert claims_while_another_has_not_committed() == (True, 4)
+
+
+def test_without_a_turn_to_claim_there_would_be_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(claiming, "_ONE_AT_A_TIME", "SELECT %(lock)s::bigint")
+    assert claims_while_another_has_not_committed() == (False, 8)
+
+
+def test_what_is_discarded_while_it_is_claimed_is_not_sent() -> None:
+    endpoint = make_endpoint()
+    make_delivery(endpoint)
+    other = Session()
+    with transaction.atomic():
+        disable_endpoint(endpoint=endpoint, reason=DisabledReason.MERCHANT)
+        assert other.do(lambda: take(THEIRS)) == []  # and does not wait
+    assert other.do(lambda: take(THEIRS)) == []
+    other.die()
+    assert (the_delivery().status, the_delivery().dispatcher) == (DeliveryStatus.DISCARDED, None)
+
+
+def test_an_endpoint_that_somebody_holds_keeps_no_claim_waiting() -> None:
+    endpoint = make_endpoint()
+    Endpoint.objects.filter(pk=endpoint.pk).update(failing_since=timezone.now())
+    make_delivery(endpoint)
+    other = Session()
+    with transaction.atomic():
+        Endpoint.objects.select_for_update().get(pk=endpoint.pk)
+        assert len(other.do(lambda: take(THEIRS))) == 1
+    other.die()
+
+
+def test_what_an_endpoint_is_sent_with_is_what_it_has_now() -> None:
+    """Addresses and secrets are remembered, and made anew when the endpoint has changed or a secret has ended."""
+    endpoint = make_endpoint()
+    [first] = live_secrets(endpoint, timezone.now())
+    preparation = Preparation()
+
+    def secrets_at(now: datetime) -> tuple[str, ...]:
+        make_delivery(endpoint)
+        (prepared,) = preparation.prepare(take(OURS)[-1:], now=now)
+        return prepared.target.secrets
+
+    now = timezone.now()
+    assert secrets_at(now) == (first,)
+    assert secrets_at(now) == (first,)
+    _, second = rotate_secret(endpoint=endpoint)
+    assert secrets_at(now) == (second, first)
+    assert secrets_at(now + PREVIOUS_SECRET_LIVES + timedelta(seconds=1)) == (second,)
