@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from io import StringIO
+
 import django
 from django.core.management import call_command
 
@@ -10,6 +12,7 @@ def main() -> None:
     django.setup()
     call_command("migrate", interactive=False, verbosity=0)
     call_command("create_demo")
+    call_command("stock_sandbox", verbosity=0, stdout=StringIO())
 
 
 if __name__ == "__main__":
