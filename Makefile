@@ -35,7 +35,7 @@ AS_IN_PRODUCTION = BALLAST_MODE=production PUBLIC_URL=https://pay.example.com AL
 # What a fault in costs money: the ledger, the judge of payments, the state tables, and who may do what.
 MONEY_CODE = config/money.py,config/states.py,*/states.py,merchants/ledger/*,merchants/access/*,payments/assessment.py
 
-.PHONY: help run manage test coverage check lint types bench gauntlet screenshots contracts lock hooks clean
+.PHONY: help run manage test coverage check lint types bench gauntlet screenshots contracts node lock hooks clean
 
 help: ## List what can be made
 	@echo 'make <target>, one of:'
@@ -49,7 +49,7 @@ run: $(VENV)/.runtime ## Run Ballast: database, web, worker and beat, with its d
 manage: $(VENV)/.runtime ## Run a management command beside `make run`: make manage CMD="reconcile --full"
 	@exec $(BIN)/python -m config.embedded manage $(CMD)
 
-test: $(VENV)/.development ## Run the tests: make test PYTEST_ARGS="tests/ledger -k zero"
+test: $(VENV)/.development node ## Run the tests: make test PYTEST_ARGS="tests/ledger -k zero"
 	@exec $(BIN)/python -m pytest $(or $(PYTEST_ARGS),-n auto --dist loadfile)
 
 coverage: $(VENV)/.development ## Hold the money code to its coverage, after: make test PYTEST_ARGS="--cov"
@@ -81,6 +81,9 @@ screenshots: $(VENV)/.development ## Render every page into var/screenshots: mak
 contracts: $(VENV)/.development ## Compile the contracts of ethereum and polygon anew
 	@exec $(BIN)/python -m tests.evm.compiling
 
+node: $(VENV)/.runtime ## Fetch the local ethereum node that some tests and devnet run, where npm is there
+	@exec $(BIN)/python -m payments.chains.evm.development.fetching
+
 lock: $(VENV)/.development ## Pin every dependency anew
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 		--no-annotate --no-header pyproject.toml --output-file requirements.txt $(LOCK_ARGS)
@@ -92,7 +95,7 @@ hooks: $(VENV)/.development ## Check every commit before it is made
 	@$(BIN)/pre-commit install
 
 clean: ## Remove caches and the virtual environment, never var/
-	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis htmlcov .coverage
+	@rm -rf $(VENV) .anvil .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis htmlcov .coverage
 
 $(VENV)/bin/python:
 	@if [ -z '$(PYTHON)' ]; then \

@@ -1,0 +1,189 @@
+"""JSON-RPC with one provider. It asks once, within a time limit, and believes nothing that is not whole.
+
+Trying again, and trying another provider, is above this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+import orjson
+
+from payments.chains.base import ChainError, ChainUnavailable
+
+TIMEOUT = httpx.Timeout(10, connect=3)
+LARGEST_REPLY_BYTES = 64 * 2**20
+
+_TOO_MUCH = (
+    "too many",
+    "too large",
+    "too big",
+    "more than",
+    "limit exceeded",
+    "exceeds",
+    "block range",
+    "response size",
+    "timed out",
+    "timeout",
+)
+_NOT_NOW = ("rate limit", "too many requests", "capacity", "try again", "overloaded", "quota", "throttl")
+_KNOWN_ALREADY = ("already known", "already imported", "already exists", "alreadyknown", "known transaction")
+_NO_SUCH_BLOCK = (
+    "unknown block",
+    "header not found",
+    "block not found",
+    "missing trie node",
+    "pruned",
+    "not available",
+)
+
+
+class ProviderFailed(ChainUnavailable):
+    """One provider gave no usable answer: none at all, half of one, or one of another chain."""
+
+
+class RpcError(ChainError):
+    """A provider's answer is an error. The texts differ by client, so what they mean is a guess by its words."""
+
+    def __init__(self, code: int, message: str, data: str = "") -> None:
+        super().__init__(f"{message} ({code})")
+        self.code = code
+        self.message = message
+        self.data = data
+
+    def says(self, *words: str) -> bool:
+        return any(word in self.message.lower() for word in words)
+
+    @property
+    def asks_for_less(self) -> bool:
+        """Whether a smaller question may be answered."""
+        return self.says(*_TOO_MUCH) and not self.says(*_NOT_NOW)
+
+    @property
+    def is_passing(self) -> bool:
+        """Whether this says something of the provider's state, and nothing of the question."""
+        return self.code in (-32603, 429) or self.says(*_NOT_NOW, "internal error")
+
+    @property
+    def misses_block(self) -> bool:
+        """Whether the provider does not know the block, or no longer knows the state after it."""
+        return self.says(*_NO_SUCH_BLOCK)
+
+    @property
+    def is_reverted(self) -> bool:
+        """Whether the contract refused, so that sending the same would fail as well."""
+        return self.code == 3 or self.says("revert")
+
+    @property
+    def knows_already(self) -> bool:
+        """Whether these very bytes had arrived before."""
+        return self.says(*_KNOWN_ALREADY)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One question: a method and its parameters."""
+
+    method: str
+    params: tuple[Any, ...] = ()
+
+
+class Rpc:
+    """One provider of one network."""
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        chain_id: int,
+        timeout: httpx.Timeout = TIMEOUT,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        parts = urlsplit(url)
+        # The rest of an address often holds a key, which belongs in no log.
+        self.name = parts.hostname or url
+        if parts.port:
+            self.name += f":{parts.port}"
+        self._url = url
+        self._chain_id = chain_id
+        self._client = httpx.Client(timeout=timeout, transport=transport, trust_env=transport is None)
+
+    def call(self, method: str, *params: Any) -> Any:
+        """The result; RpcError when the answer is one, ProviderFailed when there is no usable answer."""
+        (answer,) = self.batch(Call(method, params))
+        if isinstance(answer, RpcError):
+            raise answer
+        return answer
+
+    def batch(self, *calls: Call) -> list[Any]:
+        """Answers in the order of the questions, each a result or an RpcError. All of them, or ProviderFailed.
+
+        Every batch asks for the chain id first: behind one address stand many nodes, and any of them may be wrong.
+        """
+        questions = [Call("eth_chainId"), *calls]
+        body = orjson.dumps(
+            [
+                {"jsonrpc": "2.0", "id": number, "method": call.method, "params": call.params}
+                for number, call in enumerate(questions)
+            ]
+        )
+        chain_id, *answers = self._answers(self._post(body), len(questions))
+        if isinstance(chain_id, RpcError):
+            raise ProviderFailed(f"{self.name} does not say its chain: {chain_id}")
+        if chain_id != hex(self._chain_id):
+            raise ProviderFailed(f"{self.name} speaks for chain {chain_id!r}, not for {hex(self._chain_id)}")
+        if passing := next((answer for answer in answers if isinstance(answer, RpcError) and answer.is_passing), None):
+            raise ProviderFailed(f"{self.name} cannot answer now: {passing}")
+        return answers
+
+    def close(self) -> None:
+        self._client.close()
+
+    def _post(self, body: bytes) -> Any:
+        try:
+            with self._client.stream(
+                "POST", self._url, content=body, headers={"Content-Type": "application/json"}
+            ) as reply:
+                if reply.status_code != httpx.codes.OK:
+                    raise ProviderFailed(f"{self.name} answered with status {reply.status_code}")
+                received = bytearray()
+                for chunk in reply.iter_bytes():
+                    received += chunk
+                    if len(received) > LARGEST_REPLY_BYTES:
+                        raise ProviderFailed(f"{self.name} sent more than {LARGEST_REPLY_BYTES} bytes")
+            return orjson.loads(bytes(received))
+        except httpx.HTTPError as error:
+            raise ProviderFailed(f"{self.name} cannot be reached: {type(error).__name__}") from error
+        except orjson.JSONDecodeError as error:
+            raise ProviderFailed(f"{self.name} sent no whole JSON") from error
+
+    def _answers(self, reply: Any, count: int) -> list[Any]:
+        if isinstance(reply, dict) and isinstance(reply.get("error"), dict):
+            raise ProviderFailed(f"{self.name} refused: {_error(reply['error'])}")
+        if not isinstance(reply, list):
+            raise ProviderFailed(f"{self.name} answered a batch with something else")
+        by_number = {item.get("id"): item for item in reply if isinstance(item, dict)}
+        return [self._answer(by_number.get(number)) for number in range(count)]
+
+    def _answer(self, item: dict[str, Any] | None) -> Any:
+        if item is not None and isinstance(item.get("error"), dict):
+            return _error(item["error"])
+        if item is None or "result" not in item:
+            raise ProviderFailed(f"{self.name} left a question without an answer")
+        return item["result"]
+
+
+def calls_of(method: str, parameters: Sequence[tuple[Any, ...]]) -> tuple[Call, ...]:
+    """The same question about several things."""
+    return tuple(Call(method, each) for each in parameters)
+
+
+def _error(said: dict[str, Any]) -> RpcError:
+    code, data = said.get("code"), said.get("data")
+    return RpcError(
+        code if isinstance(code, int) else 0, str(said.get("message", "")), data if isinstance(data, str) else ""
+    )

@@ -1,0 +1,107 @@
+"""A local node for tests: one process per chain id for the whole run, put back as it was after each test."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+import pytest
+
+from payments.chains.evm import abi
+from payments.chains.evm.artifacts import DEVELOPMENT_CONTRACTS, artifact
+from payments.chains.evm.development.node import LocalNode, NodeMissing
+from payments.chains.evm.rpc import Rpc
+
+ETHEREUM_ID, POLYGON_ID = 1, 137
+EPOCH_BLOCKS = {ETHEREUM_ID: 8, POLYGON_ID: 2}
+
+Receipt = dict[str, Any]
+
+
+class TestNode:
+    """What tests let a chain do."""
+
+    __test__ = False
+
+    def __init__(self, node: LocalNode) -> None:
+        self.chain_id = node.chain_id
+        self.url = node.url
+        self.rpc = Rpc(node.url, chain_id=node.chain_id)
+        self.accounts: list[str] = self.rpc.call("eth_accounts")
+
+    def mine(self, blocks: int = 1) -> None:
+        self.rpc.call("anvil_mine", hex(blocks))
+
+    def send(self, sender: str, to: str | None, data: bytes = b"", *, units: int = 0, gas: int | None = None) -> str:
+        """Put into the pool; its hash. Anyone may send for anyone here."""
+        self.rpc.call("anvil_setBalance", sender, hex(10**24))
+        wanted = {"from": sender, "data": "0x" + data.hex(), "value": hex(units), "gas": hex(gas or 15_000_000)}
+        sent: str = self.rpc.call("eth_sendTransaction", wanted | ({"to": to} if to else {}))
+        return sent
+
+    def transact(self, sender: str, to: str | None, data: bytes = b"", *, units: int = 0) -> Receipt:
+        """Send into a block of its own; what became of it."""
+        sent = self.send(sender, to, data, units=units)
+        self.mine()
+        receipt: Receipt = self.rpc.call("eth_getTransactionReceipt", sent)
+        return receipt
+
+    def succeed(self, sender: str, to: str | None, data: bytes = b"", *, units: int = 0) -> Receipt:
+        receipt = self.transact(sender, to, data, units=units)
+        assert receipt["status"] == "0x1", receipt
+        return receipt
+
+    def ask(self, contract: str, data: bytes, *, sender: str | None = None) -> bytes:
+        wanted = {"to": contract, "data": "0x" + data.hex()} | ({"from": sender} if sender else {})
+        return bytes.fromhex(self.rpc.call("eth_call", wanted, "latest")[2:])
+
+    def deploy(self, creation: bytes) -> str:
+        created: str = self.succeed(self.accounts[9], None, creation)["contractAddress"]
+        return created
+
+    def deploy_token(self, kind: str, symbol: str, decimals: int) -> str:
+        """A token of one of the kinds in the development contracts."""
+        name = symbol.encode()
+        found = artifact(kind, DEVELOPMENT_CONTRACTS)
+        return self.deploy(found.creation + abi.encode(name, name, decimals))
+
+    def mint(self, token: str, receiver: str, amount: int) -> None:
+        self.succeed(self.accounts[9], token, abi.call("mint(address,uint256)", receiver, amount))
+
+    def held(self, token: str, account: str) -> int:
+        return abi.uint(self.ask(token, abi.call("balanceOf(address)", account)))
+
+    @contextmanager
+    def put_back(self) -> Iterator[None]:
+        """Undo whatever happens inside."""
+        snapshot = self.rpc.call("evm_snapshot")
+        try:
+            yield
+        finally:
+            assert self.rpc.call("evm_revert", snapshot)
+
+
+_running: list[LocalNode] = []
+
+
+@cache
+def running_node(chain_id: int) -> TestNode:
+    """The node of this chain id, started when the first test needs it. Skips where there is none, except in CI."""
+    try:
+        node = LocalNode(chain_id=chain_id, epoch_blocks=EPOCH_BLOCKS[chain_id])
+    except NodeMissing as missing:
+        if os.environ.get("CI"):
+            pytest.fail(str(missing))
+        pytest.skip(str(missing))
+    node.start()
+    _running.append(node)
+    return TestNode(node)
+
+
+def stop_nodes() -> None:
+    while _running:
+        _running.pop().stop()
+    running_node.cache_clear()
