@@ -16,6 +16,11 @@ from payments import checkout
 from payments import dashboard as payment_pages
 from payments.chains.registry import decimals
 from payments.viewsets import PaymentViewSet
+from refunds import dashboard as refund_pages
+from refunds.claim_page import show_claim
+from refunds.viewsets import RefundViewSet
+from settlements import dashboard as settlement_pages
+from settlements.viewsets import SettlementViewSet
 from webhooks import dashboard as webhook_pages
 from webhooks import dashboard_deliveries as delivery_pages
 from webhooks.viewsets import DeliveryViewSet, EventViewSet, WebhookViewSet
@@ -26,6 +31,14 @@ api_routes = [
     path("payments/<str:payment_id>/cancel", PaymentViewSet.as_view({"post": "cancel"})),
     path("payments/<str:payment_id>/simulate", PaymentViewSet.as_view({"post": "simulate"})),
     path("payments/<str:payment_id>/timeline", PaymentViewSet.as_view({"get": "timeline"})),
+    path("refunds", RefundViewSet.as_view({"get": "list", "post": "create"})),
+    path("refunds/<str:refund_id>", RefundViewSet.as_view({"get": "retrieve"})),
+    path("refunds/<str:refund_id>/cancel", RefundViewSet.as_view({"post": "cancel"})),
+    path("refunds/<str:refund_id>/destination", RefundViewSet.as_view({"post": "give_destination"})),
+    path("settlements", SettlementViewSet.as_view({"get": "list"})),
+    path("settlements/next", SettlementViewSet.as_view({"get": "upcoming"})),
+    path("settlements/<str:settlement_id>", SettlementViewSet.as_view({"get": "retrieve"})),
+    path("settlements/<str:settlement_id>/statement", SettlementViewSet.as_view({"get": "statement"})),
     path("webhooks", WebhookViewSet.as_view({"get": "list", "post": "create"})),
     path("webhooks/signing-secret/rotate", WebhookViewSet.as_view({"post": "rotate_account_secret"})),
     path(
@@ -55,9 +68,37 @@ page_routes = [
     path("dashboard/", RedirectView.as_view(pattern_name="dashboard")),
     path("dashboard/environment", merchant_pages.switch_environment, name="switch_environment"),
     path("dashboard/payments", payment_pages.list_payments, name="dashboard_payments"),
-    path("dashboard/payments/<str:payment_id>", payment_pages.show_payment, name="dashboard_payment"),
+    path(
+        "dashboard/payments/<str:payment_id>",
+        payment_pages.show_payment,
+        {"refunds_of": refund_pages.refunds_of},
+        name="dashboard_payment",
+    ),
     path("dashboard/payments/<str:payment_id>/cancel", payment_pages.cancel, name="dashboard_cancel_payment"),
     path("dashboard/payments/<str:payment_id>/simulate", payment_pages.simulate, name="dashboard_simulate_payment"),
+    path("dashboard/payments/<str:payment_id>/refund", refund_pages.refund_payment, name="dashboard_refund_payment"),
+    path("dashboard/refunds", refund_pages.list_refunds, name="dashboard_refunds"),
+    path("dashboard/refunds/<str:refund_id>", refund_pages.show_refund, name="dashboard_refund"),
+    path("dashboard/refunds/<str:refund_id>/cancel", refund_pages.cancel, name="dashboard_cancel_refund"),
+    path(
+        "dashboard/refunds/<str:refund_id>/destination",
+        refund_pages.name_destination,
+        name="dashboard_refund_destination",
+    ),
+    path("dashboard/settlements", settlement_pages.list_settlements, name="dashboard_settlements"),
+    path("dashboard/settlements/now", settlement_pages.settle_now, name="dashboard_settle_now"),
+    path("dashboard/settlements/<str:settlement_id>", settlement_pages.show_settlement, name="dashboard_settlement"),
+    path(
+        "dashboard/settlements/<str:settlement_id>/statement",
+        settlement_pages.download_statement,
+        name="dashboard_statement",
+    ),
+    path("dashboard/settlements/<str:settlement_id>/retry", settlement_pages.retry, name="dashboard_retry_settlement"),
+    path(
+        "dashboard/settlements/<str:settlement_id>/wallet",
+        settlement_pages.pay_elsewhere,
+        name="dashboard_redirect_settlement",
+    ),
     path("dashboard/keys", merchant_pages.list_keys, name="dashboard_keys"),
     path("dashboard/keys/new", merchant_pages.generate_key, name="dashboard_generate_key"),
     path("dashboard/keys/<str:key_id>/delete", merchant_pages.delete_key, name="dashboard_delete_key"),
@@ -74,9 +115,15 @@ page_routes = [
     path("dashboard/deliveries", delivery_pages.list_deliveries, name="dashboard_deliveries"),
     path("dashboard/deliveries/<str:delivery_id>", delivery_pages.show_delivery, name="dashboard_delivery"),
     path("dashboard/deliveries/<str:delivery_id>/redeliver", delivery_pages.send_again, name="dashboard_redeliver"),
-    path("dashboard/settings", merchant_pages.edit_settings, name="dashboard_settings"),
+    path(
+        "dashboard/settings",
+        merchant_pages.edit_settings,
+        {"outlook_of": settlement_pages.outlook_of},
+        name="dashboard_settings",
+    ),
     path("pay/<str:payment_id>", checkout.show_payment, name="checkout"),
     path("pay/<str:payment_id>/status", checkout.show_status, name="checkout_status"),
+    path("refund/<str:token>", show_claim, name="claim_refund"),
 ]
 
 urlpatterns = [

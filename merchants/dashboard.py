@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from decimal import Decimal
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
@@ -18,11 +20,12 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from config import ids
 from config.environments import Environment
 from config.errors import DomainError
+from merchants import wording
 from merchants.access.sessions import MemberRequest, choose_environment, log_in, log_out, member_required
 from merchants.access.single_use import close_form, open_form
 from merchants.forms import KeyPairForm, LogInForm, SettingsForm
-from merchants.models import ApiKey, Role
-from merchants.services import IssuedKey, issue_api_key, revoke_api_key, update_settings
+from merchants.models import ApiKey, MerchantSettings, Role
+from merchants.services import IssuedKey, fee_bps_of, issue_api_key, revoke_api_key, update_settings
 
 ROTATION_REMINDER = timedelta(days=90)
 
@@ -175,10 +178,23 @@ def _own_key(request: MemberRequest, key_id: str) -> ApiKey:
     return key
 
 
+@dataclass(frozen=True)
+class Outlook:
+    """What settlements will make of the settings; the route table says who knows."""
+
+    next_run_at: datetime | None
+    """None when the merchant asks for each settlement itself."""
+    cooling_off: Mapping[str, datetime]
+    """New wallets of the allow list, and from when on they are paid."""
+
+
+OutlookOf = Callable[[MerchantSettings, datetime], Outlook]
+
+
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 @member_required
-def edit_settings(request: MemberRequest) -> HttpResponse:
+def edit_settings(request: MemberRequest, outlook_of: OutlookOf) -> HttpResponse:
     """Every member may look; owners decide, because settings say where money goes."""
     may_edit = request.member.role == Role.OWNER
     if request.method == "POST":
@@ -189,18 +205,41 @@ def edit_settings(request: MemberRequest) -> HttpResponse:
             messages.success(request, "The settings are saved.")
             return redirect("dashboard_settings")
     else:
-        chosen = request.merchant.settings.get(environment=request.environment)
-        form = SettingsForm(initial=SettingsForm.initial_of(chosen))
+        form = SettingsForm(initial=SettingsForm.initial_of(_settings_of(request)))
     for field in form.fields.values():
         field.disabled = not may_edit
     company = [
         ("Name", request.merchant.name),
         ("E-mail", request.merchant.email),
         ("Plan", request.merchant.get_plan_display()),
+        ("Fee", f"{Decimal(fee_bps_of(request.merchant)) / 100:.2f} % of what payments bring in"),
         ("Merchant id", request.merchant.public_id),
     ]
-    context = {"section": "dashboard_settings", "form": form, "may_edit": may_edit, "company": company}
+    context = {
+        "section": "dashboard_settings",
+        "form": form,
+        "may_edit": may_edit,
+        "company": company,
+        **_outlook_context(_settings_of(request), outlook_of),
+    }
     return render(request, "dashboard/settings.html", context)
+
+
+def _settings_of(request: MemberRequest) -> MerchantSettings:
+    return request.merchant.settings.get(environment=request.environment)
+
+
+def _outlook_context(chosen: MerchantSettings, outlook_of: OutlookOf) -> dict[str, object]:
+    now = timezone.now()
+    outlook, zone = outlook_of(chosen, now), chosen.settlement_timezone
+    next_run_at = outlook.next_run_at
+    return {
+        "next_run_at": next_run_at,
+        "next_run": wording.local(next_run_at, zone) if next_run_at else "",
+        "next_run_zone": wording.zone(zone),
+        "next_run_from_now": wording.from_now(next_run_at, now) if next_run_at else "",
+        "cooling_off": [(wallet, wording.local(until, zone)) for wallet, until in sorted(outlook.cooling_off.items())],
+    }
 
 
 def _save_settings(request: MemberRequest, form: SettingsForm) -> bool:

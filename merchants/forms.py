@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from decimal import Decimal
+from functools import cache
 from typing import Any, ClassVar, Final, cast
+from zoneinfo import available_timezones
 
 from django import forms
 from django.core.exceptions import ValidationError
@@ -138,34 +140,51 @@ class SettingsForm(LookMixin):
     settlement_currency = forms.ChoiceField(
         choices=[(coin, coin) for coin in SETTLEMENT_CURRENCIES],
         label="Settlement currency",
-        help_text="The coin in which settlements reach your wallet.",
+        help_text="The coin in which settlements reach your wallet. Other coins are converted into it.",
     )
-    settlement_frequency = forms.ChoiceField(choices=SettlementFrequency.choices, label="How often to settle")
+    settlement_frequency = forms.ChoiceField(
+        choices=[
+            (SettlementFrequency.DAILY, "Every day"),
+            (SettlementFrequency.WEEKLY, "Every week"),
+            (SettlementFrequency.MONTHLY, "Every month"),
+            (SettlementFrequency.MANUAL, "Only when somebody asks for it"),
+        ],
+        label="How often",
+    )
     settlement_time = forms.TimeField(
         label="At",
         widget=forms.TimeInput(format="%H:%M", attrs={"type": "time"}),
         input_formats=["%H:%M"],
     )
     settlement_timezone = forms.CharField(
-        label="Time zone", max_length=64, help_text="An IANA name, for example UTC or Europe/Amsterdam."
+        label="Time zone",
+        max_length=64,
+        widget=forms.TextInput(
+            attrs={"list": "time-zones", "autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}
+        ),
+        help_text="Begin with a city, such as Lisbon, and choose.",
     )
     settlement_weekday = forms.TypedChoiceField(
         required=False,
-        label="Day of the week",
+        label="On",
         choices=[("", "Not chosen"), *((str(day), name) for day, name in enumerate(WEEKDAYS, start=1))],
         coerce=int,
         empty_value=None,
-        help_text="For weekly settlements.",
+        help_text="For a settlement every week; Monday when nothing is chosen.",
     )
     settlement_monthday = forms.IntegerField(
         required=False,
         min_value=1,
         max_value=31,
-        label="Day of the month",
-        help_text="For monthly settlements. In a shorter month, its last day.",
+        label="On day",
+        widget=forms.NumberInput(attrs={"inputmode": "numeric"}),
+        help_text="For a settlement every month, 1 to 31; in a shorter month its last day.",
     )
     settlement_minimum = forms.DecimalField(
-        min_value=0, decimal_places=6, label="Smallest settlement", help_text="What is less waits for the next one."
+        min_value=0,
+        decimal_places=6,
+        label="Smallest settlement",
+        help_text="In the settlement currency. What is less is carried over to the next one.",
     )
     payment_tolerance = forms.DecimalField(
         min_value=0,
@@ -178,8 +197,9 @@ class SettingsForm(LookMixin):
     wallet_allow_list = LinesField(
         required=False,
         most=MAX_ALLOWED_WALLETS,
-        label="Wallets that payments may name",
-        help_text="One to a line. Empty: any wallet. A stolen key can then not send your money elsewhere.",
+        label="Wallets that may be paid",
+        help_text="One to a line; with none, payments may name any wallet. With a list, a stolen key cannot send your "
+        "money elsewhere: another wallet is refused, and a new one is first paid 24 hours after it was added.",
     )
 
     field_of_param: ClassVar = {
@@ -192,6 +212,16 @@ class SettingsForm(LookMixin):
         "paymentTolerance": "payment_tolerance",
         "latePayments": "late_payments",
     }
+
+    @property
+    def time_zones(self) -> tuple[str, ...]:
+        """What is suggested."""
+        return _suggested_time_zones()
+
+    def clean_settlement_timezone(self) -> str:
+        """What people write, `lisbon` or `new york`, becomes the IANA name. The service refuses unknown ones."""
+        written: str = self.cleaned_data["settlement_timezone"]
+        return _time_zones_by_spelling().get(_spelling(written), written)
 
     @classmethod
     def initial_of(cls, chosen: MerchantSettings) -> dict[str, Any]:
@@ -212,3 +242,27 @@ class SettingsForm(LookMixin):
             self.add_error("wallet_allow_list", refusal.message)
         else:
             super().add_refusal(refusal)
+
+
+@cache
+def _suggested_time_zones() -> tuple[str, ...]:
+    """By place. Old names such as `Cuba` and offsets such as `Etc/GMT+3` are understood, but not suggested."""
+    places = {
+        name for name in available_timezones() if "/" in name and not name.startswith(("Etc/", "US/", "SystemV/"))
+    }
+    return ("UTC", *sorted(places))
+
+
+@cache
+def _time_zones_by_spelling() -> dict[str, str]:
+    """IANA names by how they may be written: in any case, and by the city alone where that names only one."""
+    names = sorted(available_timezones())
+    cities: dict[str, list[str]] = {}
+    for name in _suggested_time_zones():
+        cities.setdefault(_spelling(name.rpartition("/")[2]), []).append(name)
+    by_city = {city: found[0] for city, found in cities.items() if len(found) == 1}
+    return by_city | {_spelling(name): name for name in names}
+
+
+def _spelling(name: str) -> str:
+    return name.strip().lower().replace(" ", "_")

@@ -7,7 +7,10 @@ from typing import Any
 
 from config.api.renderers import format_instant
 from config.money import format_crypto
+from settlements import wording
 from settlements.models import Settlement
+from settlements.planning import CarriedOver, Plan, PlannedSettlement
+from settlements.schedule import Period
 
 
 def settlement_record(settlement: Settlement) -> dict[str, Any]:
@@ -55,6 +58,45 @@ def exchange_rates(settlement: Settlement) -> dict[str, dict[str, Any]] | None:
         if part["coin"] != settlement.currency
     }
     return rates or None
+
+
+def preview_record(period: Period | None, plan: Plan, *, period_start: datetime, environment: str) -> dict[str, Any]:
+    """What the next run would settle, as the API shows it. Without a period it has to be asked for."""
+    ends_at = period.ends_at if period else None
+    return {
+        "object": "next_settlements",
+        "scheduledFor": _instant(ends_at),
+        "periodStart": format_instant(period_start),
+        "periodEnd": _instant(ends_at),
+        "settlements": [_planned_record(planned) for planned in plan.settlements],
+        "carriedOver": [_carried_record(left) for left in plan.carried_over],
+        "environment": environment,
+    }
+
+
+def _planned_record(planned: PlannedSettlement) -> dict[str, Any]:
+    totals = planned.totals
+    return {
+        "network": planned.network,
+        "destination": planned.wallet,
+        "settlementCurrency": planned.currency,
+        "grossAmount": format_crypto(totals.gross, planned.decimals),
+        "feeAmount": format_crypto(totals.fee, planned.decimals),
+        "refundAmount": format_crypto(totals.refund, planned.decimals),
+        "amount": format_crypto(totals.amount, planned.decimals),
+        "paymentCount": planned.payment_count,
+    }
+
+
+def _carried_record(left: CarriedOver) -> dict[str, Any]:
+    return {
+        "network": left.network,
+        "destination": left.wallet,
+        "cryptocurrency": left.coin,
+        "amount": format_crypto(left.amount, left.decimals),
+        "reason": left.reason,
+        "message": wording.carried(left.reason),
+    }
 
 
 def _instant(instant: datetime | None) -> str | None:

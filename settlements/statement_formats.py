@@ -9,7 +9,7 @@ from typing import Any
 
 from django.http import HttpResponse
 
-from config.api.renderers import format_instant
+from config.api.renderers import format_instant, render_json
 from config.money import from_units
 from settlements.models import Settlement
 from settlements.statements import CoinAccount, Line, LineType, Section, Statement
@@ -161,13 +161,21 @@ def text_cell(text: str) -> str:
     return f"'{text}" if text.startswith(_FORMULA_STARTS) else text
 
 
+# --- as files ----------------------------------------------------------------------------------------
+
+
 def csv_reply(statement: Statement) -> HttpResponse:
-    """The statement as a file to keep."""
-    return HttpResponse(
-        statement_csv(statement),
-        content_type="text/csv; charset=utf-8",
-        headers={"Content-Disposition": f'attachment; filename="{file_name(statement)}.csv"'},
-    )
+    return _file(statement_csv(statement).encode(), "text/csv; charset=utf-8", f"{file_name(statement)}.csv")
+
+
+def json_reply(statement: Statement) -> HttpResponse:
+    content = render_json(statement_record(statement), indented=True)
+    return _file(content, "application/json", f"{file_name(statement)}.json")
+
+
+def _file(content: bytes, content_type: str, name: str) -> HttpResponse:
+    disposition = f'attachment; filename="{name}"'
+    return HttpResponse(content, content_type=content_type, headers={"Content-Disposition": disposition})
 
 
 def file_name(statement: Statement) -> str:

@@ -145,8 +145,8 @@ def _account(
     part = parts.get(coin)
     decimals = settlement.decimals if part is None else int(part["decimals"])
     first_of_period = ids.first_uuid_at(settlement.period_start)
-    lines = [_line_of(change, Section.PERIOD) for change in changes if change.id >= first_of_period]
-    carried = [_line_of(change, Section.CARRIED_OVER) for change in changes if change.id < first_of_period]
+    lines = [line_of(change, Section.PERIOD) for change in changes if change.id >= first_of_period]
+    carried = [line_of(change, Section.CARRIED_OVER) for change in changes if change.id < first_of_period]
     if part is not None:
         gained = sum(change.amount for change in changes)
         expected = int(part["gross"]) - int(part["refund"])
@@ -159,7 +159,7 @@ def _account(
     return CoinAccount(coin, decimals, carried, opening, entries, closing)
 
 
-def _line_of(change: Change, section: Section) -> Line:
+def line_of(change: Change, section: Section) -> Line:
     currency = change.currency or ""
     fiat = None
     if change.fiat_amount is not None and change.due and change.payment_coin == change.asset:

@@ -26,7 +26,9 @@ from merchants.models import ApiKey, AttemptCount, Merchant, Role
 from merchants.services import IssuedKey, revoke_api_key
 from payments.models import Payment
 from tests.factories import PASSWORD, api_client, key_headers, make_key, make_member, make_merchant
-from tests.payments.scenes import make_payment
+from tests.payments.scenes import STELLAR, make_payment
+from tests.refunds.scenes import ask, paid_by_two, wallet
+from tests.settlements.page_scenes import earn_and_settle
 from webhooks.services import register_endpoint, send_test
 
 SANDBOX, PRODUCTION = Environment
@@ -39,6 +41,7 @@ PAYMENT = {
     "network": "polygon",
     "merchantWallet": "0x52908400098527886E0F7030069857D2E4169EE7",
 }
+REFUND = {"paymentId": "<str:refundable_payment_id>", "amount": 5}
 WEBHOOK = {"url": "https://shop.example.com/webhooks"}
 REPLAY = {"createdGte": "2026-01-01", "createdLte": "2199-12-31"}
 
@@ -48,6 +51,9 @@ Records = Mapping[str, str]
 
 KINDS = {
     "payment_id": ids.PAYMENT,
+    "refundable_payment_id": ids.PAYMENT,
+    "refund_id": ids.REFUND,
+    "settlement_id": ids.SETTLEMENT,
     "webhook_id": ids.WEBHOOK,
     "event_id": ids.EVENT,
     "delivery_id": ids.DELIVERY,
@@ -77,8 +83,11 @@ class Route:
         return self.call_with(Client(), environment, records, sent)
 
     def call_with(self, client: Client, environment: Environment, records: Records, headers: dict[str, str]) -> Any:
-        path = BASES[environment] + re.sub(r"<str:(\w+)>", lambda found: records[found[1]], self.path)
-        data = b"" if self.body is None else json.dumps(self.body).encode()
+        def named(text: str) -> str:
+            return re.sub(r"<str:(\w+)>", lambda found: records[found[1]], text)
+
+        path = BASES[environment] + named(self.path)
+        data = b"" if self.body is None else named(json.dumps(self.body)).encode()
         return client.generic(self.method, path, data, content_type="application/json", headers=headers)
 
 
@@ -89,6 +98,15 @@ ROUTES = [
     Route("POST", "payments/<str:payment_id>/cancel", Scope.PAYMENTS_WRITE),
     Route("POST", "payments/<str:payment_id>/simulate", Scope.PAYMENTS_WRITE, body={"scenario": "exact"}),
     Route("GET", "payments/<str:payment_id>/timeline", Scope.PAYMENTS_READ),
+    Route("POST", "refunds", Scope.REFUNDS_WRITE, 201, REFUND),
+    Route("GET", "refunds", Scope.REFUNDS_READ),
+    Route("GET", "refunds/<str:refund_id>", Scope.REFUNDS_READ),
+    Route("POST", "refunds/<str:refund_id>/cancel", Scope.REFUNDS_WRITE),
+    Route("POST", "refunds/<str:refund_id>/destination", Scope.REFUNDS_WRITE, body={"destination": wallet()}),
+    Route("GET", "settlements", Scope.SETTLEMENTS_READ),
+    Route("GET", "settlements/next", Scope.SETTLEMENTS_READ),
+    Route("GET", "settlements/<str:settlement_id>", Scope.SETTLEMENTS_READ),
+    Route("GET", "settlements/<str:settlement_id>/statement", Scope.SETTLEMENTS_READ),
     Route("POST", "webhooks", Scope.WEBHOOKS_WRITE, 201, WEBHOOK),
     Route("GET", "webhooks", Scope.WEBHOOKS_READ),
     Route("POST", "webhooks/signing-secret/rotate", Scope.WEBHOOKS_WRITE),
@@ -172,10 +190,15 @@ def world(db: None, settings: Settings) -> World:
 
 def records_of(payment: Payment) -> Records:
     """One of each kind, of the payment's merchant."""
+    settlement = earn_and_settle(payment.merchant, network=STELLAR)  # first: it takes all there is
     endpoint, _ = register_endpoint(merchant=payment.merchant, environment=payment.environment, **WEBHOOK)
     delivery = send_test(endpoint=endpoint)
+    refund = ask(paid_by_two(merchant=payment.merchant), "10")  # it needs an address
     return {
         "payment_id": payment.public_id,
+        "refundable_payment_id": refund.payment.public_id,
+        "refund_id": refund.public_id,
+        "settlement_id": settlement.public_id,
         "webhook_id": endpoint.public_id,
         "event_id": delivery.event.public_id,
         "delivery_id": delivery.public_id,
@@ -184,7 +207,7 @@ def records_of(payment: Payment) -> Records:
 
 def everything() -> dict[str, list[Any]]:
     """All rows of the product, but for the notes of who asked: those change when somebody is refused."""
-    labels = {"merchants", "ledger", "webhooks", "payments", "simulated", "refunds", "settlements"}
+    labels = {"merchants", "ledger", "webhooks", "payments", "simulated", "transfers", "refunds", "settlements"}
     rows: dict[str, list[Any]] = {}
     for model in apps.get_models():
         if model._meta.app_label in labels and model is not AttemptCount:
@@ -339,6 +362,8 @@ def test_an_id_of_the_other_environment_answers_exactly_as_an_unknown_one(world:
     [
         ("/payments", "payment_id"),
         ("/payments/<str:payment_id>/timeline", "payment_id"),
+        ("/refunds", "refund_id"),
+        ("/settlements", "settlement_id"),
         ("/webhooks", "webhook_id"),
         ("/events", "event_id"),
         ("/deliveries", "delivery_id"),

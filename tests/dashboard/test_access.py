@@ -12,13 +12,33 @@ from config.environments import Environment
 from config.urls import page_routes
 from merchants.models import ApiKey, Member, Role
 from payments.models import Payment
-from tests.dashboard.addresses import READS, UNKNOWN, WRITES, Records, make_records, malformed, unknown
+from refunds.models import Refund
+from settlements.models import Settlement, SettlementRun
+from tests.dashboard.addresses import DOWNLOADS, READS, UNKNOWN, WRITES, Records, make_records, malformed, unknown
 from tests.dashboard.conftest import browser_of
 from tests.factories import make_member, make_merchant
+from tests.refunds.scenes import wallet
 from webhooks.models import Delivery, Endpoint, SigningSecret
 
-PUBLIC = {"", "login", "logout", "dashboard/", "docs/api", "pay/<str:payment_id>", "pay/<str:payment_id>/status"}
-FIELDS = {"scenario": "exact", "name": "Mine", "url": "https://mine.example/", "events": "*", "form_id": "mine"}
+PUBLIC = {
+    "",
+    "login",
+    "logout",
+    "dashboard/",
+    "docs/api",
+    "pay/<str:payment_id>",
+    "pay/<str:payment_id>/status",
+    "refund/<str:token>",
+}
+FIELDS = {
+    "scenario": "exact",
+    "name": "Mine",
+    "url": "https://mine.example/",
+    "events": "*",
+    "form_id": "mine",
+    "source": "payment",
+    "destination": wallet(),
+}
 NAMED = [path for path in READS if "{" in path]
 
 
@@ -29,7 +49,7 @@ def records(member: Member) -> Records:
 
 def everything() -> list[Any]:
     """All rows that a refused request must leave as they are."""
-    models = (Payment, ApiKey, Endpoint, Delivery, SigningSecret)
+    models = (Payment, Refund, Settlement, SettlementRun, ApiKey, Endpoint, Delivery, SigningSecret)
     return [list(model._default_manager.order_by("pk").values()) for model in models]
 
 
@@ -85,7 +105,14 @@ def test_records_of_the_other_environment_do_not_exist(path: str, client: Client
     client.post("/dashboard/environment", {"environment": Environment.PRODUCTION})
     response = client.get(records.in_path(path))
     assert response.status_code == (404 if "{" in path else 200)
-    for secret in (records.payment.public_id, records.key.public_key, records.webhook.url, records.delivery.public_id):
+    for secret in (
+        records.payment.public_id,
+        records.refund.public_id,
+        records.settlement.public_id,
+        records.key.public_key,
+        records.webhook.url,
+        records.delivery.public_id,
+    ):
         assert secret not in response.text
 
 
@@ -122,7 +149,7 @@ def test_a_viewer_changes_nothing(path: str, records: Records, member: Member) -
     assert everything() == before
 
 
-@pytest.mark.parametrize("path", [path for path in READS if path not in WRITES] + ["/dashboard/settings"])
+@pytest.mark.parametrize("path", [path for path in READS if path not in WRITES + DOWNLOADS] + ["/dashboard/settings"])
 def test_a_viewer_is_not_offered_what_is_refused(path: str, records: Records, member: Member) -> None:
     viewer = browser_of(make_member(member.merchant, role=Role.VIEWER))
     page = viewer.get(records.in_path(path)).text

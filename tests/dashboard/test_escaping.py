@@ -9,9 +9,11 @@ from django.test import Client
 
 from merchants.models import Member, Merchant, User
 from payments.models import Payment
-from tests.dashboard.addresses import READS, Records
+from settlements.models import Settlement
+from tests.dashboard.addresses import DOWNLOADS, READS, Records
 from tests.factories import make_key
-from tests.payments.scenes import POLYGON, make_payment, pay_and_confirm
+from tests.payments.scenes import POLYGON, STELLAR, make_payment, pay_and_confirm
+from tests.settlements.page_scenes import earn_and_settle, fail
 from tests.webhooks.scenes import make_all_due, send_due
 from webhooks.models import Attempt, Delivery, Endpoint, Event
 from webhooks.schedule import Reply
@@ -81,6 +83,7 @@ def test_a_payload_in_every_field_stays_text(payload: str, client: Client, membe
     member.refresh_from_db()
     key = make_key(member.merchant, name="key").key
     type(key).objects.filter(pk=key.pk).update(name=payload, scopes=[payload[:30]], allowed_networks=[payload[:50]])
+    settlement = make_hostile_settlement(member.merchant, payload)
     created = make_payment(
         POLYGON,
         merchant=member.merchant,
@@ -89,18 +92,31 @@ def test_a_payload_in_every_field_stays_text(payload: str, client: Client, membe
         webhook_url=f"https://shop.example/{payload}",
     )
     paid = pay_and_confirm(make_payment(POLYGON, merchant=member.merchant, redirect_url=f"https://a.example/{payload}"))
-    member.merchant.settings.update(settlement_timezone=payload[:64], wallet_allow_list=[payload[:80]])
+    member.merchant.settings.update(wallet_allow_list=[payload[:80]])
     Payment.objects.filter(pk=created.pk).update(rate_source=payload, merchant_wallet=payload[:80])
 
     endpoint, delivery = make_hostile_delivery(member.merchant, payload)
 
-    records = Records(created, key, endpoint, delivery)
-    addresses = [records.in_path(path) for path in READS]
+    records = Records(created, settlement, key, endpoint, delivery)
+    addresses = [records.in_path(path) for path in READS if path not in DOWNLOADS]
     addresses += [f"/pay/{payment.public_id}" for payment in (created, paid)]
     for address in addresses:
         response = client.get(address)
         assert response.status_code == 200
         assert suspects(response.text) == []
+
+
+def make_hostile_settlement(merchant: Merchant, payload: str) -> Settlement:
+    """Failed, with everything in it that comes from outside: the wallet, the network's words, where a rate is from."""
+    settlement = fail(earn_and_settle(merchant, coin="DAI", network=STELLAR), "destination_invalid")
+    [part] = settlement.coins
+    Settlement.objects.filter(pk=settlement.pk).update(
+        destination=payload[:80],
+        failure_message=payload,
+        transaction_hash=payload[:80],
+        coins=[{**part, "source": payload}],
+    )
+    return settlement
 
 
 def make_hostile_delivery(merchant: Merchant, payload: str) -> tuple[Endpoint, Delivery]:

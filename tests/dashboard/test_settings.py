@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from zoneinfo import ZoneInfo
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from config.environments import Environment
 from merchants.models import Member, MerchantSettings, Role
@@ -94,3 +96,48 @@ def test_only_owners_change_where_money_goes(member: Member, role: Role) -> None
     assert ">Save<" not in page
     assert colleague.post("/dashboard/settings", VALID).status_code == 403
     assert chosen(member).settlement_currency == "USDC"
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("Europe/Lisbon", "Europe/Lisbon"),
+        ("europe/lisbon", "Europe/Lisbon"),
+        (" lisbon ", "Europe/Lisbon"),
+        ("New York", "America/New_York"),
+        ("america/argentina/buenos aires", "America/Argentina/Buenos_Aires"),
+        ("utc", "UTC"),
+    ],
+)
+def test_a_time_zone_is_understood_as_people_write_it(client: Client, member: Member, written: str, meant: str) -> None:
+    client.post("/dashboard/settings", VALID | {"settlement_timezone": written})
+    assert chosen(member).settlement_timezone == meant
+
+
+def test_time_zones_are_suggested(client: Client) -> None:
+    page = client.get("/dashboard/settings").text
+    assert 'list="time-zones"' in page
+    assert '<option value="Europe/Lisbon">' in page
+    assert '<option value="Etc/GMT+3">' not in page
+
+
+def test_the_next_settlement_is_told_on_the_merchants_clocks(client: Client, member: Member) -> None:
+    client.post("/dashboard/settings", VALID)
+    page = client.get("/dashboard/settings")
+    at = page.context["next_run_at"]
+    assert f"{at.astimezone(ZoneInfo('Europe/Amsterdam')):%a %H:%M}" == "Fri 14:30"
+    assert at > timezone.now()
+    assert page.context["next_run"] in page.text
+    assert "Amsterdam time" in page.text
+
+
+def test_without_a_schedule_nothing_is_announced(client: Client) -> None:
+    client.post("/dashboard/settings", VALID | {"settlement_frequency": "manual"})
+    assert "Nothing is settled by itself." in client.get("/dashboard/settings").text
+
+
+def test_the_fee_is_told(client: Client, member: Member) -> None:
+    assert "0.00 % of what payments bring in" in client.get("/dashboard/settings").text
+    member.merchant.fee_bps = 75
+    member.merchant.save()
+    assert "0.75 % of what payments bring in" in client.get("/dashboard/settings").text

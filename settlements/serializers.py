@@ -1,0 +1,164 @@
+"""What requests about settlements must look like, and how the reference describes the replies."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from config.api.fields import InstantFilterField, StrictChoiceField, StrictSerializer
+from config.api.pagination import ListQuery
+from config.environments import Environment
+from payments.chains.networks import COINS, NETWORKS
+from payments.serializers import ExchangeRateSchema
+from payments.states import BalanceChangeKind
+from settlements.statement_formats import VERSION
+from settlements.statements import LineType
+from settlements.states import SettlementProblem, SettlementStatus
+
+JSON, CSV = "json", "csv"
+
+_MOVED_BY_THE_SETTLEMENT = (LineType.FEE, LineType.CONVERSION, LineType.SETTLEMENT)
+
+
+class SettlementListQuery(ListQuery):
+    """The filters of the settlement list."""
+
+    status = StrictChoiceField(
+        choices=SettlementStatus.values, required=False, help_text="Only settlements in this status."
+    )
+    startDate = InstantFilterField(
+        required=False, help_text="Created at or after this ISO 8601 date or time, UTC; a date means its beginning."
+    )
+    endDate = InstantFilterField(
+        required=False,
+        end_of_day=True,
+        help_text="Created at or before this ISO 8601 date or time, UTC; a date means its end.",
+    )
+
+
+class StatementQuery(StrictSerializer):
+    """How a statement is asked for."""
+
+    format = StrictChoiceField(choices=(JSON, CSV), default=JSON, help_text="`json`, or `csv` to be downloaded.")
+
+
+class SettlementSchema(serializers.Serializer[Any]):
+    """The settlement record, for the reference; `records.settlement_record` writes it."""
+
+    id = serializers.CharField()
+    object = serializers.ChoiceField(choices=["settlement"])
+    status = serializers.ChoiceField(choices=SettlementStatus.choices)
+    settlementCurrency = serializers.ChoiceField(choices=COINS, help_text="The coin it is paid in.")
+    network = serializers.ChoiceField(choices=NETWORKS)
+    destination = serializers.CharField(help_text="The wallet it is paid to.")
+    grossAmount = serializers.CharField(
+        help_text="What came in, in the settlement currency; an estimate until everything is converted."
+    )
+    feeAmount = serializers.CharField()
+    refundAmount = serializers.CharField(help_text="Refunds and whatever else came off.")
+    amount = serializers.CharField(help_text="What is paid: gross less fee less refunds. Six fractional digits.")
+    paymentCount = serializers.IntegerField()
+    exchangeRate = serializers.DictField(
+        child=ExchangeRateSchema(),
+        allow_null=True,
+        help_text="By coin: the price of one in the settlement currency. Null when nothing had to be converted.",
+    )
+    periodStart = serializers.DateTimeField()
+    periodEnd = serializers.DateTimeField(help_text="What happened before it is settled.")
+    scheduledFor = serializers.DateTimeField()
+    transactionHash = serializers.CharField(allow_null=True, help_text="Of the on-chain transaction that paid it.")
+    failureCode = serializers.ChoiceField(
+        choices=SettlementProblem.choices, allow_null=True, help_text="Why it waits, or has failed."
+    )
+    failureMessage = serializers.CharField(allow_null=True)
+    environment = serializers.ChoiceField(choices=Environment.choices)
+    createdAt = serializers.DateTimeField()
+    completedAt = serializers.DateTimeField(allow_null=True)
+    version = serializers.IntegerField(help_text="Grows with every change that an event tells of.")
+
+
+class PlannedSettlementSchema(serializers.Serializer[Any]):
+    network = serializers.ChoiceField(choices=NETWORKS)
+    destination = serializers.CharField()
+    settlementCurrency = serializers.ChoiceField(choices=COINS)
+    grossAmount = serializers.CharField()
+    feeAmount = serializers.CharField()
+    refundAmount = serializers.CharField()
+    amount = serializers.CharField(help_text="As of now: what comes in until then is added.")
+    paymentCount = serializers.IntegerField()
+
+
+class CarriedOverSchema(serializers.Serializer[Any]):
+    network = serializers.ChoiceField(choices=NETWORKS)
+    destination = serializers.CharField()
+    cryptocurrency = serializers.ChoiceField(choices=COINS)
+    amount = serializers.CharField(help_text="Negative when it is owed.")
+    reason = serializers.CharField(help_text="Why it waits for a later settlement, for programs.")
+    message = serializers.CharField(help_text="The same for people.")
+
+
+class NextSettlementsSchema(serializers.Serializer[Any]):
+    """What the next run would settle if it were now."""
+
+    object = serializers.ChoiceField(choices=["next_settlements"])
+    scheduledFor = serializers.DateTimeField(allow_null=True, help_text="Null when settlements are made by hand.")
+    periodStart = serializers.DateTimeField()
+    periodEnd = serializers.DateTimeField(allow_null=True)
+    settlements = PlannedSettlementSchema(many=True)
+    carriedOver = CarriedOverSchema(many=True)
+    environment = serializers.ChoiceField(choices=Environment.choices)
+
+
+class StatementConversionSchema(serializers.Serializer[Any]):
+    cryptocurrency = serializers.ChoiceField(choices=COINS, help_text="The other coin.")
+    rate = serializers.CharField(help_text="Price of one converted coin in the settlement currency, decimal.")
+    source = serializers.CharField(help_text="Where the rate is from.")  # type: ignore[assignment]  # on the wire
+    quotedAt = serializers.DateTimeField()
+
+
+class StatementEntrySchema(serializers.Serializer[Any]):
+    type = serializers.ChoiceField(
+        choices=[*BalanceChangeKind.values, *(kind.value for kind in _MOVED_BY_THE_SETTLEMENT)]
+    )
+    time = serializers.DateTimeField()
+    amount = serializers.CharField(help_text="Signed, with every digit of the coin.")
+    balance = serializers.CharField(help_text="Of the coin, after this entry.")
+    reference = serializers.CharField(help_text="Id of what it was for.")
+    paymentId = serializers.CharField(allow_null=True)
+    refundId = serializers.CharField(allow_null=True)
+    wallet = serializers.CharField(allow_null=True)
+    fiatAmount = serializers.FloatField(
+        allow_null=True, help_text="What that was worth when the payment was quoted: a refund its share of it."
+    )
+    fiatCurrency = serializers.CharField(allow_null=True)
+    conversion = StatementConversionSchema(allow_null=True)
+    transactionHash = serializers.CharField(allow_null=True)
+
+
+class StatementCoinSchema(serializers.Serializer[Any]):
+    cryptocurrency = serializers.ChoiceField(choices=COINS)
+    carriedOver = StatementEntrySchema(
+        many=True, help_text="From before the period, not settled then: what the opening balance is made of."
+    )
+    openingBalance = serializers.CharField()
+    entries = StatementEntrySchema(many=True)
+    closingBalance = serializers.CharField(help_text="The opening balance and the amounts of all entries, exactly.")
+
+
+class StatementSchema(serializers.Serializer[Any]):
+    """The statement, for the reference; `statement_formats.statement_record` writes it."""
+
+    object = serializers.ChoiceField(choices=["settlement_statement"])
+    version = serializers.ChoiceField(choices=[VERSION], help_text="Of this form, in CSV too.")
+    settlement = serializers.CharField()
+    status = serializers.ChoiceField(choices=SettlementStatus.choices)
+    settlementCurrency = serializers.ChoiceField(choices=COINS)
+    network = serializers.ChoiceField(choices=NETWORKS)
+    destination = serializers.CharField()
+    amount = serializers.CharField(help_text="With every digit of the coin.")
+    feeBps = serializers.IntegerField(help_text="In hundredths of a percent of what payments brought in.")
+    periodStart = serializers.DateTimeField()
+    periodEnd = serializers.DateTimeField()
+    environment = serializers.ChoiceField(choices=Environment.choices)
+    coins = StatementCoinSchema(many=True)

@@ -1,0 +1,103 @@
+"""/v1/settlements: parse, read, render. Nothing here moves money: that is the schedule's and the dashboard's."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.db.models import Q
+from django.http import HttpResponse
+from django.utils import timezone
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from config import ids
+from config.api.fields import read_query
+from config.api.pagination import KeyRange, page
+from config.errors import NotFound
+from merchants import counting
+from merchants.access.scopes import Scope
+from merchants.access.viewsets import MerchantViewSet
+from settlements import examples
+from settlements.models import SETTLEMENTS, Settlement
+from settlements.reading import next_period_start, statement_of
+from settlements.records import preview_record, settlement_record
+from settlements.serializers import (
+    CSV,
+    NextSettlementsSchema,
+    SettlementListQuery,
+    SettlementSchema,
+    StatementQuery,
+    StatementSchema,
+)
+from settlements.services import preview
+from settlements.statement_formats import csv_reply, statement_record
+
+
+class SettlementViewSet(MerchantViewSet):
+    """Settlements of the key's merchant in the key's environment."""
+
+    scopes: ClassVar = {
+        "retrieve": Scope.SETTLEMENTS_READ,
+        "list": Scope.SETTLEMENTS_READ,
+        "upcoming": Scope.SETTLEMENTS_READ,
+        "statement": Scope.SETTLEMENTS_READ,
+    }
+
+    @extend_schema(summary="List settlements", parameters=[SettlementListQuery], responses=SettlementSchema(many=True))
+    def list(self, request: Request) -> Response:
+        query = read_query(SettlementListQuery, request)
+        status = query.get("status")
+
+        def total(keys: KeyRange) -> int:
+            return counting.total(
+                SETTLEMENTS,
+                merchant_id=self.merchant.pk,
+                environment=self.environment,
+                statuses=[status] if status else None,
+                keys=keys,
+            )
+
+        return Response(
+            page(
+                Settlement.objects.of(self.merchant, self.environment),
+                {**query, "created_gte": query.get("startDate"), "created_lte": query.get("endDate")},
+                public_id=ids.SETTLEMENT,
+                narrow=Q(status=status) if status else None,
+                render=settlement_record,
+                total=total,
+            )
+        )
+
+    @extend_schema(summary="Get a settlement", responses=SettlementSchema, examples=examples.RETRIEVE)
+    def retrieve(self, request: Request, settlement_id: str) -> Response:
+        return Response(settlement_record(self._settlement(settlement_id)))
+
+    @extend_schema(summary="Preview the next settlements", responses=NextSettlementsSchema, examples=examples.NEXT)
+    def upcoming(self, request: Request) -> Response:
+        found = preview(self.merchant, self.environment, timezone.now())
+        period_start = next_period_start(self.merchant, self.environment)
+        return Response(
+            preview_record(found.period, found.plan, period_start=period_start, environment=self.environment)
+        )
+
+    @extend_schema(
+        summary="Get the statement of a settlement",
+        parameters=[StatementQuery],
+        responses={(200, "application/json"): StatementSchema, (200, "text/csv"): OpenApiTypes.STR},
+        examples=examples.STATEMENT,
+    )
+    def statement(self, request: Request, settlement_id: str) -> Response | HttpResponse:
+        query = read_query(StatementQuery, request)
+        statement = statement_of(self._settlement(settlement_id))
+        return csv_reply(statement) if query["format"] == CSV else Response(statement_record(statement))
+
+    def _settlement(self, public_id: str) -> Settlement:
+        key = ids.SETTLEMENT.decode(public_id)
+        if key is None:
+            raise NotFound("No such settlement.")
+        try:
+            return Settlement.objects.of(self.merchant, self.environment).get(pk=key)
+        except Settlement.DoesNotExist:
+            raise NotFound("No such settlement.") from None
