@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
@@ -14,7 +14,9 @@ from django.utils import timezone
 from config import ids
 from config.celery import wake
 from merchants.counting import creation_delta
-from merchants.ledger.posting import InsufficientFunds, post_drafts
+from merchants.ledger.chart import AccountKind
+from merchants.ledger.models import Account
+from merchants.ledger.posting import AccountRef, InsufficientFunds, lock_accounts, post_drafts
 from merchants.models import MerchantSettings, RecordCountDelta
 from merchants.services import fee_bps_of
 from payments.models import BalanceChange
@@ -41,30 +43,37 @@ def run_once(
     *, merchant_id: uuid.UUID, environment: str, period: Period, trigger: Trigger, requested_by: str = ""
 ) -> SettlementRun | None:
     """The run of a period that was asked for, with all its settlements; None when it exists. Waits for another run."""
-    for _ in range(PLANS_MAX):
-        try:
-            with transaction.atomic():
-                chosen = _locked_settings(merchant_id, environment)
-                if chosen is None:
-                    return None
-                return _make(chosen, period, trigger=trigger, requested_by=requested_by)
-        except MoneyMoved:
-            continue
-    raise MoneyMoved
+
+    def make(hold_still: bool) -> SettlementRun | None:
+        chosen = _locked_settings(merchant_id, environment)
+        if chosen is None:
+            return None
+        return _make(chosen, period, hold_still=hold_still, trigger=trigger, requested_by=requested_by)
+
+    return _until_it_holds(make)
 
 
 def run_scheduled(*, merchant_id: uuid.UUID, environment: str, now: datetime) -> SettlementRun | None:
     """Run the period of the merchant's schedule that ended last; None when that is done, or somebody is at it."""
-    for _ in range(PLANS_MAX):
+
+    def make(hold_still: bool) -> SettlementRun | None:
+        chosen = _locked_settings(merchant_id, environment, skip_locked=True)
+        if chosen is None or (period := due_period(chosen, _last_end(chosen), now)) is None:
+            return None
+        return _make(chosen, period, hold_still=hold_still, trigger=Trigger.SCHEDULE)
+
+    return _until_it_holds(make)
+
+
+def _until_it_holds(make: Callable[[bool], SettlementRun | None]) -> SettlementRun | None:
+    """Most often no money moves while a run is planned. If it does, it is planned anew while the books hold still."""
+    for attempt in range(PLANS_MAX):
         try:
             with transaction.atomic():
-                chosen = _locked_settings(merchant_id, environment, skip_locked=True)
-                if chosen is None or (period := due_period(chosen, _last_end(chosen), now)) is None:
-                    return None
-                return _make(chosen, period, trigger=Trigger.SCHEDULE)
-        except MoneyMoved:
-            continue
-    raise MoneyMoved
+                return make(attempt > 0)
+        except MoneyMoved as moved:
+            reason = moved
+    raise reason
 
 
 def due_period(chosen: MerchantSettings, last_end: datetime | None, now: datetime) -> Period | None:
@@ -90,7 +99,7 @@ def _last_end(chosen: MerchantSettings) -> datetime | None:
 
 
 def _make(
-    chosen: MerchantSettings, period: Period, *, trigger: Trigger, requested_by: str = ""
+    chosen: MerchantSettings, period: Period, *, hold_still: bool, trigger: Trigger, requested_by: str = ""
 ) -> SettlementRun | None:
     merchant, last_end = chosen.merchant, _last_end(chosen)
     run = SettlementRun(
@@ -105,6 +114,8 @@ def _make(
     )
     if not _insert(run):
         return None
+    if hold_still:
+        _lock_books(chosen)
     plan = propose(merchant, chosen, until=period.ends_at, now=timezone.now())
     if plan.carried_over:
         run.carried_over = [left.to_record() for left in plan.carried_over]
@@ -125,6 +136,14 @@ def _insert(run: SettlementRun) -> bool:
     except IntegrityError:
         return False
     return True
+
+
+def _lock_books(chosen: MerchantSettings) -> None:
+    """Whatever changes what the merchant may have settled locks one of these, and commits before or after the run."""
+    kinds = (AccountKind.MERCHANT_AVAILABLE, AccountKind.MERCHANT_RECEIVABLE)
+    own = Account.objects.filter(environment=chosen.environment, owner=str(chosen.merchant_id), kind__in=kinds)
+    accounts = [AccountRef(each.network, each.asset, each.kind, each.owner) for each in own]
+    lock_accounts(accounts, environment=chosen.environment)
 
 
 def _settlement_of(run: SettlementRun, planned: PlannedSettlement, fee_bps: int) -> Settlement:

@@ -321,7 +321,6 @@ def _note_hold(settlement: Settlement, payout: Payout) -> None:
 
 def _complete(settlement: Settlement, payout: Payout) -> None:
     settlement.transaction_hash = payout.transfer.transaction_hash if payout.transfer else ""
-    settlement.completed_at = timezone.now()
     _end(settlement, SettlementStatus.COMPLETED)
 
 
@@ -360,6 +359,7 @@ def _end(
     settlement.version += 1
     settlement.failure_code, settlement.failure_message = problem, message[:300]
     settlement.ended_at, settlement.next_step_at = timezone.now(), None
+    settlement.completed_at = settlement.ended_at if status == SettlementStatus.COMPLETED else None
     settlement.save()
     status_changed(
         SETTLEMENTS,

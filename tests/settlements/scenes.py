@@ -16,6 +16,7 @@ from django.db import transaction
 from config import ids
 from config.environments import Environment
 from config.money import to_units
+from merchants.counting import total
 from merchants.ledger.balances import balance
 from merchants.ledger.chart import AccountKind
 from merchants.ledger.models import Account
@@ -29,15 +30,15 @@ from payments.chains.simulated.networks import address_named
 from payments.models import BalanceChange
 from payments.states import BalanceChangeKind
 from settlements import runs
-from settlements.models import Settlement, SettlementRun
+from settlements.models import SETTLEMENTS, Settlement, SettlementRun
 from settlements.services import run_now
 from tests.factories import make_merchant
 from tests.payments.scenes import assert_all_is_well
-from tests.transfers.scenes import finish, on_chain
+from tests.transfers.scenes import drive, finish, on_chain
 from tests.transfers.scenes import stock as stock_units
 from webhooks.models import Event
 
-__all__ = ["ETHEREUM", "NETWORKS", "POLYGON", "STELLAR", "assert_all_is_well", "finish", "on_chain"]
+__all__ = ["ETHEREUM", "NETWORKS", "POLYGON", "STELLAR", "assert_all_is_well", "drive", "finish", "on_chain"]
 
 SANDBOX = Environment.SANDBOX
 PRODUCTION = Environment.PRODUCTION
@@ -71,7 +72,7 @@ def earn(
 ) -> BalanceChange:
     """Money becomes a merchant's, or is the merchant's no more: in the books, and as what settlements are made of.
 
-    It arrives in the hot wallet, so that all of it can be paid out. Quicker than a payment, and what a payment leaves.
+    What a payment leaves behind, but quicker. Its coins are at deposit addresses: what is paid out is the operator's.
     """
     change, asset = units(amount, coin, network), coin
     reference = f"test:{next(_numbers)}"
@@ -81,7 +82,7 @@ def earn(
             kind="earned",
             reference=reference,
             lines=[
-                Line(AccountRef(network, asset, AccountKind.CHAIN_HOT), change),
+                Line(AccountRef(network, asset, AccountKind.CHAIN_DEPOSIT), change),
                 Line(available(merchant, coin, network), -change),
             ],
         )
@@ -101,16 +102,10 @@ def earn(
         )
 
 
-def give_coins(amount: str, coin: str = "USDC", network: str = ETHEREUM) -> None:
-    """Let the hot wallet hold on the chain what `earn` has put into the books, and gas to send it."""
-    address = registry.chain(SANDBOX, network).payout_address()
-    control.fund(network, address=address, code=coin, amount=units(amount, coin, network))
-    control.mine(network)
-
-
 def stock_treasury(amount: str, coin: str = "USDC", network: str = ETHEREUM) -> None:
-    """The operator puts coins of their own into the hot wallet, on the chain and in the books."""
+    """The operator puts coins of their own into the hot wallet, on the chain, for good, and in the books."""
     stock_units(network, units(amount, coin, network), coin)
+    control.mine(network, control.deepest_reorg(network) + 1)
 
 
 def settle(merchant: Merchant) -> SettlementRun:
@@ -160,6 +155,11 @@ def books(environment: str = SANDBOX) -> dict[str, int]:
 def events(settlement: Settlement) -> list[tuple[str, int]]:
     """What has been told of it, oldest first, with its versions."""
     return list(Event.objects.about(settlement.pk).values_list("type", "version"))
+
+
+def counted(merchant: Merchant, *statuses: str) -> int:
+    """How many settlements the merchant's lists say there are."""
+    return total(SETTLEMENTS, merchant_id=merchant.pk, environment=SANDBOX, statuses=list(statuses))
 
 
 def carried(run: SettlementRun) -> list[tuple[str, str, str]]:

@@ -1,0 +1,498 @@
+"""From a settlement to money in the merchant's wallet, and everything that can be in the way."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from decimal import Decimal
+from typing import get_args
+
+import pytest
+from django.utils import timezone
+from pytest_django.fixtures import Settings
+
+from config.errors import InvalidParameter
+from merchants.ledger import breakers
+from merchants.services import change_fee, update_settings
+from payments.chains import registry
+from payments.chains.base import RecipientProblem
+from payments.chains.simulated import control
+from payments.chains.simulated.adapter import SimulatedChain
+from payments.chains.simulated.networks import address_named
+from payments.models import BalanceChange
+from payments.rates.models import CurrentRate
+from payments.rates.quoting import forget_rates
+from payments.states import BalanceChangeKind
+from payments.transfers.models import Payout, PayoutPolicy
+from payments.transfers.services import approve_payout, policy_of, reject_payout
+from settlements import runs, services
+from settlements.models import Settlement
+from settlements.services import NothingToRedirect, SettlementNotFailed, redirect_failed, retry_failed
+from settlements.states import BLOCKING, WAITS, SettlementProblem, SettlementStatus
+from tests.factories import make_merchant, make_user
+from tests.settlements.scenes import (
+    ETHEREUM,
+    OTHER_WALLETS,
+    POLYGON,
+    PRODUCTION,
+    SANDBOX,
+    STELLAR,
+    WALLETS,
+    advance,
+    assert_all_is_well,
+    books,
+    carried,
+    counted,
+    drive,
+    earn,
+    events,
+    finish,
+    fresh,
+    on_chain,
+    owed,
+    pay_out,
+    settle,
+    settle_one,
+    stock_treasury,
+)
+
+pytestmark = pytest.mark.django_db
+
+PENDING, COMPLETED, FAILED = SettlementStatus.PENDING, SettlementStatus.COMPLETED, SettlementStatus.FAILED
+
+
+@pytest.fixture
+def rates(settings: Settings) -> None:
+    """A DAI is worth 0.999 and a USDT 1.002 dollars, where a USDC is worth 1.001."""
+    settings.RATE_SOURCES = ["kraken", "coinbase", "bitstamp"]
+    prices = {"DAI": Decimal("0.999"), "USDT": Decimal("1.002"), "USDC": Decimal("1.001")}
+    now = timezone.now()
+    CurrentRate.objects.bulk_create(
+        CurrentRate(base=coin, quote="USD", rate=rate, sources=["kraken", "coinbase"], observed_at=now, agreed_at=now)
+        for coin, rate in prices.items()
+    )
+    forget_rates()
+
+
+def waits(settlement: Settlement, problem: SettlementProblem) -> bool:
+    """It waits for this, with nothing handed over, and will be looked at again."""
+    settlement = fresh(settlement)
+    assert problem in WAITS
+    assert settlement.next_step_at is not None
+    assert settlement.failure_message
+    return (settlement.status, settlement.failure_code, settlement.version) == (PENDING, problem, 1)
+
+
+# --- paid --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("network", [ETHEREUM, POLYGON, STELLAR])
+def test_a_settlement_is_paid(network: str) -> None:
+    merchant = make_merchant()
+    earn(merchant, "100", network=network)
+    stock_treasury("100", network=network)
+    settlement = pay_out(settle_one(merchant))
+    assert (settlement.status, settlement.version, settlement.failure_code) == (COMPLETED, 2, "")
+    assert settlement.transaction_hash
+    assert settlement.completed_at == settlement.ended_at is not None
+    assert settlement.next_step_at is None
+    assert on_chain(network, WALLETS[network]) == settlement.amount
+    assert "USDC payout" not in books()
+    assert "USDC chain:hot" not in books()  # the operator's coins are gone, and the payer's are there in their place
+    assert events(settlement) == [("settlement.created", 1), ("settlement.completed", 2)]
+    assert counted(merchant, "pending") == 0
+    assert counted(merchant, "completed") == 1
+    assert_all_is_well()
+
+
+def test_looking_again_changes_nothing() -> None:
+    merchant = make_merchant()
+    earn(merchant, "100")
+    stock_treasury("100")
+    settlement = settle_one(merchant)
+    for _ in range(3):
+        services.advance(settlement.pk)
+    assert Payout.objects.count() == 1
+    settlement = pay_out(settlement)
+    before = fresh(settlement)
+    services.advance(settlement.pk)
+    services.follow_payout(settlement.pk)
+    services.wait_for(settlement.pk, problem=SettlementProblem.RATE_UNAVAILABLE, message="late")
+    services.fail_unpaid(settlement.pk, problem=SettlementProblem.NO_TRUSTLINE, message="late")
+    after = fresh(settlement)
+    assert {field: getattr(after, field) for field in ("status", "version", "failure_code", "ended_at")} == {
+        field: getattr(before, field) for field in ("status", "version", "failure_code", "ended_at")
+    }
+    assert len(events(settlement)) == 2
+
+
+@pytest.mark.usefixtures("rates")
+def test_other_coins_are_bought_out_of_the_treasury() -> None:
+    merchant = make_merchant()
+    change_fee(merchant=merchant, fee_bps=100)
+    earn(merchant, "100", "DAI")
+    earn(merchant, "50", "USDT")
+    earn(merchant, "-10", "USDT", kind=BalanceChangeKind.REFUND)
+    earn(merchant, "7", "USDC")
+    stock_treasury("1007")
+    settlement = pay_out(settle_one(merchant))
+    assert settlement.status == COMPLETED
+    dai, usdc, usdt = settlement.coins
+    assert (dai["rate"], usdt["rate"], usdc["rate"]) == ("0.998001998001", "1.000999000999", "")
+    assert dai["source"] == "kraken, coinbase"
+    assert dai["quotedAt"]
+    # 99 DAI and 39.5 USDT net, rounded down, and 6.93 USDC.
+    assert (dai["converted"], usdt["converted"], usdc["converted"]) == ("98802197", "39539460", "6930000")
+    assert settlement.amount == 98_802_197 + 39_539_460 + 6_930_000
+    assert settlement.fee == 998_001 + 500_499 + 70_000
+    assert settlement.refund == 10_009_990
+    assert settlement.gross == settlement.amount + settlement.fee + settlement.refund
+    assert on_chain(ETHEREUM, WALLETS[ETHEREUM]) == settlement.amount
+    assert {name: held for name, held in books().items() if name.startswith(("DAI", "USD"))} == {
+        "DAI chain:deposit": 100 * 10**18,
+        "DAI treasury": 99 * 10**18,
+        "DAI fee:service": 10**18,
+        "USDT chain:deposit": 40_000_000,
+        "USDT treasury": 39_500_000,
+        "USDT fee:service": 500_000,
+        "USDC chain:deposit": 7_000_000,
+        "USDC chain:hot": 1_007_000_000 - settlement.amount,
+        "USDC treasury": 1_007_000_000 - 98_802_197 - 39_539_460,
+        "USDC fee:service": 70_000,
+    }
+    assert_all_is_well()
+
+
+@pytest.mark.usefixtures("rates")
+def test_until_it_is_converted_a_settlement_shows_an_estimate() -> None:
+    merchant = make_merchant()
+    earn(merchant, "100", "DAI")
+    settlement = settle_one(merchant)
+    assert (settlement.amount, settlement.converted_at) == (99_800_199, None)
+    CurrentRate.objects.filter(base="DAI").update(rate=Decimal("1.001"))
+    forget_rates()
+    stock_treasury("1000")
+    settlement = advance(settlement)
+    assert (settlement.amount, settlement.coins[0]["rate"]) == (100_000_000, "1.000000000000")
+    assert settlement.converted_at is not None
+
+
+# --- waiting -----------------------------------------------------------------------------------------
+
+
+def test_insufficient_liquidity_a_treasury_with_too_little_is_waited_for() -> None:
+    merchant = make_merchant()
+    earn(merchant, "100", "DAI")
+    stock_treasury("99.999999")
+    settlement = settle_one(merchant)
+    assert waits(advance(settlement), SettlementProblem.INSUFFICIENT_LIQUIDITY)
+    assert not Payout.objects.exists()
+    assert books()["USDC treasury"] == 99_999_999
+    stock_treasury("0.000001")
+    settlement = pay_out(settlement)
+    assert (settlement.status, settlement.failure_code, settlement.failure_message) == (COMPLETED, "", "")
+    assert_all_is_well()
+
+
+def test_insufficient_liquidity_a_hot_wallet_with_too_little_is_waited_for() -> None:
+    merchant = make_merchant()
+    earn(merchant, "100")
+    settlement = advance(settle_one(merchant))
+    finish(ETHEREUM)
+    assert waits(advance(settlement), SettlementProblem.INSUFFICIENT_LIQUIDITY)
+    stock_treasury("100")
+    Payout.objects.update(next_attempt_at=timezone.now())
+    settlement = pay_out(settlement)
+    assert (settlement.status, settlement.failure_code) == (COMPLETED, "")
+
+
+def test_over_limit_operators_let_it_go() -> None:
+    PayoutPolicy.objects.create(environment=SANDBOX, approval_above=50)
+    merchant = make_merchant()
+    earn(merchant, "100")
+    stock_treasury("100")
+    settlement = advance(settle_one(merchant))
+    finish(ETHEREUM)
+    assert waits(advance(settlement), SettlementProblem.OVER_LIMIT)
+    payout = Payout.objects.get()
+    for operator in (make_user(), make_user()):
+        approve_payout(payout, operator=operator)
+    settlement = pay_out(settlement)
+    assert (settlement.status, settlement.failure_code) == (COMPLETED, "")
+    assert_all_is_well()
+
+
+def test_rejected_operators_refuse_it_and_the_wallet_waits_for_a_word() -> None:
+    PayoutPolicy.objects.create(environment=SANDBOX, transfer_limit=50)
+    merchant = make_merchant()
+    earn(merchant, "100")
+    settlement = advance(settle_one(merchant))
+    finish(ETHEREUM)
+    assert waits(advance(settlement), SettlementProblem.OVER_LIMIT)
+    reject_payout(Payout.objects.get(), operator=make_user(), note="Who is this?")
+    settlement = advance(settlement)
+    assert failed(settlement, SettlementProblem.REJECTED)
+    assert settlement.failure_message == "Who is this?"
+    assert owed(merchant) == 100_000_000
+    assert carried(settle(merchant)) == [("USDC", "100000000", "wallet_blocked")]
+
+
+def test_rate_unavailable_the_rate_is_waited_for(settings: Settings) -> None:
+    settings.RATE_SOURCES = ["kraken", "coinbase", "bitstamp"]
+    forget_rates()
+    merchant = make_merchant()
+    earn(merchant, "100", "DAI")
+    stock_treasury("100")
+    settlement = settle_one(merchant)
+    assert settlement.amount == 100_000_000  # at par, for want of anything better
+    assert waits(advance(settlement), SettlementProblem.RATE_UNAVAILABLE)
+    settings.RATE_SOURCES = ["bundled"]
+    assert pay_out(settlement).status == COMPLETED
+
+
+def test_network_unavailable_an_outage_is_waited_for() -> None:
+    merchant = make_merchant()
+    earn(merchant, "100")
+    stock_treasury("100")
+    settlement = settle_one(merchant)
+    control.outage(ETHEREUM, 60)
+    assert waits(advance(settlement), SettlementProblem.NETWORK_UNAVAILABLE)
+    control.outage(ETHEREUM, 0)
+    assert pay_out(settlement).status == COMPLETED
+
+
+@pytest.mark.parametrize("stopped", ["breaker", "kill switch"])
+def test_network_unavailable_nothing_is_converted_while_payouts_are_stopped(stopped: str) -> None:
+    merchant = make_merchant()
+    earn(merchant, "100", "DAI")
+    stock_treasury("100")
+    settlement = settle_one(merchant)
+    policy = policy_of(SANDBOX)
+    if stopped == "breaker":
+        breakers.open_breaker(environment=SANDBOX, network=ETHEREUM, reason="a test")
+    else:
+        policy.payouts_enabled = False
+        policy.save()
+    assert waits(advance(settlement), SettlementProblem.NETWORK_UNAVAILABLE)
+    assert books()["USDC treasury"] == 100_000_000
+    breakers.close_breaker(environment=SANDBOX, network=ETHEREUM, closed_by="a test")
+    policy.payouts_enabled = True
+    policy.save()
+    assert pay_out(settlement).status == COMPLETED
+
+
+def test_currency_unavailable_until_it_is_in_use_or_another_is_chosen(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Stellar has no USDT that everybody means: an operator may name one, and in the meantime there is USDC."""
+    monkeypatch.setattr(registry, "REAL_ADAPTERS", {STELLAR: SimulatedChain})
+    settings.PRODUCTION_NETWORKS = [STELLAR]
+    merchant = make_merchant()
+    update_settings(merchant=merchant, environment=PRODUCTION, changes={"settlement_currency": "USDT"})
+    earn(merchant, "100", network=STELLAR, environment=PRODUCTION)
+    run = services.run_now(merchant=merchant, environment=PRODUCTION, requested_by="a test")
+    settlement = run.settlements.get()
+    assert waits(advance(settlement), SettlementProblem.CURRENCY_UNAVAILABLE)
+
+    settings.STELLAR_ISSUERS = {"USDT": address_named(STELLAR, "an issuer")}
+    assert waits(advance(settlement), SettlementProblem.RATE_UNAVAILABLE)  # one step further
+
+    settings.STELLAR_ISSUERS = {}
+    update_settings(merchant=merchant, environment=PRODUCTION, changes={"settlement_currency": "USDC"})
+    settlement = advance(settlement)
+    assert (settlement.currency, settlement.decimals, settlement.failure_code) == ("USDC", 7, "")
+    assert Payout.objects.get().asset == "USDC"
+
+
+def test_the_longer_it_waits_the_longer_until_the_next_look() -> None:
+    merchant = make_merchant()
+    earn(merchant, "100", "DAI")
+    settlement = settle_one(merchant)
+    assert runs.advance_due() == 0
+    young = fresh(settlement).next_step_at
+    assert young is not None
+    assert timedelta(seconds=3) < young - timezone.now() <= services.WAIT_MIN
+    assert runs.advance_due() == 0
+    assert fresh(settlement).next_step_at == young  # not due
+
+
+def test_a_claimed_settlement_is_left_alone_until_its_lease_is_over() -> None:
+    merchant = make_merchant()
+    earn(merchant, "100")
+    settlement = settle_one(merchant)
+    now = timezone.now()
+    assert runs._claim(now, 10) == [settlement.pk]
+    assert runs._claim(now, 10) == []
+    assert runs._claim(now + runs.LEASE, 10) == [settlement.pk]
+
+
+# --- failing -----------------------------------------------------------------------------------------
+
+
+def failed(settlement: Settlement, problem: SettlementProblem) -> bool:
+    """It has failed for this, and its money waits for the same wallet again."""
+    settlement = fresh(settlement)
+    back = BalanceChange.objects.filter(kind=BalanceChangeKind.SETTLEMENT_FAILED, reference=settlement.public_id)
+    assert {change.wallet for change in back} == {settlement.destination}
+    assert "USDC payout" not in books()
+    assert settlement.next_step_at is None
+    assert settlement.failure_message
+    assert events(settlement) == [("settlement.created", 1), ("settlement.failed", 2)]
+    assert_all_is_well()
+    return (settlement.status, settlement.failure_code, settlement.version) == (FAILED, problem, 2)
+
+
+@pytest.mark.parametrize("problem", get_args(RecipientProblem))
+def test_a_wallet_that_cannot_be_paid_gets_nothing_until_somebody_says_it_can(problem: RecipientProblem) -> None:
+    merchant = make_merchant()
+    change_fee(merchant=merchant, fee_bps=100)
+    earn(merchant, "100", network=STELLAR)
+    earn(merchant, "10", "DAI", network=STELLAR)
+    stock_treasury("99", network=STELLAR)
+    stock_treasury("50", network=STELLAR)
+    control.describe_account(STELLAR, WALLETS[STELLAR], refuses=problem)
+    settlement = settle_one(merchant)
+    assert failed(advance(settlement), SettlementProblem(problem))
+    assert problem in BLOCKING
+    assert owed(merchant, network=STELLAR) == 990_000_000
+    assert owed(merchant, "DAI", network=STELLAR) == 99_000_000  # unconverted, as it was
+    assert not Payout.objects.exists()
+
+    earn(merchant, "1", network=STELLAR)
+    assert carried(settle(merchant)) == [
+        ("DAI", "99000000", "wallet_blocked"),
+        ("USDC", "1000000000", "wallet_blocked"),
+    ]
+
+    control.describe_account(STELLAR, WALLETS[STELLAR])
+    stock_treasury("1", network=STELLAR)
+    retry_failed(settlement, requested_by="a test")
+    again = pay_out(settle_one(merchant))
+    assert again.status == COMPLETED
+    # The fee of what failed has been taken once; only what came in since is charged.
+    assert (again.gross, again.fee, again.amount) == (1_099_000_000, 100_000, 1_098_900_000)
+    assert_all_is_well()
+
+
+def test_a_wallet_that_turns_bad_after_it_was_handed_over_fails_too() -> None:
+    merchant = make_merchant()
+    earn(merchant, "100", "DAI")
+    stock_treasury("100")
+    settlement = advance(settle_one(merchant))
+    control.describe_account(ETHEREUM, WALLETS[ETHEREUM], refuses="destination_refused")
+    finish(ETHEREUM)
+    assert failed(advance(settlement), SettlementProblem.DESTINATION_REFUSED)
+    assert owed(merchant) == 100_000_000  # converted: it comes back in the settlement currency
+    assert owed(merchant, "DAI") == 0
+
+
+def test_a_later_completed_settlement_unblocks_the_wallet() -> None:
+    """Two settlements of a wallet were under way at once, and the earlier one failed last."""
+    merchant = make_merchant()
+    earn(merchant, "60")
+    PayoutPolicy.objects.create(environment=SANDBOX, transfer_limit=50)
+    held = advance(settle_one(merchant))
+    finish(ETHEREUM)
+    earn(merchant, "40")
+    stock_treasury("100")
+    assert pay_out(settle_one(merchant)).status == COMPLETED
+    reject_payout(Payout.objects.get(status="held"), operator=make_user(), note="No.")
+    assert failed(advance(held), SettlementProblem.REJECTED)
+    assert settle_one(merchant).amount == 60_000_000
+
+
+def test_transfer_failed_the_next_run_tries_again() -> None:
+    merchant = make_merchant()
+    earn(merchant, "100")
+    stock_treasury("100")
+    settlement = advance(settle_one(merchant))
+    for _ in range(3):
+        # The wallet is found good, and refuses once the transfer is in a block.
+        Payout.objects.filter(status="ready").update(next_attempt_at=timezone.now())
+        finish_refused()
+    settlement = advance(settlement)
+    assert failed(settlement, SettlementProblem.TRANSFER_FAILED)
+    assert settlement.failure_code not in BLOCKING
+    again = pay_out(settle_one(merchant))
+    assert (again.status, again.amount) == (COMPLETED, 100_000_000)
+
+
+def finish_refused() -> None:
+    drive(ETHEREUM)
+    control.describe_account(ETHEREUM, WALLETS[ETHEREUM], refuses="destination_refused")
+    control.mine(ETHEREUM, control.deepest_reorg(ETHEREUM) + 1)
+    control.describe_account(ETHEREUM, WALLETS[ETHEREUM])
+    drive(ETHEREUM)
+
+
+def test_a_problem_is_either_waited_for_or_fails() -> None:
+    assert not WAITS & BLOCKING
+    fails = BLOCKING | {SettlementProblem.TRANSFER_FAILED}
+    assert set(SettlementProblem) == WAITS | fails
+
+
+# --- another wallet ----------------------------------------------------------------------------------
+
+
+def fail(settlement: Settlement) -> Settlement:
+    control.describe_account(settlement.network, settlement.destination, refuses="destination_refused")
+    return advance(settlement)
+
+
+def test_returned_money_is_paid_to_another_wallet() -> None:
+    merchant = make_merchant()
+    earn(merchant, "100")
+    settlement = fail(settle_one(merchant))
+    earn(merchant, "5")
+    stock_treasury("105")
+    redirected = redirect_failed(settlement, wallet=OTHER_WALLETS[ETHEREUM].lower(), requested_by="a test")
+    assert redirected.may_retry
+    again = pay_out(settle_one(merchant))
+    assert (again.status, again.destination, again.amount) == (COMPLETED, OTHER_WALLETS[ETHEREUM], 105_000_000)
+    with pytest.raises(NothingToRedirect):
+        redirect_failed(settlement, wallet=OTHER_WALLETS[ETHEREUM], requested_by="a test")
+
+
+def test_money_is_redirected_to_an_allowed_wallet_only() -> None:
+    merchant = make_merchant()
+    earn(merchant, "100")
+    settlement = fail(settle_one(merchant))
+    with pytest.raises(InvalidParameter) as refused:
+        redirect_failed(settlement, wallet="0x12", requested_by="a test")
+    assert refused.value.param == "wallet"
+    with pytest.raises(InvalidParameter, match="could not be paid"):
+        redirect_failed(settlement, wallet=settlement.destination, requested_by="a test")
+    allowed = {"wallet_allow_list": [WALLETS[ETHEREUM]]}
+    update_settings(merchant=merchant, environment=SANDBOX, changes=allowed)  # type: ignore[arg-type]  # a TypedDict
+    with pytest.raises(InvalidParameter, match="allow list"):
+        redirect_failed(settlement, wallet=OTHER_WALLETS[ETHEREUM], requested_by="a test")
+    assert set(BalanceChange.objects.values_list("wallet", flat=True)) == {settlement.destination}
+    assert not fresh(settlement).may_retry
+
+    allowed = {"wallet_allow_list": [OTHER_WALLETS[ETHEREUM]]}
+    update_settings(merchant=merchant, environment=SANDBOX, changes=allowed)  # type: ignore[arg-type]  # a TypedDict
+    redirect_failed(settlement, wallet=OTHER_WALLETS[ETHEREUM], requested_by="a test")
+    assert carried(settle(merchant)) == [("USDC", "100000000", "wallet_cooling_off")]
+
+
+def test_only_a_failed_settlement_is_retried_or_redirected() -> None:
+    merchant = make_merchant()
+    earn(merchant, "100")
+    settlement = settle_one(merchant)
+    with pytest.raises(SettlementNotFailed):
+        retry_failed(settlement, requested_by="a test")
+    with pytest.raises(SettlementNotFailed):
+        redirect_failed(settlement, wallet=OTHER_WALLETS[ETHEREUM], requested_by="a test")
+
+
+def test_a_retry_lets_all_failed_settlements_of_the_wallet_go() -> None:
+    merchant = make_merchant()
+    earn(merchant, "1")
+    one = settle_one(merchant)
+    earn(merchant, "2")
+    other = settle_one(merchant)
+    fail(one)
+    fail(other)
+    retry_failed(one, requested_by="a test")
+    retry_failed(one, requested_by="a test")
+    assert fresh(other).may_retry
+    assert settle_one(merchant).amount == 3_000_000
