@@ -5,17 +5,22 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import timedelta
+from functools import partial
 from typing import TypeVar
 
 import pytest
 from django.db import connection
 from pytest_django.fixtures import Settings
 
+from payments.chains.base import SignedTransfer, TransferRefused
 from payments.chains.simulated import blocks, clock, control
 from payments.chains.simulated.models import SimulatedNetwork, Stretch
 from tests.chains.contract import Scene
+from tests.chains.fees import bump
 from tests.chains.harness import Reader
+from tests.chains.sending import Till
 from tests.chains.simulation import Simulation
 
 Result = TypeVar("Result")
@@ -112,3 +117,25 @@ def test_a_block_is_never_filled_behind_a_reader(
     let_minutes_pass(10)
     reader.read()
     assert reader.hashes() == ([transaction_hash] if is_guarded else [])
+
+
+def test_versions_sent_by_many_at_once_pay_once(settings: Settings) -> None:
+    settings.SIMULATED_BLOCK_SECONDS = 0.02
+    till = Till(Simulation("ethereum"))
+    versions = [till.sign(100)]
+    for _ in range(5):
+        versions.append(bump(till, *versions))
+
+    def send(version: SignedTransfer) -> None:
+        for _ in range(5):
+            with suppress(TransferRefused):
+                till.chain.broadcast(version)
+
+    with ThreadPoolExecutor(6) as pool:
+        for sending in [pool.submit(in_thread(partial(send, version))) for version in versions]:
+            sending.result(timeout=60)
+    control.mine("ethereum")
+    states = sorted(till.chain.transfer_status(version).state for version in versions)
+    assert states == ["included"] + ["replaced"] * 5
+    assert till.held(till.recipient) == 100
+    assert till.chain.next_sequence(till.sender) == 1

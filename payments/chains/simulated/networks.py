@@ -29,7 +29,7 @@ _RULES: dict[str, tuple[tuple[int | None, CreditRule], ...]] = {
     POLYGON: ((None, CreditRule(confirmations=2, require_finalized=True)),),
     STELLAR: ((None, CreditRule(confirmations=1)),),
 }
-NATIVE_ENDOWMENT = 1_000
+NATIVE_ENDOWMENT = 1_000_000
 """Whole coins of the network's own that the hot wallet holds from the first block: sending needs no preparation."""
 
 # The usual price of one unit of work, in base units of the network's own coin.

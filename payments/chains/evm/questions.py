@@ -1,0 +1,254 @@
+"""What is asked of a node, and its answers in types of ours. Two honest nodes give equal answers to each.
+
+Whatever a provider adds, spells otherwise or leaves out is settled here: an answer that cannot be read is no answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Generic, TypeVar
+
+from payments.chains.evm import abi, addresses
+from payments.chains.evm.rpc import Call
+
+Answer = TypeVar("Answer")
+
+TRANSFER = abi.topic("Transfer(address,address,uint256)")
+
+
+@dataclass(frozen=True, slots=True)
+class Question(Generic[Answer]):
+    """`read` raises LookupError, TypeError or ValueError for what is no answer to this."""
+
+    call: Call
+    read: Callable[[Any], Answer]
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    height: int
+    block_hash: str
+    parent_hash: str
+    closed_at: datetime
+    base_fee: int
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """One event, as a block records it."""
+
+    contract: str
+    topics: tuple[str, ...]
+    data: bytes
+    height: int
+    block_hash: str
+    transaction_hash: str
+    index: int
+
+    @property
+    def is_token_transfer(self) -> bool:
+        """Whether it has the form of ERC-20; tokens that are no money have a fourth topic instead of data."""
+        return len(self.topics) == 3 and self.topics[0] == TRANSFER and len(self.data) == abi.WORD
+
+    @property
+    def sender(self) -> str:
+        return _topic_address(self.topics[1])
+
+    @property
+    def recipient(self) -> str:
+        return _topic_address(self.topics[2])
+
+    @property
+    def amount(self) -> int:
+        return abi.uint(self.data)
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What became of an on-chain transaction in a block."""
+
+    transaction_hash: str
+    height: int
+    block_hash: str
+    succeeded: bool
+    fee_units: int
+    contract: str | None
+    logs: tuple[Log, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SentTransaction:
+    """An on-chain transaction a node knows of. `height` is None while it waits."""
+
+    transaction_hash: str
+    sender: str
+    nonce: int
+    height: int | None
+
+
+def header(block: int | str) -> Question[Header | None]:
+    """The block at a height, or under a name of the node's: latest, finalized."""
+    return Question(Call("eth_getBlockByNumber", (_block(block), False)), _optional(_header))
+
+
+def transactions(height: int) -> Question[tuple[SentTransaction, ...] | None]:
+    """Every transaction of a block."""
+    return Question(
+        Call("eth_getBlockByNumber", (_block(height), True)),
+        _optional(lambda found: tuple(_sent(each) for each in found["transactions"])),
+    )
+
+
+def logs(
+    first: int, last: int, topics: Sequence[str | list[str] | None], contracts: Sequence[str] = ()
+) -> Question[tuple[Log, ...]]:
+    """Events in these blocks, in their order; of every contract when none is named."""
+    wanted: dict[str, Any] = {"fromBlock": hex(first), "toBlock": hex(last), "topics": list(topics)}
+    if contracts:
+        wanted["address"] = list(contracts)
+
+    def read(found: Any) -> tuple[Log, ...]:
+        read_logs = sorted((_log(each) for each in _listed(found)), key=lambda log: (log.height, log.index))
+        if any(not first <= log.height <= last for log in read_logs):
+            raise ValueError("an event of a block that was not asked for")
+        return tuple(read_logs)
+
+    return Question(Call("eth_getLogs", (wanted,)), read)
+
+
+def receipt(transaction_hash: str, *, up_to: int) -> Question[Receipt | None]:
+    """None while it is in no block, or in one above `up_to`: some nodes are ahead of others."""
+
+    def read(found: Any) -> Receipt | None:
+        if found is None or (known := _receipt(found)).height > up_to:
+            return None
+        if known.transaction_hash != transaction_hash:
+            raise ValueError("the receipt of another transaction")
+        return known
+
+    return Question(Call("eth_getTransactionReceipt", (transaction_hash,)), read)
+
+
+def sent(transaction_hash: str) -> Question[SentTransaction | None]:
+    return Question(Call("eth_getTransactionByHash", (transaction_hash,)), _optional(_sent))
+
+
+def nonce(account: str, height: int) -> Question[int]:
+    return Question(Call("eth_getTransactionCount", (account, hex(height))), _number)
+
+
+def native_balance(account: str, height: int) -> Question[int]:
+    return Question(Call("eth_getBalance", (account, hex(height))), _number)
+
+
+def result(contract: str, data: bytes, block: int | str = "latest", *, sender: str | None = None) -> Question[bytes]:
+    """What a call would return; RpcError where it would revert."""
+    wanted = {"to": contract, "data": "0x" + data.hex()} | ({} if sender is None else {"from": sender})
+    return Question(Call("eth_call", (wanted, _block(block))), _bytes)
+
+
+def token_balance(contract: str, account: str, height: int) -> Question[int]:
+    asked = result(contract, abi.call("balanceOf(address)", account), height)
+    return Question(asked.call, lambda found: abi.uint(_bytes(found)))
+
+
+def code(account: str, block: int | str = "latest") -> Question[bytes]:
+    return Question(Call("eth_getCode", (account, _block(block))), _bytes)
+
+
+def gas(sender: str, to: str, data: bytes) -> Question[int]:
+    wanted = {"from": sender, "to": to, "data": "0x" + data.hex()}
+    return Question(Call("eth_estimateGas", (wanted,)), _number)
+
+
+def usual_tip() -> Question[int]:
+    return Question(Call("eth_maxPriorityFeePerGas"), _number)
+
+
+def _block(block: int | str) -> str:
+    return block if isinstance(block, str) else hex(block)
+
+
+def _optional(read: Callable[[Any], Answer]) -> Callable[[Any], Answer | None]:
+    return lambda found: None if found is None else read(found)
+
+
+def _header(found: Any) -> Header:
+    return Header(
+        height=_number(found["number"]),
+        block_hash=_hash(found["hash"]),
+        parent_hash=_hash(found["parentHash"]),
+        closed_at=datetime.fromtimestamp(_number(found["timestamp"]), UTC),
+        base_fee=_number(found.get("baseFeePerGas") or "0x0"),
+    )
+
+
+def _log(found: Any) -> Log:
+    if found.get("removed"):
+        raise ValueError("an event of a block that was undone")
+    return Log(
+        contract=_address(found["address"]),
+        topics=tuple(_hash(each) for each in _listed(found["topics"])),
+        data=_bytes(found["data"]),
+        height=_number(found["blockNumber"]),
+        block_hash=_hash(found["blockHash"]),
+        transaction_hash=_hash(found["transactionHash"]),
+        index=_number(found["logIndex"]),
+    )
+
+
+def _receipt(found: Any) -> Receipt:
+    created = found.get("contractAddress")
+    return Receipt(
+        transaction_hash=_hash(found["transactionHash"]),
+        height=_number(found["blockNumber"]),
+        block_hash=_hash(found["blockHash"]),
+        succeeded=bool(_number(found["status"])),
+        fee_units=_number(found["gasUsed"]) * _number(found["effectiveGasPrice"]),
+        contract=None if created is None else _address(created),
+        logs=tuple(sorted((_log(each) for each in _listed(found["logs"])), key=lambda log: log.index)),
+    )
+
+
+def _sent(found: Any) -> SentTransaction:
+    height = found["blockNumber"]
+    return SentTransaction(
+        transaction_hash=_hash(found["hash"]),
+        sender=_address(found["from"]),
+        nonce=_number(found["nonce"]),
+        height=None if height is None else _number(height),
+    )
+
+
+def _number(found: Any) -> int:
+    if not isinstance(found, str) or not found.startswith("0x"):
+        raise TypeError("no number")
+    return int(found, 16)
+
+
+def _bytes(found: Any) -> bytes:
+    if not isinstance(found, str) or not found.startswith("0x"):
+        raise TypeError("no bytes")
+    return bytes.fromhex(found[2:])
+
+
+def _hash(found: Any) -> str:
+    if len(_bytes(found)) != abi.WORD:
+        raise ValueError("no hash")
+    return str(found).lower()
+
+
+def _address(found: Any) -> str:
+    return addresses.encode(_bytes(found))
+
+
+def _topic_address(topic: str) -> str:
+    return addresses.encode(bytes.fromhex(topic[-40:]))
+
+
+def _listed(found: Any) -> list[Any]:
+    if not isinstance(found, list):
+        raise TypeError("no list")
+    return found

@@ -1,0 +1,189 @@
+"""What a simulated network says of its blocks, transfers and balances."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import islice
+
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from config.money import Asset
+from payments.chains.base import (
+    ChainUnavailable,
+    Cursor,
+    FinalityViolation,
+    Head,
+    IncomingTransfer,
+    NetworkProfile,
+    OutgoingTransfer,
+    Scan,
+    WatchList,
+)
+from payments.chains.simulated.blocks import NATIVE, Timetable, finalized_height, holdings
+from payments.chains.simulated.clock import current, locked
+from payments.chains.simulated.models import (
+    SimulatedNetwork,
+    SimulatedTransaction,
+    SimulatedTransfer,
+    TransactionStatus,
+)
+from payments.chains.simulated.networks import contracts
+
+SCAN_TRANSACTIONS = 1_000
+"""On-chain transactions one scan looks at beyond what is re-read; a block is never cut in two."""
+
+_CANDIDATES_PER_QUESTION = 5_000
+
+
+class Reading:
+    """The half of a simulated network's adapter that only looks. Asking it anything first lets the clock catch up."""
+
+    def __init__(self, profile: NetworkProfile, *, scan_transactions: int = SCAN_TRANSACTIONS) -> None:
+        self.profile = profile
+        self._network = profile.network
+        self._scan_transactions = scan_transactions
+        self._assets = contracts(profile.network)
+
+    def head(self) -> Head:
+        row = self._answering()
+        return self._head(row, Timetable(row, row.height, row.height))
+
+    def scan(self, cursor: Cursor | None, watch: WatchList) -> Scan:
+        self._answering()
+        with locked(self._network) as row:
+            # Nothing is ever missed here by starting late: a first scan begins with the first block.
+            final, read_to = (-1, -1) if cursor is None else (cursor["final"], cursor["read_to"])
+            blocks = Timetable(row, max(0, final), row.height)
+            head = self._head(row, blocks)
+            if cursor is not None and (final > head.height or blocks.block_hash(final) != cursor["final_hash"]):
+                raise FinalityViolation(f"The final block {final} of {self._network} is another one now.")
+            first, last = final + 1, self._last_of_page(head.height, read_to)
+            transfers = self._watched(first, last, blocks, watch) if first <= last else ()
+            final = max(final, min(head.finalized_height, last))
+            return Scan(
+                first_height=first,
+                last_height=last,
+                last_block_time=blocks.closed_at(last),
+                head=head,
+                transfers=transfers,
+                cursor={"final": final, "final_hash": blocks.block_hash(final), "read_to": last},
+                caught_up=last == head.height,
+            )
+
+    def cursor_at(self, height: int) -> Cursor:
+        row = self._reached(height)
+        return {"final": height, "final_hash": Timetable(row, height, height).block_hash(height), "read_to": height}
+
+    def find_transfers(self, transaction_hash: str) -> tuple[IncomingTransfer, ...]:
+        row = self._answering()
+        found = (
+            self._moved()
+            .filter(transaction__transaction_hash=transaction_hash.strip().lower())
+            .select_related("transaction")
+            .order_by("ordinal")
+        )
+        if not found:
+            return ()
+        height = found[0].transaction.block_height
+        return self._incoming(found, Timetable(row, height, height))
+
+    def outgoing(self, address: str, *, first_height: int, last_height: int) -> tuple[OutgoingTransfer, ...]:
+        self._reached(last_height)
+        left = self._moved().filter(
+            source=address,
+            contract__in=self._assets,
+            transaction__height__range=(first_height, last_height),
+        )
+        return tuple(
+            OutgoingTransfer(
+                transaction_hash=transfer.transaction.transaction_hash,
+                sequence=transfer.transaction.sequence if transfer.transaction.sender == address else None,
+                ordinal=transfer.ordinal,
+                height=transfer.transaction.block_height,
+                contract=transfer.contract,
+                amount=transfer.amount,
+                recipient=transfer.recipient,
+                memo=transfer.memo or None,
+            )
+            for transfer in left.select_related("transaction").order_by(
+                "transaction__height", "transaction_id", "ordinal"
+            )
+        )
+
+    def balance(self, address: str, asset: Asset, *, at_height: int | None = None) -> int:
+        row = self._reached(at_height or 0)
+        height = row.height if at_height is None else at_height
+        held = holdings(self._network, [address], [asset.contract], at_height=height)
+        return held.get((address, asset.contract), 0)
+
+    def _answering(self) -> SimulatedNetwork:
+        """The network as it is now; ChainUnavailable while nobody answers for it."""
+        row = current(self._network)
+        self._refuse_in_outage(row)
+        return row
+
+    def _refuse_in_outage(self, row: SimulatedNetwork) -> None:
+        if row.outage_until is not None and timezone.now() < row.outage_until:
+            raise ChainUnavailable(f"No provider of {self._network} answers.")
+
+    def _reached(self, height: int) -> SimulatedNetwork:
+        """The network as it is now; ChainUnavailable while the block at this height is still to come."""
+        row = self._answering()
+        if height > row.height:
+            raise ChainUnavailable(f"{self._network} has not reached height {height} yet.")
+        return row
+
+    def _head(self, row: SimulatedNetwork, blocks: Timetable) -> Head:
+        return Head(
+            height=row.height,
+            block_hash=blocks.block_hash(row.height),
+            closed_at=blocks.closed_at(row.height),
+            finalized_height=finalized_height(row),
+        )
+
+    def _last_of_page(self, head_height: int, read_to: int) -> int:
+        """Where a scan stops: at the head, or after the block that fills a page."""
+        beyond = (
+            SimulatedTransaction.objects.filter(network=self._network, height__gt=read_to, height__lte=head_height)
+            .order_by("height")
+            .values_list("height", flat=True)
+        )
+        filled = beyond[self._scan_transactions - 1 : self._scan_transactions].first()
+        return head_height if filled is None else filled
+
+    def _moved(self) -> QuerySet[SimulatedTransfer]:
+        """Every transfer of a token that took place, in whichever block."""
+        return SimulatedTransfer.objects.filter(
+            transaction__network=self._network, transaction__status=TransactionStatus.INCLUDED, amount__gt=0
+        ).exclude(contract=NATIVE)
+
+    def _watched(self, first: int, last: int, blocks: Timetable, watch: WatchList) -> tuple[IncomingTransfer, ...]:
+        arrived = self._moved().filter(transaction__height__range=(first, last))
+        # Asking which of the recipients are watched costs by the traffic, not by the length of the watch list.
+        candidates = iter(arrived.order_by().values_list("recipient", flat=True).distinct())
+        watched: set[str] = set()
+        while some := list(islice(candidates, _CANDIDATES_PER_QUESTION)):
+            watched |= watch.matching(some)
+        if not watched:
+            return ()
+        found = arrived.filter(recipient__in=watched).select_related("transaction")
+        return self._incoming(found.order_by("transaction__height", "transaction_id", "ordinal"), blocks)
+
+    def _incoming(self, found: Iterable[SimulatedTransfer], blocks: Timetable) -> tuple[IncomingTransfer, ...]:
+        return tuple(
+            IncomingTransfer(
+                transaction_hash=transfer.transaction.transaction_hash,
+                ordinal=transfer.ordinal,
+                height=(height := transfer.transaction.block_height),
+                block_hash=blocks.block_hash(height),
+                block_time=blocks.closed_at(height),
+                contract=transfer.contract,
+                asset=self._assets.get(transfer.contract),
+                amount=transfer.amount,
+                sender=transfer.source,
+                recipient=transfer.recipient,
+                memo=transfer.memo or None,
+            )
+            for transfer in found
+        )
