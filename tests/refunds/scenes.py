@@ -21,7 +21,17 @@ from refunds import tasks
 from refunds.models import Refund
 from refunds.services import NewRefund, create_refund
 from tests.factories import make_merchant
-from tests.payments.scenes import SANDBOX, STELLAR, confirm, make_payment, now, part_of
+from tests.payments.scenes import (
+    BLOCKS_UNTIL_FINAL,
+    SANDBOX,
+    STELLAR,
+    judge,
+    make_payment,
+    mine,
+    now,
+    part_of,
+    read,
+)
 from webhooks.models import Event
 
 PAYER = "the payer"
@@ -40,12 +50,17 @@ def paid(
     merchant: Merchant | None = None,
     **fields: Any,
 ) -> Payment:
-    """A payment of so many dollars whose money has come, all of it or what is named, in turn from these payers."""
+    """A payment of so many dollars whose money has come, all of it or what is named, in turn from these payers.
+
+    Only its own network is read: many tests begin with this.
+    """
     payment = make_payment(network, amount=amount, merchant=merchant, **fields)
     parts = [part_of(payment, part) for part in received] or [due_of(payment)]
     for number, part in enumerate(parts):
         control.pay_together(network, [part], sender=wallet(network, senders[number % len(senders)]))
-    return confirm(payment)
+    mine(network, BLOCKS_UNTIL_FINAL[network])
+    read(network)
+    return judge(payment)
 
 
 def due_of(payment: Payment) -> control.Part:

@@ -138,7 +138,7 @@ def test_without_an_amount_all_that_is_left_is_given_back_once(client: ApiClient
 def test_more_than_is_left_is_refused_with_what_is_left(client: ApiClient, merchant: Merchant) -> None:
     payment = paid(merchant=merchant)
     created(client, paymentId=payment.public_id, amount=60)
-    asked = {"paymentId": payment.public_id, "amount": 40.01}
+    asked: dict[str, Any] = {"paymentId": payment.public_id, "amount": 40.01}
     assert refusal(client, **asked) == (400, "refund_exceeds_payment", "amount")
     assert message(client, **asked) == "Of this payment, 40.00 USD can still be given back."
     assert created(client, paymentId=payment.public_id, amount=40)["cryptoAmount"] == "40.000000"
