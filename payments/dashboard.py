@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -166,9 +167,11 @@ def _list_url(query: QueryDict, *, before: uuid.UUID | None) -> str:
 @never_cache
 @require_safe
 @member_required
-def show_payment(request: MemberRequest, payment_id: str) -> HttpResponse:
+def show_payment(request: MemberRequest, payment_id: str, refunds_of: Callable[[Payment], object]) -> HttpResponse:
+    """`refunds_of` reads what the page shows of the payment's refunds, of which nothing is known down here."""
     payment = _own_payment(request, payment_id)
-    return render(request, "dashboard/payments/detail.html", _detail_context(request, payment))
+    context = _detail_context(request, payment) | {"refunds": refunds_of(payment)}
+    return render(request, "dashboard/payments/detail.html", context)
 
 
 def _detail_context(request: MemberRequest, payment: Payment) -> dict[str, object]:
