@@ -24,6 +24,7 @@ QUEUES = ("chain", "webhooks", "money", "reports")
 
 # A process may be given one queue alone: only the `money` worker holds the key that signs.
 app.conf.task_routes = {
+    "payments.sweep": {"queue": "money"},
     "payments.*": {"queue": "chain"},
     "webhooks.*": {"queue": "webhooks"},
     "transfers.*": {"queue": "money"},
@@ -44,6 +45,7 @@ app.conf.beat_schedule = {
     **every(1, "payments.watch_networks"),
     **every(1, "transfers.drive"),
     **every(1, "payments.assess_due"),
+    **every(5, "payments.sweep"),
     **every(5, "payments.expire_due"),
     **every(30, "payments.refresh_rates"),
     **every(2, "refunds.resolve_destinations"),

@@ -18,6 +18,7 @@ from merchants.access import scopes
 from merchants.models import ApiKey, Member, Merchant, MerchantSettings, Plan, User
 from merchants.services import (
     add_member,
+    change_fee,
     change_plan,
     open_merchant,
     remove_member,
@@ -96,7 +97,7 @@ class SettingsInline(ReadOnly, admin.StackedInline[MerchantSettings, Merchant]):
 class MerchantForm(forms.ModelForm[Merchant]):
     class Meta:
         model = Merchant
-        fields = ("name", "email", "plan", "requests_per_minute")
+        fields = ("name", "email", "plan", "requests_per_minute", "fee_bps")
 
     def clean(self) -> dict[str, Any]:
         entered = super().clean() or self.cleaned_data
@@ -107,13 +108,13 @@ class MerchantForm(forms.ModelForm[Merchant]):
 
 @admin.register(Merchant)
 class MerchantAdmin(admin.ModelAdmin[Merchant]):
-    """Opens merchants, and changes their name, plan and members."""
+    """Opens merchants, and changes their name, plan, fee and members."""
 
     form = MerchantForm
     list_display = ("name", "email", "plan", "is_active", "created_at")
     list_filter = ("plan", "is_active")
     search_fields = ("name", "email")
-    fields = ("name", "email", "plan", "requests_per_minute", "public_id", "is_active", "created_at")
+    fields = ("name", "email", "plan", "requests_per_minute", "fee_bps", "public_id", "is_active", "created_at")
     actions = ("suspend", "resume")
 
     def get_readonly_fields(self, request: HttpRequest, obj: Merchant | None = None) -> tuple[str, ...]:
@@ -129,6 +130,7 @@ class MerchantAdmin(admin.ModelAdmin[Merchant]):
             obj._state.adding = False
         rename_merchant(merchant=obj, name=obj.name)
         change_plan(merchant=obj, plan=obj.plan, requests_per_minute=obj.requests_per_minute)
+        change_fee(merchant=obj, fee_bps=obj.fee_bps)
 
     def save_formset(self, request: HttpRequest, form: Any, formset: Any, change: bool) -> None:
         """People are added and removed by the services, which know the rules."""

@@ -222,7 +222,10 @@ OWN_NAMES = {
         "refunding", "reversing", "simulator", "sweeping", "treasury", "watching", "wording",
     },
     "refunds": {"claiming", "destinations", "examples", "records"},
-    "settlements": {"examples", "planning", "records", "runs", "schedule", "statements"},
+    "settlements": {
+        "examples", "making", "planning", "pricing", "proposals", "reading", "records", "runs", "schedule", "showing",
+        "statement_formats", "statements", "wording",
+    },
 }  # fmt: skip
 """What an app has beside its roles. A new name here is a new idea of that app, or one too many."""
 

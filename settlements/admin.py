@@ -1,0 +1,89 @@
+"""Settlements as operators see them. Everything can be looked up; what changes something calls a service."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest
+
+from config import ids
+from config.errors import DomainError
+from config.money import format_crypto
+from config.operators import ReadOnly
+from settlements.models import Settlement, SettlementRun
+from settlements.services import retry_failed
+
+
+class SettlementInline(ReadOnly, admin.TabularInline[Settlement, SettlementRun]):
+    model = Settlement
+    fields = ("status", "network", "destination", "shown_amount", "failure_code", "transaction_hash")
+    readonly_fields = fields
+    extra = 0
+    show_change_link = True
+
+    @admin.display(description="Amount")
+    def shown_amount(self, settlement: Settlement) -> str:
+        return f"{format_crypto(settlement.amount, settlement.decimals)} {settlement.currency}"
+
+
+@admin.register(SettlementRun)
+class SettlementRunAdmin(ReadOnly, admin.ModelAdmin[SettlementRun]):
+    list_display = ("merchant", "environment", "period_key", "trigger", "requested_by", "period_end", "created_at")
+    list_filter = ("environment", "trigger")
+    list_select_related = ("merchant",)
+    list_per_page = 50
+    ordering: ClassVar = ["-id"]
+    search_fields = ("period_key", "merchant__name")
+    show_full_result_count = False
+    inlines = (SettlementInline,)
+
+
+@admin.register(Settlement)
+class SettlementAdmin(ReadOnly, admin.ModelAdmin[Settlement]):
+    list_display = (
+        "public_id",
+        "merchant",
+        "environment",
+        "status",
+        "failure_code",
+        "network",
+        "shown_amount",
+        "destination",
+        "period_key",
+        "created_at",
+    )
+    list_filter = ("environment", "status", "failure_code", "network", "currency")
+    list_select_related = ("merchant",)
+    list_per_page = 50
+    ordering: ClassVar = ["-id"]
+    search_fields = ("destination", "transaction_hash", "period_key")
+    search_help_text = "A settlement id, a wallet, a transaction hash or a period."
+    show_full_result_count = False
+    actions = ("retry",)
+
+    @admin.display(description="Amount")
+    def shown_amount(self, settlement: Settlement) -> str:
+        return f"{format_crypto(settlement.amount, settlement.decimals)} {settlement.currency}"
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Settlement], search_term: str
+    ) -> tuple[QuerySet[Settlement], bool]:
+        key = ids.SETTLEMENT.decode(search_term.strip())
+        if key is not None:
+            return queryset.filter(pk=key), False
+        return super().get_search_results(request, queryset, search_term)
+
+    @admin.action(description="Retry: the next run pays these wallets again", permissions=["retry"])
+    def retry(self, request: HttpRequest, queryset: QuerySet[Settlement]) -> None:
+        for settlement in queryset:
+            try:
+                retry_failed(settlement, requested_by=str(request.user))
+            except DomainError as error:
+                self.message_user(request, f"{settlement}: {error.message}", messages.ERROR)
+            else:
+                self.message_user(request, f"{settlement} will be paid with the next run.", messages.SUCCESS)
+
+    def has_retry_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return request.user.has_perm("settlements.change_settlement")
