@@ -325,6 +325,8 @@ CELERY_TIMEZONE = "UTC"
 SANDBOX_CHAIN = variables.text("SANDBOX_CHAIN", "simulated")
 SIMULATED_BLOCK_SECONDS = variables.number("SIMULATED_BLOCK_SECONDS", 2.0)
 PRODUCTION_NETWORKS = variables.names("PRODUCTION_NETWORKS")
+SWEEP_THRESHOLD = variables.integer("SWEEP_THRESHOLD", 0, minimum=0)
+"""Whole coins that must wait at deposit addresses before they are brought to the hot wallet for no other reason."""
 STELLAR_ISSUERS = variables.mapping("STELLAR_ISSUERS")
 """Issuers of the coins that have no well-known one on stellar: USDT=G..., DAI=G..."""
 

@@ -6,7 +6,8 @@ import structlog
 from celery import shared_task
 
 from config.environments import Environment
-from payments import crediting
+from payments import crediting, sweeping
+from payments.chains.base import ChainError
 from payments.chains.registry import networks
 from payments.rates.quoting import refresh_rates as refresh
 from payments.watching import watch_network
@@ -39,6 +40,18 @@ def expire_due() -> None:
     """End the windows whose time is over."""
     if crediting.expire_due():
         crediting.assess_due()
+
+
+@shared_task(name="payments.sweep")
+def sweep() -> None:
+    """Bring deposits to the hot wallets, and book what has arrived there."""
+    for environment in Environment.values:
+        for network in networks(environment):
+            try:
+                sweeping.sweep_due(environment, network)
+            except ChainError as error:
+                logger.warning("nothing swept", environment=environment, network=network, error=str(error))
+    sweeping.book_sweeps()
 
 
 @shared_task(name="payments.refresh_rates")
