@@ -219,9 +219,12 @@ class SettingsForm(LookMixin):
         return _suggested_time_zones()
 
     def clean_settlement_timezone(self) -> str:
-        """What people write, `lisbon` or `new york`, becomes the IANA name. The service refuses unknown ones."""
+        """What people write, `lisbon` or `new york`, becomes the IANA name."""
         written: str = self.cleaned_data["settlement_timezone"]
-        return _time_zones_by_spelling().get(_spelling(written), written)
+        try:
+            return _time_zones_by_spelling()[_spelling(written)]
+        except KeyError:
+            raise ValidationError("There is no time zone of this name. Begin with a city, and choose.") from None
 
     @classmethod
     def initial_of(cls, chosen: MerchantSettings) -> dict[str, Any]:

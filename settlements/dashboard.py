@@ -48,11 +48,11 @@ SETTLEMENT_COLUMNS = (
     {"label": "Status"},
     {"label": "Paid to"},
     {"label": "Made"},
-    {"label": "Payments", "number": True},
+    {"label": "Made of"},
     {"label": "Reference"},
 )
 CONVERSION_COLUMNS = (
-    {"label": "Of", "number": True},
+    {"label": "What was paid in"},
     {"label": "Became", "number": True},
     {"label": "Rate"},
 )
@@ -204,15 +204,13 @@ def _facts(settlement: Settlement, zone: str) -> list[tuple[str, str]]:
         return instants.local(instant, zone) if instant else ""
 
     return [
-        ("Paid to", settlement.destination),
-        ("Network", SettlementRow(settlement, zone).network),
         ("From", local(settlement.period_start)),
         ("Up to", local(settlement.period_end)),
         ("Payments", f"{settlement.payment_count:,}"),
         ("Made", local(settlement.created_at)),
         ("Converted", local(settlement.converted_at) if conversions(settlement) else ""),
         ("Completed", local(settlement.completed_at)),
-        ("In detail", settlement.failure_message),
+        ("What the network said", settlement.failure_message if settlement.status == SettlementStatus.FAILED else ""),
         ("Id", settlement.public_id),
     ]
 

@@ -16,7 +16,7 @@ from payments import wording as coins
 from payments.models import BalanceChange
 from settlements import wording
 from settlements.models import Settlement
-from settlements.planning import CarriedOver, PlannedSettlement
+from settlements.planning import CarriedOver, CarryReason, PlannedSettlement
 from settlements.proposals import Preview
 from settlements.statements import CHANGE_COLUMNS, Change, Line, Section, line_of
 from settlements.states import SettlementStatus
@@ -50,6 +50,11 @@ class SettlementRow:
     @property
     def wallet(self) -> str:
         return coins.short_hash(self.settlement.destination)
+
+    @property
+    def payments(self) -> str:
+        number = self.settlement.payment_count
+        return f"{number:,} payment{'' if number == 1 else 's'}"
 
     @property
     def created(self) -> str:
@@ -161,7 +166,10 @@ class EntryRow:
 
     @property
     def fiat(self) -> str:
-        return f"{self.line.fiat_amount:,f} {self.line.fiat_currency}" if self.line.fiat_amount is not None else ""
+        amount = self.line.fiat_amount
+        if amount is None:
+            return ""
+        return f"{'− ' if amount < 0 else ''}{abs(amount):,f} {self.line.fiat_currency}"
 
     @property
     def is_carried_over(self) -> bool:
@@ -269,3 +277,14 @@ class CarriedRow:
     @property
     def why(self) -> str:
         return wording.carried(self.left.reason)
+
+    @property
+    def remedy(self) -> tuple[str, str] | None:
+        """What can be done about it: words and an address."""
+        match self.left.reason:
+            case CarryReason.BELOW_MINIMUM | CarryReason.WALLET_NOT_ALLOWED:
+                return "Change the settings", reverse("dashboard_settings")
+            case CarryReason.WALLET_BLOCKED:
+                return "Decide what to do", f"{reverse('dashboard_settlements')}?status={SettlementStatus.FAILED}"
+            case _:
+                return None

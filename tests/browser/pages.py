@@ -39,6 +39,7 @@ def every_page(scenes: Scenes) -> list[Stop]:
         Stop("payments-none", "/dashboard/payments", "newcomer"),
         Stop("payments-no-match", "/dashboard/payments?status=refunded"),
         *(Stop(f"payment-{state}", f"/dashboard/payments/{payments[state].public_id}") for state in _ON_THE_DASHBOARD),
+        *_settlement_pages(scenes),
         Stop("keys", "/dashboard/keys"),
         Stop("keys-none", "/dashboard/keys", "newcomer"),
         Stop("key-form", "/dashboard/keys/new"),
@@ -47,9 +48,24 @@ def every_page(scenes: Scenes) -> list[Stop]:
         Stop("key-delete", f"/dashboard/keys/{key_id}/delete"),
         *_webhook_pages(scenes),
         Stop("settings", "/dashboard/settings"),
+        Stop("settings-refused", "/dashboard/settings", "owner", _settle_at_a_bad_time),
+        Stop("settings-new", "/dashboard/settings", "newcomer"),
         Stop("home-production", "/dashboard", "beginner", _switch_to_production),
         *(Stop(f"pay-{state}", f"/pay/{payment.public_id}", "nobody") for state, payment in payments.items()),
         Stop("pay-completed-on-paper", f"/pay/{payments['completed'].public_id}", "nobody", _put_on_paper),
+    ]
+
+
+def _settlement_pages(scenes: Scenes) -> list[Stop]:
+    settlements = {state: f"/dashboard/settlements/{each.public_id}" for state, each in scenes.settlements.items()}
+    return [
+        Stop("settlements", "/dashboard/settlements"),
+        Stop("settlements-none", "/dashboard/settlements", "newcomer"),
+        Stop("settlements-no-match", "/dashboard/settlements?status=completed&end=2020-01-01"),
+        Stop("settle-now", "/dashboard/settlements/now"),
+        Stop("settle-now-nothing", "/dashboard/settlements/now", "newcomer"),
+        *(Stop(f"settlement-{state}", address) for state, address in settlements.items()),
+        Stop("settlement-wallet-refused", settlements["failed"], "owner", _pay_a_bad_wallet, status=200),
     ]
 
 
@@ -112,6 +128,20 @@ def _rotate(page: Page) -> None:
 
 def _open_as_sent(page: Page) -> None:
     page.get_by_text("as they are sent and signed").click()
+
+
+def _pay_a_bad_wallet(page: Page) -> None:
+    page.get_by_label("Another wallet").fill("my wallet")
+    page.get_by_role("button", name="Pay this wallet instead").click()
+    page.locator(".field__error").wait_for()
+
+
+def _settle_at_a_bad_time(page: Page) -> None:
+    page.get_by_label("How often").select_option("monthly")
+    page.get_by_label("On day").fill("32")
+    page.get_by_label("Time zone").fill("Moon/Base")
+    page.get_by_role("button", name="Save").click()
+    page.locator(".field__error").first.wait_for()
 
 
 def _put_on_paper(page: Page) -> None:

@@ -17,6 +17,8 @@ from payments.chains.simulated import control
 from payments.models import Payment
 from payments.services import NewPayment, cancel_payment, create_payment, end_window
 from payments.simulator import simulate_payment
+from settlements.models import Settlement
+from tests.browser.settlement_scenes import add_settlements
 from tests.browser.webhook_scenes import WebhookScenes, add_webhooks, deliver_everything
 from tests.factories import PASSWORD, make_user
 
@@ -43,6 +45,7 @@ class Scenes:
     beginner: User
     payments: dict[str, Payment]
     webhooks: WebhookScenes
+    settlements: dict[str, Settlement]
 
     password = PASSWORD
 
@@ -126,6 +129,7 @@ def make_scenes() -> Scenes:
         beginner,
         {state: _reread(payment) for state, payment in payments.items()},
         deliver_everything(endpoints),
+        add_settlements(merchant, WALLETS),
     )
 
 

@@ -8,11 +8,15 @@ import pytest
 from django.test import Client
 
 from merchants.models import Member, Merchant, User
+from payments.chains.simulated import control
 from payments.models import Payment
+from refunds.claims import claim_url
+from refunds.models import Refund
 from settlements.models import Settlement
 from tests.dashboard.addresses import DOWNLOADS, READS, Records
 from tests.factories import make_key
 from tests.payments.scenes import POLYGON, STELLAR, make_payment, pay_and_confirm
+from tests.refunds.scenes import ask, paid_by_two, resolve
 from tests.settlements.page_scenes import earn_and_settle, fail
 from tests.webhooks.scenes import make_all_due, send_due
 from webhooks.models import Attempt, Delivery, Endpoint, Event
@@ -97,13 +101,26 @@ def test_a_payload_in_every_field_stays_text(payload: str, client: Client, membe
 
     endpoint, delivery = make_hostile_delivery(member.merchant, payload)
 
-    records = Records(created, settlement, key, endpoint, delivery)
+    refund = make_hostile_refund(paid, payload)
+    records = Records(created, refund, settlement, key, endpoint, delivery)
     addresses = [records.in_path(path) for path in READS if path not in DOWNLOADS]
+    addresses += [f"/dashboard/payments/{paid.public_id}", f"/dashboard/payments/{paid.public_id}/refund"]
     addresses += [f"/pay/{payment.public_id}" for payment in (created, paid)]
+    addresses.append((claim_url(refund) or "").removeprefix("http://127.0.0.1:8000"))
     for address in addresses:
         response = client.get(address)
         assert response.status_code == 200
         assert suspects(response.text) == []
+
+
+def make_hostile_refund(payment: Payment, payload: str) -> Refund:
+    """One that waits for an address, with everything in it that somebody writes."""
+    refund = ask(payment, "1", reason=payload, metadata={payload: payload})
+    control.describe_account(payment.network, payment.deposits.get().sender, is_contract=True)
+    resolve()
+    Refund.objects.filter(pk=refund.pk).update(requested_by=payload[:120], failure_message=payload)
+    refund.refresh_from_db()
+    return refund
 
 
 def make_hostile_settlement(merchant: Merchant, payload: str) -> Settlement:
@@ -139,12 +156,23 @@ def make_hostile_delivery(merchant: Merchant, payload: str) -> tuple[Endpoint, D
 @pytest.mark.parametrize("payload", PAYLOADS)
 def test_a_payload_in_what_is_asked_stays_text(payload: str, client: Client, member: Member) -> None:
     make_payment(merchant=member.merchant)
+    paid = paid_by_two(merchant=member.merchant)
+    refund = ask(paid, "1")
+    claim = (claim_url(refund) or "").removeprefix("http://127.0.0.1:8000")
     replies = [
         client.get("/dashboard/payments", {"q": payload, "status": payload, "start": payload, "before": payload}),
         client.post("/dashboard/keys/new", {"name": payload, "allowed_networks": payload, "lifetime": payload}),
         client.get(
             "/dashboard/deliveries", dict.fromkeys(("q", "endpoint", "status", "type", "start", "before"), payload)
         ),
+        client.get("/dashboard/refunds", {"q": payload, "status": payload, "start": payload, "before": payload}),
+        client.post(
+            f"/dashboard/payments/{paid.public_id}/refund",
+            dict.fromkeys(("source", "amount", "destination", "memo", "reason", "form_id"), payload),
+        ),
+        client.post(f"/dashboard/refunds/{refund.public_id}/destination", {"destination": payload, "memo": payload}),
+        Client().post(claim, {"destination": payload, "memo": payload, "confirm": payload, "confirmed": payload}),
+        Client().get(f"/refund/{payload}"),
         client.post("/dashboard/webhooks/new", {"url": payload, "description": payload, "events": payload}),
         client.get(f"/dashboard/webhooks/{payload}"),
         client.post("/dashboard/settings", {"settlement_timezone": payload, "wallet_allow_list": payload}),

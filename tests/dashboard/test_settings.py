@@ -67,7 +67,7 @@ def test_saving_what_is_shown_changes_nothing(client: Client, member: Member) ->
     [
         ({"settlement_currency": "EUR"}, "Select a valid choice."),
         ({"settlement_time": "25:00"}, "Enter a valid time."),
-        ({"settlement_timezone": "Moon/Base"}, "timezone must be the name of an IANA time zone"),
+        ({"settlement_timezone": "Moon/Base"}, "There is no time zone of this name."),
         ({"settlement_monthday": "32"}, "less than or equal to 31"),
         ({"settlement_minimum": "-1"}, "greater than or equal to 0"),
         ({"settlement_minimum": "NaN"}, "Enter a number."),
