@@ -29,7 +29,7 @@ PROBE_SECONDS = 30.0
 """How often a provider that is down is asked whether it is back."""
 
 OLD_HEAD_BLOCKS = 20
-"""A newest block older than so many blocks take is old; a provider with an old one is not asked, if others have newer."""
+"""A newest block older than so many blocks take is old; who has only an old one does not say where the head is."""
 
 Result = TypeVar("Result")
 
@@ -97,11 +97,14 @@ class Providers:
         return found
 
     def agree(self, *questions: Question[Any]) -> list[Any]:
-        """Answers that two providers give alike; RpcError when both give an error to one of them.
+        """Answers that two providers give alike; RpcError when both refuse one of the questions.
 
         ChainUnavailable when too few answer, or no two say the same: nothing is known then.
         """
-        return self._believed(lambda provider: self._answers(provider, questions), _same_errors)
+        answers = self._believed(lambda provider: self._answers(provider, questions), _alike)
+        if error := next((answer for answer in answers if isinstance(answer, RpcError)), None):
+            raise error
+        return answers
 
     def head(self) -> Head:
         """The newest block that enough providers have, and the newest of them that enough call final."""
@@ -118,7 +121,7 @@ class Providers:
         return Head(height, newest.block_hash, newest.closed_at, min(finalized, height))
 
     def anyone(self, question: Question[Answer | None]) -> Answer | None:
-        """Something that any provider knows of: nodes do not share what waits. None when all that answer know nothing."""
+        """Something that any provider knows of: nodes do not share what waits. None when nobody knows of it."""
         answered = False
         for provider in self._in_use():
             try:
@@ -254,9 +257,9 @@ def _read(rpc: Rpc, question: Question[Answer], answer: Any) -> Answer:
         raise ProviderFailed(f"{rpc.name} answered {question.call.method} with something else: {error}") from error
 
 
-def _same_errors(one: list[Any], other: list[Any]) -> bool:
+def _alike(one: list[Any], other: list[Any]) -> bool:
     """Equal answers. Errors are worded differently by each client: two of them to one question count as equal."""
     return all(
-        isinstance(mine, RpcError) and isinstance(theirs, RpcError) if isinstance(mine, RpcError) else mine == theirs
+        mine == theirs or (isinstance(mine, RpcError) and isinstance(theirs, RpcError))
         for mine, theirs in zip(one, other, strict=True)
     )

@@ -1,0 +1,227 @@
+"""Two providers must say the same before money moves; one that is down is done without, aloud."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from payments.chains.base import ChainUnavailable
+from payments.chains.evm.providers import DOWN_AFTER_SECONDS, PROBE_SECONDS, Providers
+from payments.chains.evm.questions import header, logs, nonce
+from payments.chains.evm.rpc import RpcError
+from tests.evm.fakes import FakeProvider, Refusal, block_hash
+
+
+class Scene:
+    def __init__(self, *names: str) -> None:
+        self.now = 1_000.0
+        head_at = time.time()
+        self.fakes = [FakeProvider(name, head_at=head_at) for name in names]
+        self.providers = Providers(
+            [fake.rpc for fake in self.fakes], network="polygon", block_seconds=2, clock=lambda: self.now
+        )
+
+    def problems(self) -> list[tuple[str, str]]:
+        return [(alarm.provider, alarm.kind) for alarm in self.providers.alarms()]
+
+    def let_it_be_down(self, fake: FakeProvider) -> None:
+        fake.fail()
+        with pytest.raises(ChainUnavailable):
+            self.providers.head()
+        self.now += DOWN_AFTER_SECONDS
+
+
+@pytest.fixture
+def two() -> Scene:
+    return Scene("one", "two")
+
+
+@pytest.fixture
+def three() -> Scene:
+    return Scene("one", "two", "three")
+
+
+class TestHead:
+    def test_the_head_is_what_two_have_seen(self, two: Scene) -> None:
+        two.fakes[0].height = 103
+        head = two.providers.head()
+        assert (head.height, head.block_hash, head.finalized_height) == (100, block_hash(100), 90)
+
+    def test_final_is_what_two_call_final(self, two: Scene) -> None:
+        two.fakes[1].unfinal = 0
+        assert two.providers.head().finalized_height == 90
+
+    def test_one_that_stays_behind_does_not_hold_two_others_back(self, three: Scene) -> None:
+        three.fakes[0].height = 7
+        assert three.providers.head().height == 100
+
+    def test_one_alone_cannot_say_where_the_head_is(self, two: Scene) -> None:
+        two.fakes[0].fail()
+        with pytest.raises(ChainUnavailable):
+            two.providers.head()
+
+    def test_a_fork_at_the_head_is_not_known_yet(self, two: Scene) -> None:
+        two.fakes[1].fork = "f"
+        with pytest.raises(ChainUnavailable, match="do not agree"):
+            two.providers.head()
+        assert two.problems() == [("one", "disagrees"), ("two", "disagrees")]
+        two.fakes[1].fork = "0"
+        two.providers.head()
+        assert two.problems() == []
+
+    def test_an_old_head_is_an_alarm(self, three: Scene) -> None:
+        three.fakes[2].head_age_seconds = 600
+        three.providers.head()
+        assert three.problems() == [("three", "old_head")]
+
+    def test_where_all_are_old_the_network_stands_still(self, two: Scene) -> None:
+        for fake in two.fakes:
+            fake.head_age_seconds = 600
+        assert two.providers.head().height == 100
+        assert two.problems() == [("one", "old_head"), ("two", "old_head")]
+
+
+class TestAgreeing:
+    def test_what_one_invents_is_not_believed(self, two: Scene) -> None:
+        two.fakes[0].answers["eth_getLogs"] = lambda _: [log(50)]
+        two.fakes[1].answers["eth_getLogs"] = lambda _: []
+        with pytest.raises(ChainUnavailable, match="do not agree"):
+            two.providers.agree_on(logs(1, 60, []))
+
+    def test_two_of_three_are_believed_and_the_third_is_named(self, three: Scene) -> None:
+        three.fakes[0].answers["eth_getLogs"] = lambda _: [log(50)]
+        for fake in three.fakes[1:]:
+            fake.answers["eth_getLogs"] = lambda _: []
+        assert three.providers.agree_on(logs(1, 60, [])) == ()
+        assert three.problems() == [("one", "disagrees")]
+
+    def test_the_third_is_not_asked_where_two_agree(self, three: Scene) -> None:
+        three.providers.agree_on(header(5))
+        assert [fake.requests for fake in three.fakes] == [1, 1, 0]
+
+    def test_what_providers_add_and_how_they_spell_makes_no_difference(self, two: Scene) -> None:
+        two.fakes[0].answers["eth_getLogs"] = lambda _: [log(50), log(51)]
+        shouted = {"topics": [], "address": "0x" + "AA" * 20, "data": "0xAB", "blockTimestamp": "0x5"}
+        two.fakes[1].answers["eth_getLogs"] = lambda _: [log(51), log(50) | shouted]
+        found = two.providers.agree_on(logs(1, 60, []))
+        assert [each.height for each in found] == [50, 51]
+
+    @pytest.mark.parametrize(
+        "odd",
+        [
+            None,
+            {},
+            ["0x"],
+            [{"address": "0x"}],
+            pytest.param("removed", id="of an undone block"),
+            pytest.param("elsewhere", id="of a block not asked for"),
+        ],
+    )
+    def test_what_cannot_be_read_is_no_answer(self, two: Scene, odd: Any) -> None:
+        special = {"removed": [log(50) | {"removed": True}], "elsewhere": [log(61)]}
+        answer = special[odd] if isinstance(odd, str) else odd
+        for fake in two.fakes:
+            fake.answers["eth_getLogs"] = lambda _: answer
+        with pytest.raises(ChainUnavailable):
+            two.providers.agree_on(logs(1, 60, []))
+        assert two.problems() == [("one", "failing"), ("two", "failing")]
+
+    def test_a_refusal_of_both_is_told_however_it_is_worded(self, two: Scene) -> None:
+        for fake, words in zip(two.fakes, ("too many results", "query exceeds limits"), strict=True):
+            fake.answers["eth_getLogs"] = refusing(words)
+        with pytest.raises(RpcError) as refusal:
+            two.providers.agree_on(logs(1, 60, []))
+        assert refusal.value.asks_for_less
+
+    def test_a_node_that_lacks_the_block_says_nothing(self, three: Scene) -> None:
+        three.fakes[0].answers["eth_getTransactionCount"] = refusing("header not found")
+        for fake in three.fakes[1:]:
+            fake.answers["eth_getTransactionCount"] = lambda *_: "0x5"
+        assert three.providers.agree_on(nonce("0x" + "11" * 20, 100)) == 5
+
+
+class TestFailingOver:
+    def test_what_only_helps_comes_from_whoever_answers(self, two: Scene) -> None:
+        two.fakes[0].fail()
+        two.fakes[1].answers["eth_getTransactionCount"] = lambda *_: "0x5"
+        assert two.providers.ask(nonce("0x" + "11" * 20, 100)) == 5
+        assert two.problems() == [("one", "failing")]
+
+    def test_a_provider_down_for_a_minute_counts_no_longer(self, two: Scene) -> None:
+        two.let_it_be_down(two.fakes[0])
+        assert two.providers.head().height == 100
+
+    def test_a_provider_that_is_down_is_asked_rarely(self, two: Scene) -> None:
+        two.let_it_be_down(two.fakes[0])
+        two.providers.head()
+        before = two.fakes[0].requests
+        for _ in range(int(PROBE_SECONDS) - 1):
+            two.now += 1
+            two.providers.head()
+        assert two.fakes[0].requests == before
+        two.now += 1
+        two.providers.head()
+        assert two.fakes[0].requests > before
+
+    def test_one_that_is_back_counts_again(self, two: Scene) -> None:
+        two.let_it_be_down(two.fakes[0])
+        two.fakes[0].recover()
+        two.now += PROBE_SECONDS
+        two.providers.head()
+        assert two.problems() == []
+        two.fakes[1].fail()
+        with pytest.raises(ChainUnavailable):
+            two.providers.head()
+
+    def test_where_nobody_answers_nothing_is_known(self, two: Scene) -> None:
+        for fake in two.fakes:
+            fake.fail()
+        for _ in range(3):
+            questions: list[Callable[[], object]] = [
+                two.providers.head,
+                lambda: two.providers.ask(header(1)),
+                lambda: anyone(two),
+            ]
+            for question in questions:
+                with pytest.raises(ChainUnavailable):
+                    question()
+            two.now += DOWN_AFTER_SECONDS
+        two.fakes[1].recover()
+        assert two.providers.head().height == 100
+
+    def test_one_provider_is_enough_where_there_is_one(self) -> None:
+        assert Scene("only").providers.head().height == 100
+
+    def test_none_is_not_enough(self) -> None:
+        with pytest.raises(ValueError, match="no provider"):
+            Scene()
+
+    def test_what_waits_is_known_if_anyone_knows_it(self, two: Scene) -> None:
+        two.fakes[0].answers["eth_getBlockByNumber"] = lambda *_: None
+        assert anyone(two) is not None
+
+
+def anyone(scene: Scene) -> object:
+    return scene.providers.anyone(header(1))
+
+
+def refusing(words: str) -> Any:
+    def refuse(*_: object) -> None:
+        raise Refusal(words)
+
+    return refuse
+
+
+def log(height: int) -> dict[str, Any]:
+    return {
+        "address": "0x" + "aa" * 20,
+        "topics": [],
+        "data": "0xab",
+        "blockNumber": hex(height),
+        "blockHash": block_hash(height),
+        "transactionHash": "0x" + "cd" * 32,
+        "logIndex": "0x0",
+    }
