@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 import pytest
+from django.utils import timezone
+from pytest_django.fixtures import Settings
 
 from config.environments import Environment
 from config.errors import InvalidParameter
@@ -13,12 +16,15 @@ from merchants.services import (
     AlreadyMember,
     LastOwner,
     add_member,
+    change_fee,
     change_plan,
+    fee_bps_of,
     open_merchant,
     remove_member,
     rename_merchant,
     resume_merchant,
     suspend_merchant,
+    update_settings,
 )
 from tests.factories import make_member, make_merchant, make_user
 
@@ -89,3 +95,48 @@ def test_a_merchant_is_renamed_suspended_and_resumed() -> None:
     assert list(Merchant.objects.values_list("name", "is_active")) == [("Other", False)]
     resume_merchant(merchant=merchant)
     assert Merchant.objects.get().is_active
+
+
+def test_an_operator_gives_a_merchant_a_fee_of_its_own(settings: Settings) -> None:
+    settings.FEE_BPS = {"starter": 50}
+    merchant = make_merchant()
+    assert fee_bps_of(merchant) == 50
+    for own in (0, 9_999):
+        change_fee(merchant=merchant, fee_bps=own)
+        assert fee_bps_of(Merchant.objects.get()) == own
+    for wrong in (-1, 10_000):
+        with pytest.raises(InvalidParameter):
+            change_fee(merchant=merchant, fee_bps=wrong)
+    change_fee(merchant=merchant, fee_bps=None)
+    assert fee_bps_of(Merchant.objects.get()) == 50
+
+
+def test_a_wallet_keeps_the_instant_it_came_onto_the_allow_list() -> None:
+    merchant = make_merchant()
+    one, other = (f"0x{digit * 40}" for digit in "12")
+
+    def allow(*wallets: str) -> dict[str, str]:
+        changed = update_settings(
+            merchant=merchant, environment=Environment.SANDBOX, changes={"wallet_allow_list": wallets}
+        )
+        return dict(changed.wallets_allowed_at)
+
+    before = timezone.now()
+    first = allow(one)
+    assert first.keys() == {one}
+    assert before <= datetime.fromisoformat(first[one]) <= timezone.now()
+    second = allow(other, one)
+    assert second[one] == first[one]
+    assert second[other] > first[one]
+    assert allow(other) == {other: second[other]}
+    assert allow() == {}
+    assert allow(one)[one] > second[other]  # taken off and put on again: it cools off anew
+
+
+def test_wallets_allowed_before_instants_were_kept_have_cooled_off() -> None:
+    merchant = make_merchant()
+    old, new = (f"0x{digit * 40}" for digit in "12")
+    chosen = MerchantSettings.objects.filter(merchant=merchant, environment=Environment.SANDBOX)
+    chosen.update(wallet_allow_list=[old], wallets_allowed_at={})
+    update_settings(merchant=merchant, environment=Environment.SANDBOX, changes={"wallet_allow_list": [old, new]})
+    assert chosen.get().wallets_allowed_at.keys() == {new}
