@@ -56,10 +56,13 @@ def test_the_specifications_routes_are_there_with_their_statuses(document: dict[
         for method, path, operation in operations(document)
     }
     assert successes[("post", "/payments")] == ["201"]
+    assert successes[("post", "/refunds")] == ["201"]
     for method, path in [
         ("get", "/payments"),
         ("get", "/payments/{payment_id}"),
         ("post", "/payments/{payment_id}/cancel"),
+        ("get", "/refunds"),
+        ("get", "/refunds/{refund_id}"),
         ("get", "/merchant"),
         ("patch", "/merchant/settings"),
     ]:

@@ -43,7 +43,7 @@ CATALOGUE: Mapping[str, str] = MappingProxyType(
         PAYMENT_REVERSED: "A reorganisation of the network undid a transfer; the payment went back.",
         PAYMENT_REFUNDED: "Money was given back to the payer, in part or whole.",
         REFUND_CREATED: "A refund was created, and its money is reserved.",
-        REFUND_REQUIRES_ACTION: "Nobody can tell where a refund is to go: name an address, or let the payer do it.",
+        REFUND_REQUIRES_ACTION: "Nobody can tell where a refund is to go: name an address, or pass its `claimUrl` on.",
         REFUND_PENDING: "A refund has an address now and waits to be sent.",
         REFUND_PROCESSING: "A refund was signed and is on its way.",
         REFUND_COMPLETED: "A refund is final on its network.",
