@@ -1,0 +1,97 @@
+"""Refunds as payments know them: money reserved, given back, or gone for good. There are no rows of refunds here."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+
+from django.db import transaction
+
+from config import ids
+from merchants.ledger.chart import AccountKind
+from merchants.ledger.posting import AccountRef, Line, PostingDraft, post_draft
+from payments import postings, refunding
+from payments.models import Discrepancy, Payment
+from payments.transfers.postings import hot_account, payout_account
+from tests.payments.scenes import SANDBOX, now
+
+FLOAT = 10**30
+
+
+@dataclass(frozen=True)
+class Reserved:
+    """Money set aside for a refund."""
+
+    id: uuid.UUID
+    payment_id: uuid.UUID
+    discrepancy: Discrepancy | None
+    amount: int
+
+    @property
+    def public_id(self) -> str:
+        return ids.REFUND.encode(self.id)
+
+
+def reserve(payment: Payment, amount: int, discrepancy: Discrepancy | None = None) -> Reserved:
+    with transaction.atomic():
+        locked = refunding.lock_payment(payment.pk)
+        refund = Reserved(ids.new_uuid(), payment.pk, discrepancy, amount)
+        refunding.reserve(
+            payment=locked,
+            discrepancy=discrepancy,
+            amount=amount,
+            payout_id=refund.id,
+            refund_public_id=refund.public_id,
+        )
+        return refund
+
+
+def reserve_all(discrepancy: Discrepancy) -> Reserved:
+    assert discrepancy.payment is not None
+    return reserve(discrepancy.payment, discrepancy.amount, discrepancy)
+
+
+def give_back(refund: Reserved) -> Payment:
+    """The payout failed, or was called back."""
+    with transaction.atomic():
+        refunding.give_back(
+            payment=refunding.lock_payment(refund.payment_id),
+            discrepancy=refund.discrepancy,
+            amount=refund.amount,
+            payout_id=refund.id,
+            refund_public_id=refund.public_id,
+        )
+    return Payment.objects.get(pk=refund.payment_id)
+
+
+def complete(refund: Reserved) -> Payment:
+    """The payout left the hot wallet for good; its coins are the operator's, as long as deposits are not swept."""
+    payment = Payment.objects.get(pk=refund.payment_id)
+    source = postings.refundable_account(payment, refund.discrepancy)
+    network, asset = source.network, source.asset
+    with transaction.atomic():
+        locked = refunding.lock_payment(payment.pk)
+        payout, hot = payout_account(network, asset, refund.id), hot_account(network, asset)
+        lines = (Line(payout, refund.amount), Line(hot, -refund.amount))
+        post_draft(PostingDraft("payout_paid", str(refund.id), lines), environment=SANDBOX)
+        refunding.complete(
+            payment=locked,
+            discrepancy=refund.discrepancy,
+            amount=refund.amount,
+            refund_public_id=refund.public_id,
+        )
+    return now(payment)
+
+
+def refund_all(payment: Payment) -> Payment:
+    return complete(reserve(payment, refunding.refundable(payment)))
+
+
+def fill_hot_wallet(network: str, asset: str) -> None:
+    """The operator puts coins in."""
+    lines = (
+        Line(hot_account(network, asset), FLOAT),
+        Line(AccountRef(network, asset, AccountKind.TREASURY), -FLOAT),
+    )
+    with transaction.atomic():
+        post_draft(PostingDraft("treasury_funded", f"{network}:{asset}", lines), environment=SANDBOX)
