@@ -293,6 +293,7 @@ def _facts(refund: Refund) -> list[tuple[str, str]]:
         ("Memo", refund.memo),
         ("Address", refund.get_named_by_display()),
         ("On-chain transaction", refund.transaction_hash),
+        ("What was said", refund.failure_message),
         ("Reason", refund.reason),
         ("Asked for by", refund.requested_by),
         ("Created", _instant(refund.created_at)),

@@ -9,6 +9,7 @@ from typing import Literal
 from playwright.sync_api import Page
 
 from tests.browser.scenes import Scenes
+from tests.refunds.scenes import wallet
 
 Viewer = Literal["nobody", "owner", "newcomer", "beginner"]
 _ON_THE_DASHBOARD = ("completed", "created", "pending", "overpaid", "cancelled")
@@ -39,6 +40,7 @@ def every_page(scenes: Scenes) -> list[Stop]:
         Stop("payments-none", "/dashboard/payments", "newcomer"),
         Stop("payments-no-match", "/dashboard/payments?status=refunded"),
         *(Stop(f"payment-{state}", f"/dashboard/payments/{payments[state].public_id}") for state in _ON_THE_DASHBOARD),
+        *_refund_pages(scenes),
         *_settlement_pages(scenes),
         Stop("keys", "/dashboard/keys"),
         Stop("keys-none", "/dashboard/keys", "newcomer"),
@@ -53,6 +55,30 @@ def every_page(scenes: Scenes) -> list[Stop]:
         Stop("home-production", "/dashboard", "beginner", _switch_to_production),
         *(Stop(f"pay-{state}", f"/pay/{payment.public_id}", "nobody") for state, payment in payments.items()),
         Stop("pay-completed-on-paper", f"/pay/{payments['completed'].public_id}", "nobody", _put_on_paper),
+    ]
+
+
+def _refund_pages(scenes: Scenes) -> list[Stop]:
+    refundable = f"/dashboard/payments/{scenes.refunds.refundable.public_id}"
+    with_surplus = f"/dashboard/payments/{scenes.refunds.with_surplus.public_id}"
+    unpaid = f"/dashboard/payments/{scenes.payments['created'].public_id}"
+    claims = scenes.refunds.claims
+    return [
+        Stop("refunds", "/dashboard/refunds"),
+        Stop("refunds-none", "/dashboard/refunds", "newcomer"),
+        Stop("refunds-no-match", "/dashboard/refunds?status=completed&end=2020-01-01"),
+        *(
+            Stop(f"refund-{state}", f"/dashboard/refunds/{each.public_id}")
+            for state, each in scenes.refunds.refunds.items()
+        ),
+        Stop("payment-refundable", refundable),
+        Stop("refund-form", f"{refundable}/refund"),
+        Stop("refund-form-with-suspense", f"{with_surplus}/refund"),
+        Stop("refund-form-refused", f"{refundable}/refund", "owner", _refund_too_much),
+        Stop("refund-form-nothing", f"{unpaid}/refund"),
+        *(Stop(f"claim-{state}", path, "nobody") for state, path in claims.items()),
+        Stop("claim-refused", claims["asks"], "nobody", _give_a_bad_address),
+        Stop("claim-confirm", claims["asks_for_a_memo"], "nobody", _give_an_address),
     ]
 
 
@@ -128,6 +154,26 @@ def _rotate(page: Page) -> None:
 
 def _open_as_sent(page: Page) -> None:
     page.get_by_text("as they are sent and signed").click()
+
+
+def _refund_too_much(page: Page) -> None:
+    page.get_by_label("Amount").fill("5000")
+    page.get_by_label("To another address").fill("my wallet")
+    page.get_by_role("button", name="Refund", exact=True).click()
+    page.locator(".field__error").first.wait_for()
+
+
+def _give_a_bad_address(page: Page) -> None:
+    page.get_by_label("Your address").fill("0x52908400098527886e0F7030069857D2E4169EE7")
+    page.get_by_role("button", name="Go on").click()
+    page.get_by_text("was probably mistyped").wait_for()
+
+
+def _give_an_address(page: Page) -> None:
+    page.get_by_label("Your address").fill(wallet())
+    page.get_by_label("Memo").fill("7341")
+    page.get_by_role("button", name="Go on").click()
+    page.get_by_text("It goes to this address").wait_for()
 
 
 def _pay_a_bad_wallet(page: Page) -> None:

@@ -18,6 +18,7 @@ from payments.models import Payment
 from payments.services import NewPayment, cancel_payment, create_payment, end_window
 from payments.simulator import simulate_payment
 from settlements.models import Settlement
+from tests.browser.refund_scenes import RefundScenes, add_refunds
 from tests.browser.settlement_scenes import add_settlements
 from tests.browser.webhook_scenes import WebhookScenes, add_webhooks, deliver_everything
 from tests.factories import PASSWORD, make_user
@@ -45,6 +46,7 @@ class Scenes:
     beginner: User
     payments: dict[str, Payment]
     webhooks: WebhookScenes
+    refunds: RefundScenes
     settlements: dict[str, Settlement]
 
     password = PASSWORD
@@ -129,6 +131,7 @@ def make_scenes() -> Scenes:
         beginner,
         {state: _reread(payment) for state, payment in payments.items()},
         deliver_everything(endpoints),
+        add_refunds(merchant),
         add_settlements(merchant, WALLETS),
     )
 
