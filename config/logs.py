@@ -26,6 +26,8 @@ SECRET_NAME = re.compile(
 _SECRET_TEXT: tuple[tuple[re.Pattern[str], str], ...] = (
     # Keys and secrets of our own making, wherever they stand.
     (re.compile(r"\b((?:sk_live|sk_test|whsec)_)[A-Za-z0-9+/=_-]+"), rf"\1{REDACTED}"),
+    # The link on which a payer says where a refund goes.
+    (re.compile(r"(/refund/)[\w.-]+:[\w-]+:[\w-]+"), rf"\1{REDACTED}"),
     # A cookie header runs to the end of its line; other headers and fields to the end of their value.
     (re.compile(r"(?i)\b((?:set-)?cookie['\"]?\s*[:=]\s*)[^\r\n]+"), rf"\1{REDACTED}"),
     (

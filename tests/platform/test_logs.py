@@ -22,6 +22,7 @@ SECRETS = (
     "sk_live_" + "A1b2C3d4" * 5,
     "sk_test_" + "Z9y8X7w6" * 5,
     "whsec_" + "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+    "/refund/WyJyZWZfMDFrZmptMnc3cSIsMV0:1vit8M:4qLk9Xv0-hR7b2_JmQy5tUe8nWc",
 )
 
 Log = Callable[[], list[dict[str, Any]]]
