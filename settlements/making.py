@@ -48,7 +48,8 @@ def run_once(
         chosen = _locked_settings(merchant_id, environment)
         if chosen is None:
             return None
-        return _make(chosen, period, hold_still=hold_still, trigger=trigger, requested_by=requested_by)
+        run = _run_of(chosen, period, _last_end(chosen), trigger=trigger, requested_by=requested_by)
+        return _make(run, chosen, hold_still=hold_still)
 
     return _until_it_holds(make)
 
@@ -58,9 +59,13 @@ def run_scheduled(*, merchant_id: uuid.UUID, environment: str, now: datetime) ->
 
     def make(hold_still: bool) -> SettlementRun | None:
         chosen = _locked_settings(merchant_id, environment, skip_locked=True)
-        if chosen is None or (period := due_period(chosen, _last_end(chosen), now)) is None:
+        if chosen is None:
             return None
-        return _make(chosen, period, hold_still=hold_still, trigger=Trigger.SCHEDULE)
+        last_end = _last_end(chosen)
+        period = due_period(chosen, last_end, now)
+        if period is None:
+            return None
+        return _make(_run_of(chosen, period, last_end, trigger=Trigger.SCHEDULE), chosen, hold_still=hold_still)
 
     return _until_it_holds(make)
 
@@ -98,30 +103,32 @@ def _last_end(chosen: MerchantSettings) -> datetime | None:
     return runs.order_by("-id").values_list("period_end", flat=True).first()
 
 
-def _make(
-    chosen: MerchantSettings, period: Period, *, hold_still: bool, trigger: Trigger, requested_by: str = ""
-) -> SettlementRun | None:
-    merchant, last_end = chosen.merchant, _last_end(chosen)
-    run = SettlementRun(
-        merchant=merchant,
+def _run_of(
+    chosen: MerchantSettings, period: Period, last_end: datetime | None, *, trigger: Trigger, requested_by: str = ""
+) -> SettlementRun:
+    return SettlementRun(
+        merchant=chosen.merchant,
         environment=chosen.environment,
         period_key=period.key,
         trigger=trigger,
         requested_by=requested_by,
-        period_start=min(last_end or merchant.created_at, period.ends_at),
+        period_start=min(last_end or chosen.merchant.created_at, period.ends_at),
         period_end=period.ends_at,
         scheduled_for=period.ends_at,
     )
+
+
+def _make(run: SettlementRun, chosen: MerchantSettings, *, hold_still: bool) -> SettlementRun | None:
     if not _insert(run):
         return None
     if hold_still:
         _lock_books(chosen)
-    plan = propose(merchant, chosen, until=period.ends_at, now=timezone.now())
+    plan = propose(run.merchant, chosen, until=run.period_end, now=timezone.now())
     if plan.carried_over:
         run.carried_over = [left.to_record() for left in plan.carried_over]
         run.save(update_fields=["carried_over"])
     if plan.settlements:
-        made = [(planned, _settlement_of(run, planned, fee_bps_of(merchant))) for planned in plan.settlements]
+        made = [(planned, _settlement_of(run, planned, fee_bps_of(run.merchant))) for planned in plan.settlements]
         _store(run, made)
         wake("settlements.advance_due")
     logger.info("settlement run", run=str(run), settlements=len(plan.settlements), carried_over=len(plan.carried_over))

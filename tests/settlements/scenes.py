@@ -32,6 +32,7 @@ from payments.states import BalanceChangeKind
 from settlements import runs
 from settlements.models import SETTLEMENTS, Settlement, SettlementRun
 from settlements.services import run_now
+from settlements.states import SettlementProblem, SettlementStatus
 from tests.factories import make_merchant
 from tests.payments.scenes import assert_all_is_well
 from tests.transfers.scenes import drive, finish, on_chain
@@ -164,3 +165,16 @@ def counted(merchant: Merchant, *statuses: str) -> int:
 
 def carried(run: SettlementRun) -> list[tuple[str, str, str]]:
     return [(left["coin"], left["amount"], left["reason"]) for left in run.carried_over]
+
+
+def failed(settlement: Settlement, problem: SettlementProblem) -> bool:
+    """It has failed for this, and its money waits for the same wallet again."""
+    settlement = fresh(settlement)
+    back = BalanceChange.objects.filter(kind=BalanceChangeKind.SETTLEMENT_FAILED, reference=settlement.public_id)
+    assert {change.wallet for change in back} == {settlement.destination}
+    assert "USDC payout" not in books()
+    assert settlement.next_step_at is None
+    assert settlement.failure_message
+    assert events(settlement) == [("settlement.created", 1), ("settlement.failed", 2)]
+    assert_all_is_well()
+    return (settlement.status, settlement.failure_code, settlement.version) == (SettlementStatus.FAILED, problem, 2)
