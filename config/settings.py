@@ -330,6 +330,29 @@ SWEEP_THRESHOLD = variables.integer("SWEEP_THRESHOLD", 0, minimum=0)
 STELLAR_ISSUERS = variables.mapping("STELLAR_ISSUERS")
 """Issuers of the coins that have no well-known one on stellar: USDT=G..., DAI=G..."""
 
+# Ethereum and polygon. Two providers each, or more: what decides about money is believed when two say the same.
+EVM_PROVIDERS = {
+    "ethereum": variables.names("ETHEREUM_RPC_URLS"),
+    "polygon": variables.names("POLYGON_RPC_URLS"),
+}
+EVM_FACTORY = variables.text("EVM_FACTORY")
+"""The contract behind the deposit addresses, the same on both networks."""
+EVM_HOT_WALLET = variables.text("EVM_HOT_WALLET")
+"""The address payouts leave from and sweeps go to."""
+EVM_OWNER = variables.text("EVM_OWNER")
+"""The address that owns the factory: a hardware wallet or a multisig, whose key no server has."""
+EVM_KEYSTORE = variables.text("EVM_KEYSTORE")
+EVM_KEYSTORE_PASSWORD = variables.text("EVM_KEYSTORE_PASSWORD")
+EVM_HOT_WALLET_KEY = variables.text("EVM_HOT_WALLET_KEY")
+"""The hot wallet's key itself, for test networks; a keystore file is better. Read by the worker that sends, alone."""
+if EVM_KEYSTORE and EVM_HOT_WALLET_KEY:
+    variables.refuse("EVM_HOT_WALLET_KEY", "is set beside EVM_KEYSTORE; unset one of them")
+EVM_TIP_FLOOR_GWEI = {"polygon": "30"} | variables.mapping("EVM_TIP_FLOOR_GWEI")
+EVM_FEE_CAP_GWEI = {"ethereum": "200", "polygon": "2000"} | variables.mapping("EVM_FEE_CAP_GWEI")
+for name, prices in (("EVM_TIP_FLOOR_GWEI", EVM_TIP_FLOOR_GWEI), ("EVM_FEE_CAP_GWEI", EVM_FEE_CAP_GWEI)):
+    if any(network not in EVM_PROVIDERS or not price.isdecimal() for network, price in prices.items()):
+        variables.refuse(name, "is not a list of prices; set it like ethereum=1,polygon=30")
+
 # What the operator keeps of settled money, by plan, in hundredths of a percent. A merchant may have a rate of its own.
 FEE_BPS: dict[str, int] = {}
 for plan, bps in variables.mapping("FEE_BPS").items():

@@ -81,7 +81,17 @@ class TestNode:
         try:
             yield
         finally:
+            self.rpc.call("anvil_dropAllTransactions")
             assert self.rpc.call("evm_revert", snapshot)
+
+    @contextmanager
+    def mining_at_once(self) -> Iterator[None]:
+        """Every transaction gets a block as it arrives."""
+        self.rpc.call("evm_setAutomine", True)
+        try:
+            yield
+        finally:
+            self.rpc.call("evm_setAutomine", False)
 
 
 _running: list[LocalNode] = []

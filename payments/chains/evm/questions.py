@@ -159,8 +159,14 @@ def code(account: str, block: int | str = "latest") -> Question[bytes]:
 
 
 def gas(sender: str, to: str, data: bytes) -> Question[int]:
+    """What it would take after the newest block, whatever waits; RpcError where it would fail."""
     wanted = {"from": sender, "to": to, "data": "0x" + data.hex()}
-    return Question(Call("eth_estimateGas", (wanted,)), _number)
+    return Question(Call("eth_estimateGas", (wanted, "latest")), _number)
+
+
+def broadcast(raw: bytes) -> Question[str]:
+    """The hash these signed bytes go by."""
+    return Question(Call("eth_sendRawTransaction", ("0x" + raw.hex(),)), _hash)
 
 
 def usual_tip() -> Question[int]:

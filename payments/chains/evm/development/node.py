@@ -31,16 +31,14 @@ class NodeMissing(Exception):
 
 
 def binary() -> Path:
-    """Where the node is: named by ANVIL, fetched by npm, or installed; NodeMissing otherwise."""
-    if named := os.environ.get("ANVIL"):
-        return Path(named)
+    """Where the node is: fetched by npm, or installed; NodeMissing otherwise."""
     if fetched_binary().exists():
         return fetched_binary()
     if installed := shutil.which("anvil"):
         return Path(installed)
     raise NodeMissing(
         "There is no local ethereum node: `make node` fetches one by npm (Debian: apt install npm), "
-        "or ANVIL=/path/to/anvil names one."
+        "and an installed `anvil` is used as well."
     )
 
 

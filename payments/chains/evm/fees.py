@@ -1,0 +1,53 @@
+"""What a transaction offers for its gas (EIP-1559), in base units of the network's coin for each unit of gas. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from payments.chains.base import ChainUnavailable
+
+GWEI = 10**9
+
+# Nodes ask for a tenth more to replace what waits, some for an eighth.
+_BUMP_NUMERATOR, _BUMP_DENOMINATOR = 9, 8
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    max_fee: int
+    tip: int
+
+    def raised(self) -> Offer:
+        """The lowest offer every node takes in place of this one."""
+        return Offer(_an_eighth_more(self.max_fee), _an_eighth_more(self.tip))
+
+
+@dataclass(frozen=True, slots=True)
+class FeeRules:
+    """What the operator allows."""
+
+    tip_floor: int = 0
+    cap: int = 200 * GWEI
+
+    def offer(self, *, base_fee: int, usual_tip: int, replacing: Collection[Offer] = ()) -> Offer:
+        """Enough for a base fee that doubles, and for taking the place of earlier offers in both its parts.
+
+        ChainUnavailable when that is more than the cap: prices come down again, and what waits stays good.
+        """
+        raised = [earlier.raised() for earlier in replacing]
+        tip = max([usual_tip, self.tip_floor, 1, *(offer.tip for offer in raised)])
+        max_fee = max([2 * base_fee + tip, *(offer.max_fee for offer in raised)])
+        lowest = max([base_fee + tip, *(offer.max_fee for offer in raised)])
+        if lowest > self.cap:
+            raise ChainUnavailable(f"Fees are above the cap: {lowest / GWEI:.1f} of {self.cap / GWEI:.1f} gwei.")
+        return Offer(min(max_fee, self.cap), tip)
+
+
+def with_margin(gas: int) -> int:
+    """A limit for what was estimated: the state may change before it is mined."""
+    return gas + gas // 5
+
+
+def _an_eighth_more(price: int) -> int:
+    return -(-price * _BUMP_NUMERATOR // _BUMP_DENOMINATOR)

@@ -1,0 +1,154 @@
+"""The factory stands at the same address on every network, whoever puts it there, and however often."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.test import override_settings
+
+from payments.chains.evm import abi, deployment
+from payments.chains.evm.addresses import parse
+from payments.chains.evm.deployment import DEPLOYER, Deployment, NotDeployed
+from payments.chains.evm.development import devnet
+from payments.chains.evm.providers import Providers
+from payments.chains.evm.rpc import Rpc
+from tests.evm.node import ETHEREUM_ID, POLYGON_ID, TestNode, running_node
+
+WALLET, OWNER = devnet.account(0), devnet.account(1)
+WANTED = Deployment(owner=OWNER, operator=WALLET, treasury=WALLET)
+
+
+@pytest.fixture
+def both() -> Iterator[dict[str, TestNode]]:
+    nodes = {"ethereum": running_node(ETHEREUM_ID), "polygon": running_node(POLYGON_ID)}
+    urls = {name: [node.url] for name, node in nodes.items()}
+    with (
+        nodes["ethereum"].put_back(),
+        nodes["polygon"].put_back(),
+        override_settings(
+            EVM_PROVIDERS=urls, EVM_OWNER=OWNER, EVM_HOT_WALLET=WALLET, EVM_HOT_WALLET_KEY=devnet.hot_wallet_key()
+        ),
+    ):
+        yield nodes
+
+
+def providers(node: TestNode) -> Providers:
+    return Providers([node.rpc], network="ethereum", block_seconds=12)
+
+
+def deploy(node: TestNode, network: str = "ethereum", **options: object) -> str:
+    said = io.StringIO()
+    with node.mining_at_once():
+        call_command("deploy_deposits", network=network, stdout=said, **options)
+    return said.getvalue()
+
+
+def nonce(node: TestNode) -> int:
+    return int(node.rpc.call("eth_getTransactionCount", WALLET, "latest"), 16)
+
+
+def test_both_networks_get_the_same_factory_whatever_happened_there_before(both: dict[str, TestNode]) -> None:
+    both["polygon"].succeed(WALLET, OWNER, units=1)  # another nonce
+    said = [deploy(node, network) for network, node in both.items()]
+    assert all(f"EVM_FACTORY={WANTED.factory}" in each for each in said)
+    for node in both.values():
+        asked = abi.address(node.ask(WANTED.factory, abi.call("address_of(uint256)", 5)))
+        assert asked == deployment.deposit_address(WANTED.factory, 5)
+        assert deployment.people(providers(node), WANTED.factory) == WANTED
+
+
+def test_deploying_twice_sends_nothing_the_second_time(both: dict[str, TestNode]) -> None:
+    deploy(both["ethereum"])
+    before = nonce(both["ethereum"])
+    assert "stands on ethereum already" in deploy(both["ethereum"])
+    assert nonce(both["ethereum"]) == before
+
+
+def test_a_stranger_who_deploys_first_has_done_our_work(both: dict[str, TestNode]) -> None:
+    node = both["ethereum"]
+    node.succeed(node.accounts[7], DEPLOYER, WANTED.data)
+    assert "already" in deploy(node)
+    assert deployment.people(providers(node), WANTED.factory).owner == OWNER
+
+
+def test_a_deployment_that_waits_is_not_sent_again_as_another(both: dict[str, TestNode]) -> None:
+    for _ in range(2):
+        with pytest.raises(CommandError, match="no block yet"):
+            call_command("deploy_deposits", network="ethereum", wait=0, stdout=io.StringIO())
+    both["ethereum"].mine()
+    assert nonce(both["ethereum"]) == 1
+    deployment.check(providers(both["ethereum"]), WANTED.factory)
+
+
+def test_what_anyone_may_send_is_shown_without_a_key(both: dict[str, TestNode]) -> None:
+    said = io.StringIO()
+    with override_settings(EVM_HOT_WALLET_KEY="", EVM_PROVIDERS={"ethereum": [], "polygon": []}):
+        call_command("deploy_deposits", network="ethereum", show=True, stdout=said)
+    assert said.getvalue().split() == ["factory", WANTED.factory, "to", DEPLOYER, "data", "0x" + WANTED.data.hex()]
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "said"),
+    [
+        ("EVM_OWNER", "", "EVM_OWNER is not set"),
+        ("EVM_OWNER", "0x123", "EVM_OWNER is no address"),
+        ("EVM_HOT_WALLET", "", "EVM_HOT_WALLET is not set"),
+        ("EVM_HOT_WALLET_KEY", "", "No key signs"),
+        ("EVM_HOT_WALLET_KEY", "12", "EVM_HOT_WALLET_KEY: the key is no secp256k1 key"),
+        ("EVM_HOT_WALLET", OWNER, "but the key is that of"),
+        ("EVM_PROVIDERS", {"ethereum": []}, "ETHEREUM_RPC_URLS is not set"),
+    ],
+)
+def test_a_wrong_setting_is_named_and_nothing_is_sent(
+    both: dict[str, TestNode], setting: str, value: object, said: str
+) -> None:
+    with override_settings(**{setting: value}), pytest.raises(CommandError, match=said):
+        deploy(both["ethereum"])
+    assert nonce(both["ethereum"]) == 0
+
+
+def test_a_network_without_the_deployer_is_refused(both: dict[str, TestNode]) -> None:
+    both["ethereum"].rpc.call("anvil_setCode", DEPLOYER, "0x")
+    with pytest.raises(CommandError, match="no deterministic deployer"):
+        deploy(both["ethereum"])
+
+
+def test_nothing_and_anything_else_is_not_our_factory(both: dict[str, TestNode]) -> None:
+    node = both["ethereum"]
+    with pytest.raises(NotDeployed, match="no contract"):
+        deployment.check(providers(node), WANTED.factory)
+    token = node.deploy_token("StandardToken", "USDC", 6)
+    with pytest.raises(NotDeployed, match="not the factory"):
+        deployment.check(providers(node), parse(token))
+    deploy(node)
+    node.rpc.call("anvil_setCode", deployment.forwarder_of(WANTED.factory), "0x6001")
+    with pytest.raises(NotDeployed, match="not the forwarder"):
+        deployment.check(providers(node), WANTED.factory)
+
+
+def test_other_people_mean_another_factory() -> None:
+    stranger = devnet.account(5)
+    others = [
+        Deployment(stranger, WALLET, WALLET),
+        Deployment(OWNER, stranger, WALLET),
+        Deployment(OWNER, WALLET, OWNER),
+    ]
+    assert len({each.factory for each in [WANTED, *others]}) == 4
+
+
+def test_a_prepared_node_is_always_the_same(node: TestNode) -> None:
+    chain = Rpc(node.url, chain_id=node.chain_id)
+    prepared = []
+    for _ in range(2):
+        with node.put_back():
+            prepared.append(devnet.prepare(chain))
+            deployment.check(providers(node), prepared[-1].factory)
+            assert node.held(prepared[-1].tokens["DAI"], prepared[-1].payer) == 10**24
+    assert prepared[0] == prepared[1]
+    assert prepared[0].tokens == {code: devnet.token(code) for code in ("USDC", "USDT", "DAI")}
+    profile = devnet.profile("polygon")
+    assert {code: asset.contract for code, asset in profile.assets.items()} == prepared[0].tokens
+    assert profile.chain_id == 31_338
