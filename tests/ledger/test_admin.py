@@ -7,17 +7,21 @@ import uuid
 
 import pytest
 from django.contrib.admin import site
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth.models import Permission
 from django.test import Client
 from django.urls import reverse
 
 from config import ids
-from merchants.ledger.models import Account, Posting, ReconcileOutcome, ReconcileRun
+from merchants.ledger.breakers import open_breaker
+from merchants.ledger.models import Account, Breaker, Posting, ReconcileOutcome, ReconcileRun
 from merchants.models import User
+from tests.factories import make_user
 from tests.ledger.books import COINS, move, payment_account
 
 pytestmark = pytest.mark.django_db
 
-MODELS = ["account", "posting", "reconcilerun"]
+MODELS = ["account", "breaker", "posting", "reconcilerun"]
 
 
 @pytest.fixture
@@ -48,7 +52,15 @@ def run() -> ReconcileRun:
         "delta": "1",
         "proposal": "look",
     }
-    return ReconcileRun.objects.create(outcome=ReconcileOutcome.DISCREPANCY, checks=[check], findings=[finding])
+    pot = {"environment": "sandbox", "network": "ethereum", "asset": "USDC", "amount": "1234", "valueExplained": "99"}
+    return ReconcileRun.objects.create(
+        outcome=ReconcileOutcome.DISCREPANCY,
+        checks=[check],
+        findings=[finding],
+        options={"environments": ["sandbox"], "network": "ethereum", "since": None, "atBlock": 7, "noChain": False},
+        summary={"valueExplained": "99.9300", "unexplainedCount": 1, "unexplained": [pot]},
+        breakers=[{"environment": "sandbox", "network": "ethereum", "reason": "<i>a loss</i>", "isNew": True}],
+    )
 
 
 def page(operator: Client, name: str, *arguments: object, **query: str) -> str:
@@ -89,6 +101,48 @@ def test_a_run_shows_its_findings_as_text(operator: Client, run: ReconcileRun) -
     shown = page(operator, "reconcilerun_change", run.pk)
     assert "&lt;b&gt;an account&lt;/b&gt;" in shown
     assert "expected 5, found 6" in shown
+    assert "&lt;i&gt;a loss&lt;/i&gt;" in shown
+    for words in ("99.9300 %", "sandbox ethereum USDC: 1,234", "sandbox, ethereum, everything, wallets at block 7"):
+        assert words in shown
+
+
+def test_a_run_that_has_just_begun_can_be_looked_at(operator: Client) -> None:
+    begun = ReconcileRun.objects.create()
+    assert "all networks" in page(operator, "reconcilerun_change", begun.pk)
+
+
+def close(operator: Client, breaker: Breaker, **answer: str) -> str:
+    chosen = {"action": "close", "_selected_action": [breaker.pk], **answer}
+    response = operator.post(reverse("admin:ledger_breaker_changelist"), chosen, follow=True)
+    assert response.status_code == 200
+    return response.content.decode()
+
+
+def closed_by() -> str | None:
+    """Who has closed the breaker; None while it is open."""
+    breaker = Breaker.objects.get()
+    return breaker.closed_by if breaker.closed_at else None
+
+
+def test_a_breaker_is_closed_by_a_person_who_was_asked(operator: Client) -> None:
+    open_breaker(environment="sandbox", network="ethereum", reason="<u>a loss</u>")
+    breaker = Breaker.objects.get()
+    asked = close(operator, breaker)
+    assert "Let payouts go on?" in asked
+    assert "&lt;u&gt;a loss&lt;/u&gt;" in asked
+    assert closed_by() is None
+    assert "Payouts of ethereum go on." in close(operator, breaker, confirmed="yes")
+    assert closed_by() == "operator@example.com"
+    assert LogEntry.objects.get().change_message == "Closed."
+
+
+def test_whoever_may_only_look_closes_nothing(client: Client) -> None:
+    open_breaker(environment="sandbox", network="ethereum", reason="a loss")
+    viewer = make_user(is_staff=True)
+    viewer.user_permissions.add(Permission.objects.get(codename="view_breaker"))
+    client.force_login(viewer)
+    close(client, Breaker.objects.get(), confirmed="yes")
+    assert closed_by() is None
 
 
 @pytest.mark.parametrize("model", MODELS)

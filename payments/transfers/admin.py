@@ -1,0 +1,276 @@
+"""Money leaving, as operators see it. Limits are set here; payouts are approved, wallets frozen, through services."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar, cast
+
+from django.contrib import admin, messages
+from django.db.models import Count, QuerySet
+from django.http import HttpRequest
+from django.template.response import TemplateResponse
+
+from config.errors import DomainError
+from config.money import format_crypto
+from config.operators import ReadOnly, ask_first
+from merchants.models import User
+from payments.chains import registry
+from payments.chains.base import ChainError
+from payments.transfers import recovery, services
+from payments.transfers.models import (
+    Envelope,
+    Payout,
+    PayoutApproval,
+    PayoutPolicy,
+    Transfer,
+    TransferLine,
+    Wallet,
+)
+
+
+@admin.register(PayoutPolicy)
+class PayoutPolicyAdmin(admin.ModelAdmin[PayoutPolicy]):
+    """The kill switch and the limits. Every change is kept with its old and new values under History."""
+
+    list_display = (
+        "environment",
+        "payouts_enabled",
+        "approval_above",
+        "transfer_limit",
+        "daily_limit",
+        "merchant_daily_limit",
+    )
+    readonly_fields = ("environment",)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[PayoutPolicy]:
+        for environment, _ in PayoutPolicy._meta.get_field("environment").choices or ():
+            services.policy_of(str(environment))  # so that payouts can be stopped before the first one is asked for
+        return super().get_queryset(request)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: PayoutPolicy | None = None) -> bool:
+        return False
+
+    def construct_change_message(self, request: HttpRequest, form: Any, formsets: Any, add: bool = False) -> str:  # type: ignore[override]  # a text is what the log keeps
+        changes = [f"{name}: {form.initial.get(name)} → {form.cleaned_data[name]}" for name in form.changed_data]
+        return "; ".join(changes) or "No change."
+
+
+class TransferLineInline(ReadOnly, admin.TabularInline[TransferLine, Transfer]):
+    model = TransferLine
+    fields = ("place", "payout", "recipient", "status")
+    readonly_fields = fields
+    extra = 0
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[TransferLine]:
+        return super().get_queryset(request).select_related("payout").order_by("place")
+
+    @admin.display(description="To")
+    def recipient(self, line: TransferLine) -> str:
+        return " ".join(filter(None, [line.payout.recipient, line.payout.memo]))
+
+    @admin.display(description="Payout is")
+    def status(self, line: TransferLine) -> str:
+        return line.payout.get_status_display()
+
+
+class LineOfPayoutInline(ReadOnly, admin.TabularInline[TransferLine, Payout]):
+    model = TransferLine
+    verbose_name_plural = "transfers signed for it"
+    fields = ("transfer", "place", "transaction_hash", "outcome")
+    readonly_fields = fields
+    extra = 0
+
+    @admin.display(description="In a block as")
+    def transaction_hash(self, line: TransferLine) -> str:
+        return line.transfer.transaction_hash
+
+    @admin.display(description="What became of it")
+    def outcome(self, line: TransferLine) -> str:
+        return line.transfer.get_status_display()
+
+
+class ApprovalInline(ReadOnly, admin.TabularInline[PayoutApproval, Payout]):
+    model = PayoutApproval
+    fields = ("operator", "approved_at")
+    readonly_fields = fields
+    extra = 0
+
+
+class EnvelopeInline(ReadOnly, admin.TabularInline[Envelope, Transfer]):
+    model = Envelope
+    fields = ("transaction_hash", "signed_at", "valid_until", "fee_limit_units")
+    readonly_fields = fields
+    extra = 0
+
+
+@admin.register(Payout)
+class PayoutAdmin(ReadOnly, admin.ModelAdmin[Payout]):
+    list_display = (
+        "reference",
+        "merchant",
+        "environment",
+        "coins",
+        "status",
+        "hold_reason",
+        "approved_by",
+        "created_at",
+    )
+    list_filter = ("environment", "network", "status", "hold_reason")
+    list_select_related = ("merchant",)
+    list_per_page = 50
+    ordering: ClassVar = ["-id"]
+    search_fields = ("reference", "recipient", "lines__transfer__envelopes__transaction_hash", "=id")
+    search_help_text = "The id of a refund or settlement, an address, or the hash of any transfer signed for it."
+    show_full_result_count = False
+    inlines = (ApprovalInline, LineOfPayoutInline)
+    actions = ("approve", "reject")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Payout]:
+        return super().get_queryset(request).annotate(approval_count=Count("approvals"))
+
+    @admin.display(description="Amount")
+    def coins(self, payout: Payout) -> str:
+        return f"{format_crypto(payout.amount, payout.decimals)} {payout.asset} on {payout.network}"
+
+    @admin.display(description="Approvals")
+    def approved_by(self, payout: Payout) -> str:
+        return f"{payout.approval_count} of 2" if payout.approval_count else ""  # type: ignore[attr-defined]  # annotated above
+
+    @admin.action(description="Approve: one of the two people that a held payout needs", permissions=["decide"])
+    def approve(self, request: HttpRequest, chosen: QuerySet[Payout]) -> TemplateResponse | None:
+        question = ask_first(
+            self,
+            request,
+            chosen,
+            action="approve",
+            title="Approve these payouts?",
+            consequence="Once two people have approved a payout it leaves. Nobody can call it back then.",
+        )
+        if question is None:
+            self._decide(request, chosen, "approved", lambda each: services.approve_payout(each, operator=_me(request)))
+        return question
+
+    @admin.action(description="Reject: the money goes back to where it came from", permissions=["decide"])
+    def reject(self, request: HttpRequest, chosen: QuerySet[Payout]) -> TemplateResponse | None:
+        question = ask_first(
+            self,
+            request,
+            chosen,
+            action="reject",
+            title="Reject these payouts?",
+            consequence="They fail for good, and their refunds or settlements with them.",
+            note_label="Why? The merchant is shown it.",
+        )
+        if question is None:
+            note = request.POST["note"]
+            self._decide(
+                request,
+                chosen,
+                "rejected",
+                lambda each: services.reject_payout(each, operator=_me(request), note=note),
+            )
+        return question
+
+    def _decide(
+        self, request: HttpRequest, chosen: QuerySet[Payout], word: str, decide: Callable[[Payout], object]
+    ) -> None:
+        for payout in chosen:
+            try:
+                decide(payout)
+            except DomainError as error:
+                self.message_user(request, f"{payout.reference}: {error.message}", messages.ERROR)
+            else:
+                self.log_change(request, payout, f"{word.capitalize()}.")
+                self.message_user(request, f"{payout.reference} {word}.", messages.SUCCESS)
+
+    def has_decide_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("transfers.change_payout")
+
+
+@admin.register(Transfer)
+class TransferAdmin(ReadOnly, admin.ModelAdmin[Transfer]):
+    list_display = (
+        "id",
+        "network",
+        "environment",
+        "purpose",
+        "sequence",
+        "status",
+        "transaction_hash",
+        "send_count",
+        "created_at",
+    )
+    list_filter = ("environment", "network", "purpose", "status")
+    list_per_page = 50
+    ordering: ClassVar = ["-id"]
+    search_fields = ("transaction_hash", "envelopes__transaction_hash", "lines__payout__reference")
+    search_help_text = "The hash of any version of it, or the id of a refund or settlement."
+    show_full_result_count = False
+    inlines = (EnvelopeInline, TransferLineInline)
+
+
+@admin.register(Wallet)
+class WalletAdmin(ReadOnly, admin.ModelAdmin[Wallet]):
+    list_display = ("network", "environment", "address", "next_sequence", "frozen_at", "checked_at", "last_error")
+    list_filter = ("environment", "network", ("frozen_at", admin.EmptyFieldListFilter))
+    actions = ("freeze", "thaw")
+
+    @admin.action(description="Freeze: nothing more is signed", permissions=["freeze"])
+    def freeze(self, request: HttpRequest, chosen: QuerySet[Wallet]) -> TemplateResponse | None:
+        question = ask_first(
+            self,
+            request,
+            chosen,
+            action="freeze",
+            title="Freeze these wallets?",
+            consequence="What is signed already is followed to its end; nothing more is signed until they are thawed.",
+            note_label="Why?",
+        )
+        if question is None:
+            for wallet in chosen:
+                services.freeze_wallet(wallet, reason=f"{request.POST['note'].strip()} ({_me(request)})")
+                self.log_change(request, wallet, f"Frozen: {request.POST['note'].strip()}")
+                self.message_user(request, f"{wallet} is frozen.", messages.SUCCESS)
+        return question
+
+    @admin.action(description="Thaw: it signs again", permissions=["freeze"])
+    def thaw(self, request: HttpRequest, chosen: QuerySet[Wallet]) -> TemplateResponse | None:
+        question = ask_first(
+            self,
+            request,
+            chosen,
+            action="thaw",
+            title="Thaw these wallets?",
+            consequence="Payouts that wait are signed and sent at once. Do it when you know why they were frozen.",
+        )
+        if question is None:
+            for wallet in chosen.filter(frozen_at__isnull=False):
+                self._thaw(request, wallet)
+        return question
+
+    def _thaw(self, request: HttpRequest, wallet: Wallet) -> None:
+        """Only when all that the wallet has sent is in the books: otherwise they may want to pay it once more."""
+        try:
+            expected = registry.chain(wallet.environment, wallet.network).next_sequence(wallet.address)
+            unknown = recovery.unknown_transfers(wallet)
+        except (ChainError, DomainError) as error:
+            self.message_user(request, f"{wallet}: the network did not answer: {error}", messages.ERROR)
+            return
+        if unknown:
+            command = f"manage.py thaw_wallet --env {wallet.environment} --network {wallet.network}"
+            told = f"{wallet} has sent {len(unknown)} transfers that the books do not know. Look at them: {command}"
+            self.message_user(request, told, messages.ERROR)
+            return
+        services.thaw_wallet(wallet, next_sequence=expected, thawed_by=str(_me(request)))
+        self.log_change(request, wallet, f"Thawed, from sequence {expected}.")
+        self.message_user(request, f"{wallet} signs again.", messages.SUCCESS)
+
+    def has_freeze_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("transfers.change_wallet")
+
+
+def _me(request: HttpRequest) -> User:
+    return cast(User, request.user)

@@ -1,0 +1,203 @@
+"""What operators see of money leaving, what they decide, and that they change nothing else."""
+
+from __future__ import annotations
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth.models import Permission
+from django.db.models import Model
+from django.test import Client
+from django.urls import reverse
+from pytest_django.fixtures import Settings
+
+from merchants.models import User
+from payments.chains import registry
+from payments.chains.simulated import control
+from payments.transfers import services
+from payments.transfers.models import Payout, PayoutPolicy, Transfer
+from payments.transfers.states import PayoutStatus
+from tests.factories import make_user
+from tests.transfers.scenes import COIN, ETHEREUM, SANDBOX, ask, drive, finish, fresh, somebody, stock, the_wallet
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def stopped_clock(settings: Settings) -> None:
+    settings.SIMULATED_BLOCK_SECONDS = 0
+
+
+def operator(*permissions: str) -> tuple[Client, User]:
+    """Somebody of the staff who may do this; everything, when nothing is said."""
+    user = make_user(is_staff=True, is_superuser=not permissions)
+    user.user_permissions.set(Permission.objects.filter(codename__in=permissions))
+    client = Client()
+    client.force_login(user)
+    return client, user
+
+
+def page(client: Client, name: str, *arguments: object, **query: str) -> str:
+    response = client.get(reverse(f"admin:transfers_{name}", args=arguments), query)
+    assert response.status_code == 200
+    return response.text
+
+
+def act(client: Client, action: str, row: Model, **answer: str) -> str:
+    chosen = {"action": action, "_selected_action": [row.pk], **answer}
+    response = client.post(reverse(f"admin:transfers_{row._meta.model_name}_changelist"), chosen, follow=True)
+    assert response.status_code == 200
+    return response.text
+
+
+@pytest.fixture
+def held() -> Payout:
+    """A payout that two people must approve."""
+    services.policy_of(SANDBOX)
+    PayoutPolicy.objects.filter(environment=SANDBOX).update(approval_above=2)
+    stock(ETHEREUM, 100 * COIN)
+    payout = ask(ETHEREUM, 3 * COIN)
+    drive(ETHEREUM)
+    assert fresh(payout).hold_reason == "approval"
+    return fresh(payout)
+
+
+class TestDeciding:
+    def test_two_people_approve_and_it_leaves(self, held: Payout) -> None:
+        (first, ada), (second, _) = operator(), operator()
+        asked = act(first, "approve", held)
+        assert "Approve these payouts?" in asked
+        assert str(held) in asked
+        assert held.approvals.count() == 0
+        assert f"{held.reference[1:]} approved." in act(first, "approve", held, confirmed="yes")
+        assert "You have approved this already" in act(first, "approve", held, confirmed="yes")
+        drive(ETHEREUM)
+        assert fresh(held).status == PayoutStatus.HELD
+        assert "1 of 2" in page(first, "payout_changelist")
+        act(second, "approve", held, confirmed="yes")
+        finish(ETHEREUM)
+        assert fresh(held).status == PayoutStatus.PAID
+        assert set(held.approvals.values_list("operator__is_staff", flat=True)) == {True}
+        assert list(LogEntry.objects.filter(user=ada).values_list("change_message", flat=True)) == ["Approved."]
+
+    def test_one_person_rejects_and_says_why(self, held: Payout) -> None:
+        client, _ = operator()
+        assert "Why? The merchant is shown it." in act(client, "reject", held)
+        assert "Why? The merchant is shown it." in act(client, "reject", held, confirmed="yes", note="  ")
+        assert fresh(held).status == PayoutStatus.HELD
+        act(client, "reject", held, confirmed="yes", note="Not our merchant.")
+        rejected = fresh(held)
+        assert (rejected.status, rejected.failure_code, rejected.failure_message) == (
+            PayoutStatus.FAILED,
+            "rejected",
+            "Not our merchant.",
+        )
+        assert "Only a payout that is held" in act(client, "approve", held, confirmed="yes")
+
+    @pytest.mark.parametrize("action", ["approve", "reject"])
+    def test_whoever_may_only_look_decides_nothing(self, held: Payout, action: str) -> None:
+        client, _ = operator("view_payout")
+        act(client, action, held, confirmed="yes", note="No.")
+        assert fresh(held).status == PayoutStatus.HELD
+        assert held.approvals.count() == 0
+        assert act(operator("view_payout", "change_payout")[0], action, held, confirmed="yes", note="No.")
+        assert fresh(held).status == PayoutStatus.FAILED or held.approvals.count() == 1
+
+
+class TestPolicy:
+    def test_payouts_can_be_stopped_before_there_are_any(self) -> None:
+        client, _ = operator()
+        assert page(client, "payoutpolicy_changelist").count("/change/") == 2
+        policy = PayoutPolicy.objects.get(environment="production")
+        limits = {
+            "approval_above": "",
+            "transfer_limit": "7",
+            "daily_limit": "500000",
+            "merchant_daily_limit": "100000",
+        }
+        change = reverse("admin:transfers_payoutpolicy_change", args=[policy.pk])
+        assert client.post(change, limits).status_code == 302
+        policy.refresh_from_db()
+        assert (policy.payouts_enabled, policy.approval_above, policy.transfer_limit) == (False, None, 7)
+        assert policy.environment == "production"
+        told = LogEntry.objects.get().change_message
+        assert told == "payouts_enabled: True → False; approval_above: 10000 → None; transfer_limit: 100000 → 7"
+
+    def test_policies_are_neither_added_nor_removed(self) -> None:
+        client, _ = operator()
+        policy = services.policy_of(SANDBOX)
+        assert client.get(reverse("admin:transfers_payoutpolicy_add")).status_code == 403
+        assert client.post(reverse("admin:transfers_payoutpolicy_delete", args=[policy.pk])).status_code == 403
+
+
+class TestWallets:
+    @pytest.fixture(autouse=True)
+    def used(self) -> None:
+        stock(ETHEREUM, 100 * COIN)
+        ask(ETHEREUM)
+        finish(ETHEREUM)
+
+    def test_a_person_freezes_and_thaws(self) -> None:
+        client, user = operator()
+        wallet = the_wallet(ETHEREUM)
+        assert "Freeze these wallets?" in act(client, "freeze", wallet)
+        act(client, "freeze", wallet, confirmed="yes", note="looks odd")
+        assert the_wallet(ETHEREUM).frozen_reason == f"looks odd ({user})"
+        assert "Thaw these wallets?" in act(client, "thaw", wallet)
+        assert the_wallet(ETHEREUM).frozen_at is not None
+        assert "signs again" in act(client, "thaw", wallet, confirmed="yes")
+        assert the_wallet(ETHEREUM).frozen_at is None
+        messages = list(LogEntry.objects.order_by("id").values_list("change_message", flat=True))
+        assert messages == ["Frozen: looks odd", "Thawed, from sequence 1."]
+
+    def test_a_wallet_that_sent_more_than_the_books_know_stays_frozen(self) -> None:
+        client, _ = operator()
+        wallet = the_wallet(ETHEREUM)
+        asset = registry.asset(SANDBOX, ETHEREUM, "USDC")
+        control.pay(
+            ETHEREUM, sender=wallet.address, recipient=somebody(ETHEREUM, "a thief"), contract=asset.contract, amount=5
+        )
+        control.mine(ETHEREUM, 1 + control.deepest_reorg(ETHEREUM))
+        services.freeze_wallet(wallet, reason="odd")
+        assert "manage.py thaw_wallet --env sandbox --network ethereum" in act(client, "thaw", wallet, confirmed="yes")
+        assert the_wallet(ETHEREUM).frozen_at is not None
+
+    def test_a_network_that_does_not_answer_thaws_nothing(self) -> None:
+        client, _ = operator()
+        services.freeze_wallet(the_wallet(ETHEREUM), reason="odd")
+        control.outage(ETHEREUM, 60)
+        assert "did not answer" in act(client, "thaw", the_wallet(ETHEREUM), confirmed="yes")
+        assert the_wallet(ETHEREUM).frozen_at is not None
+
+    def test_whoever_may_only_look_freezes_nothing(self) -> None:
+        client, _ = operator("view_wallet")
+        act(client, "freeze", the_wallet(ETHEREUM), confirmed="yes", note="x")
+        assert the_wallet(ETHEREUM).frozen_at is None
+
+
+def test_payouts_and_transfers_are_found_by_any_hash(held: Payout) -> None:
+    client, _ = operator()
+    for _ in range(2):
+        services.approve_payout(held, operator=make_user())
+    finish(ETHEREUM)
+    transfer = Transfer.objects.get()
+    transaction_hash = transfer.envelopes.get().transaction_hash
+    for name in ("payout", "transfer"):
+        assert "1 result" in page(client, f"{name}_changelist", q=transaction_hash)
+        assert "0 results" in page(client, f"{name}_changelist", q="0xabc")
+        assert "1 result" in page(client, f"{name}_changelist", q=held.reference)
+    assert "3.000000 USDC on ethereum" in page(client, "payout_changelist")
+    assert transaction_hash in page(client, "payout_change", held.pk)
+    shown = page(client, "transfer_change", transfer.pk)
+    assert transaction_hash in shown
+    assert held.recipient in shown
+
+
+def test_nobody_adds_changes_or_deletes(held: Payout) -> None:
+    client, _ = operator()
+    drive(ETHEREUM)
+    for row in (held, the_wallet(ETHEREUM)):
+        name = f"admin:transfers_{row._meta.model_name}"
+        assert client.get(reverse(f"{name}_add")).status_code == 403
+        assert client.post(reverse(f"{name}_change", args=[row.pk]), {"status": "paid"}).status_code == 403
+        assert client.post(reverse(f"{name}_delete", args=[row.pk]), {"post": "yes"}).status_code == 403
+    assert client.get(reverse("admin:transfers_transfer_add")).status_code == 403
