@@ -5,32 +5,35 @@ A sweep empties whole addresses: what it moves is what the chain says in the end
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from datetime import timedelta
 
 import structlog
 from django.conf import settings
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import OuterRef, QuerySet, Sum
 from django.utils import timezone
 
+from config.errors import DomainError
 from config.money import Asset
-from merchants.ledger.posting import InsufficientFunds, post_draft
+from merchants.ledger.posting import post_draft
 from payments import postings
 from payments.chains import registry
-from payments.chains.base import ChainError
-from payments.models import Deposit, Payment, ScanCursor, Sweep
+from payments.chains.base import ChainError, ChainUnavailable
+from payments.models import Deposit, ScanCursor, Sweep
 from payments.states import DepositStatus
 from payments.transfers.driving import sign_sweep
 from payments.transfers.models import Payout, Transfer
+from payments.transfers.services import retry_waiting
 from payments.transfers.states import HoldReason, PayoutStatus, TransferStatus
 
 logger = structlog.get_logger(__name__)
 
-DEPOSITS_CONSIDERED = 5_000
+EMPTY_AFTER = timedelta(minutes=1)
+"""A final sweep that shows no transfers for so long had nothing to move; until then a provider may be behind."""
 
 
 class _TakenMeanwhile(Exception):
-    """Another sweep was faster with one of these deposits: nothing of this one is stored."""
+    """Somebody else has one of these deposits in hand: nothing of this sweep is stored."""
 
 
 def sweep_due(environment: str, network: str) -> int:
@@ -41,9 +44,11 @@ def sweep_due(environment: str, network: str) -> int:
         return 0
     signed = 0
     for asset in profile.assets.values():
-        deposits = list(_not_swept(cursor, asset.code)[:DEPOSITS_CONSIDERED])
-        if deposits and (_is_enough(deposits, asset) or _is_needed(environment, asset)):
-            signed += _sign(environment, asset, deposits, limit=profile.sweeps_per_transfer) is not None
+        waiting = _not_swept(cursor, asset.code)
+        _mark_taken_along(waiting)
+        total = int(waiting.aggregate(total=Sum("amount"))["total"] or 0)
+        if total and (total >= settings.SWEEP_THRESHOLD * 10**asset.decimals or _is_needed(environment, asset)):
+            signed += _sign(environment, asset, waiting, limit=profile.sweeps_per_transfer) is not None
     return signed
 
 
@@ -54,13 +59,13 @@ def book_sweeps() -> int:
     for sweep in ended.select_related("transfer__wallet").order_by("id"):
         try:
             booked += _book(sweep, _moved_by(sweep))
-        except (ChainError, InsufficientFunds) as error:  # what it took along may be a deposit not judged yet
+        except (ChainError, DomainError) as error:  # what it took along may be a deposit that is in no books yet
             logger.warning("sweep not booked yet", transfer=str(sweep.transfer), error=str(error))
     return booked
 
 
 def _not_swept(cursor: ScanCursor, code: str) -> QuerySet[Deposit]:
-    """Deposits in the books, in final blocks, that nothing has taken to the hot wallet; oldest first."""
+    """Deposits in the books, in final blocks, at addresses that nothing has emptied since."""
     return Deposit.objects.filter(
         environment=cursor.environment,
         network=cursor.network,
@@ -68,11 +73,22 @@ def _not_swept(cursor: ScanCursor, code: str) -> QuerySet[Deposit]:
         status=DepositStatus.CREDITED,
         sweep__isnull=True,
         height__lte=cursor.finalized_height,
-    ).order_by("id")
+        payment__isnull=False,
+    ).exclude(booked_to="")
 
 
-def _is_enough(deposits: Iterable[Deposit], asset: Asset) -> bool:
-    return sum(int(deposit.amount) for deposit in deposits) >= int(settings.SWEEP_THRESHOLD * 10**asset.decimals)
+def _mark_taken_along(waiting: QuerySet[Deposit]) -> None:
+    """Deposits that arrived at an address before an earlier sweep emptied it went with that one."""
+    earlier = Deposit.objects.filter(
+        payment=OuterRef("payment"),
+        network=OuterRef("network"),
+        asset=OuterRef("asset"),
+        sweep__moved__gt=0,
+        sweep__transfer__height__gt=OuterRef("height"),
+    )
+    several = waiting.filter(payment__deposit_count__gt=1)
+    for deposit in several.annotate(earlier=earlier.order_by("sweep").values("sweep")[:1]).exclude(earlier=None):
+        Deposit.objects.filter(pk=deposit.pk, sweep__isnull=True).update(sweep=deposit.earlier)
 
 
 def _is_needed(environment: str, asset: Asset) -> bool:
@@ -80,28 +96,26 @@ def _is_needed(environment: str, asset: Asset) -> bool:
     return waiting.filter(status=PayoutStatus.HELD, hold_reason=HoldReason.LIQUIDITY).exists()
 
 
-def _sign(environment: str, asset: Asset, deposits: Sequence[Deposit], *, limit: int) -> Transfer | None:
-    addresses = list(dict.fromkeys(deposit.recipient for deposit in deposits))[:limit]
-    numbers = dict(
-        Payment.objects.filter(environment=environment, deposit_address__in=addresses).values_list(
-            "deposit_address", "sequence"
-        )
-    )
-    taken = [deposit for deposit in deposits if deposit.recipient in numbers]
+def _sign(environment: str, asset: Asset, waiting: QuerySet[Deposit], *, limit: int) -> Transfer | None:
+    """Empty the addresses that hold most: each costs the same."""
+    by_address = waiting.order_by().values("payment", "payment__sequence").annotate(total=Sum("amount"))
+    fullest = {row["payment"]: row["payment__sequence"] for row in by_address.order_by("-total", "payment")[:limit]}
+    taken = dict(waiting.filter(payment__in=fullest).values_list("pk", "amount"))
 
     def record(transfer: Transfer) -> None:
-        expected = sum(deposit.amount for deposit in taken)
-        sweep = Sweep.objects.create(transfer=transfer, asset=asset.code, expected=expected)
-        keys = [deposit.pk for deposit in taken]
-        if Deposit.objects.filter(pk__in=keys, sweep__isnull=True).update(sweep=sweep) != len(keys):
+        sweep = Sweep.objects.create(transfer=transfer, asset=asset.code, expected=sum(taken.values()))
+        # Never waits: a judge may hold the deposits of several payments, in an order of its own.
+        free = waiting.select_for_update(skip_locked=True, of=("self",)).filter(pk__in=taken).values_list("pk")
+        if len(free) != len(taken):
             raise _TakenMeanwhile
+        Deposit.objects.filter(pk__in=taken).update(sweep=sweep)
 
     try:
         return sign_sweep(
             environment=environment,
             network=asset.network,
             asset=asset,
-            sequences=[numbers[address] for address in addresses if address in numbers],
+            sequences=list(fullest.values()),
             record=record,
         )
     except _TakenMeanwhile:
@@ -113,13 +127,11 @@ def _moved_by(sweep: Sweep) -> int:
     transfer = sweep.transfer
     if transfer.status != TransferStatus.FINAL:
         return 0
-    chain = registry.chain(transfer.environment, transfer.network)
+    found = registry.chain(transfer.environment, transfer.network).find_transfers(transfer.transaction_hash)
+    if not found and transfer.finished_at and timezone.now() - transfer.finished_at < EMPTY_AFTER:
+        raise ChainUnavailable(f"{transfer.network} does not show yet what {transfer.transaction_hash} moved.")
     contract = registry.asset(transfer.environment, transfer.network, sweep.asset).contract
-    return sum(
-        move.amount
-        for move in chain.find_transfers(transfer.transaction_hash)
-        if (move.recipient, move.contract) == (transfer.wallet.address, contract)
-    )
+    return sum(move.amount for move in found if (move.recipient, move.contract) == (transfer.wallet.address, contract))
 
 
 def _book(sweep: Sweep, moved: int) -> bool:
@@ -131,6 +143,8 @@ def _book(sweep: Sweep, moved: int) -> bool:
         sweep.save(update_fields=["moved", "booked_at"])
         if moved:
             post_draft(postings.sweep_final(sweep), environment=sweep.transfer.environment)
+            place = {"environment": sweep.transfer.environment, "network": sweep.transfer.network}
+            retry_waiting(**place, asset=sweep.asset)
         elif sweep.transfer.status != TransferStatus.FINAL:
             sweep.deposits.update(sweep=None)  # they are where they were: the next sweep takes them
     logger.info("sweep booked", transfer=str(sweep.transfer), asset=sweep.asset, moved=moved)

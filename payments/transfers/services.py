@@ -141,6 +141,13 @@ def hold_payout(payout_id: uuid.UUID, reason: HoldReason, *, until: datetime) ->
         payout.save(update_fields=["status", "hold_reason", "next_attempt_at"])
 
 
+def retry_waiting(*, environment: str, network: str, asset: str) -> None:
+    """Coins have come into the hot wallet: look again at once at what waits for them."""
+    waiting = Payout.objects.filter(environment=environment, network=network, asset=asset, status=PayoutStatus.HELD)
+    if waiting.filter(hold_reason=HoldReason.LIQUIDITY).update(next_attempt_at=timezone.now()):
+        wake("transfers.drive")
+
+
 def postpone_payouts(payout_ids: Sequence[uuid.UUID], *, until: datetime) -> None:
     """The network did not answer a question about these; nothing is wrong with them."""
     Payout.objects.filter(pk__in=payout_ids, status__in=[PayoutStatus.READY, PayoutStatus.HELD]).update(

@@ -34,6 +34,8 @@ SETTINGS = {
     "WEBHOOK_ENCRYPTION_KEY": "a key for the webhooks of the gauntlet",
     "WEBHOOK_ALLOW_LOOPBACK": "true",
     "LOG_FORMAT": "text",
+    "LOG_LEVEL": "ERROR",
+    "SIMULATED_BLOCK_SECONDS": "0.2",
 }
 
 

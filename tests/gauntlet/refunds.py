@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import random
 from collections.abc import Sequence
 
@@ -14,6 +15,7 @@ CONTROL_GOAL = 50
 
 
 def run(installation: Installation, chance: random.Random) -> list[Check]:
+    logging.disable(logging.INFO)  # thousands of lines that all goes well
     progress = Progress()
     progress.say(f"{ROUNDS} rounds of {THREADS} refunds at once", now=True)
     guarded = rounds(ROUNDS, THREADS)

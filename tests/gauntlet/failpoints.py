@@ -1,0 +1,103 @@
+"""Named places where a process of the gauntlet dies: just before, or just after, a step that money depends on."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import signal
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+# Where each step is defined, and the modules that call it by a name of their own.
+_STEPS: dict[str, list[str]] = {
+    "payment.insert": ["payments.services:insert_together"],
+    "event.record": [
+        "payments.changes:record_events",
+        "refunds.services:record_events",
+        "settlements.making:record_events",
+        "settlements.services:record_events",
+    ],
+    "scan.record": ["payments.watching:_record_scan"],
+    "deposit.book": ["payments.crediting:_book_deposits"],
+    "payment.judge": ["payments.crediting:assess_locked", "payments.services:assess_locked"],
+    "ledger.post": [
+        "payments.changes:post_drafts",
+        "payments.refunding:post_draft",
+        "payments.transfers.services:post_drafts",
+        "payments.sweeping:post_draft",
+        "settlements.making:post_drafts",
+        "settlements.services:post_draft",
+    ],
+    "refund.create": ["refunds.viewsets:create_refund"],
+    "refund.reserve": ["refunds.services:refunding.reserve"],
+    "refund.follow": ["refunds.tasks:follow_payout"],
+    "refund.complete": ["refunds.services:refunding.complete"],
+    "refund.resolve": ["refunds.tasks:resolve_destination"],
+    "payout.request": ["refunds.services:request_payout", "settlements.services:request_payout"],
+    "idempotency.store": ["merchants.access.viewsets:idempotency.store"],
+    "sweep.sign": ["payments.sweeping:sign_sweep"],
+    "sweep.book": ["payments.sweeping:_book"],
+    "transfer.sign": ["payments.chains.simulated.adapter:SimulatedChain.sign"],
+    "transfer.store": ["payments.transfers.services:_insert"],
+    "transfer.carry": ["payments.transfers.services:_carry"],
+    "transfer.send": ["payments.chains.simulated.adapter:SimulatedChain.broadcast"],
+    "transfer.sent": ["payments.transfers.driving:services.record_sent"],
+    "transfer.ask": ["payments.chains.simulated.adapter:SimulatedChain.transfer_status"],
+    "transfer.final": ["payments.transfers.driving:services.record_final"],
+    "payout.end": ["payments.transfers.services:_end_payout"],
+    "settlement.run": ["settlements.making:_make"],
+    "settlement.convert": ["settlements.services:hand_over"],
+    "settlement.follow": ["settlements.services:follow_payout"],
+}
+
+NAMES = tuple(f"{step}:{side}" for step in _STEPS for side in ("before", "after"))
+
+
+@dataclass(frozen=True)
+class Failpoint:
+    """Die at the `visit`-th time this place is reached."""
+
+    name: str
+    visit: int = 1
+
+
+def arm(failpoint: Failpoint) -> None:
+    """From now on this process kills itself there, as the kernel would: nothing gets to say goodbye."""
+    step, _, side = failpoint.name.rpartition(":")
+    visits = 0
+
+    def watched(call: Callable[..., Any]) -> Callable[..., Any]:
+        def step_or_die(*arguments: Any, **named: Any) -> Any:
+            nonlocal visits
+            visits += 1
+            if side == "before" and visits == failpoint.visit:
+                os.kill(os.getpid(), signal.SIGKILL)
+            mine = visits
+            result = call(*arguments, **named)
+            if side == "after" and mine == failpoint.visit:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return result
+
+        return step_or_die
+
+    for place in _STEPS[step]:
+        owner, name = _find(place)
+        setattr(owner, name, watched(getattr(owner, name)))
+
+
+def check() -> None:
+    """AttributeError when a step is not where this list says any more."""
+    for places in _STEPS.values():
+        for place in places:
+            owner, name = _find(place)
+            getattr(owner, name)
+
+
+def _find(place: str) -> tuple[Any, str]:
+    module, _, path = place.partition(":")
+    owner: Any = importlib.import_module(module)
+    *parents, name = path.split(".")
+    for parent in parents:
+        owner = getattr(owner, parent)
+    return owner, name
