@@ -44,11 +44,11 @@ def run_due(
     """Make every run that is due; answers how many. One that cannot be made is logged, and keeps nobody waiting."""
     now = now or timezone.now()
     done = 0
-    for chosen in list(_with_period_due(now, merchant, environment)):
+    for merchant_id, place in list(_with_period_due(now, merchant, environment)):
         try:
-            run = run_scheduled(merchant_id=chosen.merchant_id, environment=chosen.environment, now=now)
+            run = run_scheduled(merchant_id=merchant_id, environment=place, now=now)
         except Exception:
-            logger.exception("settlement run failed", merchant=str(chosen.merchant_id), environment=chosen.environment)
+            logger.exception("settlement run failed", merchant=str(merchant_id), environment=place)
             continue
         if run is not None:
             done += 1
@@ -57,7 +57,9 @@ def run_due(
     return done
 
 
-def _with_period_due(now: datetime, merchant: Merchant | None, environment: str | None) -> Iterator[MerchantSettings]:
+def _with_period_due(
+    now: datetime, merchant: Merchant | None, environment: str | None
+) -> Iterator[tuple[uuid.UUID, str]]:
     """Merchants with a period that has ended and was not run: told from their last run, before anything is locked."""
     runs = SettlementRun.objects.filter(merchant=OuterRef("merchant"), environment=OuterRef("environment"))
     found = (
@@ -72,7 +74,7 @@ def _with_period_due(now: datetime, merchant: Merchant | None, environment: str 
         found = found.filter(environment=environment)
     for chosen in found.order_by("merchant", "environment").iterator(chunk_size=2_000):
         if due_period(chosen, chosen.last_end, now):
-            yield chosen
+            yield chosen.merchant_id, chosen.environment
 
 
 def advance_due(now: datetime | None = None, *, limit: int = ADVANCED_MAX) -> int:
