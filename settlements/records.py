@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from decimal import Decimal
 from typing import Any
 
 from config.api.renderers import format_instant
@@ -53,11 +54,16 @@ def exchange_rates(settlement: Settlement) -> dict[str, dict[str, Any]] | None:
     if settlement.converted_at is None:
         return None
     rates = {
-        part["coin"]: {"rate": part["rate"], "source": part["source"], "quotedAt": part["quotedAt"]}
+        part["coin"]: {"rate": shown_rate(part["rate"]), "source": part["source"], "quotedAt": part["quotedAt"]}
         for part in settlement.coins
         if part["coin"] != settlement.currency
     }
     return rates or None
+
+
+def shown_rate(rate: str) -> str:
+    """`0.999812`, without needless zeros."""
+    return f"{Decimal(rate).normalize():f}"
 
 
 def preview_record(period: Period | None, plan: Plan, *, period_start: datetime, environment: str) -> dict[str, Any]:

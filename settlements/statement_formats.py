@@ -12,6 +12,7 @@ from django.http import HttpResponse
 from config.api.renderers import format_instant, render_json
 from config.money import from_units
 from settlements.models import Settlement
+from settlements.records import shown_rate
 from settlements.statements import CoinAccount, Line, LineType, Section, Statement
 
 VERSION = 1
@@ -70,7 +71,7 @@ def _line_record(line: Line, decimals: int) -> dict[str, Any]:
 def _conversion_record(line: Line) -> dict[str, Any]:
     return {
         "cryptocurrency": line.other_coin,
-        "rate": line.rate,
+        "rate": shown_rate(line.rate),
         "source": line.rate_source,
         "quotedAt": line.rate_quoted_at,
     }
@@ -139,7 +140,7 @@ def _cells(line: Line, account: CoinAccount) -> tuple[str, ...]:
         line.reference,
         line.wallet,
         line.other_coin,
-        line.rate,
+        shown_rate(line.rate) if line.rate else "",
         line.rate_source,
         line.rate_quoted_at,
         line.transaction_hash,

@@ -57,7 +57,7 @@ def change(
     )
 
 
-RATE = {"rate": "0.999", "source": "kraken", "quotedAt": "2027-01-31T00:00:02.000Z"}
+RATE = {"rate": "0.999000000000", "source": "kraken", "quotedAt": "2027-01-31T00:00:02.000Z"}
 
 
 def coin_part(coin: str, changes: Iterable[Change], *, fee: int = 0, converted: int | None = None) -> dict[str, Any]:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import csv
+import json
 from datetime import timedelta
 from decimal import Decimal
 from io import StringIO
 
+import jsonschema
 import pytest
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from config import ids
 from config.api.renderers import format_instant
+from config.api.views import openapi_document
 from config.environments import Environment
 from merchants.services import update_settings
 from payments.models import BalanceChange
@@ -21,6 +24,7 @@ from settlements.records import settlement_record
 from tests.api.errors import check_error
 from tests.factories import ApiClient, api_client, make_key, make_merchant
 from tests.payments.scenes import STELLAR, WALLETS
+from tests.refunds.scenes import ask
 from tests.settlements.page_scenes import earn, earn_and_settle, fail, fill_treasury, make_settlements, pay_out
 
 pytestmark = pytest.mark.django_db
@@ -75,7 +79,7 @@ def test_a_converted_settlement_says_at_which_rate_and_which_transaction_paid_it
     assert record["status"] == "completed"
     assert record["exchangeRate"].keys() == {"DAI"}
     assert record["exchangeRate"]["DAI"].keys() == {"rate", "source", "quotedAt"}
-    assert Decimal(record["exchangeRate"]["DAI"]["rate"]) == 1
+    assert record["exchangeRate"]["DAI"]["rate"] == "1"
     assert (record["grossAmount"], record["amount"], record["paymentCount"]) == ("100.000000", "100.000000", 2)
     assert record["transactionHash"].startswith("0x")
     assert record["completedAt"] == format_instant(settlement.completed_at or timezone.now())
@@ -305,3 +309,31 @@ def test_another_merchants_settlement_is_not_there(path: str) -> None:
     unknown = stranger.call("GET", f"/settlements/{ids.SETTLEMENT.encode(ids.new_uuid())}{path}")
     assert (reply.status_code, check_error(reply)["code"]) == (404, "resource_missing")
     assert check_error(reply)["message"] == check_error(unknown)["message"]
+
+
+def test_every_reply_is_as_the_reference_describes_it() -> None:
+    document = json.loads(openapi_document())
+    fill_treasury()
+    merchant = make_merchant()
+    update_settings(merchant=merchant, environment=Environment.SANDBOX, changes={"settlement_minimum": Decimal(10)})
+    early = earn(merchant, "4")
+    ask(early, "1", destination=WALLETS["ethereum"].lower())
+    make_settlements(merchant)
+    earn(merchant, "40", coin="DAI")
+    completed = pay_out(earn_and_settle(merchant, "60"))
+    failed = fail(earn_and_settle(merchant, network=STELLAR))
+    earn(merchant, "70")
+    client = api_client(make_key(merchant))
+    replies = {
+        "/settlements": ["/settlements"],
+        "/settlements/next": ["/settlements/next"],
+        "/settlements/{settlement_id}": [f"/settlements/{each.public_id}" for each in (completed, failed)],
+        "/settlements/{settlement_id}/statement": [
+            f"/settlements/{each.public_id}/statement" for each in (completed, failed)
+        ],
+    }
+    for path, addresses in replies.items():
+        schema = document["paths"][path]["get"]["responses"]["200"]["content"]["application/json"]["schema"]
+        for address in addresses:
+            reply = client.call("GET", address).json()
+            jsonschema.validate(reply, {**schema, "components": document["components"]})

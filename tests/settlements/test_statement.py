@@ -80,7 +80,7 @@ def test_another_coin_goes_out_at_the_recorded_rate_and_comes_into_the_settlemen
         ("settlement", -3_497_500, 0),
     ]
     assert (dai.entries[1].other_coin, usdc.entries[1].other_coin) == ("USDC", "DAI")
-    assert usdc.entries[1].rate == "0.999"
+    assert Decimal(usdc.entries[1].rate) == Decimal("0.999")
 
 
 def test_a_coin_nobody_paid_in_still_has_an_account_when_others_are_converted_into_it() -> None:
