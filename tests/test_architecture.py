@@ -211,7 +211,7 @@ ROLES = {
 """The same name means the same thing in every app."""
 
 OWN_NAMES = {
-    "merchants": {"counting"},
+    "merchants": {"counting", "wording"},
     "webhooks": {
         "addresses", "attempts", "claiming", "connection", "desk", "dispatch", "examples", "fan_out", "leases",
         "listener", "mailing", "outbound", "preparing", "purging", "recording", "records", "resolving", "schedule",
