@@ -1,4 +1,4 @@
-"""The dispatcher's own statements: prepared by the server once, and several of them sent at once."""
+"""The dispatcher's own statements: several of them are sent at once, and each is planned for the rows there are."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ def together() -> Iterator[Send]:
     session = connection.connection
 
     def send(statement: str, parameters: Mapping[str, object]) -> Cursor[Any]:
-        return Cursor(session).execute(statement, parameters, prepare=True)
+        # Never prepared: a plan from when nothing was due would read whole tables once much is.
+        return Cursor(session).execute(statement, parameters, prepare=False)
 
     with connection.wrap_database_errors, session.pipeline():
         yield send
