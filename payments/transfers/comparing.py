@@ -11,7 +11,7 @@ from datetime import datetime
 from django.db.models import Min, QuerySet
 
 from merchants.ledger.invariants import CouldNotCheck, Finding
-from payments.chains.base import ChainError
+from payments.chains.base import ChainError, InvalidAddress
 from payments.chains.stellar import addresses as stellar_addresses
 from payments.transfers.models import Envelope, Transfer, TransferLine
 from payments.transfers.sighting import Sight
@@ -133,7 +133,10 @@ class Comparison:
         """Recipient and memo as the network reports them: a muxed address is an account and a memo there."""
         if not self._is_stellar:
             return recipient, memo
-        account, identifier = stellar_addresses.split(recipient)
+        try:
+            account, identifier = stellar_addresses.split(recipient)
+        except InvalidAddress:  # altered since it was checked, so it will differ from what is shown
+            return recipient, memo
         return account, stellar_addresses.normalise_memo(memo if identifier is None else str(identifier)) or ""
 
     def _not_seen(self) -> Iterator[Finding]:

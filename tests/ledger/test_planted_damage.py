@@ -1,0 +1,273 @@
+"""The self-test of `reconcile`: a business that has done everything, clean; then each kind of damage, one by one.
+
+Payments were completed, short, without a memo and given back; money was swept, settled and converted. Each damage is
+planted as somebody with all rights on the database could, or on the chain, and must be found by the check that is there
+for it.
+"""
+
+# ruff: noqa: S608 - every statement is made of constants of this file
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from django.db import connection, transaction
+from pytest_django.fixtures import Settings
+
+from merchants.ledger.invariants import Scope, registered
+from merchants.ledger.posting import AccountRef, Line, post
+from payments import tasks as payment_tasks
+from payments.chains import registry
+from payments.chains.simulated import control
+from payments.models import Payment
+from refunds import tasks as refund_tasks
+from settlements import tasks as settlement_tasks
+from settlements.models import Settlement
+from settlements.services import run_now
+from tests.factories import make_merchant
+from tests.payments.scenes import (
+    BLOCKS_UNTIL_FINAL,
+    ETHEREUM,
+    POLYGON,
+    SANDBOX,
+    STELLAR,
+    end_window,
+    make_payment,
+    mine,
+    now,
+    pay_and_confirm,
+    pay_without_memo,
+    watch,
+)
+from tests.refunds import scenes as refunds
+from tests.transfers import scenes as transfers
+
+pytestmark = pytest.mark.django_db
+
+Plant = Callable[[], None]
+
+
+def sql(*statements: str) -> Plant:
+    """Damage done as a superuser could: with every trigger and foreign key asleep."""
+
+    def plant() -> None:
+        with connection.cursor() as cursor:
+            cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+            cursor.execute("SET LOCAL session_replication_role = replica")
+            for statement in statements:
+                cursor.execute(statement)
+            cursor.execute("SET LOCAL session_replication_role = origin")
+
+    return plant
+
+
+def steal() -> None:
+    """Somebody else signs with the key of the hot wallet."""
+    asset = registry.asset(SANDBOX, ETHEREUM, "USDC")
+    wallet = transfers.the_wallet(ETHEREUM).address
+    control.pay(ETHEREUM, sender=wallet, recipient=transfers.somebody(ETHEREUM), contract=asset.contract, amount=5)
+    mine(ETHEREUM, BLOCKS_UNTIL_FINAL[ETHEREUM])
+
+
+def invent_coins() -> None:
+    """A perfect posting of coins that are on no chain."""
+    hot, own = (AccountRef(ETHEREUM, "USDC", kind) for kind in ("chain:hot", "treasury"))
+    with transaction.atomic():
+        post(environment=SANDBOX, kind="invented", reference="1", lines=[Line(hot, 7), Line(own, -7)])
+
+
+ONE_POSTING = "(SELECT id FROM ledger_posting WHERE kind = '{}' ORDER BY id LIMIT 1)"
+RELEASED = ONE_POSTING.format("payment_released")
+PAID = "(SELECT id FROM transfers_payout WHERE status = 'paid' AND network = 'ethereum' ORDER BY id LIMIT 1)"
+COMPLETED = "(SELECT id FROM payments_payment WHERE status = 'completed' ORDER BY id LIMIT 1)"
+ON_CHAIN = "(SELECT transaction_hash FROM transfers_transfer WHERE purpose = 'payout' AND network = 'ethereum' LIMIT 1)"
+
+DAMAGE: dict[str, tuple[str, Plant]] = {
+    "an entry is gone": ("I1", sql(f"DELETE FROM ledger_entry WHERE posting_id = {RELEASED} AND amount > 0")),
+    "an entry is another amount": (
+        "I1",
+        sql(f"UPDATE ledger_entry SET amount = amount + 1 WHERE posting_id = {RELEASED} AND amount > 0"),
+    ),
+    "an entry belongs to the other environment": (
+        "I1",
+        sql(f"UPDATE ledger_posting SET environment = 'production' WHERE id = {RELEASED}"),
+    ),
+    "a guard is off": ("I2", sql("ALTER TABLE ledger_entry DISABLE TRIGGER entry_append_only")),
+    "both entries are doubled": (
+        "I3",
+        sql(f"UPDATE ledger_entry SET amount = amount * 2 WHERE posting_id = {RELEASED}"),
+    ),
+    "a posting is gone with its entries": (
+        "I3",
+        sql(
+            f"DELETE FROM ledger_entry WHERE posting_id = {RELEASED}",
+            f"DELETE FROM ledger_posting WHERE id = {RELEASED}",
+        ),
+    ),
+    "a posting is there twice": (
+        "I4",
+        sql(
+            "ALTER TABLE ledger_posting DROP CONSTRAINT posting_once",
+            "INSERT INTO ledger_posting (id, environment, kind, reference, memo) "
+            f"SELECT gen_random_uuid(), environment, kind, reference, '' FROM ledger_posting WHERE id = {RELEASED}",
+        ),
+    ),
+    "a balance is overdrawn": (
+        "I5",
+        sql(
+            "ALTER TABLE ledger_account DROP CONSTRAINT account_balance_not_negative",
+            "UPDATE ledger_account SET balance = 5 WHERE kind = 'payment'",
+        ),
+    ),
+    "a payment says it received more": (
+        "I6",
+        sql(f"UPDATE payments_payment SET received = received + 1 WHERE id = {COMPLETED}"),
+    ),
+    "a payment was refunded beyond what it received": (
+        "I7",
+        sql(
+            "ALTER TABLE payments_payment DROP CONSTRAINT payment_refunded_at_most_received",
+            "UPDATE payments_payment SET refunded = received + 1 WHERE status = 'partially_refunded'",
+        ),
+    ),
+    "a payment's status is another": (
+        "I8",
+        sql(f"UPDATE payments_payment SET status = 'expired' WHERE id = {COMPLETED}"),
+    ),
+    "a merchant's change is gone": ("I9", sql("DELETE FROM payments_balancechange WHERE settlement IS NULL")),
+    "a deposit is gone": ("I10", sql("DELETE FROM payments_deposit WHERE network = 'ethereum'")),
+    "the key signs for somebody else": ("I11", steal),
+    "a paid payout is another amount": ("I11", sql(f"UPDATE transfers_payout SET amount = 1 WHERE id = {PAID}")),
+    "a paid payout went to somebody else": (
+        "I11",
+        sql(f"UPDATE transfers_payout SET recipient = '0x00000000000000000000000000000000000000aA' WHERE id = {PAID}"),
+    ),
+    "the chain has lost a transfer": (
+        "I11",
+        sql(
+            "DELETE FROM simulated_chain_simulatedtransfer WHERE transaction_id IN "
+            f"(SELECT id FROM simulated_chain_simulatedtransaction WHERE transaction_hash = {ON_CHAIN})"
+        ),
+    ),
+    "a payout is in two transfers": (
+        "I11p",
+        sql(
+            "INSERT INTO transfers_transferline (transfer_id, payout_id, place) "
+            f"SELECT id, {PAID}, 99 FROM transfers_transfer WHERE network = 'stellar' AND status = 'final' LIMIT 1"
+        ),
+    ),
+    "a deposit never was on the chain": (
+        "I12",
+        sql(
+            "UPDATE payments_deposit SET transaction_hash = '0x00' WHERE id = "
+            "(SELECT id FROM payments_deposit WHERE network = 'ethereum' ORDER BY id LIMIT 1)"
+        ),
+    ),
+    "coins are in the books only": ("I12w", invent_coins),
+    "the books are older than the chain": ("I13", sql("UPDATE transfers_wallet SET next_sequence = 0")),
+    "a liability is larger than the coins": (
+        "I14",
+        sql("UPDATE ledger_account SET balance = balance - 10^15 WHERE kind = 'merchant:available'"),
+    ),
+    "a change was told to nobody": (
+        "I16",
+        sql(f"DELETE FROM webhooks_event WHERE object_id = {COMPLETED} AND version = 1"),
+    ),
+    "a decision moved no money": ("I17", sql("UPDATE payments_discrepancy SET status = 'accepted'")),
+    "reserved money is gone": (
+        "I18",
+        sql(f"UPDATE ledger_account SET balance = -5 WHERE kind = 'payout' AND owner = {PAID}::text"),
+    ),
+    "a counter is wrong": (
+        "C1",
+        sql("UPDATE merchants_recordcountdelta SET change = 9 WHERE kind = 'payment' AND change = 1"),
+    ),
+    "a payment knows nothing of its refund": (
+        "R1",
+        sql("UPDATE payments_payment SET returned = 0, refunded = 0 WHERE status = 'partially_refunded'"),
+    ),
+    "a refund's status is another": ("R2", sql("UPDATE refunds_refund SET status = 'failed'")),
+    "a refund was told to nobody": ("R3", sql("DELETE FROM webhooks_event WHERE type = 'refund.completed'")),
+    "a settlement lost a change": (
+        "S2",
+        sql(
+            "UPDATE payments_balancechange SET settlement = NULL WHERE id = "
+            "(SELECT id FROM payments_balancechange WHERE settlement IS NOT NULL LIMIT 1)"
+        ),
+    ),
+    "a settlement's status is another": ("S3", sql("UPDATE settlements_settlement SET status = 'failed'")),
+    "a settlement was told to nobody": ("S4", sql("DELETE FROM webhooks_event WHERE type = 'settlement.completed'")),
+}
+
+
+@pytest.fixture
+def business(settings: Settings, db: None) -> None:
+    settings.SIMULATED_BLOCK_SECONDS = 0
+    for network in (ETHEREUM, STELLAR):
+        transfers.stock(network, 500 * 10 ** (7 if network == STELLAR else 6))
+        mine(network, BLOCKS_UNTIL_FINAL[network])
+    watch()
+    merchant, other = make_merchant(), make_merchant()
+    given_back = pay_and_confirm(make_payment(ETHEREUM, merchant=merchant))
+    pay_and_confirm(make_payment(ETHEREUM, amount="40", merchant=merchant), "45")
+    pay_and_confirm(make_payment(ETHEREUM, "DAI", amount="30", merchant=merchant))
+    pay_and_confirm(make_payment(STELLAR, amount="25", merchant=merchant))
+    short = make_payment(POLYGON, merchant=merchant)
+    pay_and_confirm(short, "60")
+    end_window(short)
+    pay_without_memo(make_payment(STELLAR, merchant=merchant), "3")
+    mine(STELLAR)
+    watch()
+    refunds.ask(given_back, "25.5", destination=transfers.somebody(ETHEREUM))
+    let_money_move()
+    run_now(merchant=merchant, environment=SANDBOX, requested_by="a test")
+    let_money_move()
+    pay_and_confirm(make_payment(ETHEREUM, merchant=other))
+    assert now(given_back).status == "partially_refunded"
+    assert set(Settlement.objects.values_list("status", "network")) == {
+        ("completed", ETHEREUM),
+        ("completed", STELLAR),
+    }
+    assert set(Payment.objects.values_list("status", flat=True)) >= {"completed", "underpaid", "created"}
+
+
+def let_money_move() -> None:
+    for _ in range(3):
+        payment_tasks.sweep()
+        settlement_tasks.advance_due()
+        for network in (ETHEREUM, STELLAR):
+            transfers.finish(network)
+        payment_tasks.sweep()
+        refund_tasks.follow_payouts()
+        settlement_tasks.advance_due()
+
+
+def found() -> dict[str, list[str]]:
+    """What all checks of all apps find, by code."""
+    scope = Scope()
+    findings = {known.code: [str(each) for each in known.check(scope)] for known in registered()}
+    return {code: some for code, some in findings.items() if some}
+
+
+@contextmanager
+def taken_back() -> Iterator[None]:
+    with transaction.atomic():
+        yield
+        transaction.set_rollback(True)
+
+
+def test_everything_planted_is_found_and_nothing_else(business: None) -> None:
+    assert found() == {}
+    missed: dict[str, Any] = {}
+    for name, (code, plant) in DAMAGE.items():
+        with taken_back():
+            plant()
+            codes = set(found())
+        if code not in codes:
+            missed[name] = (code, codes)
+    assert missed == {}
+    assert len(DAMAGE) >= 20
+    assert found() == {}, "all of it was taken back"
