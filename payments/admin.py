@@ -12,8 +12,9 @@ from config import ids
 from config.errors import DomainError
 from config.money import FIAT_DIGITS, format_crypto, from_units
 from config.operators import ReadOnly
+from payments.halting import clear_halt
 from payments.models import Deposit, Discrepancy, Payment, ScanCursor
-from payments.services import accept_discrepancy, clear_halt
+from payments.services import accept_discrepancy
 
 
 def _by_public_id(queryset: QuerySet[Any], term: str, kind: ids.PublicId) -> QuerySet[Any] | None:
@@ -131,11 +132,15 @@ class ScanCursorAdmin(ReadOnly, admin.ModelAdmin[ScanCursor]):
     list_filter = ("environment", "network")
     actions = ("let_go_on",)
 
-    @admin.action(description="Clear the halt: crediting goes on", permissions=["clear_halt"])
+    @admin.action(description="Clear the halt: crediting and paying go on", permissions=["clear_halt"])
     def let_go_on(self, request: HttpRequest, queryset: QuerySet[ScanCursor]) -> None:
         for cursor in queryset:
-            clear_halt(environment=cursor.environment, network=cursor.network)
-            self.message_user(request, f"{cursor} goes on.", messages.SUCCESS)
+            try:
+                clear_halt(environment=cursor.environment, network=cursor.network, cleared_by=str(request.user))
+            except DomainError as error:
+                self.message_user(request, f"{cursor}: {error.message}", messages.ERROR)
+            else:
+                self.message_user(request, f"{cursor} goes on.", messages.SUCCESS)
 
     def has_clear_halt_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return request.user.has_perm("payments.change_scancursor")

@@ -76,8 +76,18 @@ def expire_due() -> int:
         ended = Payment.objects.with_window_ended(cursor.read_until).filter(
             environment=cursor.environment, network=cursor.network, assess_at__isnull=True
         )
-        asked += ended.update(assess_at=timezone.now())
+        asked += ask_for_judgement(ended.values_list("pk", flat=True))
     return asked
+
+
+def ask_for_judgement(payment_ids: Iterable[uuid.UUID | None]) -> int:
+    """Make payments due for a judgement; answers how many. Locks all of them at once, in the order of their keys."""
+    keys = [key for key in payment_ids if key is not None]
+    if not keys:
+        return 0
+    with transaction.atomic():
+        list(Payment.objects.select_for_update().filter(pk__in=keys).order_by("pk").values_list("pk"))
+        return Payment.objects.filter(pk__in=keys).update(assess_at=timezone.now())
 
 
 def book_strays(environment: str, network: str, *, limit: int = 200) -> int:

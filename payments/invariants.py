@@ -12,12 +12,13 @@ from merchants import counting
 from merchants.ledger.invariants import CouldNotCheck, Finding, Scope, Severity, invariant
 from payments.chains import registry
 from payments.chains.base import ChainError
-from payments.models import PAYMENTS, Deposit, ScanCursor
+from payments.models import PAYMENTS, Deposit, ScanCursor, Sweep
 from payments.states import DepositStatus, PaymentStatus
 from payments.transfers.sighting import look_at_wallets, places, sights
 from payments.treasury import wallet_findings
 
 UNJUDGED_MAX = timedelta(minutes=5)
+UNBOOKED_MAX = timedelta(minutes=10)
 REFUNDED_STATUSES = [PaymentStatus.PARTIALLY_REFUNDED.value, PaymentStatus.REFUNDED.value]
 PAID_STATUSES = [PaymentStatus.COMPLETED.value, *REFUNDED_STATUSES]
 EMPTY_STATUSES = [PaymentStatus.CREATED.value, PaymentStatus.EXPIRED.value, PaymentStatus.CANCELLED.value]
@@ -213,6 +214,34 @@ def deposits_are_in_the_books(scope: Scope) -> Iterator[Finding]:
         )
 
 
+SWEPT_AGAINST_MOVED = """
+    SELECT environment, network, asset, sum(expected), sum(moved) FROM (
+        SELECT environment, network, asset, amount AS expected, 0 AS moved FROM payments_deposit
+        WHERE booked_to <> '' AND sweep_id IN (SELECT id FROM payments_sweep WHERE booked_at IS NOT NULL)
+        UNION ALL
+        SELECT transfer.environment, transfer.network, sweep.asset, 0, sweep.moved FROM payments_sweep AS sweep
+        JOIN transfers_transfer AS transfer ON transfer.id = sweep.transfer_id
+        WHERE sweep.booked_at IS NOT NULL
+    ) AS part
+    WHERE environment = ANY(%(environments)s) AND (%(network)s::text IS NULL OR network = %(network)s)
+    GROUP BY environment, network, asset HAVING sum(expected) > sum(moved)
+"""
+
+
+@invariant("I11s", "what deposits were swept has come to the hot wallet", severity=Severity.WARNING)
+def sweeps_brought_the_deposits(scope: Scope) -> Iterator[Finding]:
+    for environment, network, asset, expected, moved in scope.rows(SWEPT_AGAINST_MOVED):
+        yield Finding(
+            f"sweeps {environment} {network} {asset}",
+            int(expected),
+            int(moved),
+            "look for deposit addresses that a sweep passed over: they cannot be paid out yet",
+            delta=int(moved - expected),
+            environment=environment,
+            network=network,
+        )
+
+
 @invariant("I12", "every deposit that counts is on the chain, as it was booked", asks_chain=True)
 def deposits_are_on_the_chain(scope: Scope) -> Iterator[Finding]:
     deposits = Deposit.objects.filter(environment__in=scope.environments).exclude(booked_to="")
@@ -280,6 +309,17 @@ def nothing_waits_too_long(scope: Scope) -> Iterator[Finding]:
             environment=environment,
             network=network,
         )
+    unbooked = Sweep.objects.filter(booked_at__isnull=True, transfer__finished_at__lt=timezone.now() - UNBOOKED_MAX)
+    for sweep in unbooked.filter(transfer__environment__in=scope.environments).select_related("transfer"):
+        if scope.network in (None, sweep.transfer.network):
+            yield Finding(
+                f"{sweep} by {sweep.transfer.transaction_hash}",
+                f"booked within {UNBOOKED_MAX // timedelta(minutes=1)} minutes",
+                f"final since {sweep.transfer.finished_at:%Y-%m-%d %H:%M:%S}",
+                "see that the money worker runs; if it does, a deposit that the sweep took along is in no books",
+                environment=sweep.transfer.environment,
+                network=sweep.transfer.network,
+            )
     for cursor in ScanCursor.objects.filter(environment__in=scope.environments, halted_at__isnull=False):
         yield Finding(
             f"network {cursor}",

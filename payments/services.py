@@ -8,7 +8,6 @@ from decimal import ROUND_CEILING, Decimal, localcontext
 from typing import Any
 
 from django.db import connection, transaction
-from django.db.models import F
 from django.utils import timezone
 
 from config import ids
@@ -24,7 +23,7 @@ from payments.chains import registry
 from payments.chains.base import Chain, InvalidAddress
 from payments.changes import Changes, record_payment_events
 from payments.crediting import assess_locked, count_move, move_payment
-from payments.models import PAYMENTS, Deposit, Discrepancy, Payment, ScanCursor
+from payments.models import PAYMENTS, Deposit, Discrepancy, Payment
 from payments.rates.quoting import quote
 from payments.records import payment_record
 from payments.states import DISCREPANCY_MOVES, DepositStatus, DiscrepancyKind, DiscrepancyStatus, PaymentStatus
@@ -264,16 +263,6 @@ def end_window(payment: Payment) -> Payment:
         payment.closes_at = payment.expires_at + grace
         payment.save(update_fields=["expires_at", "closes_at"])
         return payment
-
-
-def clear_halt(*, environment: str, network: str) -> None:
-    """A person has looked at a finality violation and lets crediting on the network go on.
-
-    The cursor still names the block that changed and would halt the next scan, so the network is read again from as
-    far back as its adapter can: what the chain no longer has is undone, everything else stays as it is.
-    """
-    halted = ScanCursor.objects.filter(environment=environment, network=network, halted_at__isnull=False)
-    halted.update(halted_at=None, cursor=None, version=F("version") + 1)
 
 
 def _fiat_units(request: NewPayment) -> int:

@@ -101,6 +101,8 @@ def _sign(environment: str, asset: Asset, waiting: QuerySet[Deposit], *, limit: 
     by_address = waiting.order_by().values("payment", "payment__sequence").annotate(total=Sum("amount"))
     fullest = {row["payment"]: row["payment__sequence"] for row in by_address.order_by("-total", "payment")[:limit]}
     taken = dict(waiting.filter(payment__in=fullest).values_list("pk", "amount"))
+    if not taken:
+        return None
 
     def record(transfer: Transfer) -> None:
         sweep = Sweep.objects.create(transfer=transfer, asset=asset.code, expected=sum(taken.values()))

@@ -13,6 +13,8 @@ from django.utils import timezone
 
 from payments.chains.base import ChainUnavailable, FinalityViolation, IncomingTransfer, Scan
 from payments.chains.registry import chain, networks, profile
+from payments.crediting import ask_for_judgement
+from payments.halting import halt_network
 from payments.models import Deposit, Payment, ScanCursor
 from payments.states import DEPOSIT_MOVES, DepositStatus
 
@@ -68,7 +70,7 @@ def watch_network(environment: str, network: str) -> bool:
     except ChainUnavailable as error:
         _record_failure(cursor, str(error))
     except FinalityViolation as error:
-        _halt(cursor, str(error))
+        halt_network(cursor, str(error))
     except Exception as error:  # an answer nobody foresaw must not keep the other networks from being read
         logger.exception("network could not be read", environment=environment, network=network)
         _record_failure(cursor, f"{type(error).__name__}: {error}")
@@ -97,13 +99,6 @@ def _record_failure(cursor: ScanCursor, error: str) -> None:
     logger.warning("network unavailable", environment=cursor.environment, network=cursor.network, error=error)
 
 
-def _halt(cursor: ScanCursor, error: str) -> None:
-    """A final block changed: record nothing more, credit nothing more, until a person has looked."""
-    now = timezone.now()
-    ScanCursor.objects.filter(pk=cursor.pk).update(leased_until=now, last_error=error, halted_at=now)
-    logger.critical("finality violated", environment=cursor.environment, network=cursor.network, error=error)
-
-
 def _record_scan(cursor: ScanCursor, scan: Scan, addresses: PaymentAddresses) -> bool:
     """Write what a scan found and where the next one begins; False when another watcher was faster."""
     with transaction.atomic():
@@ -121,7 +116,7 @@ def _record_scan(cursor: ScanCursor, scan: Scan, addresses: PaymentAddresses) ->
         current.polled_at = current.leased_until = timezone.now()
         current.failing_since, current.last_error = None, ""
         current.save()
-        _ask_for_confirmed(current)
+    _ask_for_confirmed(current)
     return True
 
 
@@ -235,7 +230,11 @@ def _orphan_deposit(deposit: Deposit) -> None:
 
 
 def _ask_for_confirmed(cursor: ScanCursor) -> None:
-    """Payments whose deposits have become old enough are due for a judgement."""
+    """Payments whose deposits have become old enough are due for a judgement.
+
+    In a database transaction of its own: the scan's holds payments already, and whoever locks several takes them all
+    at once, in the order of their keys. Each scan asks afresh, so that nothing is lost in between.
+    """
     confirmed = Deposit.objects.filter(
         environment=cursor.environment,
         network=cursor.network,
@@ -243,7 +242,4 @@ def _ask_for_confirmed(cursor: ScanCursor) -> None:
         payment__assess_at__isnull=True,
         height__lte=cursor.head_height + 1 - F("payment__required_confirmations"),
     ).exclude(payment__require_finalized=True, height__gt=cursor.finalized_height)
-    due = list(confirmed.order_by("payment_id").values_list("payment_id", flat=True).distinct())
-    if due:
-        list(Payment.objects.select_for_update().filter(pk__in=due).order_by("pk").values_list("pk"))
-        Payment.objects.filter(pk__in=due).update(assess_at=timezone.now())
+    ask_for_judgement(confirmed.values_list("payment_id", flat=True).distinct())

@@ -6,8 +6,9 @@ import pytest
 
 from config.errors import InvalidParameter
 from payments.chains.simulated import control
+from payments.halting import clear_halt
 from payments.models import Discrepancy, Payment, ScanCursor
-from payments.services import DiscrepancyResolved, accept_discrepancy, cancel_payment, clear_halt
+from payments.services import DiscrepancyResolved, accept_discrepancy, cancel_payment
 from payments.states import DiscrepancyStatus
 from tests.payments.scenes import (
     ETHEREUM,
@@ -226,7 +227,7 @@ def test_a_decision_on_a_halted_network_is_kept_and_judged_when_it_goes_on() -> 
     assert payment.assess_at is not None
     assert books(payment) == {"chain:hot": short, "payment": short}
 
-    clear_halt(environment=payment.environment, network=STELLAR)
+    clear_halt(environment=payment.environment, network=STELLAR, cleared_by="Ada")
     watch()
     assert now(payment).status == "completed"
     assert books(payment) == {"chain:hot": short, "merchant:available": short}

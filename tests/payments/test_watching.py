@@ -11,15 +11,19 @@ from typing import Any
 import pytest
 from django.db import connection
 from django.utils import timezone
+from pytest_django.fixtures import Settings
 
+from merchants.ledger.breakers import is_open, open_breaker
+from merchants.ledger.models import Breaker
 from payments import crediting, tasks, watching
 from payments.chains import registry
 from payments.chains.base import Scan
 from payments.chains.simulated import control
 from payments.chains.simulated.adapter import SimulatedChain
 from payments.chains.simulated.networks import look_alike
+from payments.halting import clear_halt
 from payments.models import Deposit, Discrepancy, Payment, ScanCursor
-from payments.services import NetworkUnavailable, clear_halt
+from payments.services import NetworkUnavailable
 from payments.watching import PaymentAddresses, watch_network
 from tests.payments.scenes import (
     ETHEREUM,
@@ -287,13 +291,65 @@ def test_a_changed_final_block_halts_crediting_until_a_person_has_looked(network
     assert judge(payment).status == "created"
     assert [finding.subject for finding in findings()["I15"]] == [f"network {network} (sandbox)"]
 
-    clear_halt(environment=SANDBOX, network=network)
+    clear_halt(environment=SANDBOX, network=network, cleared_by="Ada")
     payment = confirm(payment)
     assert (payment.status, payment.deposit_count) == ("completed", 1)
     assert cursor_of(network).halted_at is None
     assert books(payment) == {HELD_IN[network]: payment.due, "merchant:available": payment.due}
     make_payment(network)
     assert_all_is_well()
+
+
+def halt(network: str) -> None:
+    """A final block changes."""
+    pay(make_payment(network))
+    mine(network)
+    read(network)
+    control.reorg(network, control.deepest_reorg(network) + 1, "kept", force=True)
+    watch()
+    assert cursor_of(network).halted_at is not None
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+def test_a_halt_stops_payouts_too_until_it_is_cleared(network: str) -> None:
+    mine(network, 7)
+    halt(network)
+    [breaker] = Breaker.objects.all()
+    assert (breaker.network, breaker.closed_at) == (network, None)
+    assert breaker.reason == f"The network is halted: {cursor_of(network).last_error}"
+    clear_halt(environment=SANDBOX, network=network, cleared_by="Ada")
+    breaker.refresh_from_db()
+    assert (breaker.closed_by, breaker.closed_at is not None) == ("Ada", True)
+    assert_all_is_well()
+
+
+def test_payouts_that_were_stopped_for_another_reason_stay_stopped() -> None:
+    mine(ETHEREUM, 7)
+    open_breaker(environment=SANDBOX, network=ETHEREUM, reason="I14: coins are missing")
+    halt(ETHEREUM)
+    clear_halt(environment=SANDBOX, network=ETHEREUM, cleared_by="Ada")
+    assert cursor_of(ETHEREUM).halted_at is None
+    assert is_open(environment=SANDBOX, network=ETHEREUM)
+    assert Breaker.objects.get().reason == "I14: coins are missing"
+
+
+def test_a_halted_network_is_read_again_from_a_day_before(settings: Settings) -> None:
+    settings.SIMULATED_BLOCK_SECONDS = 6 * 3600
+    mine(ETHEREUM, 20)
+    halt(ETHEREUM)
+    final = cursor_of(ETHEREUM).finalized_height
+    clear_halt(environment=SANDBOX, network=ETHEREUM, cleared_by="Ada")
+    assert cursor_of(ETHEREUM).cursor == registry.chain(SANDBOX, ETHEREUM).cursor_at(final - 4)
+
+
+def test_a_network_that_does_not_answer_stays_halted() -> None:
+    mine(ETHEREUM, 7)
+    halt(ETHEREUM)
+    control.outage(ETHEREUM, 60)
+    with pytest.raises(NetworkUnavailable, match="ethereum must answer"):
+        clear_halt(environment=SANDBOX, network=ETHEREUM, cleared_by="Ada")
+    assert cursor_of(ETHEREUM).halted_at is not None
+    assert is_open(environment=SANDBOX, network=ETHEREUM)
 
 
 def test_the_other_networks_go_on_while_one_is_halted() -> None:
@@ -308,7 +364,7 @@ def test_the_other_networks_go_on_while_one_is_halted() -> None:
 def test_a_network_that_is_not_halted_keeps_its_place() -> None:
     mine_and_watch(STELLAR)
     before = cursor_of(STELLAR).cursor
-    clear_halt(environment=SANDBOX, network=STELLAR)
+    clear_halt(environment=SANDBOX, network=STELLAR, cleared_by="Ada")
     assert cursor_of(STELLAR).cursor == before
 
 
@@ -320,7 +376,7 @@ def test_credited_money_that_a_final_reorganisation_took_is_undone_once_the_halt
     control.reorg(STELLAR, 1, "dropped", force=True)
     watch()
     assert (now(payment).status, cursor_of(STELLAR).halted_at is None) == ("completed", False)
-    clear_halt(environment=SANDBOX, network=STELLAR)
+    clear_halt(environment=SANDBOX, network=STELLAR, cleared_by="Ada")
     watch()
     payment = now(payment)
     assert (payment.status, deposit_of(transaction_hash).status, books(payment)) == ("created", "orphaned", {})
@@ -340,7 +396,7 @@ def test_nothing_is_confirmed_by_blocks_that_are_still_to_be_read_again(monkeypa
     mine_and_watch(ETHEREUM, 3)
     assert cursor_of(ETHEREUM).halted_at is not None
 
-    clear_halt(environment=SANDBOX, network=ETHEREUM)
+    clear_halt(environment=SANDBOX, network=ETHEREUM, cleared_by="Ada")
     monkeypatch.setattr(registry, "SimulatedChain", partial(SimulatedChain, scan_transactions=1))
     assert watch_network(SANDBOX, ETHEREUM) is True
     crediting.assess_due()
@@ -444,7 +500,7 @@ def test_memo_less_money_that_the_chain_takes_back_leaves_the_books() -> None:
     confirm(payment)
     control.reorg(STELLAR, 1, "dropped", force=True)
     watch()
-    clear_halt(environment=SANDBOX, network=STELLAR)
+    clear_halt(environment=SANDBOX, network=STELLAR, cleared_by="Ada")
     watch()
     assert books(payment) == {}
     assert Discrepancy.objects.get().status == "void"

@@ -1,0 +1,66 @@
+"""When a network breaks its word and a final block changes: all stops there until a person has looked."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import structlog
+from django.db import transaction
+from django.db.models import F
+from django.utils import timezone
+
+from merchants.ledger.breakers import close_breaker, open_breaker
+from merchants.ledger.models import Breaker
+from payments.chains import registry
+from payments.chains.base import ChainError, Cursor
+from payments.models import ScanCursor
+from payments.services import NetworkUnavailable
+
+logger = structlog.get_logger(__name__)
+
+READ_AGAIN = timedelta(days=1)
+"""How far behind the last final block a network is read again: no chain has ever gone back so far."""
+
+
+def halt_network(cursor: ScanCursor, error: str) -> None:
+    """Record nothing more, credit nothing more and pay nothing more, until a person has looked."""
+    now = timezone.now()
+    with transaction.atomic():
+        ScanCursor.objects.filter(pk=cursor.pk).update(leased_until=now, last_error=error, halted_at=now)
+        open_breaker(environment=cursor.environment, network=cursor.network, reason=_reason(error))
+    logger.critical("finality violated", environment=cursor.environment, network=cursor.network, error=error)
+
+
+def clear_halt(*, environment: str, network: str, cleared_by: str) -> None:
+    """A person has looked at a finality violation and lets crediting and paying on the network go on.
+
+    The cursor still names the block that changed and would halt the next scan, so the network is read again from far
+    before it: what the chain no longer has is undone, everything else stays as it is. Payouts stay stopped if they
+    were stopped for another reason.
+    """
+    halted = ScanCursor.objects.filter(environment=environment, network=network, halted_at__isnull=False).first()
+    if halted is None:
+        return
+    try:
+        cursor = _cursor_far_before(halted)
+    except ChainError as error:
+        raise NetworkUnavailable(f"{network} must answer before it can go on: {error}") from error
+    with transaction.atomic():
+        same = ScanCursor.objects.filter(pk=halted.pk, version=halted.version, halted_at=halted.halted_at)
+        if not same.update(halted_at=None, cursor=cursor, version=F("version") + 1):
+            return
+        stopped = Breaker.objects.filter(environment=environment, network=network, closed_at__isnull=True)
+        if stopped.filter(reason=_reason(halted.last_error)).exists():
+            close_breaker(environment=environment, network=network, closed_by=cleared_by)
+    logger.warning("halt cleared", environment=environment, network=network, cleared_by=cleared_by)
+
+
+def _reason(error: str) -> str:
+    return f"The network is halted: {error}"
+
+
+def _cursor_far_before(halted: ScanCursor) -> Cursor:
+    chain = registry.chain(halted.environment, halted.network)
+    block_seconds = chain.profile.block_seconds
+    blocks = int(READ_AGAIN.total_seconds() / block_seconds) if block_seconds else halted.finalized_height
+    return chain.cursor_at(max(0, halted.finalized_height - blocks))
