@@ -13,6 +13,11 @@ def local(instant: datetime, timezone: str) -> str:
     return f"{instant.astimezone(ZoneInfo(timezone)):%a %-d %b %Y, %H:%M}"
 
 
+def short(instant: datetime, timezone: str) -> str:
+    """`22 Jan 2027, 09:30`, for tables."""
+    return f"{instant.astimezone(ZoneInfo(timezone)):%-d %b %Y, %H:%M}"
+
+
 def zone(timezone: str) -> str:
     """`Buenos Aires time` for America/Argentina/Buenos_Aires."""
     city = timezone.rpartition("/")[2].replace("_", " ")

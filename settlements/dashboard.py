@@ -200,16 +200,16 @@ def _show(request: MemberRequest, settlement: Settlement, form: OtherWalletForm,
 
 
 def _facts(settlement: Settlement, zone: str) -> list[tuple[str, str]]:
-    def local(instant: datetime | None) -> str:
-        return instants.local(instant, zone) if instant else ""
+    def told(instant: datetime | None) -> str:
+        return instants.short(instant, zone) if instant else ""
 
     return [
-        ("From", local(settlement.period_start)),
-        ("Up to", local(settlement.period_end)),
+        ("From", told(settlement.period_start)),
+        ("Up to", told(settlement.period_end)),
         ("Payments", f"{settlement.payment_count:,}"),
-        ("Made", local(settlement.created_at)),
-        ("Converted", local(settlement.converted_at) if conversions(settlement) else ""),
-        ("Completed", local(settlement.completed_at)),
+        ("Made", told(settlement.created_at)),
+        ("Converted", told(settlement.converted_at) if conversions(settlement) else ""),
+        ("Completed", told(settlement.completed_at)),
         ("What the network said", settlement.failure_message if settlement.status == SettlementStatus.FAILED else ""),
         ("Id", settlement.public_id),
     ]

@@ -58,7 +58,7 @@ class SettlementRow:
 
     @property
     def created(self) -> str:
-        return instants.local(self.settlement.created_at, self.timezone)
+        return instants.short(self.settlement.created_at, self.timezone)
 
     @property
     def badge(self) -> str:
@@ -156,7 +156,7 @@ class EntryRow:
 
     @property
     def at(self) -> str:
-        return instants.local(self.line.at, self.timezone)
+        return instants.short(self.line.at, self.timezone)
 
     @property
     def amount(self) -> str:

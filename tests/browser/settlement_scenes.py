@@ -36,12 +36,12 @@ def add_settlements(merchant: Merchant, wallets: dict[str, str]) -> dict[str, Se
         earn(merchant, amount, network=POLYGON, wallet=wallets[POLYGON])
     earn(merchant, "92.5", coin="DAI", network=POLYGON, wallet=wallets[POLYGON])
     earn(merchant, "240", network=STELLAR, wallet=wallets[STELLAR])
-    made = {settlement.network: settlement for settlement in make_settlements(merchant)}
-    completed, failed = pay_out(made[POLYGON]), fail(made[STELLAR])
+    made = {(settlement.network, settlement.destination): settlement for settlement in make_settlements(merchant)}
+    completed, failed = pay_out(made[POLYGON, wallets[POLYGON]]), fail(made[STELLAR, wallets[STELLAR]])
 
     earn(merchant, "410", coin="USDT", network=ETHEREUM, wallet=wallets[ETHEREUM])
-    made = {settlement.network: settlement for settlement in make_settlements(merchant)}
-    waiting = advance(made[ETHEREUM].id)
+    [unconverted] = make_settlements(merchant)
+    waiting = advance(unconverted.id)
 
     earn(merchant, "128.40", network=POLYGON, wallet=wallets[POLYGON])
     earn(merchant, "9.99", network=ETHEREUM, wallet=wallets[ETHEREUM])
