@@ -21,6 +21,12 @@ from settlements.proposals import Preview
 from settlements.statements import CHANGE_COLUMNS, Change, Line, Section, line_of
 from settlements.states import SettlementStatus
 
+PAGES = {
+    ids.PAYMENT: "dashboard_payment",
+    ids.REFUND: "dashboard_refund",
+    ids.SETTLEMENT: "dashboard_settlement",
+}
+
 ENTRIES_SHOWN = 50
 """On the page; the statement has all of them."""
 
@@ -177,7 +183,12 @@ class EntryRow:
 
     @property
     def address(self) -> str:
-        return reverse("dashboard_payment", args=[self.line.payment_id]) if self.line.payment_id else ""
+        """The page of what it was for."""
+        reference = self.line.reference
+        for kind, page in PAGES.items():
+            if kind.decode(reference) is not None:
+                return reverse(page, args=[reference])
+        return ""
 
     @property
     def short_reference(self) -> str:

@@ -168,7 +168,7 @@ def test_a_completed_settlement_shows_how_its_amount_came_about(
     settings.FEE_BPS = {"starter": 50}
     fill_treasury()
     payment = earn(member.merchant, "60")
-    ask(payment, "10", destination=address_named(ETHEREUM, "the payer"))
+    refund = ask(payment, "10", destination=address_named(ETHEREUM, "the payer"))
     earn(member.merchant, "40", coin="DAI")
     [settlement] = make_settlements(member.merchant)
     settlement = pay_out(settlement)
@@ -190,6 +190,7 @@ def test_a_completed_settlement_shows_how_its_amount_came_about(
         ("Payment", "+ 60.00 USDC", "60.00 USD"),
     ]
     assert f'href="/dashboard/payments/{payment.public_id}"' in page.text
+    assert f'href="/dashboard/refunds/{refund.public_id}"' in page.text
     assert "Try this wallet again" not in page.text
 
 
