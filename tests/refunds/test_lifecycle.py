@@ -26,6 +26,7 @@ from refunds.services import (
 )
 from refunds.states import NamedBy
 from tests.payments.scenes import (
+    BLOCKS_UNTIL_FINAL,
     POLYGON,
     SANDBOX,
     STELLAR,
@@ -37,6 +38,7 @@ from tests.payments.scenes import (
     end_window,
     events,
     make_payment,
+    mine,
     pay,
     pay_and_confirm,
     units,
@@ -103,6 +105,7 @@ def test_a_refund_goes_back_to_the_one_who_paid() -> None:
 def test_a_refund_on_its_way_says_so_and_cannot_be_called_back() -> None:
     payment = paid(POLYGON)
     stock(POLYGON, units(payment, "200"))
+    mine(POLYGON, BLOCKS_UNTIL_FINAL[POLYGON])
     refund = ask(payment, "40")
     resolve()
     driving.drive(SANDBOX, POLYGON)
