@@ -11,7 +11,7 @@ from celery.__main__ import main
 
 import config.celery  # noqa: F401 - sets Django up
 
-WINDOW_SECONDS = 0.05
+WINDOW_SECONDS = 0.2
 """Between the record and the request: a good machine needs a millisecond or two, and hardly a kill would meet them."""
 
 

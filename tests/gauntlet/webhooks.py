@@ -36,6 +36,7 @@ GONE, MOVED = "/gone", "/moved"
 
 BURSTS, BURST_EVENTS = 6, 20
 BURST_SECONDS = 30.0
+KILL_DELAY_SECONDS = 0.3
 CARELESS_WORKER = [sys.executable, "-m", "tests.gauntlet.careless_worker", *WORKER[3:]]
 
 RESTART_EVENTS, RESTART_GOAL_SECONDS = 50, 10.0
@@ -244,6 +245,7 @@ def _bursts(installation: Installation, shop: Shop, chance: random.Random, worke
         story.happen(BURST_EVENTS)
         part = before + chance.uniform(0.1, 0.8) * BURST_EVENTS * len(paths)
         _wait_for(lambda: sum(len(shop.at(path)) for path in paths) >= part, BURST_SECONDS)  # noqa: B023
+        time.sleep(chance.uniform(0, KILL_DELAY_SECONDS))  # right behind an arrival, nothing waits to be sent
         installation.kill("worker")
         installation.start("worker", worker)
     _wait_for(lambda: Tally.of(story, shop, paths).missing == 0, BURST_SECONDS)
