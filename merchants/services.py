@@ -33,6 +33,7 @@ from merchants.models import (
     SettlementFrequency,
     User,
 )
+from merchants.wallets import instants_after, wallet_key
 
 SETTLEMENT_CURRENCIES: Final = ("USDC", "USDT", "DAI")
 MAX_TOLERANCE_BPS: Final = 50
@@ -212,7 +213,12 @@ def update_settings(*, merchant: Merchant, environment: Environment, changes: Se
     with transaction.atomic():
         current = MerchantSettings.objects.select_for_update().get(merchant=merchant, environment=environment)
         if "wallet_allow_list" in changes:
-            current.wallets_allowed_at = _allowed_since(current, changes["wallet_allow_list"], now=timezone.now())
+            current.wallets_allowed_at = instants_after(
+                changes["wallet_allow_list"],
+                before=current.wallet_allow_list,
+                instants=current.wallets_allowed_at,
+                now=timezone.now(),
+            )
         for name, value in changes.items():
             setattr(current, name, value)
         # A weekly or monthly schedule always says on which day, so that nobody has to guess the default.
@@ -222,13 +228,6 @@ def update_settings(*, merchant: Merchant, environment: Environment, changes: Se
             current.settlement_monthday = 1
         current.save()
     return current
-
-
-def _allowed_since(current: MerchantSettings, wallets: Sequence[str], *, now: datetime) -> dict[str, str]:
-    """Since when each of these wallets is allowed. One that was on the list keeps its instant, or has none yet."""
-    known: dict[str, str] = dict.fromkeys(current.wallet_allow_list, "") | current.wallets_allowed_at
-    since = {wallet: known.get(wallet, now.isoformat()) for wallet in wallets}
-    return {wallet: instant for wallet, instant in since.items() if instant}
 
 
 def _check_settings(changes: SettingsChanges) -> None:
@@ -281,7 +280,7 @@ def _check_wallets(wallets: Sequence[str]) -> None:
                 "A wallet is written as on its network: 0x and 40 hexadecimal digits, or G… or M… on stellar.",
                 param=f"walletAllowList.{position}",
             )
-    if len(set(map(str.lower, wallets))) != len(wallets):
+    if len(set(map(wallet_key, wallets))) != len(wallets):
         raise InvalidParameter("walletAllowList names a wallet twice.", param="walletAllowList")
 
 

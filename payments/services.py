@@ -18,6 +18,7 @@ from config.writing import insert_together
 from merchants import counting
 from merchants.ledger.posting import post_draft
 from merchants.models import LatePayments, Merchant
+from merchants.wallets import WalletRules
 from payments import events, postings, qr
 from payments.chains import registry
 from payments.chains.base import Chain, InvalidAddress
@@ -97,7 +98,7 @@ def create_payment(*, merchant: Merchant, environment: str, request: NewPayment)
     terms = _terms(merchant, environment, request.network)
     if terms.halted or (terms.polled_at and timezone.now() - terms.polled_at > NETWORK_SILENCE_MAX):
         raise NetworkUnavailable(param="network", retry_after_seconds=60)
-    if terms.wallet_allow_list and wallet not in terms.wallet_allow_list:
+    if terms.wallet_allow_list and not WalletRules.of(terms.wallet_allow_list, {}).allows(wallet):
         raise WalletNotAllowed(param="merchantWallet")
 
     price = quote(request.currency, request.cryptocurrency, environment=environment)

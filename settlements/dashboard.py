@@ -20,10 +20,10 @@ from merchants import wording as instants
 from merchants.access.sessions import MemberRequest, member_required
 from merchants.dashboard import Outlook
 from merchants.models import MerchantSettings, Role
+from merchants.wallets import WalletRules
 from settlements import wording
 from settlements.forms import OtherWalletForm, SettlementFilterForm
 from settlements.models import SETTLEMENTS, Settlement
-from settlements.planning import COOL_OFF
 from settlements.reading import statement_of
 from settlements.schedule import next_period
 from settlements.services import preview, redirect_failed, retry_failed, run_now
@@ -67,12 +67,9 @@ ENTRY_COLUMNS = (
 def outlook_of(chosen: MerchantSettings, now: datetime) -> Outlook:
     """What settlements will make of a merchant's settings."""
     period = next_period(chosen, now)
-    since = {wallet: datetime.fromisoformat(at) for wallet, at in chosen.wallets_allowed_at.items()}
-    cooling_off = {
-        wallet: since[wallet] + COOL_OFF
-        for wallet in chosen.wallet_allow_list
-        if wallet in since and now < since[wallet] + COOL_OFF
-    }
+    rules = WalletRules.of(chosen.wallet_allow_list, chosen.wallets_allowed_at)
+    waits = {wallet: rules.cools_off_until(wallet) for wallet in chosen.wallet_allow_list}
+    cooling_off = {wallet: until for wallet, until in waits.items() if until is not None and now < until}
     return Outlook(period.ends_at if period else None, cooling_off)
 
 

@@ -9,18 +9,16 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
 from config.api.renderers import format_instant
 from config.money import from_units
+from merchants.wallets import WalletRules
 
 BASIS_POINTS: Final = 10_000
-COOL_OFF: Final = timedelta(hours=24)
-"""How long a wallet stands on the allow list before it is paid."""
-
 SMALLEST_CONVERSION: Final = Decimal("0.01")
 """Less than this in the settlement currency is not worth converting: it waits for more of its coin."""
 
@@ -80,13 +78,12 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What the merchant chose and agreed to. An empty allow list allows any wallet."""
+    """What the merchant chose and agreed to."""
 
     currency: str
     fee_bps: int = 0
     minimum: Decimal = Decimal(0)
-    allow_list: Collection[str] = ()
-    allowed_at: Mapping[str, datetime] = field(default_factory=dict)
+    wallets: WalletRules = field(default_factory=WalletRules)
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,9 +266,9 @@ def _why_not(
         return CarryReason.NETWORK_UNAVAILABLE
     if place in invalid:
         return CarryReason.WALLET_INVALID
-    if terms.allow_list and place.wallet not in terms.allow_list:
+    if not terms.wallets.allows(place.wallet):
         return CarryReason.WALLET_NOT_ALLOWED
-    if terms.allow_list and (since := terms.allowed_at.get(place.wallet)) and now < since + COOL_OFF:
+    if terms.wallets.is_cooling_off(place.wallet, now):
         return CarryReason.WALLET_COOLING_OFF
     return CarryReason.WALLET_BLOCKED if place in blocked else None
 

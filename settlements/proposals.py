@@ -12,6 +12,7 @@ from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum
 from config import ids
 from merchants.models import Merchant, MerchantSettings
 from merchants.services import fee_bps_of
+from merchants.wallets import WalletRules
 from payments.chains import registry
 from payments.chains.base import InvalidAddress
 from payments.models import BalanceChange
@@ -65,8 +66,7 @@ def terms_of(merchant: Merchant, chosen: MerchantSettings) -> Terms:
         currency=chosen.settlement_currency,
         fee_bps=fee_bps_of(merchant),
         minimum=chosen.settlement_minimum,
-        allow_list=frozenset(chosen.wallet_allow_list),
-        allowed_at={wallet: datetime.fromisoformat(at) for wallet, at in chosen.wallets_allowed_at.items()},
+        wallets=WalletRules.of(chosen.wallet_allow_list, chosen.wallets_allowed_at),
     )
 
 

@@ -18,6 +18,7 @@ from merchants.counting import status_changed
 from merchants.ledger import breakers
 from merchants.ledger.posting import InsufficientFunds, post_draft
 from merchants.models import Merchant, MerchantSettings
+from merchants.wallets import WalletRules
 from payments.chains import registry
 from payments.chains.base import ChainError, InvalidAddress, RecipientRefused
 from payments.chains.base import Payout as ChainPayout
@@ -143,7 +144,7 @@ def _checked_wallet(failed: Settlement, text: str, chosen: MerchantSettings) -> 
         raise InvalidParameter(str(error), param="wallet") from error
     if wallet == failed.destination:
         raise InvalidParameter("This is the wallet that could not be paid.", param="wallet")
-    if chosen.wallet_allow_list and wallet not in chosen.wallet_allow_list:
+    if not WalletRules.of(chosen.wallet_allow_list, chosen.wallets_allowed_at).allows(wallet):
         raise InvalidParameter("This wallet is not on the allow list.", param="wallet")
     return wallet
 

@@ -52,6 +52,7 @@ MAY_CHANGE_A_STATUS = {
     "merchants/access/idempotency.py",  # the HTTP status of a stored reply
     "payments/changes.py",
     "payments/crediting.py",
+    "payments/rereading.py",
     "payments/reversing.py",
     "payments/services.py",
     "payments/transfers/driving.py",
@@ -111,6 +112,7 @@ MONEY = (
     "payments/models.py",
     "payments/postings.py",
     "payments/records.py",
+    "payments/rereading.py",
     "payments/reversing.py",
     "payments/services.py",
     "payments/refunding.py",
@@ -211,7 +213,7 @@ ROLES = {
 """The same name means the same thing in every app."""
 
 OWN_NAMES = {
-    "merchants": {"counting", "wording"},
+    "merchants": {"counting", "wallets", "wording"},
     "webhooks": {
         "addresses", "attempts", "claiming", "connection", "desk", "dispatch", "examples", "fan_out", "leases",
         "listener", "mailing", "outbound", "preparing", "purging", "recording", "records", "resolving", "schedule",
@@ -219,7 +221,7 @@ OWN_NAMES = {
     },
     "payments": {
         "assessment", "changes", "checkout", "crediting", "examples", "lookup", "overview", "payer", "qr", "records",
-        "refunding", "reversing", "simulator", "sweeping", "treasury", "watching", "wording",
+        "refunding", "rereading", "reversing", "simulator", "sweeping", "treasury", "watching", "wording",
     },
     "refunds": {"claiming", "destinations", "examples", "records"},
     "settlements": {

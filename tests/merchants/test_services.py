@@ -26,6 +26,7 @@ from merchants.services import (
     suspend_merchant,
     update_settings,
 )
+from merchants.wallets import ANY_WALLET, WalletRules
 from tests.factories import make_member, make_merchant, make_user
 
 pytestmark = pytest.mark.django_db
@@ -129,8 +130,20 @@ def test_a_wallet_keeps_the_instant_it_came_onto_the_allow_list() -> None:
     assert second[one] == first[one]
     assert second[other] > first[one]
     assert allow(other) == {other: second[other]}
-    assert allow() == {}
-    assert allow(one)[one] > second[other]  # taken off and put on again: it cools off anew
+    given_up = allow()
+    assert given_up.keys() == {other, ANY_WALLET}  # any other wallet cools off now
+    assert given_up[other] == second[other]
+    assert allow() == given_up
+    assert allow(one)[one] > given_up[ANY_WALLET]  # taken off and put on again: it cools off anew
+
+
+def test_the_case_of_an_evm_address_does_not_matter_to_the_allow_list() -> None:
+    written = "0x52908400098527886E0F7030069857D2E4169EE7"
+    rules = WalletRules.of([written.lower()], {})
+    assert rules.allows(written)
+    assert not rules.allows(f"0x{'1' * 40}")
+    account = "GA5ZSEJYB37JRC5AVCIA5MOP4RHTM335X2KGX3IHOJAPP5RE34K4KZVN"
+    assert not WalletRules.of([account], {}).allows(account.lower())
 
 
 def test_wallets_allowed_before_instants_were_kept_have_cooled_off() -> None:
@@ -139,4 +152,5 @@ def test_wallets_allowed_before_instants_were_kept_have_cooled_off() -> None:
     chosen = MerchantSettings.objects.filter(merchant=merchant, environment=Environment.SANDBOX)
     chosen.update(wallet_allow_list=[old], wallets_allowed_at={})
     update_settings(merchant=merchant, environment=Environment.SANDBOX, changes={"wallet_allow_list": [old, new]})
-    assert chosen.get().wallets_allowed_at.keys() == {new}
+    assert not WalletRules.of([old, new], chosen.get().wallets_allowed_at).is_cooling_off(old, timezone.now())
+    assert WalletRules.of([old, new], chosen.get().wallets_allowed_at).is_cooling_off(new, timezone.now())

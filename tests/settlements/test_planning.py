@@ -11,6 +11,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from merchants.wallets import WalletRules, instants_after, wallet_key
 from settlements.planning import (
     CarriedOver,
     CarryReason,
@@ -183,8 +184,13 @@ def test_another_network_or_coin_makes_up_for_nothing() -> None:
 def test_wallets_off_the_allow_list_or_new_on_it_are_not_paid() -> None:
     terms = replace(
         TERMS,
-        allow_list=frozenset({ONE, OTHER}),
-        allowed_at={ONE: NOW - timedelta(hours=24), OTHER: NOW - timedelta(hours=24) + timedelta(seconds=1)},
+        wallets=WalletRules(
+            frozenset({wallet_key(ONE), wallet_key(OTHER)}),
+            {
+                wallet_key(ONE): NOW - timedelta(hours=24),
+                wallet_key(OTHER): NOW - timedelta(hours=24) + timedelta(seconds=1),
+            },
+        ),
     )
     found = planned(pot(ONE, paid=1), pot(OTHER, paid=2), pot(THIRD, paid=3), terms=terms)
     assert [each.wallet for each in found.settlements] == [ONE]
@@ -194,8 +200,17 @@ def test_wallets_off_the_allow_list_or_new_on_it_are_not_paid() -> None:
     ]
 
 
-def test_without_an_allow_list_no_wallet_cools_off() -> None:
-    assert planned(pot(paid=1), terms=replace(TERMS, allowed_at={ONE: NOW})).carried_over == ()
+def test_without_an_allow_list_any_wallet_is_paid() -> None:
+    assert planned(pot(paid=1), terms=replace(TERMS, wallets=WalletRules())).carried_over == ()
+
+
+def test_after_the_list_was_given_up_wallets_that_were_not_on_it_cool_off() -> None:
+    given_up = instants_after([], before=[ONE], instants={}, now=NOW)
+    rules = WalletRules.of([], given_up)
+    found = planned(pot(ONE, paid=1), pot(OTHER, paid=2), terms=replace(TERMS, wallets=rules))
+    assert [each.wallet for each in found.settlements] == [ONE]
+    assert left(found) == [(OTHER, "USDC", 2 * UNIT, CarryReason.WALLET_COOLING_OFF)]
+    assert not rules.is_cooling_off(OTHER, NOW + timedelta(hours=24))
 
 
 def test_wallets_that_cannot_be_paid_are_left_with_the_reason() -> None:
