@@ -16,7 +16,7 @@ from payments.chains.evm.development.node import LocalNode, NodeMissing
 from payments.chains.evm.rpc import Rpc
 
 ETHEREUM_ID, POLYGON_ID = 1, 137
-EPOCH_BLOCKS = {ETHEREUM_ID: 8, POLYGON_ID: 2}
+EPOCH_BLOCKS = {ETHEREUM_ID: 3, POLYGON_ID: 1}
 
 Receipt = dict[str, Any]
 
@@ -98,8 +98,11 @@ _running: list[LocalNode] = []
 
 
 @cache
-def running_node(chain_id: int) -> TestNode:
-    """The node of this chain id, started when the first test needs it. Skips where there is none, except in CI."""
+def running_node(chain_id: int, purpose: str = "") -> TestNode:
+    """The node of this chain id, started when the first test needs it. Skips where there is none, except in CI.
+
+    What is put on a node for good gives it a purpose of its own.
+    """
     try:
         node = LocalNode(chain_id=chain_id, epoch_blocks=EPOCH_BLOCKS[chain_id])
     except NodeMissing as missing:

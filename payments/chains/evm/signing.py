@@ -92,6 +92,27 @@ class KeySigner:
         return Signature(bytes(signed.raw_transaction), "0x" + bytes(signed.hash).hex())
 
 
+def read_signed(raw: bytes) -> Transaction:
+    """What was signed before; ValueError when these are no bytes of a transaction of ours."""
+    from eth_account.typed_transactions.typed_transaction import TypedTransaction
+    from hexbytes import HexBytes
+
+    try:
+        found = TypedTransaction.from_bytes(HexBytes(raw)).as_dict()
+        return Transaction(
+            chain_id=int(found["chainId"]),
+            nonce=int(found["nonce"]),
+            to=addresses.encode(bytes(found["to"])),
+            data=bytes(found["data"]),
+            gas=int(found["gas"]),
+            max_fee=int(found["maxFeePerGas"]),
+            tip=int(found["maxPriorityFeePerGas"]),
+            units=int(found["value"]),
+        )
+    except Exception as error:
+        raise ValueError("these bytes are no signed transaction") from error
+
+
 def signer_from_key(text: str) -> KeySigner:
     """From a key as 64 hexadecimal digits, with or without 0x."""
     try:

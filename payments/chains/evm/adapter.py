@@ -1,0 +1,178 @@
+"""Ethereum and polygon behind the chain protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+
+from config.money import Asset
+from payments.chains import recipients
+from payments.chains.base import (
+    ChainUnavailable,
+    Cursor,
+    DepositAddress,
+    Head,
+    IncomingTransfer,
+    NetworkProfile,
+    OutgoingTransfer,
+    Payout,
+    RecipientRefused,
+    Scan,
+    SignedTransfer,
+    TransferStatus,
+    WatchList,
+)
+from payments.chains.evm import abi, addresses, deployment, links, questions
+from payments.chains.evm.fees import FeeRules
+from payments.chains.evm.providers import Providers
+from payments.chains.evm.reading import BLOCKS_PER_SCAN, Pace, Reading
+from payments.chains.evm.rpc import RpcError
+from payments.chains.evm.sending import Sending
+from payments.chains.evm.signing import Signer
+
+# EIP-7702: the account of a person that lets a contract act for it is still the account of a person.
+_DELEGATION = bytes.fromhex("ef0100")
+
+
+class EvmChain:
+    """One evm network. Deposits arrive at clones that `factory` puts in place; `wallet` pays and is swept to.
+
+    `signer` is only asked for when something is signed: processes that never sign need no key.
+    """
+
+    def __init__(
+        self,
+        profile: NetworkProfile,
+        *,
+        providers: Providers,
+        factory: str,
+        wallet: str,
+        rules: FeeRules,
+        signer: Callable[[], Signer],
+        pace: Pace | None = None,
+        blocks_per_scan: int = BLOCKS_PER_SCAN,
+    ) -> None:
+        if profile.chain_id is None:
+            raise ValueError(f"{profile.network} has no chain id")
+        self.profile = profile
+        self._chain_id = profile.chain_id
+        self._providers = providers
+        self._factory, self._forwarder, self._wallet = factory, deployment.forwarder_of(factory), wallet
+        self._reading = Reading(profile, providers, pace=pace, blocks_per_scan=blocks_per_scan)
+        self._sending = Sending(profile, providers, factory=factory, wallet=wallet, rules=rules, signer=signer)
+
+    # Addresses and links
+
+    def parse_address(self, text: str) -> str:
+        return addresses.parse(text)
+
+    def deposit_address(self, sequence: int) -> DepositAddress:
+        return DepositAddress(
+            addresses.clone_address(factory=self._factory, implementation=self._forwarder, salt=sequence)
+        )
+
+    def payment_uri(self, *, to: DepositAddress, asset: Asset, amount: int, message: str = "") -> str:
+        return links.token_transfer(
+            contract=asset.contract, chain_id=self._chain_id, recipient=to.address, amount=amount
+        )
+
+    def qr_text(self, *, to: DepositAddress, payment_uri: str) -> str:
+        return to.address
+
+    # Money in
+
+    def head(self) -> Head:
+        return self._providers.head()
+
+    def scan(self, cursor: Cursor | None, watch: WatchList) -> Scan:
+        return self._reading.scan(cursor, watch)
+
+    def cursor_at(self, height: int) -> Cursor:
+        return self._reading.cursor_at(height)
+
+    def find_transfers(self, transaction_hash: str) -> tuple[IncomingTransfer, ...]:
+        return self._reading.find_transfers(transaction_hash)
+
+    # Money out
+
+    def payout_address(self) -> str:
+        return self._wallet
+
+    def next_sequence(self, sender: str) -> int:
+        return self._sending.next_sequence(sender)
+
+    def check_recipient(self, payout: Payout) -> None:
+        own = {self._wallet, self._factory, self._forwarder}
+        account = recipients.payable_account(self.profile, payout.recipient, own=own)
+        # A transfer of nothing needs no money, and tokens with a blocklist look at it all the same.
+        tried = abi.call("transfer(address,uint256)", account, 0)
+        try:
+            self._providers.ask(questions.result(payout.asset.contract, tried, sender=self._wallet))
+        except RpcError as error:
+            if not error.is_reverted:
+                raise ChainUnavailable(f"{self.profile.network} cannot try a transfer: {error}") from error
+            message = f"The contract of {payout.asset.code} forbids this account to receive it."
+            raise RecipientRefused("destination_refused", message) from error
+
+    def is_contract(self, address: str) -> bool:
+        found = self._providers.agree_on(questions.code(address))
+        return bool(found) and not found.startswith(_DELEGATION)
+
+    def sign(
+        self,
+        payouts: tuple[Payout, ...],
+        *,
+        sender: str,
+        sequence: int,
+        replacing: Collection[SignedTransfer] = (),
+    ) -> SignedTransfer:
+        return self._sending.sign(payouts, sender=sender, sequence=sequence, replacing=replacing)
+
+    def sign_sweep(
+        self,
+        asset: Asset,
+        deposits: tuple[int, ...],
+        *,
+        sender: str,
+        sequence: int,
+        replacing: Collection[SignedTransfer] = (),
+    ) -> SignedTransfer:
+        return self._sending.sign_sweep(asset, deposits, sender=sender, sequence=sequence, replacing=replacing)
+
+    def can_replace(self) -> bool:
+        return True
+
+    def broadcast(self, transfer: SignedTransfer) -> None:
+        self._sending.broadcast(transfer)
+
+    def transfer_status(self, transfer: SignedTransfer) -> TransferStatus:
+        return self._sending.status(transfer)
+
+    def outgoing(self, address: str, *, first_height: int, last_height: int) -> tuple[OutgoingTransfer, ...]:
+        return self._reading.outgoing(address, first_height=first_height, last_height=last_height)
+
+    def balance(self, address: str, asset: Asset, *, at_height: int | None = None) -> int:
+        head = self._providers.head()
+        height = head.height if at_height is None else at_height
+        if height > head.height:
+            raise ChainUnavailable(f"{self.profile.network} has not reached height {height} yet.")
+        if asset == self.profile.native:
+            return self._providers.agree_on(questions.native_balance(address, height))
+        return self._providers.agree_on(questions.token_balance(asset.contract, address, height))
+
+    # Setting up
+
+    def check(self) -> None:
+        """NotDeployed, or ValueError with what is wrong, unless contracts and coins are what the settings say."""
+        deployment.check(self._providers, self._factory)
+        people = deployment.people(self._providers, self._factory)
+        if (people.operator, people.treasury) != (self._wallet, self._wallet):
+            raise ValueError(
+                f"The factory on {self.profile.network} sweeps to {people.treasury} at the word of {people.operator}; "
+                f"the hot wallet is {self._wallet}."
+            )
+        asked = [questions.result(asset.contract, abi.call("decimals()")) for asset in self.profile.assets.values()]
+        for asset, answer in zip(self.profile.assets.values(), self._providers.agree(*asked), strict=True):
+            if abi.uint(answer) != asset.decimals:
+                raise ValueError(
+                    f"{asset.code} on {self.profile.network} has {abi.uint(answer)} decimals, not {asset.decimals}."
+                )
