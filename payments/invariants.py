@@ -12,8 +12,9 @@ from merchants import counting
 from merchants.ledger.invariants import CouldNotCheck, Finding, Scope, Severity, invariant
 from payments.chains import registry
 from payments.chains.base import ChainError
-from payments.models import PAYMENTS, Deposit, ScanCursor, Sweep
-from payments.states import DepositStatus, PaymentStatus
+from payments.models import PAYMENTS, ScanCursor, Sweep
+from payments.rereading import Rereading
+from payments.states import PaymentStatus
 from payments.transfers.sighting import look_at_wallets, places, sights
 from payments.treasury import wallet_findings
 
@@ -242,31 +243,18 @@ def sweeps_brought_the_deposits(scope: Scope) -> Iterator[Finding]:
         )
 
 
-@invariant("I12", "every deposit that counts is on the chain, as it was booked", asks_chain=True)
+@invariant(
+    "I12",
+    "every deposit that counts is on the chain as it was booked, and all that arrived is a deposit",
+    asks_chain=True,
+    observers=(look_at_wallets,),
+)
 def deposits_are_on_the_chain(scope: Scope) -> Iterator[Finding]:
-    deposits = Deposit.objects.filter(environment__in=scope.environments).exclude(booked_to="")
-    if scope.network:
-        deposits = deposits.filter(network=scope.network)
-    if scope.since:
-        deposits = deposits.filter(seen_at__gte=scope.since)
-    deposits = deposits.filter(status=DepositStatus.CREDITED).order_by("environment", "network", "id")
-    for deposit in deposits.iterator(chunk_size=500):
+    for sight in sights(scope):
         try:
-            found = registry.chain(deposit.environment, deposit.network).find_transfers(deposit.transaction_hash)
+            yield from Rereading(sight, since=scope.since).findings()
         except ChainError as error:
-            raise CouldNotCheck(f"{deposit.network} did not answer: {error}") from error
-        same = [transfer for transfer in found if transfer.ordinal == deposit.ordinal]
-        amount = same[0].amount if same else 0
-        recipient = same[0].recipient if same else ""
-        if amount != deposit.amount or recipient != deposit.recipient:
-            yield Finding(
-                f"deposit {deposit}",
-                int(deposit.amount),
-                amount,
-                "halt the network and look at the on-chain transaction with a second provider",
-                delta=amount - int(deposit.amount),
-                **_pot(deposit.environment, deposit.network, deposit.asset),
-            )
+            raise CouldNotCheck(f"{sight.network} did not answer: {error}") from error
 
 
 @invariant(

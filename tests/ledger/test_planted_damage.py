@@ -159,6 +159,7 @@ DAMAGE: dict[str, tuple[str, Plant]] = {
             f"SELECT id, {PAID}, 99 FROM transfers_transfer WHERE network = 'stellar' AND status = 'final' LIMIT 1"
         ),
     ),
+    "money arrived and nobody recorded it": ("I12", sql("DELETE FROM payments_deposit WHERE network = 'polygon'")),
     "a deposit never was on the chain": (
         "I12",
         sql(

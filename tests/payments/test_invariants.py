@@ -36,6 +36,7 @@ from tests.payments.scenes import (
     make_payment,
     mine,
     now,
+    pay,
     pay_and_confirm,
     pay_without_memo,
     watch,
@@ -203,8 +204,37 @@ def test_a_deposit_said_to_be_for_somebody_else_is_found(paid: Payment) -> None:
 def test_a_deposit_that_never_was_on_the_chain_is_found(paid: Payment) -> None:
     deposit = paid.deposits.get()
     vandalise("UPDATE payments_deposit SET transaction_hash = %s WHERE id = %s", "0x" + "ab" * 32, deposit.pk)
-    [finding] = findings()["I12"]
+    finding, unrecorded = sorted(findings()["I12"], key=lambda each: each.delta or 0)
     assert (finding.expected, finding.actual, finding.delta) == (100_000_000, 0, -100_000_000)
+    assert (unrecorded.subject, unrecorded.delta) == (f"{deposit} to {deposit.recipient}", 100_000_000)
+
+
+def test_money_that_nobody_recorded_is_found(paid: Payment) -> None:
+    deposit = paid.deposits.get()
+    vandalise("DELETE FROM payments_deposit WHERE id = %s", deposit.pk)
+    [finding] = findings()["I12"]
+    assert (finding.subject, finding.expected, finding.actual) == (
+        f"{deposit} to {deposit.recipient}",
+        "a deposit",
+        "none",
+    )
+    assert (finding.delta, finding.environment, finding.network, finding.asset) == (
+        100_000_000,
+        SANDBOX,
+        ETHEREUM,
+        "USDC",
+    )
+
+
+def test_money_that_has_not_been_read_yet_is_not_missed(paid: Payment) -> None:
+    pay(make_payment(ETHEREUM))
+    mine(ETHEREUM, BLOCKS_UNTIL_FINAL[ETHEREUM])
+    assert findings() == {}
+
+
+def test_a_height_that_was_altered_is_no_loss(paid: Payment) -> None:
+    vandalise("UPDATE payments_deposit SET height = height + 1000 WHERE id = %s", paid.deposits.get().pk)
+    assert findings() == {}
 
 
 @pytest.mark.parametrize(

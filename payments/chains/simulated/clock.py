@@ -22,6 +22,16 @@ from payments.chains.simulated.models import ScheduledAction, SimulatedNetwork, 
 
 
 @contextmanager
+def steady(network: str) -> Iterator[SimulatedNetwork]:
+    """The network's row, as it stays while it is read: locked, or as a read-only database transaction sees it."""
+    if _only_reads():
+        yield current(network)
+        return
+    with locked(network) as row:
+        yield row
+
+
+@contextmanager
 def locked(network: str, now: datetime | None = None) -> Iterator[SimulatedNetwork]:
     """The network's row, locked and brought up to the present; it is made on first use."""
     with transaction.atomic():

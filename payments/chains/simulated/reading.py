@@ -21,7 +21,7 @@ from payments.chains.base import (
     WatchList,
 )
 from payments.chains.simulated.blocks import NATIVE, Timetable, finalized_height, holdings
-from payments.chains.simulated.clock import current, locked
+from payments.chains.simulated.clock import current, steady
 from payments.chains.simulated.models import (
     SimulatedNetwork,
     SimulatedTransaction,
@@ -51,7 +51,7 @@ class Reading:
 
     def scan(self, cursor: Cursor | None, watch: WatchList) -> Scan:
         self._answering()
-        with locked(self._network) as row:
+        with steady(self._network) as row:
             # Nothing is ever missed here by starting late: a first scan begins with the first block.
             final, read_to = (-1, -1) if cursor is None else (cursor["final"], cursor["read_to"])
             blocks = Timetable(row, max(0, final), row.height)
