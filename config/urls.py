@@ -31,6 +31,11 @@ api_routes = [
     path("payments/<str:payment_id>/cancel", PaymentViewSet.as_view({"post": "cancel"})),
     path("payments/<str:payment_id>/simulate", PaymentViewSet.as_view({"post": "simulate"})),
     path("payments/<str:payment_id>/timeline", PaymentViewSet.as_view({"get": "timeline"})),
+    path("payments/<str:payment_id>/discrepancies", PaymentViewSet.as_view({"get": "discrepancies"})),
+    path(
+        "payments/<str:payment_id>/discrepancies/<str:discrepancy_id>/accept",
+        PaymentViewSet.as_view({"post": "accept_discrepancy"}),
+    ),
     path("refunds", RefundViewSet.as_view({"get": "list", "post": "create"})),
     path("refunds/<str:refund_id>", RefundViewSet.as_view({"get": "retrieve"})),
     path("refunds/<str:refund_id>/cancel", RefundViewSet.as_view({"post": "cancel"})),

@@ -91,3 +91,30 @@ CANCEL = [
         response_only=True,
     )
 ]
+
+SURPLUS: dict[str, Any] = {
+    "id": "dis_01kfjhz0b2f7h9m4wq0c5v8d3x",
+    "object": "discrepancy",
+    "paymentId": PAYMENT["id"],
+    "kind": "overpaid",
+    "status": "open",
+    "amount": "0.420000",
+    "cryptocurrency": "USDC",
+    "network": "polygon",
+    "note": None,
+    "createdAt": "2026-01-22T09:53:05.052Z",
+    "resolvedAt": None,
+}
+ACCEPT = [
+    OpenApiExample("Somebody says why", value={"note": "They asked us to keep the change."}, request_only=True),
+    OpenApiExample(
+        "Accepted",
+        value={
+            **SURPLUS,
+            "status": "accepted",
+            "note": "They asked us to keep the change.",
+            "resolvedAt": "2026-01-22T11:02:17.310Z",
+        },
+        response_only=True,
+    ),
+]

@@ -15,7 +15,7 @@ from config import ids
 from config.api.renderers import format_instant
 from config.money import FIAT_DIGITS, format_crypto, from_units
 from payments import qr
-from payments.models import Deposit, Payment, ScanCursor, page_url
+from payments.models import Deposit, Discrepancy, Payment, ScanCursor, page_url
 from payments.states import DepositStatus
 from webhooks.models import Event
 
@@ -187,6 +187,23 @@ def _transfer(deposit: Deposit) -> dict[str, Any]:
         "status": deposit.status,
         "block": deposit.height,
         "seenAt": format_instant(deposit.seen_at),
+    }
+
+
+def discrepancy_record(discrepancy: Discrepancy) -> dict[str, Any]:
+    """Money of a payment in suspense, or that was, as the API shows it."""
+    return {
+        "id": discrepancy.public_id,
+        "object": "discrepancy",
+        "paymentId": ids.PAYMENT.encode(discrepancy.payment_id) if discrepancy.payment_id else None,
+        "kind": discrepancy.kind,
+        "status": discrepancy.status,
+        "amount": format_crypto(discrepancy.amount, discrepancy.decimals),
+        "cryptocurrency": discrepancy.asset,
+        "network": discrepancy.network,
+        "note": discrepancy.note or None,
+        "createdAt": format_instant(discrepancy.created_at),
+        "resolvedAt": _instant(discrepancy.resolved_at),
     }
 
 

@@ -21,7 +21,7 @@ from config.money import FIAT_DIGITS
 from payments.chains.networks import COINS, NETWORKS
 from payments.services import DEFAULT_EXPIRES_IN, MAX_FIAT_AMOUNT, NewPayment
 from payments.simulator import SCENARIOS
-from payments.states import DepositStatus, PaymentStatus, StatusReason
+from payments.states import DepositStatus, DiscrepancyKind, DiscrepancyStatus, PaymentStatus, StatusReason
 
 MIN_EXPIRES_IN, MAX_EXPIRES_IN = 60, 86_400
 
@@ -70,6 +70,12 @@ class SimulationSerializer(StrictSerializer):
     """What to act out for a sandbox payment."""
 
     scenario = StrictChoiceField(choices=list(SCENARIOS), help_text="What happens to the payment.")
+
+
+class AcceptanceSerializer(StrictSerializer):
+    """What somebody says who takes money in suspense."""
+
+    note = StrictCharField(required=False, max_length=500, help_text="Why, for your own records.")
 
 
 class ExchangeRateSchema(serializers.Serializer[Any]):
@@ -130,6 +136,22 @@ class SimulationSchema(serializers.Serializer[Any]):
     description = serializers.CharField(help_text="What to expect.")
     transactionHash = serializers.CharField()
     payment = PaymentSchema()
+
+
+class DiscrepancySchema(serializers.Serializer[Any]):
+    """The record of money in suspense; `records.discrepancy_record` writes it."""
+
+    id = serializers.CharField()
+    object = serializers.ChoiceField(choices=["discrepancy"])
+    paymentId = serializers.CharField()
+    kind = serializers.ChoiceField(choices=DiscrepancyKind.choices)
+    status = serializers.ChoiceField(choices=DiscrepancyStatus.choices)
+    amount = serializers.CharField(help_text="Decimal, six fractional digits.")
+    cryptocurrency = serializers.ChoiceField(choices=COINS, help_text="The coin that came.")
+    network = serializers.ChoiceField(choices=NETWORKS, help_text="Where it came.")
+    note = serializers.CharField(allow_null=True)
+    createdAt = serializers.DateTimeField()
+    resolvedAt = serializers.DateTimeField(allow_null=True, help_text="When somebody decided, or a reorganisation did.")
 
 
 class TimelineEntrySchema(serializers.Serializer[Any]):

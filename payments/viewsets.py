@@ -19,10 +19,12 @@ from merchants.access.scopes import Scope
 from merchants.access.viewsets import MerchantViewSet
 from payments import examples
 from payments.chains.registry import UnsupportedAsset
-from payments.models import PAYMENTS, Payment
+from payments.models import PAYMENTS, Discrepancy, Payment
 from payments.rates.quoting import RateUnavailable
-from payments.records import SHOWN_COLUMNS, Records, timeline_entry
+from payments.records import SHOWN_COLUMNS, Records, discrepancy_record, timeline_entry
 from payments.serializers import (
+    AcceptanceSerializer,
+    DiscrepancySchema,
     NewPaymentSerializer,
     PaymentListQuery,
     PaymentSchema,
@@ -31,9 +33,11 @@ from payments.serializers import (
     TimelineEntrySchema,
 )
 from payments.services import (
+    DiscrepancyResolved,
     NetworkUnavailable,
     PaymentNotCancellable,
     WalletNotAllowed,
+    accept_discrepancy,
     cancel_payment,
     create_payment,
 )
@@ -51,6 +55,8 @@ class PaymentViewSet(MerchantViewSet):
         "cancel": Scope.PAYMENTS_WRITE,
         "simulate": Scope.PAYMENTS_WRITE,
         "timeline": Scope.PAYMENTS_READ,
+        "discrepancies": Scope.PAYMENTS_READ,
+        "accept_discrepancy": Scope.PAYMENTS_WRITE,
     }
 
     @refuses(RateUnavailable, NetworkUnavailable, UnsupportedAsset, WalletNotAllowed)
@@ -140,6 +146,45 @@ class PaymentViewSet(MerchantViewSet):
                 total=lambda keys: events.filter(keys.condition).count(),
             )
         )
+
+    @extend_schema(
+        summary="What of a payment's money waits for a decision, or did",
+        parameters=[ListQuery],
+        responses=DiscrepancySchema(many=True),
+    )
+    def discrepancies(self, request: Request, payment_id: str) -> Response:
+        own = Discrepancy.objects.filter(payment=self._payment(payment_id))
+        return Response(
+            page(
+                own,
+                read_query(ListQuery, request),
+                public_id=ids.DISCREPANCY,
+                render=discrepancy_record,
+                total=lambda keys: own.filter(keys.condition).count(),
+            )
+        )
+
+    @refuses(DiscrepancyResolved)
+    @extend_schema(
+        summary="Take money in suspense as yours",
+        request=AcceptanceSerializer,
+        responses=DiscrepancySchema,
+        examples=examples.ACCEPT,
+    )
+    def accept_discrepancy(self, request: Request, payment_id: str, discrepancy_id: str) -> Response:
+        """Short and late money then counts for its payment, which it may complete; the rest is extra."""
+        discrepancy = self._discrepancy(self._payment(payment_id), discrepancy_id)
+        body = AcceptanceSerializer(data=request.data)
+        body.is_valid(raise_exception=True)
+        note = body.validated_data.get("note", "")
+        return Response(discrepancy_record(accept_discrepancy(discrepancy, resolved_by=self.key.name, note=note)))
+
+    def _discrepancy(self, payment: Payment, public_id: str) -> Discrepancy:
+        key = ids.DISCREPANCY.decode(public_id)
+        discrepancy = key and Discrepancy.objects.filter(payment=payment, pk=key).first()
+        if not discrepancy:
+            raise NotFound("No such discrepancy.")
+        return discrepancy
 
     def _payment(self, public_id: str) -> Payment:
         key = ids.PAYMENT.decode(public_id)

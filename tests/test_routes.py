@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
@@ -27,7 +27,7 @@ from merchants.services import IssuedKey, revoke_api_key
 from payments.models import Payment
 from tests.factories import PASSWORD, api_client, key_headers, make_key, make_member, make_merchant
 from tests.payments.scenes import STELLAR, make_payment
-from tests.refunds.scenes import ask, paid_by_two, wallet
+from tests.refunds.scenes import ask, paid, wallet
 from tests.settlements.page_scenes import earn_and_settle
 from webhooks.services import register_endpoint, send_test
 
@@ -52,6 +52,7 @@ Records = Mapping[str, str]
 KINDS = {
     "payment_id": ids.PAYMENT,
     "refundable_payment_id": ids.PAYMENT,
+    "discrepancy_id": ids.DISCREPANCY,
     "refund_id": ids.REFUND,
     "settlement_id": ids.SETTLEMENT,
     "webhook_id": ids.WEBHOOK,
@@ -69,6 +70,8 @@ class Route:
     scope: Scope
     succeeds_with: int = 200
     body: Any = None
+    stands_for: Mapping[str, str] = field(default_factory=dict)
+    """Which record of a kind is meant, where the usual one does not do."""
 
     def __str__(self) -> str:
         return f"{self.method} {self.path}"
@@ -84,7 +87,7 @@ class Route:
 
     def call_with(self, client: Client, environment: Environment, records: Records, headers: dict[str, str]) -> Any:
         def named(text: str) -> str:
-            return re.sub(r"<str:(\w+)>", lambda found: records[found[1]], text)
+            return re.sub(r"<str:(\w+)>", lambda found: records[self.stands_for.get(found[1], found[1])], text)
 
         path = BASES[environment] + named(self.path)
         data = b"" if self.body is None else named(json.dumps(self.body)).encode()
@@ -98,6 +101,13 @@ ROUTES = [
     Route("POST", "payments/<str:payment_id>/cancel", Scope.PAYMENTS_WRITE),
     Route("POST", "payments/<str:payment_id>/simulate", Scope.PAYMENTS_WRITE, body={"scenario": "exact"}),
     Route("GET", "payments/<str:payment_id>/timeline", Scope.PAYMENTS_READ),
+    Route("GET", "payments/<str:payment_id>/discrepancies", Scope.PAYMENTS_READ),
+    Route(
+        "POST",
+        "payments/<str:payment_id>/discrepancies/<str:discrepancy_id>/accept",
+        Scope.PAYMENTS_WRITE,
+        stands_for={"payment_id": "refundable_payment_id"},
+    ),
     Route("POST", "refunds", Scope.REFUNDS_WRITE, 201, REFUND),
     Route("GET", "refunds", Scope.REFUNDS_READ),
     Route("GET", "refunds/<str:refund_id>", Scope.REFUNDS_READ),
@@ -193,10 +203,12 @@ def records_of(payment: Payment) -> Records:
     settlement = earn_and_settle(payment.merchant, network=STELLAR)  # first: it takes all there is
     endpoint, _ = register_endpoint(merchant=payment.merchant, environment=payment.environment, **WEBHOOK)
     delivery = send_test(endpoint=endpoint)
-    refund = ask(paid_by_two(merchant=payment.merchant), "10")  # it needs an address
+    overpaid = paid(received=["60", "45"], senders=["Ada", "Bob"], merchant=payment.merchant)
+    refund = ask(overpaid, "10")  # it needs an address
     return {
         "payment_id": payment.public_id,
         "refundable_payment_id": refund.payment.public_id,
+        "discrepancy_id": overpaid.discrepancies.get().public_id,
         "refund_id": refund.public_id,
         "settlement_id": settlement.public_id,
         "webhook_id": endpoint.public_id,
@@ -362,6 +374,7 @@ def test_an_id_of_the_other_environment_answers_exactly_as_an_unknown_one(world:
     [
         ("/payments", "payment_id"),
         ("/payments/<str:payment_id>/timeline", "payment_id"),
+        ("/payments/<str:payment_id>/discrepancies", "discrepancy_id"),
         ("/refunds", "refund_id"),
         ("/settlements", "settlement_id"),
         ("/webhooks", "webhook_id"),
