@@ -83,8 +83,11 @@ class Front(httpx.BaseTransport):
         return entry.transaction_hash
 
     def next_nonce(self, sender: str) -> int:
-        waiting = sum(account == sender for account, _ in self.pool)
-        return self._number("eth_getTransactionCount", sender) + waiting
+        """The first that nothing in a block and nothing in the pool has used."""
+        number = self._number("eth_getTransactionCount", sender)
+        while (sender, number) in self.pool:
+            number += 1
+        return number
 
     def hand_over(self, base_fee: int) -> None:
         """Give the node what fits into its next block, in the order of the nonces."""

@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
+import httpx
 from eth_account import Account
 
 from payments.chains.base import Chain, NetworkProfile, RecipientProblem
@@ -66,14 +67,15 @@ class NodeHarness:
         self._base_fee_level = 1
         self._coinbase = 0
         self.profile = profile_of(network)
-        self.chain: Chain = self._chain()
+        self.chain: Chain = self.chain_through(*[self.front] * PROVIDERS)
         self.deepest_reorg = 2 * EPOCH_BLOCKS[found.node.chain_id]
         self.foreign_contract = found.foreign
 
-    def _chain(self, **options: Any) -> EvmChain:
+    def chain_through(self, *transports: httpx.BaseTransport, **options: Any) -> EvmChain:
+        """The network as seen through these providers."""
         rpcs = [
-            Rpc(f"http://{name}", chain_id=self._node.chain_id, transport=self.front)
-            for name in [f"provider-{number}" for number in range(PROVIDERS)]
+            Rpc(f"http://provider-{number}", chain_id=self._node.chain_id, transport=transport)
+            for number, transport in enumerate(transports)
         ]
         return EvmChain(
             self.profile,
@@ -86,7 +88,7 @@ class NodeHarness:
         )
 
     def impatient(self, transactions: int) -> Chain:
-        return self._chain(blocks_per_scan=transactions)
+        return self.chain_through(*[self.front] * PROVIDERS, blocks_per_scan=transactions)
 
     def pay(self, *parts: tuple[str, int, str, str | None], sender: str | None = None) -> str:
         # A list of structures: offset, length, then three words each.

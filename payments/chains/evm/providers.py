@@ -106,6 +106,26 @@ class Providers:
             raise error
         return answers
 
+    def gather(self, *questions: Question[Any]) -> list[list[Any]]:
+        """What each provider answers, of enough of them: for what one may have overlooked and another not.
+
+        RpcError when one would answer a smaller question. ChainUnavailable when too few answer.
+        """
+        needed, said = self._needed(), list[list[Any]]()
+        for provider in self._in_use():
+            try:
+                answers = self._answers(provider, questions)
+            except ProviderFailed:
+                continue
+            errors = [answer for answer in answers if isinstance(answer, RpcError)]
+            if not errors:
+                said.append(answers)
+            elif any(error.asks_for_less for error in errors):
+                raise errors[0]
+        if len(said) < needed:
+            raise ChainUnavailable(f"Only {len(said)} of {needed} providers of {self.network} answer.")
+        return said
+
     def head(self) -> Head:
         """The newest block that enough providers have, and the newest of them that enough call final."""
         tips = self._tips()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import TypeVar
 
 from payments.chains.base import (
     ChainUnavailable,
@@ -25,11 +26,16 @@ from payments.chains.evm.rpc import RpcError
 BLOCKS_PER_SCAN = 2_000
 """How far one scan goes beyond what has been read before."""
 
+READINGS = 3
+"""How often a block is read at least. Near the head it is read far more often anyway."""
+
 MOST_BLOCKS_PER_QUESTION, FIRST_BLOCKS_PER_QUESTION = 2_000, 500
 MOST_ADDRESSES_PER_QUESTION = 1_000
 """What nodes take in one place of a filter. With more open addresses, every transfer of our tokens is read instead."""
 
-_RECEIPTS_PER_BATCH = 50
+_QUESTIONS_PER_BATCH = 50
+
+Item = TypeVar("Item")
 
 
 @dataclass(slots=True)
@@ -66,36 +72,53 @@ class Reading:
         self._blocks_per_scan = blocks_per_scan
 
     def scan(self, cursor: Cursor | None, watch: WatchList) -> Scan:
+        """A block is left behind once it is final and has been read several times.
+
+        What providers overlook when they say that nothing happened is so found by one of them, some time; and what was
+        found is not given up because it is missing from an answer, but when two say that it is in no block.
+        """
         head = self._providers.head()
         if cursor is None:
-            final = read_to = head.finalized_height
-        else:
-            final, read_to = cursor["final"], cursor["read_to"]
+            cursor = self._cursor(self._header(head.finalized_height))
+        final, final_hash, done = cursor["final"], cursor["final_hash"], cursor["done"]
         if head.height < final:
             raise ChainUnavailable(f"The providers of {self._network} are behind what has been read.")
-        first, last = final + 1, min(head.height, max(final, read_to) + self._blocks_per_scan)
+        read_to: list[int] = cursor["read_to"]
+        first, last = done + 1, min(head.height, max([done, *read_to]) + self._blocks_per_scan)
         before = self._header(last)
-        events = self._arrivals(first, last, watch)
+        found = self._arrivals(first, last, watch)
+        receipts = self._receipts({*(log.transaction_hash for log in found), *cursor["found"]}, up_to=last)
         next_final = max(final, min(head.finalized_height, last))
-        headers = self._headers({final, next_final, last, head.height, *(event.height for event in events)})
-        if cursor is not None and headers[final].block_hash != cursor["final_hash"]:
+        heights = {receipt.height for receipt in receipts.values()}
+        headers = self._headers({final, next_final, last, head.height, *heights})
+        if headers[final].block_hash != final_hash:
             raise FinalityViolation(f"The final block {final} of {self._network} is another one now.")
-        same = headers[last] == before and headers[head.height].block_hash == head.block_hash
-        if not same or any(event.block_hash != headers[event.height].block_hash for event in events):
+        if headers[last] != before or headers[head.height].block_hash != head.block_hash:
             raise self._changed()
+        if any(receipt.block_hash != headers[receipt.height].block_hash for receipt in receipts.values()):
+            raise self._changed()
+        read_to = [*read_to, last][-READINGS:]
+        next_done = max(done, min(next_final, read_to[0])) if len(read_to) == READINGS else done
+        transfers = self._incoming(receipts.values(), headers, watch)
         return Scan(
             first_height=first,
             last_height=last,
             last_block_time=before.closed_at,
             head=head,
-            transfers=self._incoming(events, headers),
-            cursor={"final": next_final, "final_hash": headers[next_final].block_hash, "read_to": last},
+            transfers=tuple(transfer for transfer in transfers if transfer.height >= first),
+            cursor={
+                "final": next_final,
+                "final_hash": headers[next_final].block_hash,
+                "done": next_done,
+                "read_to": read_to,
+                "found": sorted({each.transaction_hash for each in transfers if each.height > next_done}),
+            },
             caught_up=last == head.height,
         )
 
     def cursor_at(self, height: int) -> Cursor:
         self._reached(height)
-        return {"final": height, "final_hash": self._header(height).block_hash, "read_to": height}
+        return self._cursor(self._header(height))
 
     def find_transfers(self, transaction_hash: str) -> tuple[IncomingTransfer, ...]:
         known = transaction_hash.strip().lower()
@@ -115,24 +138,36 @@ class Reading:
             return ()
         self._reached(last_height)
         before = self._header(last_height)
-        found = self._logs(first_height, last_height, [TRANSFER, abi.address_topic(address)], tuple(self._assets))
-        events = [log for log in found if log.is_token_transfer and log.amount]
-        receipts = self._receipts(events)
-        senders = self._senders(events)
+        events = self._logs(first_height, last_height, [TRANSFER, abi.address_topic(address)], tuple(self._assets))
+        receipts = self._receipts({log.transaction_hash for log in events}, up_to=last_height)
+        senders = self._senders(receipts)
         if self._header(last_height) != before:
             raise self._changed()
-        return tuple(
+        left = [
             OutgoingTransfer(
                 transaction_hash=log.transaction_hash,
                 sequence=sent.nonce if (sent := senders[log.transaction_hash]).sender == address else None,
-                ordinal=_ordinal(receipts[log.transaction_hash], log),
+                ordinal=ordinal,
                 height=log.height,
                 contract=log.contract,
                 amount=log.amount,
                 recipient=log.recipient,
             )
-            for log in events
-        )
+            for receipt in sorted(receipts.values(), key=_place)
+            for ordinal, log in token_transfers(receipt)
+            if log.sender == address and log.contract in self._assets
+        ]
+        return tuple(left)
+
+    def _cursor(self, block: Header) -> Cursor:
+        """A cursor that begins after this block."""
+        return {
+            "final": block.height,
+            "final_hash": block.block_hash,
+            "done": block.height,
+            "read_to": [],
+            "found": [],
+        }
 
     def _reached(self, height: int) -> Head:
         """Where the network is; ChainUnavailable while the block at this height is still to come."""
@@ -158,48 +193,51 @@ class Reading:
     def _logs(
         self, first: int, last: int, topics: Sequence[str | list[str] | None], contracts: Sequence[str] = ()
     ) -> list[Log]:
-        found: list[Log] = []
+        """Events that any provider knows of: whether they are true, their receipts say."""
+        found: set[Log] = set()
         while first <= last:
             until = min(last, first + self._pace.blocks - 1)
             try:
-                some = self._providers.agree_on(questions.logs(first, until, topics, contracts))
+                # Asked together with its last block: a node that lacks it would otherwise say that nothing happened.
+                said = self._providers.gather(questions.logs(first, until, topics, contracts), questions.header(until))
             except RpcError as error:
                 if not error.asks_for_less:
                     raise ChainUnavailable(f"{self._network} cannot be read: {error}") from error
                 self._pace.slow_down(until - first + 1)
                 continue
-            found += some
+            if any(block is None or block != said[0][1] for _, block in said):
+                raise self._changed()
+            found |= {log for some, _ in said for log in some}
             first = until + 1
             self._pace.speed_up()
-        return found
+        return list(found)
 
-    def _incoming(self, events: Sequence[Log], headers: dict[int, Header]) -> tuple[IncomingTransfer, ...]:
-        receipts = self._receipts(events)
-        return tuple(
-            self._transfer(log, _ordinal(receipts[log.transaction_hash], log), headers[log.height]) for log in events
-        )
+    def _incoming(
+        self, receipts: Iterable[Receipt], headers: dict[int, Header], watch: WatchList
+    ) -> list[IncomingTransfer]:
+        """What arrived at watched addresses in these transactions, in the order it happened."""
+        moved = [
+            (ordinal, log) for receipt in sorted(receipts, key=_place) for ordinal, log in token_transfers(receipt)
+        ]
+        watched = watch.matching({log.recipient for _, log in moved}) if moved else set()
+        return [self._transfer(log, ordinal, headers[log.height]) for ordinal, log in moved if log.recipient in watched]
 
-    def _receipts(self, events: Iterable[Log]) -> dict[str, Receipt]:
-        """The whole transactions these events are part of; ChainUnavailable when one is not in that block any more."""
-        blocks = {log.transaction_hash: log for log in events}
-        found: dict[str, Receipt] = {}
-        for some in _in_batches(blocks.values()):
-            asked = [questions.receipt(log.transaction_hash, up_to=log.height) for log in some]
-            for log, receipt in zip(some, self._providers.agree(*asked), strict=True):
-                if receipt is None or receipt.block_hash != log.block_hash or not receipt.succeeded:
-                    raise self._changed()
-                found[log.transaction_hash] = receipt
-        return found
+    def _receipts(self, hashes: Collection[str], *, up_to: int) -> dict[str, Receipt]:
+        """Those of these transactions that are in a block and succeeded, as two providers say."""
+        asked = [questions.receipt(transaction_hash, up_to=up_to) for transaction_hash in sorted(hashes)]
+        answers: list[Receipt | None] = []
+        for some in _in_batches(asked):
+            answers += self._providers.agree(*some)
+        return {each.transaction_hash: each for each in answers if each is not None and each.succeeded}
 
-    def _senders(self, events: Iterable[Log]) -> dict[str, SentTransaction]:
-        """Who sent the transactions these events are part of, and under which number."""
+    def _senders(self, receipts: Mapping[str, Receipt]) -> dict[str, SentTransaction]:
+        """Who sent these transactions, and under which number."""
         found: dict[str, SentTransaction] = {}
-        for some in _in_batches({log.transaction_hash: log for log in events}.values()):
-            asked = [questions.sent(log.transaction_hash) for log in some]
-            for log, sent in zip(some, self._providers.agree(*asked), strict=True):
-                if sent is None or sent.height != log.height:
+        for some in _in_batches([questions.sent(transaction_hash) for transaction_hash in receipts]):
+            for sent in self._providers.agree(*some):
+                if sent is None or sent.height != receipts[sent.transaction_hash].height:
                     raise self._changed()
-                found[log.transaction_hash] = sent
+                found[sent.transaction_hash] = sent
         return found
 
     def _transfer(self, log: Log, ordinal: int, block: Header) -> IncomingTransfer:
@@ -235,14 +273,12 @@ def token_transfers(receipt: Receipt) -> Iterator[tuple[int, Log]]:
     return enumerate(log for log in receipt.logs if log.is_token_transfer and log.amount)
 
 
-def _ordinal(receipt: Receipt, wanted: Log) -> int:
-    for ordinal, log in token_transfers(receipt):
-        if log == wanted:
-            return ordinal
-    raise ChainUnavailable(f"The receipt of {wanted.transaction_hash} lacks an event that its block has.")
+def _place(receipt: Receipt) -> tuple[int, int]:
+    """Where a transaction stands among others that moved tokens."""
+    return receipt.height, receipt.logs[0].index if receipt.logs else 0
 
 
-def _in_batches(logs: Iterable[Log]) -> Iterator[list[Log]]:
-    waiting = iter(logs)
-    while some := list(islice(waiting, _RECEIPTS_PER_BATCH)):
+def _in_batches(asked: Iterable[Item]) -> Iterator[list[Item]]:
+    waiting = iter(asked)
+    while some := list(islice(waiting, _QUESTIONS_PER_BATCH)):
         yield some
