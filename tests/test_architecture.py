@@ -53,6 +53,7 @@ MAY_CHANGE_A_STATUS = {
     "payments/changes.py",
     "payments/crediting.py",
     "payments/rereading.py",
+    "payments/refunding.py",
     "payments/reversing.py",
     "payments/services.py",
     "payments/transfers/driving.py",
@@ -126,7 +127,7 @@ MONEY = (
     "refunds",
     "settlements",
 )
-NO_MONEY = {"merchants/ledger/reconciliation.py", "refunds/examples.py"}
+NO_MONEY = {"merchants/ledger/reconciliation.py", "refunds/examples.py", "settlements/examples.py"}
 """Seconds of checks, and replies as the reference shows them."""
 
 
@@ -220,9 +221,9 @@ OWN_NAMES = {
         "secrets", "showing", "signing", "statements", "targets",
     },
     "payments": {
-        "assessment", "balance_changes", "changes", "checkout", "crediting", "examples", "halting", "lookup", "overview",
-        "payer", "qr", "records", "refunding", "rereading", "reversing", "simulator", "sweeping", "treasury", "watching",
-        "wording",
+        "assessment", "balance_changes", "changes", "checkout", "crediting", "examples", "halting", "lookup",
+        "overview", "payer", "qr", "records", "refunding", "rereading", "reversing", "simulator", "sweeping",
+        "treasury", "watching", "wording",
     },
     "refunds": {"amounts", "claim_page", "claims", "destinations", "examples", "payer", "records", "wording"},
     "settlements": {
