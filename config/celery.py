@@ -50,7 +50,7 @@ app.conf.beat_schedule = {
     **every(30, "payments.refresh_rates"),
     **every(2, "refunds.resolve_destinations"),
     **every(2, "refunds.follow_payouts"),
-    **every(60, "settlements.run_due"),
+    **every(15, "settlements.run_due"),
     **every(2, "settlements.advance_due"),
     **every(5, "merchants.fold_counts"),
     **every(3600, "merchants.purge_idempotency"),

@@ -31,7 +31,7 @@ from tests.gauntlet.report import Check, Progress
 
 MERCHANTS, KILLS = 300, 50
 BEATS, WORKERS = 2, 4
-PAUSE_SECONDS = (0.5, 2.5)
+PAUSE_SECONDS = (1.0, 4.0)
 SECONDS_MAX = 420.0
 
 QUEUES = "chain,money,reports,webhooks"
