@@ -35,7 +35,7 @@ AS_IN_PRODUCTION = BALLAST_MODE=production PUBLIC_URL=https://pay.example.com AL
 # What a fault in costs money: the ledger, the judge of payments, the state tables, and who may do what.
 MONEY_CODE = config/money.py,config/states.py,*/states.py,merchants/ledger/*,merchants/access/*,payments/assessment.py
 
-.PHONY: help run manage test coverage check lint types bench gauntlet screenshots contracts node lock hooks clean
+.PHONY: help run manage test coverage check lint types bench gauntlet screenshots devnet contracts node lock hooks clean
 
 help: ## List what can be made
 	@echo 'make <target>, one of:'
@@ -77,6 +77,9 @@ gauntlet: $(VENV)/.development ## Kill real processes again and again: make gaun
 
 screenshots: $(VENV)/.development ## Render every page into var/screenshots: make screenshots PAGES="checkout login"
 	@exec $(BIN)/python -m tests.browser.screenshots $(PAGES)
+
+devnet: node ## Run a local ethereum and a local polygon with tokens: then SANDBOX_CHAIN=devnet make run VAR=var/devnet
+	@exec $(BIN)/python manage.py devnet
 
 contracts: $(VENV)/.development ## Compile the contracts of ethereum and polygon anew
 	@exec $(BIN)/python -m tests.evm.compiling

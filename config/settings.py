@@ -321,7 +321,7 @@ CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_WORKER_ENABLE_REMOTE_CONTROL = False
 CELERY_TIMEZONE = "UTC"
 
-# Chains. `simulated` is the only adapter that needs nothing from outside.
+# Chains. `simulated` needs nothing from outside, `devnet` the local nodes of `manage.py devnet`.
 SANDBOX_CHAIN = variables.text("SANDBOX_CHAIN", "simulated")
 SIMULATED_BLOCK_SECONDS = variables.number("SIMULATED_BLOCK_SECONDS", 2.0)
 PRODUCTION_NETWORKS = variables.names("PRODUCTION_NETWORKS")
@@ -347,6 +347,11 @@ EVM_HOT_WALLET_KEY = variables.text("EVM_HOT_WALLET_KEY")
 """The hot wallet's key itself, for test networks; a keystore file is better. Read by the worker that sends, alone."""
 if EVM_KEYSTORE and EVM_HOT_WALLET_KEY:
     variables.refuse("EVM_HOT_WALLET_KEY", "is set beside EVM_KEYSTORE; unset one of them")
+for network, urls in EVM_PROVIDERS.items():
+    needed = {f"{network.upper()}_RPC_URLS": urls, "EVM_FACTORY": EVM_FACTORY, "EVM_HOT_WALLET": EVM_HOT_WALLET}
+    for name, value in needed.items():
+        if network in PRODUCTION_NETWORKS and not value:
+            variables.refuse(name, f"is not set, but PRODUCTION_NETWORKS names {network}; docs/networks.md says how")
 EVM_TIP_FLOOR_GWEI = {"polygon": "30"} | variables.mapping("EVM_TIP_FLOOR_GWEI")
 EVM_FEE_CAP_GWEI = {"ethereum": "200", "polygon": "2000"} | variables.mapping("EVM_FEE_CAP_GWEI")
 for name, prices in (("EVM_TIP_FLOOR_GWEI", EVM_TIP_FLOOR_GWEI), ("EVM_FEE_CAP_GWEI", EVM_FEE_CAP_GWEI)):

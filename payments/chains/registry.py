@@ -12,7 +12,9 @@ from config.environments import Environment
 from config.errors import DomainError
 from config.money import Asset
 from payments.chains.base import Chain, InvalidAddress, NetworkProfile
-from payments.chains.networks import COINS, NETWORKS, REAL_PROFILES, STELLAR, STELLAR_DECIMALS
+from payments.chains.evm.configuration import devnet_chain, evm_chain
+from payments.chains.evm.development import devnet
+from payments.chains.networks import COINS, ETHEREUM, NETWORKS, POLYGON, REAL_PROFILES, STELLAR, STELLAR_DECIMALS
 from payments.chains.simulated.adapter import SimulatedChain
 from payments.chains.simulated.networks import simulated_profile
 from payments.chains.stellar import addresses as stellar_addresses
@@ -20,7 +22,14 @@ from payments.chains.stellar import addresses as stellar_addresses
 Adapter = Callable[[NetworkProfile], Chain]
 
 # Adapters of the real networks: one line each.
-REAL_ADAPTERS: Mapping[str, Adapter] = {}
+REAL_ADAPTERS: Mapping[str, Adapter] = {
+    ETHEREUM: evm_chain,
+    POLYGON: evm_chain,
+}
+
+SIMULATED, DEVNET = "simulated", "devnet"
+_SANDBOX_NETWORKS = {SIMULATED: NETWORKS, DEVNET: tuple(devnet.PORTS)}
+"""What the sandbox runs on: rows in the database, or the nodes that `manage.py devnet` starts on this machine."""
 
 
 class UnsupportedNetwork(DomainError):
@@ -40,9 +49,7 @@ class UnsupportedAsset(DomainError):
 def networks(environment: str) -> tuple[str, ...]:
     """The names of the networks in use."""
     if environment == Environment.SANDBOX:
-        if settings.SANDBOX_CHAIN != "simulated":
-            raise ImproperlyConfigured(f"SANDBOX_CHAIN is {settings.SANDBOX_CHAIN!r}; only 'simulated' exists.")
-        return NETWORKS
+        return _SANDBOX_NETWORKS[_sandbox_chain()]
     configured: list[str] = settings.PRODUCTION_NETWORKS
     if missing := sorted(set(configured) - REAL_ADAPTERS.keys()):
         raise ImproperlyConfigured(f"PRODUCTION_NETWORKS names networks without an adapter: {', '.join(missing)}.")
@@ -55,7 +62,7 @@ def profile(environment: str, network: str) -> NetworkProfile:
     if network not in in_use:
         raise UnsupportedNetwork(_not_in_use(environment, network, in_use), param="network")
     if environment == Environment.SANDBOX:
-        return simulated_profile(network)
+        return devnet.profile(network) if _sandbox_chain() == DEVNET else simulated_profile(network)
     return real_profile(network)
 
 
@@ -63,7 +70,7 @@ def chain(environment: str, network: str) -> Chain:
     """The adapter of a network in use; UnsupportedNetwork for any other."""
     found = profile(environment, network)
     if environment == Environment.SANDBOX:
-        return SimulatedChain(found)
+        return devnet_chain(network) if _sandbox_chain() == DEVNET else SimulatedChain(found)
     return REAL_ADAPTERS[network](found)
 
 
@@ -94,6 +101,13 @@ def real_profile(network: str) -> NetworkProfile:
     for code, issuer in settings.STELLAR_ISSUERS.items():
         issued[code] = Asset(STELLAR, code, STELLAR_DECIMALS, f"{code}:{_checked_issuer(code, issuer)}")
     return replace(found, assets={code: issued[code] for code in COINS if code in issued})
+
+
+def _sandbox_chain() -> str:
+    found: str = settings.SANDBOX_CHAIN
+    if found not in _SANDBOX_NETWORKS:
+        raise ImproperlyConfigured(f"SANDBOX_CHAIN is {found!r}; set it to {' or '.join(_SANDBOX_NETWORKS)}.")
+    return found
 
 
 def _checked_issuer(code: str, issuer: str) -> str:

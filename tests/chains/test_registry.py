@@ -147,3 +147,28 @@ def test_nothing_of_the_sandbox_exists_on_a_real_network() -> None:
 def test_an_evm_deposit_address_is_the_same_on_every_evm_network() -> None:
     ethereum, polygon = registry.chain(SANDBOX, "ethereum"), registry.chain(SANDBOX, "polygon")
     assert ethereum.deposit_address(99) == polygon.deposit_address(99)
+
+
+def test_the_sandbox_can_run_on_the_local_nodes_with_one_setting(settings: Settings) -> None:
+    settings.SANDBOX_CHAIN = "devnet"
+    assert registry.networks(SANDBOX) == ("ethereum", "polygon")
+    for network, chain_id in (("ethereum", 31_337), ("polygon", 31_338)):
+        chain = registry.chain(SANDBOX, network)
+        assert isinstance(chain, Chain)
+        assert chain.profile == registry.profile(SANDBOX, network)
+        assert chain.profile.chain_id == chain_id
+    with pytest.raises(registry.UnsupportedNetwork):
+        registry.chain(SANDBOX, "stellar")
+
+
+def test_production_speaks_to_the_evm_networks_by_the_operators_settings(settings: Settings) -> None:
+    settings.PRODUCTION_NETWORKS = ["polygon"]
+    settings.EVM_PROVIDERS = {"polygon": ["https://one.example.com", "https://two.example.com"]}
+    settings.EVM_FACTORY = settings.EVM_HOT_WALLET = "0x" + "11" * 20
+    chain = registry.chain(PRODUCTION, "polygon")
+    assert isinstance(chain, Chain)
+    assert chain.profile.chain_id == 137
+    assert chain.payout_address() == "0x" + "11" * 20
+    settings.EVM_FACTORY = ""
+    with pytest.raises(ImproperlyConfigured, match="EVM_FACTORY"):
+        registry.chain(PRODUCTION, "polygon")

@@ -9,7 +9,6 @@ from functools import cache
 from typing import Any
 
 import httpx
-from eth_account import Account
 
 from payments.chains.base import Chain, NetworkProfile, RecipientProblem
 from payments.chains.evm import abi
@@ -18,7 +17,6 @@ from payments.chains.evm.addresses import encode, parse
 from payments.chains.evm.artifacts import DEVELOPMENT_CONTRACTS, artifact
 from payments.chains.evm.deployment import forwarder_of
 from payments.chains.evm.development import devnet
-from payments.chains.evm.development.devnet import Devnet
 from payments.chains.evm.fees import FeeRules
 from payments.chains.evm.providers import Providers
 from payments.chains.evm.rpc import Rpc
@@ -32,8 +30,8 @@ NETWORK_IDS = {"ethereum": ETHEREUM_ID, "polygon": POLYGON_ID}
 USUAL_BASE_FEE = GWEI
 STOCK = 10**30
 
-PAYER_KEY, WALLET_KEY = devnet.payer_key(), devnet.hot_wallet_key()
-KEYS = {str(Account.from_key(key).address): key for key in (PAYER_KEY, WALLET_KEY)}
+PAYER_KEY, WALLET_KEY = devnet.PAYER_KEY, devnet.HOT_WALLET_KEY
+KEYS = {devnet.PAYER: PAYER_KEY, devnet.HOT_WALLET: WALLET_KEY}
 
 
 class Prepared:
@@ -41,10 +39,10 @@ class Prepared:
 
     def __init__(self, network: str) -> None:
         self.node: TestNode = running_node(NETWORK_IDS[network], "contract suite")
-        self.devnet: Devnet = devnet.prepare(self.node.rpc)
+        self.tokens = devnet.prepare(self.node.rpc)
         self.foreign = parse(self.node.deploy_token("StandardToken", "USDC", 6))
         self.payer_contract = parse(self.node.deploy(artifact("Payer", DEVELOPMENT_CONTRACTS).creation))
-        for token in (*self.devnet.tokens.values(), self.foreign):
+        for token in (*self.tokens.values(), self.foreign):
             self.node.mint(token, self.payer_contract, STOCK)
         self.node.mine(4 * EPOCH_BLOCKS[self.node.chain_id])
         self.node.rpc.call("anvil_setNextBlockBaseFeePerGas", hex(USUAL_BASE_FEE))
@@ -61,7 +59,7 @@ class NodeHarness:
 
     def __init__(self, network: str) -> None:
         found = prepared(network)
-        self._devnet, self._payer_contract = found.devnet, found.payer_contract
+        self._tokens, self._payer_contract = found.tokens, found.payer_contract
         self._node = found.node
         self.front = Front(found.node.rpc, found.node.url)
         self._base_fee_level = 1
@@ -80,8 +78,8 @@ class NodeHarness:
         return EvmChain(
             self.profile,
             providers=Providers(rpcs, network=self.profile.network, block_seconds=self.profile.block_seconds),
-            factory=self._devnet.factory,
-            wallet=self._devnet.deployment.treasury,
+            factory=devnet.DEPLOYMENT.factory,
+            wallet=devnet.HOT_WALLET,
             rules=FeeRules(tip_floor=USUAL_TIP),
             signer=lambda: signer_from_key(WALLET_KEY),
             **options,
@@ -145,7 +143,7 @@ class NodeHarness:
     def refuse(self, address: str, problem: RecipientProblem) -> bool:
         if problem != "destination_refused":
             return False
-        for code in self._devnet.tokens:
+        for code in self._tokens:
             self._submit(PAYER_KEY, self._token(code), abi.call("set_blocked(address,bool)", address, 1))
         return True
 
@@ -156,7 +154,7 @@ class NodeHarness:
         return self._payer_contract
 
     def own_contracts(self) -> Collection[str]:
-        return (self._devnet.factory, forwarder_of(self._devnet.factory))
+        return (devnet.DEPLOYMENT.factory, forwarder_of(devnet.DEPLOYMENT.factory))
 
     def forget_waiting(self) -> None:
         self.front.pool.clear()
@@ -178,7 +176,7 @@ class NodeHarness:
         self.mine()
 
     def _token(self, code: str) -> str:
-        return self._devnet.tokens[code]
+        return self._tokens[code]
 
     def _submit(
         self, key: str, to: str, data: bytes, *, units: int = 0, gas: int = 300_000, nonce: int | None = None

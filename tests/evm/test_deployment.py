@@ -15,10 +15,10 @@ from payments.chains.evm.deployment import DEPLOYER, Deployment, NotDeployed
 from payments.chains.evm.development import devnet
 from payments.chains.evm.providers import Providers
 from payments.chains.evm.rpc import Rpc
+from payments.chains.evm.signing import signer_from_key
 from tests.evm.node import ETHEREUM_ID, POLYGON_ID, TestNode, running_node
 
-WALLET, OWNER = devnet.account(0), devnet.account(1)
-WANTED = Deployment(owner=OWNER, operator=WALLET, treasury=WALLET)
+WALLET, OWNER, WANTED = devnet.HOT_WALLET, devnet.OWNER, devnet.DEPLOYMENT
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def both() -> Iterator[dict[str, TestNode]]:
         nodes["ethereum"].put_back(),
         nodes["polygon"].put_back(),
         override_settings(
-            EVM_PROVIDERS=urls, EVM_OWNER=OWNER, EVM_HOT_WALLET=WALLET, EVM_HOT_WALLET_KEY=devnet.hot_wallet_key()
+            EVM_PROVIDERS=urls, EVM_OWNER=OWNER, EVM_HOT_WALLET=WALLET, EVM_HOT_WALLET_KEY=devnet.HOT_WALLET_KEY
         ),
     ):
         yield nodes
@@ -130,7 +130,7 @@ def test_nothing_and_anything_else_is_not_our_factory(both: dict[str, TestNode])
 
 
 def test_other_people_mean_another_factory() -> None:
-    stranger = devnet.account(5)
+    stranger = devnet.PAYER
     others = [
         Deployment(stranger, WALLET, WALLET),
         Deployment(OWNER, stranger, WALLET),
@@ -145,10 +145,16 @@ def test_a_prepared_node_is_always_the_same(node: TestNode) -> None:
     for _ in range(2):
         with node.put_back():
             prepared.append(devnet.prepare(chain))
-            deployment.check(providers(node), prepared[-1].factory)
-            assert node.held(prepared[-1].tokens["DAI"], prepared[-1].payer) == 10**24
-    assert prepared[0] == prepared[1]
-    assert prepared[0].tokens == {code: devnet.token(code) for code in ("USDC", "USDT", "DAI")}
+            deployment.check(providers(node), WANTED.factory)
+            assert node.held(prepared[-1]["DAI"], devnet.PAYER) == 10**24
+    assert prepared[0] == prepared[1] == {code: devnet.token(code) for code in ("USDC", "USDT", "DAI")}
     profile = devnet.profile("polygon")
-    assert {code: asset.contract for code, asset in profile.assets.items()} == prepared[0].tokens
+    assert {code: asset.contract for code, asset in profile.assets.items()} == prepared[0]
     assert profile.chain_id == 31_338
+
+
+def test_the_local_accounts_are_the_nodes_own_and_their_keys_fit(node: TestNode) -> None:
+    numbered = {0: devnet.HOT_WALLET, 1: devnet.OWNER, 2: devnet.PAYER, 9: devnet.MINTER}
+    assert {number: parse(node.accounts[number]) for number in numbered} == numbered
+    assert signer_from_key(devnet.HOT_WALLET_KEY).address == devnet.HOT_WALLET
+    assert signer_from_key(devnet.PAYER_KEY).address == devnet.PAYER

@@ -10,8 +10,11 @@ from django.core.exceptions import ImproperlyConfigured
 
 from payments.chains.base import InvalidAddress, NetworkProfile
 from payments.chains.evm import addresses
+from payments.chains.evm.adapter import EvmChain
+from payments.chains.evm.development import devnet
 from payments.chains.evm.fees import GWEI, FeeRules
 from payments.chains.evm.providers import Providers
+from payments.chains.evm.reading import Pace
 from payments.chains.evm.rpc import Rpc
 from payments.chains.evm.signing import KeyRefused, Signer, signer_from_key, signer_from_keystore
 
@@ -51,6 +54,39 @@ def signer() -> Signer:
     if found.address != wallet:
         raise ImproperlyConfigured(f"EVM_HOT_WALLET is {wallet}, but the key is that of {found.address}.")
     return found
+
+
+def evm_chain(profile: NetworkProfile) -> EvmChain:
+    """The adapter of a network, by the operator's settings."""
+    return EvmChain(
+        profile,
+        providers=providers(profile),
+        factory=address("EVM_FACTORY"),
+        wallet=address("EVM_HOT_WALLET"),
+        rules=fee_rules(profile.network),
+        signer=signer,
+        pace=_pace(profile.network),
+    )
+
+
+def devnet_chain(network: str) -> EvmChain:
+    """The adapter of a network that `manage.py devnet` runs on this machine: it needs no settings."""
+    profile = devnet.profile(network)
+    return EvmChain(
+        profile,
+        providers=_providers(network, devnet.CHAIN_IDS[network], profile.block_seconds, (devnet.url(network),)),
+        factory=devnet.DEPLOYMENT.factory,
+        wallet=devnet.HOT_WALLET,
+        rules=fee_rules(network),
+        signer=lambda: _signer("", "", devnet.HOT_WALLET_KEY),
+        pace=_pace(network),
+    )
+
+
+@cache
+def _pace(network: str) -> Pace:
+    """What providers have been found to take, kept for the whole process."""
+    return Pace()
 
 
 @cache

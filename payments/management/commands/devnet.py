@@ -34,7 +34,6 @@ class Command(BaseCommand):
             ended.wait()
 
     def _start(self, networks: list[str], block_seconds: float, nodes: ExitStack) -> None:
-        urls = {}
         for name in networks:
             node = nodes.enter_context(
                 LocalNode(
@@ -44,12 +43,12 @@ class Command(BaseCommand):
                     port=devnet.PORTS[name],
                 )
             )
-            urls[name] = node.url
-            prepared = devnet.prepare(Rpc(node.url, chain_id=node.chain_id))
-        self.stdout.write("# A payer with a million of each coin, and its key, which everybody knows:")
-        self.stdout.write(f"# {prepared.payer} {devnet.payer_key()}")
-        for code, contract in prepared.tokens.items():
-            self.stdout.write(f"# {code} {contract}")
-        self.stdout.write("\n".join(devnet.settings_lines(urls, prepared)))
-        self.stdout.write("# Running until Ctrl-C.")
+            tokens = devnet.prepare(Rpc(node.url, chain_id=node.chain_id))
+            self.stdout.write(f"{name:9} {node.url}  chain id {node.chain_id}")
+        for code, contract in tokens.items():
+            self.stdout.write(f"{code:9} {contract}")
+        self.stdout.write(f"factory   {devnet.DEPLOYMENT.factory}")
+        self.stdout.write(f"payer     {devnet.PAYER}, with a million of each coin; its key, which everybody knows:")
+        self.stdout.write(f"          0x{devnet.PAYER_KEY}")
+        self.stdout.write("To use it in the sandbox: SANDBOX_CHAIN=devnet make run. Running until Ctrl-C.")
         self.stdout.flush()
