@@ -54,9 +54,9 @@ class EvmChain:
         if profile.chain_id is None:
             raise ValueError(f"{profile.network} has no chain id")
         self.profile = profile
+        self.providers, self.factory = providers, factory
         self._chain_id = profile.chain_id
-        self._providers = providers
-        self._factory, self._forwarder, self._wallet = factory, deployment.forwarder_of(factory), wallet
+        self._forwarder, self._wallet = deployment.forwarder_of(factory), wallet
         self._reading = Reading(profile, providers, pace=pace, blocks_per_scan=blocks_per_scan)
         self._sending = Sending(profile, providers, factory=factory, wallet=wallet, rules=rules, signer=signer)
 
@@ -67,7 +67,7 @@ class EvmChain:
 
     def deposit_address(self, sequence: int) -> DepositAddress:
         return DepositAddress(
-            addresses.clone_address(factory=self._factory, implementation=self._forwarder, salt=sequence)
+            addresses.clone_address(factory=self.factory, implementation=self._forwarder, salt=sequence)
         )
 
     def payment_uri(self, *, to: DepositAddress, asset: Asset, amount: int, message: str = "") -> str:
@@ -81,7 +81,7 @@ class EvmChain:
     # Money in
 
     def head(self) -> Head:
-        return self._providers.head()
+        return self.providers.head()
 
     def scan(self, cursor: Cursor | None, watch: WatchList) -> Scan:
         return self._reading.scan(cursor, watch)
@@ -101,12 +101,12 @@ class EvmChain:
         return self._sending.next_sequence(sender)
 
     def check_recipient(self, payout: Payout) -> None:
-        own = {self._wallet, self._factory, self._forwarder}
+        own = {self._wallet, self.factory, self._forwarder}
         account = recipients.payable_account(self.profile, payout.recipient, own=own)
         # A transfer of nothing needs no money, and tokens with a blocklist look at it all the same.
         tried = abi.call("transfer(address,uint256)", account, 0)
         try:
-            self._providers.ask(questions.result(payout.asset.contract, tried, sender=self._wallet))
+            self.providers.ask(questions.result(payout.asset.contract, tried, sender=self._wallet))
         except RpcError as error:
             if not error.is_reverted:
                 raise ChainUnavailable(f"{self.profile.network} cannot try a transfer: {error}") from error
@@ -114,7 +114,7 @@ class EvmChain:
             raise RecipientRefused("destination_refused", message) from error
 
     def is_contract(self, address: str) -> bool:
-        found = self._providers.agree_on(questions.code(address))
+        found = self.providers.agree_on(questions.code(address))
         return bool(found) and not found.startswith(_DELEGATION)
 
     def sign(
@@ -151,27 +151,27 @@ class EvmChain:
         return self._reading.outgoing(address, first_height=first_height, last_height=last_height)
 
     def balance(self, address: str, asset: Asset, *, at_height: int | None = None) -> int:
-        head = self._providers.head()
+        head = self.providers.head()
         height = head.height if at_height is None else at_height
         if height > head.height:
             raise ChainUnavailable(f"{self.profile.network} has not reached height {height} yet.")
         if asset == self.profile.native:
-            return self._providers.agree_on(questions.native_balance(address, height))
-        return self._providers.agree_on(questions.token_balance(asset.contract, address, height))
+            return self.providers.agree_on(questions.native_balance(address, height))
+        return self.providers.agree_on(questions.token_balance(asset.contract, address, height))
 
     # Setting up
 
     def check(self) -> None:
         """NotDeployed, or ValueError with what is wrong, unless contracts and coins are what the settings say."""
-        deployment.check(self._providers, self._factory)
-        people = deployment.people(self._providers, self._factory)
+        deployment.check(self.providers, self.factory)
+        people = deployment.people(self.providers, self.factory)
         if (people.operator, people.treasury) != (self._wallet, self._wallet):
             raise ValueError(
                 f"The factory on {self.profile.network} sweeps to {people.treasury} at the word of {people.operator}; "
                 f"the hot wallet is {self._wallet}."
             )
         asked = [questions.result(asset.contract, abi.call("decimals()")) for asset in self.profile.assets.values()]
-        for asset, answer in zip(self.profile.assets.values(), self._providers.agree(*asked), strict=True):
+        for asset, answer in zip(self.profile.assets.values(), self.providers.agree(*asked), strict=True):
             if abi.uint(answer) != asset.decimals:
                 raise ValueError(
                     f"{asset.code} on {self.profile.network} has {abi.uint(answer)} decimals, not {asset.decimals}."

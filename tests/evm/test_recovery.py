@@ -1,0 +1,76 @@
+"""With the database gone, the numbers alone find the money again."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.test import override_settings
+
+from payments.chains.evm.development import devnet
+from tests.evm.harness import NodeHarness, prepared, profile_of
+
+
+@pytest.fixture
+def harness(monkeypatch: pytest.MonkeyPatch) -> Iterator[NodeHarness]:
+    found = prepared("polygon")
+    monkeypatch.setattr("payments.chains.registry.REAL_PROFILES", {"polygon": profile_of("polygon")})
+    with (
+        found.node.put_back(),
+        override_settings(
+            PRODUCTION_NETWORKS=["polygon"],
+            EVM_PROVIDERS={"polygon": [found.node.url]},
+            EVM_FACTORY=devnet.DEPLOYMENT.factory,
+            EVM_HOT_WALLET=devnet.HOT_WALLET,
+        ),
+    ):
+        yield NodeHarness("polygon")
+
+
+def recover(**options: object) -> list[dict[str, object]]:
+    said = io.StringIO()
+    call_command("recover_deposits", stdout=said, stderr=io.StringIO(), **options)
+    return [json.loads(line) for line in said.getvalue().splitlines()]
+
+
+def test_every_coin_at_every_number_is_found(harness: NodeHarness) -> None:
+    chain = harness.chain
+    place = {number: chain.deposit_address(number).address for number in (3, 117, 118)}
+    assets = chain.profile.assets
+    harness.pay((assets["USDC"].contract, 5, place[3], None), (assets["DAI"].contract, 10**24, place[117], None))
+    harness.pay((assets["USDT"].contract, 7, place[117], None), (assets["USDC"].contract, 9, place[118], None))
+    harness.fund_native(place[3], 11)
+    harness.mine()
+    assert recover(last=117) == [
+        {"network": "polygon", "number": 3, "address": place[3], "held": {"USDC": "5", "POL": "11"}},
+        {"network": "polygon", "number": 117, "address": place[117], "held": {"USDT": "7", "DAI": str(10**24)}},
+    ]
+    assert [line["number"] for line in recover(first=118, last=120)] == [118]
+
+
+def test_what_has_been_swept_is_not_found_again(harness: NodeHarness) -> None:
+    chain, usdc = harness.chain, harness.chain.profile.assets["USDC"]
+    harness.pay((usdc.contract, 5, chain.deposit_address(3).address, None))
+    harness.mine()
+    wallet = chain.payout_address()
+    chain.broadcast(chain.sign_sweep(usdc, (3,), sender=wallet, sequence=chain.next_sequence(wallet)))
+    harness.mine()
+    assert recover(last=10) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"last": -1}, "in this order"),
+        ({"first": 5, "last": 4}, "in this order"),
+        ({"last": 1, "factory": "0x12"}, "--factory"),
+        ({"last": 1, "factory": devnet.PAYER}, "no contract at"),
+        ({"last": 1, "env": "sandbox"}, "simulated"),
+    ],
+)
+def test_what_cannot_be_searched_is_refused(harness: NodeHarness, options: dict[str, object], said: str) -> None:
+    with pytest.raises(CommandError, match=said):
+        recover(**options)
