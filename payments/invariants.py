@@ -17,6 +17,7 @@ from payments.rereading import Rereading
 from payments.states import PaymentStatus
 from payments.transfers.sighting import look_at_wallets, places, sights
 from payments.treasury import wallet_findings
+from webhooks.invariants import untold_changes
 
 UNJUDGED_MAX = timedelta(minutes=5)
 UNBOOKED_MAX = timedelta(minutes=10)
@@ -320,28 +321,9 @@ def nothing_waits_too_long(scope: Scope) -> Iterator[Finding]:
         )
 
 
-VERSIONS_WITHOUT_EVENT = f"""
-    SELECT payment.environment, payment.network, payment.id, payment.version, coalesce(max(event.version), 0),
-        count(DISTINCT event.version)
-    FROM payments_payment AS payment
-    LEFT JOIN webhooks_event AS event ON event.object_id = payment.id
-    WHERE {_IN_SCOPE}
-    GROUP BY payment.id HAVING payment.version <> coalesce(max(event.version), 0)
-        OR payment.version <> count(DISTINCT event.version)
-"""  # noqa: S608
-
-
 @invariant("I16", "every change of a payment was told by an event")
 def changes_were_told(scope: Scope) -> Iterator[Finding]:
-    for environment, network, key, version, told, count in scope.rows(VERSIONS_WITHOUT_EVENT):
-        yield Finding(
-            f"payment {key}",
-            f"events of versions 1 to {version}",
-            f"{count} versions, the last is {told}",
-            "find out which change wrote no event; its webhook was never sent",
-            environment=environment,
-            network=network,
-        )
+    yield from untold_changes(scope, noun="payment", table="payments_payment", where=_IN_SCOPE)
 
 
 SUSPENSE_AGAINST_DECISIONS = """

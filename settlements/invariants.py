@@ -11,6 +11,7 @@ from config import ids
 from merchants import counting
 from merchants.ledger.invariants import Finding, Scope, Severity, invariant
 from settlements.models import SETTLEMENTS
+from webhooks.invariants import untold_changes
 
 PENDING_MAX = timedelta(hours=1)
 
@@ -162,27 +163,9 @@ def statuses_follow_payouts_and_money(scope: Scope) -> Iterator[Finding]:
         )
 
 
-VERSIONS_WITHOUT_EVENT = f"""
-    SELECT settlement.environment, settlement.network, settlement.id, settlement.version,
-        coalesce(max(event.version), 0), count(DISTINCT event.version)
-    FROM settlements_settlement AS settlement LEFT JOIN webhooks_event AS event ON event.object_id = settlement.id
-    WHERE {_IN_SCOPE}
-    GROUP BY settlement.id HAVING settlement.version <> coalesce(max(event.version), 0)
-        OR settlement.version <> count(DISTINCT event.version)
-"""  # noqa: S608
-
-
 @invariant("S4", "every change of a settlement was told by an event")
 def changes_were_told(scope: Scope) -> Iterator[Finding]:
-    for environment, network, key, version, told, count in scope.rows(VERSIONS_WITHOUT_EVENT):
-        yield Finding(
-            f"settlement {key}",
-            f"events of versions 1 to {version}",
-            f"{count} versions, the last is {told}",
-            "find out which change wrote no event; its webhook was never sent",
-            environment=environment,
-            network=network,
-        )
+    yield from untold_changes(scope, noun="settlement", table="settlements_settlement", where=_IN_SCOPE)
 
 
 LEFT_PENDING = f"""

@@ -117,3 +117,27 @@ def _late(environment: str, what: str, count: int, oldest: datetime) -> Finding:
         f"waiting since {oldest:%Y-%m-%d %H:%M:%S}",
         "see that beat and the webhooks worker run, and that there are enough of them",
     )
+
+
+def untold_changes(scope: Scope, *, noun: str, table: str, where: str) -> Iterator[Finding]:
+    """Records of a table whose every version is not told by an event. For the apps whose records have versions.
+
+    The table's rows are called `noun` in `where`, and have an environment and a network.
+    """
+    query = f"""
+        SELECT {noun}.environment, {noun}.network, {noun}.id, {noun}.version, coalesce(max(event.version), 0),
+            count(DISTINCT event.version)
+        FROM {table} AS {noun} LEFT JOIN webhooks_event AS event ON event.object_id = {noun}.id
+        WHERE {where}
+        GROUP BY {noun}.id HAVING {noun}.version <> coalesce(max(event.version), 0)
+            OR {noun}.version <> count(DISTINCT event.version)
+    """  # noqa: S608 - names of our own tables
+    for environment, network, key, version, told, count in scope.rows(query):
+        yield Finding(
+            f"{noun} {key}",
+            f"events of versions 1 to {version}",
+            f"{count} versions, the last is {told}",
+            "find out which change wrote no event; its webhook was never sent",
+            environment=environment,
+            network=network,
+        )
