@@ -13,7 +13,7 @@ from config.errors import DomainError
 from config.money import FIAT_DIGITS, format_crypto, from_units
 from config.operators import ReadOnly
 from payments.halting import clear_halt
-from payments.models import Deposit, Discrepancy, Payment, ScanCursor
+from payments.models import BalanceChange, Deposit, Discrepancy, Payment, ScanCursor, Sweep
 from payments.services import accept_discrepancy
 
 
@@ -124,6 +124,32 @@ class DiscrepancyAdmin(ReadOnly, admin.ModelAdmin[Discrepancy]):
 
     def has_accept_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("payments.change_discrepancy")
+
+
+@admin.register(BalanceChange)
+class BalanceChangeAdmin(ReadOnly, admin.ModelAdmin[BalanceChange]):
+    list_display = ("reference", "kind", "merchant", "network", "asset", "shown_amount", "settlement", "created_at")
+    list_filter = ("environment", "kind", "network", "asset", ("settlement", admin.EmptyFieldListFilter))
+    list_select_related = ("merchant",)
+    list_per_page = 50
+    ordering: ClassVar = ["-id"]
+    search_fields = ("reference__exact", "settlement__exact")
+    search_help_text = "The public id of what it was for, or the UUID of a settlement."
+    show_full_result_count = False
+
+    @admin.display(description="Amount")
+    def shown_amount(self, change: BalanceChange) -> str:
+        return format_crypto(change.amount, change.decimals)
+
+
+@admin.register(Sweep)
+class SweepAdmin(ReadOnly, admin.ModelAdmin[Sweep]):
+    list_display = ("transfer", "asset", "expected", "moved", "booked_at")
+    list_filter = ("transfer__environment", "transfer__network", "asset")
+    list_select_related = ("transfer",)
+    list_per_page = 50
+    ordering: ClassVar = ["-id"]
+    show_full_result_count = False
 
 
 @admin.register(ScanCursor)

@@ -184,6 +184,39 @@ def test_an_altered_part_of_it_is_found(paid: Payment, column: str) -> None:
     assert codes() == {"I6": [f"payment {paid.pk}: clearing account"]}
 
 
+@pytest.mark.parametrize("refunded", [101, 130])
+def test_more_refunded_than_was_released_is_found(paid: Payment, refunded: int) -> None:
+    surplus = pay_and_confirm(make_payment(ETHEREUM), "130")
+    vandalise("UPDATE payments_payment SET refunded = %s WHERE id = %s", refunded * 10**6, surplus.pk)
+    [finding] = findings()["I7"]
+    assert finding.subject == f"payment {surplus.pk}: refunded of what was released"
+    assert (finding.expected, finding.actual) == ("100000000 or less", refunded * 10**6)
+    assert (finding.network, finding.asset) == (ETHEREUM, "USDC")
+    vandalise("UPDATE payments_payment SET status_reasons = '{reversed}' WHERE id = %s", surplus.pk)
+    assert "I7" not in findings()  # what was given back before is not less for that
+
+
+@pytest.mark.parametrize("status", ["refunded", "partially_refunded"])
+def test_a_payment_refunded_by_hand_is_found(paid: Payment, status: str) -> None:
+    vandalise("UPDATE payments_payment SET status = %s WHERE id = %s", status, paid.pk)
+    assert codes()["I8"] == [f"payment {paid.pk}"]
+
+
+@pytest.mark.parametrize(
+    ("sql", "changes"),
+    [
+        ("UPDATE payments_balancechange SET amount = amount + 7 WHERE payment_id = %s", 100_000_007),
+        ("UPDATE payments_balancechange SET settlement = gen_random_uuid() WHERE payment_id = %s", 0),
+        ("DELETE FROM payments_balancechange WHERE payment_id = %s", 0),
+    ],
+)
+def test_a_balance_that_cannot_be_settled_as_it_is_is_found(paid: Payment, sql: str, changes: int) -> None:
+    vandalise(sql, paid.pk)
+    [finding] = findings()["I9"]
+    assert finding.subject == f"sandbox ethereum USDC merchant {paid.merchant_id}"
+    assert (finding.expected, finding.actual, finding.delta) == (100_000_000, changes, changes - 100_000_000)
+
+
 def test_an_altered_deposit_is_found_by_payment_books_and_chain(paid: Payment) -> None:
     deposit = paid.deposits.get()
     vandalise("UPDATE payments_deposit SET amount = amount + 7 WHERE id = %s", deposit.pk)
