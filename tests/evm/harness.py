@@ -37,28 +37,29 @@ KEYS = {devnet.PAYER: PAYER_KEY, devnet.HOT_WALLET: WALLET_KEY}
 class Prepared:
     """What stays on a node from test to test: contracts, tokens, and somebody who can pay in all of them."""
 
-    def __init__(self, network: str) -> None:
-        self.node: TestNode = running_node(NETWORK_IDS[network], "contract suite")
+    def __init__(self, network: str, epoch_blocks: int) -> None:
+        self.deepest_reorg = 2 * epoch_blocks
+        self.node: TestNode = running_node(NETWORK_IDS[network], "contract suite", epoch_blocks)
         self.tokens = devnet.prepare(self.node.rpc)
         self.foreign = parse(self.node.deploy_token("StandardToken", "USDC", 6))
         self.payer_contract = parse(self.node.deploy(artifact("Payer", DEVELOPMENT_CONTRACTS).creation))
         for token in (*self.tokens.values(), self.foreign):
             self.node.mint(token, self.payer_contract, STOCK)
-        self.node.mine(4 * EPOCH_BLOCKS[self.node.chain_id])
+        self.node.mine(2 * self.deepest_reorg)
         self.node.rpc.call("anvil_setNextBlockBaseFeePerGas", hex(USUAL_BASE_FEE))
         self.node.mine()
 
 
 @cache
-def prepared(network: str) -> Prepared:
-    return Prepared(network)
+def prepared(network: str, epoch_blocks: int = 0) -> Prepared:
+    return Prepared(network, epoch_blocks or EPOCH_BLOCKS[NETWORK_IDS[network]])
 
 
 class NodeHarness:
     """One network on a local node, asked through two providers that share a front."""
 
-    def __init__(self, network: str) -> None:
-        found = prepared(network)
+    def __init__(self, network: str, epoch_blocks: int = 0) -> None:
+        found = prepared(network, epoch_blocks)
         self._tokens, self._payer_contract = found.tokens, found.payer_contract
         self._node = found.node
         self.front = Front(found.node.rpc, found.node.url)
@@ -66,7 +67,7 @@ class NodeHarness:
         self._coinbase = 0
         self.profile = profile_of(network)
         self.chain: Chain = self.chain_through(*[self.front] * PROVIDERS)
-        self.deepest_reorg = 2 * EPOCH_BLOCKS[found.node.chain_id]
+        self.deepest_reorg = found.deepest_reorg
         self.foreign_contract = found.foreign
 
     def chain_through(self, *transports: httpx.BaseTransport, **options: Any) -> EvmChain:

@@ -98,13 +98,13 @@ _running: list[LocalNode] = []
 
 
 @cache
-def running_node(chain_id: int, purpose: str = "") -> TestNode:
+def running_node(chain_id: int, purpose: str = "", epoch_blocks: int = 0) -> TestNode:
     """The node of this chain id, started when the first test needs it. Skips where there is none, except in CI.
 
     What is put on a node for good gives it a purpose of its own.
     """
     try:
-        node = LocalNode(chain_id=chain_id, epoch_blocks=EPOCH_BLOCKS[chain_id])
+        node = LocalNode(chain_id=chain_id, epoch_blocks=epoch_blocks or EPOCH_BLOCKS[chain_id])
     except NodeMissing as missing:
         if os.environ.get("CI"):
             pytest.fail(str(missing))
