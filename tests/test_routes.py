@@ -14,13 +14,16 @@ from typing import Any
 
 import pytest
 from django.apps import apps
+from django.conf import settings
+from django.db import transaction
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 from django.utils import timezone
-from pytest_django.fixtures import Settings
+from pytest_django.plugin import DjangoDbBlocker
 
 from config import ids
 from config.environments import Environment
+from merchants.access import throttling
 from merchants.access.scopes import Scope, allows
 from merchants.models import ApiKey, AttemptCount, Merchant, Role
 from merchants.services import IssuedKey, revoke_api_key
@@ -184,18 +187,27 @@ class World:
         return {name: kind.encode(ids.new_uuid()) for name, kind in KINDS.items()}
 
 
+@pytest.fixture(scope="module")
+def made_once(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[World]:
+    """It takes a second to make, and nearly every test goes on from it: what each of them changes is undone."""
+    with pytest.MonkeyPatch.context() as patch, django_db_blocker.unblock(), transaction.atomic():
+        patch.setattr(settings, "SIMULATED_BLOCK_SECONDS", 0)
+        patch.setattr(throttling, "SANDBOX_REQUESTS", 1_000_000)  # all the tests together are one merchant
+        merchant = make_merchant()
+        payment, foreign = make_payment(merchant=merchant), make_payment()
+        own_ids, foreign_ids = records_of(payment), records_of(foreign)
+        yield World(
+            merchant,
+            own=own_ids,
+            foreign=foreign_ids,
+            foreign_secrets=frozenset({*foreign_ids.values(), foreign.deposit_address, foreign.merchant.public_id}),
+        )
+        transaction.set_rollback(True)
+
+
 @pytest.fixture
-def world(db: None, settings: Settings) -> World:
-    settings.SIMULATED_BLOCK_SECONDS = 0
-    merchant = make_merchant()
-    payment, foreign = make_payment(merchant=merchant), make_payment()
-    own_ids, foreign_ids = records_of(payment), records_of(foreign)
-    return World(
-        merchant,
-        own=own_ids,
-        foreign=foreign_ids,
-        foreign_secrets=frozenset({*foreign_ids.values(), foreign.deposit_address, foreign.merchant.public_id}),
-    )
+def world(made_once: World, db: None) -> World:
+    return made_once
 
 
 def records_of(payment: Payment) -> Records:
