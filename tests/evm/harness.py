@@ -50,15 +50,20 @@ class Prepared:
         self.node.mine()
 
 
+def prepared(network: str, epoch_blocks: int | None = None) -> Prepared:
+    """The prepared node of a network, the same for the whole run."""
+    return _prepared(network, epoch_blocks or EPOCH_BLOCKS[NETWORK_IDS[network]])
+
+
 @cache
-def prepared(network: str, epoch_blocks: int = 0) -> Prepared:
-    return Prepared(network, epoch_blocks or EPOCH_BLOCKS[NETWORK_IDS[network]])
+def _prepared(network: str, epoch_blocks: int) -> Prepared:
+    return Prepared(network, epoch_blocks)
 
 
 class NodeHarness:
     """One network on a local node, asked through two providers that share a front."""
 
-    def __init__(self, network: str, epoch_blocks: int = 0) -> None:
+    def __init__(self, network: str, epoch_blocks: int | None = None) -> None:
         found = prepared(network, epoch_blocks)
         self._tokens, self._payer_contract = found.tokens, found.payer_contract
         self._node = found.node

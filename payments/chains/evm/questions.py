@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, Generic, TypeVar
 
 from payments.chains.evm import abi, addresses
@@ -247,11 +248,17 @@ def _hash(found: Any) -> str:
 
 
 def _address(found: Any) -> str:
-    return addresses.encode(_bytes(found))
+    return _spelled(_bytes(found))
 
 
 def _topic_address(topic: str) -> str:
-    return addresses.encode(bytes.fromhex(topic[-40:]))
+    return _spelled(bytes.fromhex(topic[-40:]))
+
+
+@lru_cache(maxsize=16_384)
+def _spelled(raw: bytes) -> str:
+    """With its checksum, which takes longer than the rest of an event; the same contracts come again and again."""
+    return addresses.encode(raw)
 
 
 def _listed(found: Any) -> list[Any]:

@@ -1,10 +1,11 @@
-"""With the database gone, the numbers alone find the money again."""
+"""What an operator asks of the networks: is everything as it should be, and where is money nobody knows of."""
 
 from __future__ import annotations
 
 import io
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -74,3 +75,25 @@ def test_what_has_been_swept_is_not_found_again(harness: NodeHarness) -> None:
 def test_what_cannot_be_searched_is_refused(harness: NodeHarness, options: dict[str, object], said: str) -> None:
     with pytest.raises(CommandError, match=said):
         recover(**options)
+
+
+def test_networks_that_are_what_the_settings_say_are_well(harness: NodeHarness) -> None:
+    said = io.StringIO()
+    call_command("check_networks", stdout=said)
+    head = harness.chain.head()
+    assert said.getvalue() == f"polygon: head {head.height}, final {head.finalized_height}\n"
+
+
+def test_what_is_not_as_the_settings_say_is_named(harness: NodeHarness, monkeypatch: pytest.MonkeyPatch) -> None:
+    with override_settings(EVM_HOT_WALLET=devnet.PAYER), pytest.raises(CommandError, match="the hot wallet is"):
+        call_command("check_networks", stdout=io.StringIO())
+    with override_settings(EVM_FACTORY=devnet.PAYER), pytest.raises(CommandError, match="no contract at"):
+        call_command("check_networks", stdout=io.StringIO())
+    with override_settings(EVM_PROVIDERS={"polygon": []}), pytest.raises(CommandError, match="POLYGON_RPC_URLS"):
+        call_command("check_networks", stdout=io.StringIO())
+    profile = profile_of("polygon")
+    assets = dict(profile.assets)
+    assets["DAI"] = replace(assets["DAI"], decimals=6)
+    monkeypatch.setattr("payments.chains.registry.REAL_PROFILES", {"polygon": replace(profile, assets=assets)})
+    with pytest.raises(CommandError, match="DAI on polygon has 18 decimals, not 6"):
+        call_command("check_networks", stdout=io.StringIO())
