@@ -28,7 +28,7 @@ from tests.api.errors import ERROR_SCHEMA
 from tests.api.hostile import VALID
 from tests.factories import api_client, key_headers, make_key
 from tests.payments.scenes import STELLAR
-from tests.refunds.scenes import ask, paid_by_two
+from tests.refunds.scenes import ask, paid, paid_by_two
 from tests.settlements.page_scenes import earn_and_settle
 
 CASES = 2000
@@ -94,7 +94,12 @@ class Caller:
             self._payment_id = self._client.call("POST", "/payments", json_body=VALID).json()["id"]
             settlement = earn_and_settle(self._issued.key.merchant, network=STELLAR)
             self._refund = ask(paid_by_two(merchant=self._issued.key.merchant), "1")
-            self._ids = {"settlement_id": settlement.public_id, "refund_id": self._refund.public_id}
+            self._overpaid = paid(received=["60", "45"], senders=["Ada", "Bob"], merchant=self._issued.key.merchant)
+            self._ids = {
+                "settlement_id": settlement.public_id,
+                "refund_id": self._refund.public_id,
+                "discrepancy_id": self._overpaid.discrepancies.get().public_id,
+            }
             self._make_webhook()
         if number % 2:
             self._help(case)
@@ -107,6 +112,8 @@ class Caller:
             self._make_webhook()
         for name in case.path_parameters or {}:
             case.path_parameters[name] = self._ids[name]
+        if "discrepancy_id" in (case.path_parameters or {}):
+            case.path_parameters["payment_id"] = self._overpaid.public_id
         if self._mode is GenerationMode.POSITIVE and isinstance(case.body, dict):
             self._help_to_refund(case.body)
         if isinstance(case.body, dict) and case.body.get("network") in WALLETS:
