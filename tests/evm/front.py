@@ -11,8 +11,8 @@ from typing import Any
 
 import httpx
 import orjson
-from eth_account import Account
 
+from payments.chains.evm.accounts import Account
 from payments.chains.evm.addresses import keccak256
 from payments.chains.evm.rpc import Rpc
 from payments.chains.evm.signing import Transaction, read_signed

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import eth_keys.backends
 import pytest
-from eth_account import Account
 
+from payments.chains.evm.accounts import Account
 from payments.chains.evm.addresses import keccak256
 from payments.chains.evm.signing import (
     KeyRefused,
@@ -124,3 +124,16 @@ print([name for name in ("eth_account", "eth_abi", "coincurve", "pydantic") if n
 """
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
+
+
+def test_what_signs_leaves_python_its_limits() -> None:
+    program = """
+import json
+from payments.chains.evm.accounts import Account
+try:
+    json.loads("[" * 100_000)
+except RecursionError:
+    print("refused")
+"""
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "refused"

@@ -60,7 +60,7 @@ class KeySigner:
     """A key in the memory of this process."""
 
     def __init__(self, key: bytes) -> None:
-        from eth_account import Account
+        from payments.chains.evm.accounts import Account
 
         try:
             self._account: Any = Account.from_key(key)
@@ -94,8 +94,9 @@ class KeySigner:
 
 def read_signed(raw: bytes) -> Transaction:
     """What was signed before; ValueError when these are no bytes of a transaction of ours."""
-    from eth_account.typed_transactions.typed_transaction import TypedTransaction
     from hexbytes import HexBytes
+
+    from payments.chains.evm.accounts import TypedTransaction
 
     try:
         found = TypedTransaction.from_bytes(HexBytes(raw)).as_dict()
@@ -123,7 +124,7 @@ def signer_from_key(text: str) -> KeySigner:
 
 def signer_from_keystore(path: Path, password: str) -> KeySigner:
     """From an encrypted keystore file (version 3), as every node and wallet writes them."""
-    from eth_account import Account
+    from payments.chains.evm.accounts import Account
 
     try:
         stored = json.loads(path.read_text())
@@ -138,7 +139,7 @@ def signer_from_keystore(path: Path, password: str) -> KeySigner:
 
 def write_keystore(path: Path, key: bytes, password: str) -> str:
     """Encrypt a key into a file only its owner may read; its address. FileExistsError where there is one already."""
-    from eth_account import Account
+    from payments.chains.evm.accounts import Account
 
     stored = Account.encrypt(key, password)
     path.parent.mkdir(parents=True, exist_ok=True)
