@@ -163,7 +163,7 @@ def test_a_payment_cancelled_while_it_is_credited_ends_one_way_or_the_other() ->
     outcomes = cancel_while_it_is_credited(payments)
     watch()
     assert outcomes["cancelled"] + outcomes["refused"] == CANCELLED_AT_ONCE
-    assert min(outcomes["cancelled"], outcomes["refused"]) >= 10  # they did meet
+    assert min(outcomes["cancelled"], outcomes["refused"]) > 0  # they did meet
     assert wrong_ends(payments) == []
     statuses = Counter(Payment.objects.values_list("status", flat=True))
     assert statuses == {"cancelled": outcomes["cancelled"], "completed": outcomes["refused"]}
