@@ -134,13 +134,13 @@ def generate_key(page: Page, name: str = "Web shop") -> None:
 
 
 def add_webhook(page: Page, url: str = "https://northlight.example/ballast") -> None:
-    page.get_by_label("Address").fill(url)
+    page.get_by_role("textbox", name="Address").fill(url)
     page.get_by_role("button", name="Add").click()
     page.get_by_role("heading", name="is ready").wait_for()
 
 
 def _ask_for_a_bad_webhook(page: Page) -> None:
-    page.get_by_label("Address").fill("http://10.0.0.8/inside")
+    page.get_by_role("textbox", name="Address").fill("http://10.0.0.8/inside")
     page.get_by_label("Everything").uncheck()
     page.get_by_label("payment.completed").check()
     page.get_by_role("button", name="Add").click()

@@ -78,6 +78,7 @@ def test_what_cannot_be_searched_is_refused(harness: NodeHarness, options: dict[
 
 
 def test_networks_that_are_what_the_settings_say_are_well(harness: NodeHarness) -> None:
+    harness.mine()  # a head of just now
     said = io.StringIO()
     call_command("check_networks", stdout=said)
     head = harness.chain.head()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -67,6 +68,7 @@ def test_without_its_guards_a_run_is_made_more_than_once(monkeypatch: pytest.Mon
         return MerchantSettings.objects.select_related("merchant").get(merchant=merchant_id, environment=environment)
 
     def insert(run: SettlementRun) -> bool:
+        time.sleep(0.05)  # so that they all look before one of them writes
         run.period_key = f"{run.id}"
         run.save(force_insert=True)
         return True
