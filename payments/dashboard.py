@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,9 +9,8 @@ from datetime import datetime
 from django.conf import settings
 from django.contrib import messages
 from django.db import transaction
-from django.http import Http404, HttpResponse, QueryDict
+from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
@@ -22,6 +20,7 @@ from config.environments import Environment
 from config.errors import DomainError
 from merchants import counting
 from merchants.access.sessions import MemberRequest, member_required
+from merchants.listing import list_page
 from merchants.models import ApiKey, Role
 from payments import overview, simulator, wording
 from payments.forms import PaymentFilterForm
@@ -32,7 +31,6 @@ from payments.states import DepositStatus, DiscrepancyKind, DiscrepancyStatus, P
 from webhooks import events as catalogue
 from webhooks.models import Event
 
-PAGE_SIZE = 25
 RECENT = 6
 
 PAYMENT_COLUMNS = (
@@ -137,11 +135,8 @@ def list_payments(request: MemberRequest) -> HttpResponse:
     matching = own.none() if searched else own.filter(keys.condition)
     if status:
         matching = matching.filter(status=status)
-    before = ids.PAYMENT.decode(request.GET.get("before", ""))
-    if before:
-        matching = matching.filter(id__lt=before)
-    page = list(matching.order_by("-id")[: PAGE_SIZE + 1])
-    rows = [PaymentRow(payment) for payment in page[:PAGE_SIZE]]
+    page = list_page(request.GET, matching, public_id=ids.PAYMENT, view="dashboard_payments")
+    rows = [PaymentRow(payment) for payment in page.records]
     context = {
         "section": "dashboard_payments",
         "form": form,
@@ -149,19 +144,10 @@ def list_payments(request: MemberRequest) -> HttpResponse:
         "rows": rows,
         "filtered": bool(searched or status or form.cleaned_data["start"] or form.cleaned_data["end"]),
         "words": f"{len(rows)} of {total:,} payments" if total != 1 else "1 payment",
-        "first_url": _list_url(request.GET, before=None) if before else "",
-        "next_url": _list_url(request.GET, before=rows[-1].payment.id) if len(page) > PAGE_SIZE else "",
+        "first_url": page.first_url,
+        "next_url": page.next_url,
     }
     return render(request, "dashboard/payments/list.html", context)
-
-
-def _list_url(query: QueryDict, *, before: uuid.UUID | None) -> str:
-    query = query.copy()
-    query.pop("before", None)
-    if before is not None:
-        query["before"] = ids.PAYMENT.encode(before)
-    address = reverse("dashboard_payments")
-    return f"{address}?{query.urlencode()}" if query else address
 
 
 @never_cache

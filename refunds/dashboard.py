@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -19,6 +18,7 @@ from config.errors import DomainError
 from merchants import counting
 from merchants.access.sessions import MemberRequest, member_required
 from merchants.access.single_use import close_form, open_form
+from merchants.listing import list_page
 from merchants.models import Role
 from payments import refunding
 from payments.models import Discrepancy, Payment
@@ -34,7 +34,6 @@ from webhooks import events as catalogue
 from webhooks.models import Event
 
 SECTION = "dashboard_refunds"
-PAGE_SIZE = 25
 USED_FORM = "That form was already used: this is what came of it. Nothing was refunded a second time."
 
 REFUND_COLUMNS = (
@@ -121,27 +120,17 @@ def list_refunds(request: MemberRequest) -> HttpResponse:
             statuses=[status] if status else None,
             keys=keys,
         )
-    before = ids.REFUND.decode(request.GET.get("before", ""))
-    shown = own.filter(condition & (Q(pk__lt=before) if before else Q()))
-    page = list(shown.select_related("payment").defer("payment__qr_png").order_by("-pk")[: PAGE_SIZE + 1])
-    rows = [RefundRow(refund) for refund in page[:PAGE_SIZE]]
+    matching = own.filter(condition).select_related("payment").defer("payment__qr_png")
+    page = list_page(request.GET, matching, public_id=ids.REFUND, view="dashboard_refunds")
+    rows = [RefundRow(refund) for refund in page.records]
     context |= {
         "rows": rows,
         "filtered": any(asked.values()),
         "words": f"{len(rows)} of {total:,} refunds" if total != 1 else "1 refund",
-        "first_url": _list_url(request.GET, before=None) if before else "",
-        "next_url": _list_url(request.GET, before=rows[-1].refund.pk) if len(page) > PAGE_SIZE else "",
+        "first_url": page.first_url,
+        "next_url": page.next_url,
     }
     return render(request, "dashboard/refunds/list.html", context)
-
-
-def _list_url(query: QueryDict, *, before: uuid.UUID | None) -> str:
-    query = query.copy()
-    query.pop("before", None)
-    if before is not None:
-        query["before"] = ids.REFUND.encode(before)
-    address = reverse("dashboard_refunds")
-    return f"{address}?{query.urlencode()}" if query else address
 
 
 # --- asking for one ----------------------------------------------------------------------------------

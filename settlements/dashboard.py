@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import uuid
 from datetime import datetime
 
 from django.contrib import messages
-from django.http import Http404, HttpResponse, QueryDict
+from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -19,6 +17,7 @@ from merchants import counting
 from merchants import wording as instants
 from merchants.access.sessions import MemberRequest, member_required
 from merchants.dashboard import Outlook
+from merchants.listing import list_page
 from merchants.models import MerchantSettings, Role
 from merchants.wallets import WalletRules
 from settlements import wording
@@ -41,7 +40,6 @@ from settlements.statement_formats import csv_reply, json_reply
 from settlements.states import BLOCKING, SettlementStatus
 
 SECTION = "dashboard_settlements"
-PAGE_SIZE = 25
 
 SETTLEMENT_COLUMNS = (
     {"label": "Amount"},
@@ -106,27 +104,15 @@ def _page(request: MemberRequest, form: SettlementFilterForm, zone: str) -> dict
     matching = Settlement.objects.of(request.merchant, request.environment).filter(keys.condition)
     if status:
         matching = matching.filter(status=status)
-    before = ids.SETTLEMENT.decode(request.GET.get("before", ""))
-    if before:
-        matching = matching.filter(id__lt=before)
-    found = list(matching.order_by("-id")[: PAGE_SIZE + 1])
-    rows = [SettlementRow(settlement, zone) for settlement in found[:PAGE_SIZE]]
+    page = list_page(request.GET, matching, public_id=ids.SETTLEMENT, view="dashboard_settlements")
+    rows = [SettlementRow(settlement, zone) for settlement in page.records]
     return {
         "rows": rows,
         "filtered": bool(status or form.cleaned_data["start"] or form.cleaned_data["end"]),
         "words": f"{len(rows)} of {total:,} settlements" if total != 1 else "1 settlement",
-        "first_url": _list_url(request.GET, before=None) if before else "",
-        "next_url": _list_url(request.GET, before=rows[-1].settlement.id) if len(found) > PAGE_SIZE else "",
+        "first_url": page.first_url,
+        "next_url": page.next_url,
     }
-
-
-def _list_url(query: QueryDict, *, before: uuid.UUID | None) -> str:
-    query = query.copy()
-    query.pop("before", None)
-    if before is not None:
-        query["before"] = ids.SETTLEMENT.encode(before)
-    address = reverse("dashboard_settlements")
-    return f"{address}?{query.urlencode()}" if query else address
 
 
 @never_cache

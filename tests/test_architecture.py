@@ -56,7 +56,6 @@ MAY_CHANGE_A_STATUS = {
     "payments/refunding.py",
     "payments/reversing.py",
     "payments/services.py",
-    "payments/transfers/driving.py",
     "payments/transfers/services.py",
     "payments/watching.py",
     "refunds/services.py",
@@ -214,7 +213,7 @@ ROLES = {
 """The same name means the same thing in every app."""
 
 OWN_NAMES = {
-    "merchants": {"counting", "wallets", "wording"},
+    "merchants": {"counting", "listing", "wallets", "wording"},
     "webhooks": {
         "addresses", "attempts", "claiming", "connection", "desk", "dispatch", "examples", "fan_out", "leases",
         "listener", "mailing", "outbound", "preparing", "purging", "recording", "records", "resolving", "schedule",

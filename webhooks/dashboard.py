@@ -31,7 +31,15 @@ from webhooks.services import (
     send_test,
     update_endpoint,
 )
-from webhooks.showing import delivery_rows, endpoint_badge, endpoint_reason, endpoint_rows, instant, last_days
+from webhooks.showing import (
+    delivery_rows,
+    endpoint_badge,
+    endpoint_reason,
+    endpoint_rows,
+    instant,
+    last_days,
+    with_attempts,
+)
 from webhooks.states import DeliveryStatus, DisabledReason
 
 SECTION = "dashboard_webhooks"
@@ -107,7 +115,7 @@ def show_endpoint(request: MemberRequest, webhook_id: str) -> HttpResponse:
         "events": [(name, CATALOGUE[name]) for name in endpoint.events if name in CATALOGUE],
         "last_day": last_days([endpoint], now)[endpoint.pk],
         "columns": RECENT_COLUMNS,
-        "rows": delivery_rows(newest[:RECENT]),
+        "rows": delivery_rows(with_attempts(newest)[:RECENT]),
         "previous_until": previous_until if previous_until and previous_until > now else None,
     }
     return render(request, "dashboard/webhooks/endpoint.html", context)

@@ -8,9 +8,8 @@ from datetime import datetime
 
 from django.contrib import messages
 from django.db.models import Q
-from django.http import Http404, HttpResponse, QueryDict
+from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
@@ -19,17 +18,17 @@ from config import ids
 from config.api.renderers import render_json
 from config.errors import DomainError
 from merchants.access.sessions import MemberRequest, member_required
+from merchants.listing import list_page
 from merchants.models import Role
 from webhooks.forms import DeliveryFilterForm
 from webhooks.models import Delivery, DeliveryQuerySet, Endpoint
 from webhooks.preparing import USER_AGENT
 from webhooks.records import event_record
 from webhooks.services import redeliver
-from webhooks.showing import OBJECT_KINDS, AttemptRow, delivery_badge, delivery_rows, instant, object_id
+from webhooks.showing import OBJECT_KINDS, AttemptRow, delivery_badge, delivery_rows, instant, object_id, with_attempts
 from webhooks.states import DeliveryStatus, EndpointStatus
 
 SECTION = "dashboard_webhooks"
-PAGE_SIZE = 25
 
 DELIVERY_COLUMNS = (
     {"label": "Event"},
@@ -64,17 +63,14 @@ def list_deliveries(request: MemberRequest) -> HttpResponse:
         matching = matching.filter(status=asked["status"])
     if asked["type"]:
         matching = matching.filter(event__type=asked["type"])
-    before = ids.DELIVERY.decode(request.GET.get("before", ""))
-    if before:
-        matching = matching.filter(pk__lt=before)
-    found = delivery_rows(matching.order_by("-pk")[: PAGE_SIZE + 1])
-    rows = found[:PAGE_SIZE]
+    page = list_page(request.GET, with_attempts(matching), public_id=ids.DELIVERY, view="dashboard_deliveries")
+    rows = delivery_rows(page.records)
     context |= {
         "rows": rows,
         "filtered": any(asked.values()),
         "words": f"{len(rows)} deliver{'y' if len(rows) == 1 else 'ies'}, newest first",
-        "first_url": _list_url(request.GET, before=None) if before else "",
-        "next_url": _list_url(request.GET, before=rows[-1].delivery.pk) if len(found) > PAGE_SIZE else "",
+        "first_url": page.first_url,
+        "next_url": page.next_url,
     }
     return render(request, "dashboard/webhooks/deliveries.html", context)
 
@@ -107,15 +103,6 @@ def _searched(text: str) -> Searched:
         return Searched(Q(event=key))
     keys = [key for kind in OBJECT_KINDS.values() if (key := kind.decode(text))]
     return Searched(Q(event__object_id__in=keys))
-
-
-def _list_url(query: QueryDict, *, before: uuid.UUID | None) -> str:
-    query = query.copy()
-    query.pop("before", None)
-    if before is not None:
-        query["before"] = ids.DELIVERY.encode(before)
-    address = reverse("dashboard_deliveries")
-    return f"{address}?{query.urlencode()}" if query else address
 
 
 # --- one delivery ------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from http import HTTPStatus
@@ -151,7 +151,7 @@ class EndpointRow:
 def endpoint_rows(endpoints: Collection[Endpoint], now: datetime) -> list[EndpointRow]:
     newest = Delivery.objects.filter(endpoint=OuterRef("pk")).order_by("-pk").values("pk")[:1]
     keys = Endpoint.objects.filter(pk__in=[endpoint.pk for endpoint in endpoints]).values_list(Subquery(newest))
-    rows = delivery_rows(Delivery.objects.filter(pk__in=[key for (key,) in keys if key]))
+    rows = delivery_rows(with_attempts(Delivery.objects.filter(pk__in=[key for (key,) in keys if key])))
     last = {row.delivery.endpoint_id: row for row in rows}
     days = last_days(endpoints, now)
     return [EndpointRow(endpoint, last.get(endpoint.pk), days[endpoint.pk]) for endpoint in endpoints]
@@ -250,11 +250,15 @@ class DeliveryRow:
         return f"{count} attempt{'' if count == 1 else 's'}"
 
 
-def delivery_rows(deliveries: QuerySet[Delivery]) -> list[DeliveryRow]:
-    """In the order of the queryset; neither payloads nor replies are read."""
+def with_attempts(deliveries: QuerySet[Delivery]) -> QuerySet[Delivery]:
+    """With what their rows show; neither payloads nor replies are read."""
     attempts = Prefetch("attempts", Attempt.objects.defer("reply").order_by("number"))
-    found = deliveries.select_related("event", "endpoint").defer("event__payload").prefetch_related(attempts)
-    return [DeliveryRow(delivery, _newest_attempt(delivery)) for delivery in found]
+    return deliveries.select_related("event", "endpoint").defer("event__payload").prefetch_related(attempts)
+
+
+def delivery_rows(deliveries: Iterable[Delivery]) -> list[DeliveryRow]:
+    """In the same order, of deliveries read `with_attempts`."""
+    return [DeliveryRow(delivery, _newest_attempt(delivery)) for delivery in deliveries]
 
 
 def _newest_attempt(delivery: Delivery) -> AttemptRow | None:

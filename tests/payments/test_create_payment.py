@@ -210,14 +210,14 @@ def test_an_amount_that_cannot_be_is_refused(amount: Any, currency: str, message
     assert_refused(create(amount=amount, currency=currency), code="invalid_parameter", param="amount", message=message)
 
 
-@pytest.mark.parametrize("currency", ["XXX", "usd", "BTC", "", 5, None])
+@pytest.mark.parametrize("currency", ["XTS", "usd", "BTC", "", 5, None])
 def test_an_unknown_currency_is_refused(currency: Any) -> None:
     assert_refused(create(currency=currency), code="invalid_parameter", param="currency")
 
 
 def test_the_service_knows_the_currencies_too() -> None:
-    with pytest.raises(InvalidParameter, match="XXX is not a currency payments can be priced in"):
-        make_payment(currency="XXX")
+    with pytest.raises(InvalidParameter, match="XTS is not a currency payments can be priced in"):
+        make_payment(currency="XTS")
     assert not Payment.objects.exists()
 
 
@@ -460,7 +460,7 @@ def test_an_unknown_network_or_coin_is_refused(field: str, value: str) -> None:
 
 
 def test_every_fault_is_reported_at_once() -> None:
-    error = assert_refused(create(amount=-1, currency="XXX", expiresIn=5), code="invalid_parameter", param="amount")
+    error = assert_refused(create(amount=-1, currency="XTS", expiresIn=5), code="invalid_parameter", param="amount")
     assert [(each["param"], each["code"]) for each in error["errors"]] == [
         ("amount", "invalid_parameter"),
         ("currency", "invalid_parameter"),

@@ -12,12 +12,12 @@ from django.test import Client
 from pytest_django.fixtures import Settings
 
 from config.environments import Environment
+from merchants import listing
 from merchants.models import Member, Role
 from merchants.services import SettingsChanges, update_settings
 from payments.chains.networks import ETHEREUM, POLYGON, STELLAR
 from payments.chains.simulated.networks import address_named
 from payments.models import BalanceChange
-from settlements import dashboard
 from settlements.models import Settlement, SettlementRun
 from settlements.planning import CarryReason
 from settlements.states import SettlementProblem
@@ -95,7 +95,7 @@ def test_the_list_shows_newest_first_and_is_filtered(client: Client, member: Mem
 
 
 def test_the_list_goes_on_to_older_ones(client: Client, member: Member, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dashboard, "PAGE_SIZE", 2)
+    monkeypatch.setattr(listing, "PAGE_SIZE", 2)
     settlements = [earn_and_settle(member.merchant, network=STELLAR) for _ in range(3)]
     first = client.get("/dashboard/settlements")
     assert [row.settlement.pk for row in first.context["rows"]] == [settlements[2].pk, settlements[1].pk]
