@@ -256,8 +256,11 @@ class WalletAdmin(ReadOnly, admin.ModelAdmin[Wallet]):
         try:
             expected = registry.chain(wallet.environment, wallet.network).next_sequence(wallet.address)
             unknown = recovery.unknown_transfers(wallet)
-        except (ChainError, DomainError) as error:
-            self.message_user(request, f"{wallet}: the network did not answer: {error}", messages.ERROR)
+        except ChainError as error:
+            self.message_user(request, f"{wallet} stays frozen: the network did not answer: {error}", messages.ERROR)
+            return
+        except DomainError as error:
+            self.message_user(request, f"{wallet} stays frozen: {error}", messages.ERROR)
             return
         if unknown:
             command = f"manage.py thaw_wallet --env {wallet.environment} --network {wallet.network}"

@@ -13,6 +13,7 @@ import structlog
 from django.db import transaction
 from django.db.models import Max
 
+from config.errors import DomainError
 from config.money import Asset
 from payments.chains import registry
 from payments.chains.base import Chain, OutgoingTransfer, SignedTransfer
@@ -21,6 +22,9 @@ from payments.transfers.models import Envelope, Payout, Transfer, Wallet
 from payments.transfers.states import PayoutStatus
 
 logger = structlog.get_logger(__name__)
+
+BLOCKS_MAX = 100_000
+"""A network that has no more blocks than this is looked through from its first one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +36,27 @@ class Unknown:
     payout: Payout | None
 
 
-def unknown_transfers(wallet: Wallet) -> list[Unknown]:
-    """What has left the wallet, for good, since the last block that the books have a transfer in."""
+class StartUnknown(DomainError):
+    code = "start_unknown"
+    message = (
+        "The books have no transfer of this wallet to begin looking from. Say from which block on: that of its first "
+        "transfer, or of the contracts' deployment."
+    )
+
+
+def unknown_transfers(wallet: Wallet, *, since_block: int | None = None) -> list[Unknown]:
+    """What has left the wallet, for good, since a block: by default the last that the books have a transfer in.
+
+    StartUnknown when the books have none, and the network is too long to be looked through from its beginning.
+    """
     chain = registry.chain(wallet.environment, wallet.network)
-    known = Transfer.objects.filter(wallet=wallet).aggregate(height=Max("height"))["height"] or 0
-    sent = chain.outgoing(wallet.address, first_height=known, last_height=chain.head().finalized_height)
+    final = chain.head().finalized_height
+    first = since_block
+    if first is None:
+        first = Transfer.objects.filter(wallet=wallet).aggregate(height=Max("height"))["height"]
+    if first is None and final > BLOCKS_MAX:
+        raise StartUnknown(param="since_block")
+    sent = chain.outgoing(wallet.address, first_height=first or 0, last_height=final)
     ours = set(
         Envelope.objects.filter(transaction_hash__in={transfer.transaction_hash for transfer in sent}).values_list(
             "transaction_hash", flat=True

@@ -21,9 +21,6 @@ def wallet_of(environment: str, network: str, chain: Chain) -> Wallet:
     books of before a restore, and what it sent may be what they still want to send.
     """
     address = chain.payout_address()
-    known = Wallet.objects.filter(environment=environment, network=network, address=address).first()
-    if known is not None:
-        return known
     return Wallet.objects.get_or_create(environment=environment, network=network, address=address)[0]
 
 

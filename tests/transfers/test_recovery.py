@@ -12,6 +12,7 @@ from django.utils import timezone
 from payments.chains import registry
 from payments.chains.base import Payout as ChainPayout
 from payments.chains.simulated import control
+from payments.transfers import recovery
 from payments.transfers.models import Payout, Transfer, Wallet
 from payments.transfers.states import PayoutStatus
 from payments.transfers.wallets import LOCK_CLASS
@@ -35,7 +36,7 @@ from tests.transfers.scenes import (
 pytestmark = pytest.mark.django_db
 
 
-def thaw(network: str, **options: bool) -> str:
+def thaw(network: str, **options: int) -> str:
     out = io.StringIO()
     call_command("thaw_wallet", env=SANDBOX, network=network, stdout=out, **options)
     return out.getvalue()
@@ -97,6 +98,19 @@ def test_money_that_left_for_nobody_we_know_keeps_the_wallet_frozen() -> None:
     assert the_wallet(ETHEREUM).frozen_at is not None
     assert "signs again" in thaw(ETHEREUM, leave_unknown=True)
     assert the_wallet(ETHEREUM).frozen_at is None
+
+
+def test_a_long_network_is_not_looked_through_from_its_beginning(monkeypatch: pytest.MonkeyPatch) -> None:
+    stock(ETHEREUM, 100 * COIN)
+    paid = ask(ETHEREUM)
+    send_behind_the_books(ETHEREUM, [paid])
+    drive(ETHEREUM)
+    monkeypatch.setattr(recovery, "BLOCKS_MAX", 1)
+    with pytest.raises(CommandError, match=r"no transfer of this wallet to begin looking from.*--since-block"):
+        thaw(ETHEREUM)
+    assert the_wallet(ETHEREUM).frozen_at is not None
+    assert "1 payouts were paid already" in thaw(ETHEREUM, since_block=1)
+    assert fresh(paid).status == PayoutStatus.PAID
 
 
 def test_looking_changes_nothing() -> None:

@@ -13,7 +13,7 @@ from payments.chains import registry
 from payments.chains.base import ChainError
 from payments.transfers import services
 from payments.transfers.models import Wallet
-from payments.transfers.recovery import Unknown, adopt, unknown_transfers
+from payments.transfers.recovery import StartUnknown, Unknown, adopt, unknown_transfers
 from payments.transfers.wallets import hold, wallet_of
 
 
@@ -26,6 +26,9 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--env", choices=Environment.values, required=True)
         parser.add_argument("--network", required=True)
+        parser.add_argument(
+            "--since-block", type=int, help="Look at what it has sent from here on; default: its last known transfer."
+        )
         parser.add_argument("--dry-run", action="store_true", help="Only show what would be done.")
         parser.add_argument(
             "--leave-unknown",
@@ -43,16 +46,20 @@ class Command(BaseCommand):
             with hold(wallet) as held:
                 if not held:
                     raise CommandError("A worker is busy with this wallet. Try again in a moment.")
+                unknown = unknown_transfers(wallet, since_block=options["since_block"])
                 self._look_and_thaw(
-                    wallet, chain.next_sequence(wallet.address), options["dry_run"], options["leave_unknown"]
+                    wallet, unknown, chain.next_sequence(wallet.address), options["dry_run"], options["leave_unknown"]
                 )
         except ChainError as error:
             raise CommandError(f"The network did not answer: {error}") from error
+        except StartUnknown as error:
+            raise CommandError(f"{error.message} (--since-block)") from error
 
-    def _look_and_thaw(self, wallet: Wallet, expected: int, is_dry: bool, leaves_unknown: bool) -> None:
+    def _look_and_thaw(
+        self, wallet: Wallet, unknown: list[Unknown], expected: int, is_dry: bool, leaves_unknown: bool
+    ) -> None:
         self.stdout.write(f"{wallet}: {wallet.frozen_reason or 'not frozen'}")
         self.stdout.write(f"The network expects sequence {expected}, the books {wallet.next_sequence}.")
-        unknown = unknown_transfers(wallet)
         for each in unknown:
             self.stdout.write(_line(each))
         strangers = [each for each in unknown if each.payout is None]
