@@ -18,6 +18,9 @@ from payments.chains.evm.rpc import Rpc
 ETHEREUM_ID, POLYGON_ID = 1, 137
 EPOCH_BLOCKS = {ETHEREUM_ID: 3, POLYGON_ID: 1}
 
+HISTORY = 20_000
+"""Blocks of a whole run: the node counts those that were undone, and lets go of the states of older ones for them."""
+
 Receipt = dict[str, Any]
 
 
@@ -104,7 +107,7 @@ def running_node(chain_id: int, purpose: str = "", epoch_blocks: int = 0) -> Tes
     What is put on a node for good gives it a purpose of its own.
     """
     try:
-        node = LocalNode(chain_id=chain_id, epoch_blocks=epoch_blocks or EPOCH_BLOCKS[chain_id])
+        node = LocalNode(chain_id=chain_id, epoch_blocks=epoch_blocks or EPOCH_BLOCKS[chain_id], history=HISTORY)
     except NodeMissing as missing:
         if os.environ.get("CI"):
             pytest.fail(str(missing))

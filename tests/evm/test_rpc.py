@@ -96,6 +96,7 @@ def test_the_key_in_an_address_is_never_said(provider: FakeProvider) -> None:
         ("unknown block", "misses_block"),
         ("header not found", "misses_block"),
         ("missing trie node 1d0e (path )", "misses_block"),
+        ("BlockOutOfRangeError: block height is 31 but requested was 24", "misses_block"),
         ("already known", "knows_already"),
         ("transaction already imported", "knows_already"),
         ("execution reverted", "is_reverted"),

@@ -39,6 +39,7 @@ _NO_SUCH_BLOCK = (
     "missing trie node",
     "pruned",
     "not available",
+    "blockoutofrange",
 )
 
 

@@ -49,7 +49,13 @@ class LocalNode:
     """
 
     def __init__(
-        self, *, chain_id: int, epoch_blocks: int = 32, block_seconds: float | None = None, port: int = 0
+        self,
+        *,
+        chain_id: int,
+        epoch_blocks: int = 32,
+        block_seconds: float | None = None,
+        port: int = 0,
+        history: int = HISTORY,
     ) -> None:
         self.chain_id = chain_id
         self.url = ""
@@ -57,7 +63,7 @@ class LocalNode:
         self._command = [
             str(binary()),
             *("--chain-id", str(chain_id), "--port", str(port), "--slots-in-an-epoch", str(epoch_blocks)),
-            *("--mnemonic", MNEMONIC, "--prune-history", str(HISTORY), "--no-request-size-limit"),
+            *("--mnemonic", MNEMONIC, "--prune-history", str(history), "--no-request-size-limit"),
             *("--auto-impersonate", "--enable-tx-gas-limit"),
             *mining,
         ]
