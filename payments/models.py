@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import ClassVar, Self
 
 from django.conf import settings
@@ -344,6 +344,8 @@ class ScanCursor(models.Model):
     leased_until = models.DateTimeField(default=timezone.now, help_text="Another watcher keeps off until then.")
     head_height = models.BigIntegerField(default=0)
     finalized_height = models.BigIntegerField(default=0)
+    head_since = models.DateTimeField(null=True, help_text="When the head last rose, by our clock.")
+    finalized_since = models.DateTimeField(null=True, help_text="When the newest final block last rose, by our clock.")
     read_until = models.DateTimeField(null=True, help_text="Block time up to which every deposit has been seen.")
     polled_at = models.DateTimeField(null=True, help_text="When the network last answered.")
     failing_since = models.DateTimeField(null=True)
@@ -357,3 +359,16 @@ class ScanCursor(models.Model):
 
     def __str__(self) -> str:
         return f"{self.network} ({self.environment})"
+
+    @property
+    def head_standstill(self) -> timedelta:
+        """How long the head had not risen when the network last answered: while it is silent, nothing is known."""
+        return self._until_polled(self.head_since)
+
+    @property
+    def finality_standstill(self) -> timedelta:
+        """How long no further block had become final when the network last answered."""
+        return self._until_polled(self.finalized_since)
+
+    def _until_polled(self, since: datetime | None) -> timedelta:
+        return self.polled_at - since if self.polled_at and since else timedelta(0)

@@ -110,14 +110,29 @@ def _record_scan(cursor: ScanCursor, scan: Scan, addresses: PaymentAddresses) ->
         current.version += 1
         # Nothing counts as confirmed by blocks beyond what has been read: a reorganisation may await us there.
         head = scan.head.height if scan.caught_up else min(scan.last_height, scan.head.height)
-        current.head_height, current.finalized_height = head, min(head, scan.head.finalized_height)
+        _record_heights(current, head=head, finalized=scan.head.finalized_height)
         # Never back: blocks that replace others, or are read once more, do not reopen windows that have ended.
         current.read_until = max(current.read_until or scan.last_block_time, scan.last_block_time)
-        current.polled_at = current.leased_until = timezone.now()
+        current.leased_until = timezone.now()
         current.failing_since, current.last_error = None, ""
         current.save()
     _ask_for_confirmed(current)
     return True
+
+
+def _record_heights(cursor: ScanCursor, *, head: int, finalized: int) -> None:
+    """Where the network is, and since when: a network whose final blocks stay behind is told from one that is slow.
+
+    What was final stays so, though a provider that lags may be the one that answers now.
+    """
+    now = timezone.now()
+    finalized = min(head, max(finalized, cursor.finalized_height))
+    if cursor.head_since is None or head > cursor.head_height:
+        cursor.head_since = now
+    if cursor.finalized_since is None or finalized > cursor.finalized_height:
+        cursor.finalized_since = now
+    cursor.head_height, cursor.finalized_height = head, finalized
+    cursor.polled_at = now
 
 
 def _record_transfers(cursor: ScanCursor, scan: Scan, addresses: PaymentAddresses) -> bool:

@@ -49,6 +49,8 @@ REAL_PROFILES: Mapping[str, NetworkProfile] = MappingProxyType(
             # `safe` is no rule: what it means depends on the provider.
             rules=((1_000, CreditRule(confirmations=12)), (None, CreditRule(1, require_finalized=True))),
             native=NATIVE_COINS[ETHEREUM],
+            # An epoch of 32 blocks becomes final every 6.4 minutes, and one may be missed: three are a stall.
+            finality_stall_seconds=20 * 60,
             sweeps_per_transfer=SWEEPS_PER_TRANSFER,
         ),
         POLYGON: NetworkProfile(
@@ -65,6 +67,8 @@ REAL_PROFILES: Mapping[str, NetworkProfile] = MappingProxyType(
             ),
             rules=((None, CreditRule(confirmations=8, require_finalized=True)),),
             native=NATIVE_COINS[POLYGON],
+            # Milestones come every few seconds.
+            finality_stall_seconds=2 * 60,
             sweeps_per_transfer=SWEEPS_PER_TRANSFER,
             metadata=MappingProxyType({"known_not_accepted": {"USDC.e": "0x2791Bca1f2de4661ED88A30C99A7a9449Aa84174"}}),
         ),

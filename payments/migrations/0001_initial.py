@@ -369,6 +369,14 @@ class Migration(migrations.Migration):
                 ("head_height", models.BigIntegerField(default=0)),
                 ("finalized_height", models.BigIntegerField(default=0)),
                 (
+                    "head_since",
+                    models.DateTimeField(help_text="When the head last rose, by our clock.", null=True),
+                ),
+                (
+                    "finalized_since",
+                    models.DateTimeField(help_text="When the newest final block last rose, by our clock.", null=True),
+                ),
+                (
                     "read_until",
                     models.DateTimeField(help_text="Block time up to which every deposit has been seen.", null=True),
                 ),

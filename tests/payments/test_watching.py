@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from django.db import connection
+from django.db.models import F
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
@@ -123,6 +124,33 @@ def test_deposits_and_cursor_are_written_together_or_not_at_all() -> None:
     assert {now(payment).status for payment in payments} == {"completed"}
     assert cursor_of(STELLAR).failing_since is None
     assert_all_is_well()
+
+
+def test_a_cursor_knows_since_when_its_heights_have_stood_still() -> None:
+    mine(ETHEREUM, 7)  # six blocks lie between the head and the newest final one
+    watch()
+    began = cursor_of(ETHEREUM)
+    assert (began.head_height, began.finalized_height) == (7, 1)
+    assert began.head_since == began.finalized_since == began.polled_at
+
+    an_hour_ago = timezone.now() - timedelta(hours=1)
+    ScanCursor.objects.filter(network=ETHEREUM).update(head_since=an_hour_ago, finalized_since=an_hour_ago)
+    watch()
+    still = cursor_of(ETHEREUM)
+    assert (still.head_since, still.finalized_since) == (an_hour_ago, an_hour_ago)
+    assert timedelta(hours=1) <= still.finality_standstill == still.head_standstill < timedelta(hours=1, minutes=1)
+
+    mine_and_watch(ETHEREUM)
+    moved = cursor_of(ETHEREUM)
+    assert (moved.head_standstill, moved.finality_standstill) == (timedelta(0), timedelta(0))
+
+
+def test_a_network_that_does_not_answer_is_not_said_to_stand_still() -> None:
+    watch()
+    ScanCursor.objects.filter(network=STELLAR).update(polled_at=timezone.now() - timedelta(hours=2))
+    ScanCursor.objects.filter(network=STELLAR).update(head_since=F("polled_at"), finalized_since=F("polled_at"))
+    assert cursor_of(STELLAR).head_standstill == timedelta(0)
+    assert ScanCursor(network=STELLAR).finality_standstill == timedelta(0)
 
 
 def test_trouble_with_one_network_keeps_no_other_from_being_read() -> None:

@@ -66,6 +66,7 @@ def profile(network: str) -> NetworkProfile:
         block_seconds=BLOCK_SECONDS,
         assets=assets,
         rules=rules,
+        finality_stall_seconds=60,
         metadata={},
     )
 
