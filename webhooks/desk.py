@@ -16,7 +16,6 @@ from psycopg import Connection
 
 from webhooks.attempts import Sent, record
 from webhooks.claiming import claim
-from webhooks.fan_out import fan_out
 from webhooks.leases import hold_number, release_abandoned, release_own
 from webhooks.preparing import Preparation, Prepared
 
@@ -53,13 +52,6 @@ class Desk:
             return self._take(room, probes) if room > 0 else []
         except (OperationalError, InterfaceError) as error:
             self._is_doubtful = True  # the answer to a commit may have been lost
-            raise DatabaseLost(str(error)) from error
-
-    def fan_out(self) -> int:
-        """Make deliveries of events that have none yet; answers how many events."""
-        try:
-            return fan_out()
-        except (OperationalError, InterfaceError) as error:
             raise DatabaseLost(str(error)) from error
 
     def give_back(self) -> None:

@@ -1,4 +1,4 @@
-"""The dispatcher: one event loop that holds many requests open, and one thread that speaks to the database for it."""
+"""The dispatcher: one event loop that holds many requests open, and two threads that speak to the database for it."""
 
 from __future__ import annotations
 
@@ -15,10 +15,12 @@ from typing import TypeVar
 
 import structlog
 import uvloop
+from django.db import InterfaceError, OperationalError, connection
 
 from config import ids
 from webhooks.attempts import Sent
 from webhooks.desk import DatabaseLost, Desk
+from webhooks.fan_out import fan_out
 from webhooks.outbound import Outbound
 from webhooks.preparing import USER_AGENT, Prepared
 from webhooks.schedule import Reply
@@ -64,6 +66,22 @@ def dispatch(*, run_seconds: float, idle_seconds: float, is_stopping: Callable[[
         dispatcher.is_claiming = False
 
 
+class DatabaseThread:
+    """A thread with a database connection of its own: what it is asked never holds up the event loop."""
+
+    def __init__(self, name: str) -> None:
+        self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix=name)
+
+    async def ask(self, question: Callable[[], Answer]) -> Answer:
+        """What the question answers; the thread takes one after the other."""
+        return await asyncio.get_running_loop().run_in_executor(self._executor, question)
+
+    async def close(self) -> None:
+        """Once what it was asked has been answered."""
+        await self.ask(lambda: connection.close())
+        self._executor.shutdown()
+
+
 class Dispatcher:
     """Claims, sends, records, over and over. Killed, it loses nothing: its claims end with its database session."""
 
@@ -71,7 +89,9 @@ class Dispatcher:
         self.is_claiming = True
         self._is_stopping = is_stopping
         self._desk = Desk()
-        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="webhooks-database")
+        self._desk_thread = DatabaseThread("webhooks-desk")
+        self._fan_out_thread = DatabaseThread("webhooks-fan-out")
+        self._fanning_out: asyncio.Task[int] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._clients: dict[bool, Outbound] = {}
         self._in_flight: dict[asyncio.Task[None], Prepared] = {}
@@ -100,8 +120,8 @@ class Dispatcher:
                 self.is_claiming = False
                 await self._finish()
         finally:
-            await self._ask(self._desk.close)
-            self._thread.shutdown()
+            await self._desk_thread.close()
+            await self._fan_out_thread.close()
         return self._attempts
 
     async def _work(self, ends_at: float, idle_seconds: float) -> None:
@@ -124,20 +144,41 @@ class Dispatcher:
         for task in list(self._in_flight):
             task.cancel()
         await self._step()
-        await self._ask(self._desk.give_back)
+        if self._fanning_out is not None:
+            with suppress(DatabaseLost):
+                await self._fanning_out
+        await self._desk_thread.ask(self._desk.give_back)
 
     async def _step(self) -> bool:
         """Write down what came back, send what is due, and find more of it meanwhile; True when there was anything."""
         try:
+            if self.is_claiming and self._fanning_out is None:
+                self._fanning_out = asyncio.create_task(self._fan_out())
             was_busy = await self._exchange()
-            found = await self._ask(self._desk.fan_out) if self.is_claiming else 0
+            found = await self._fanned_out()
         except DatabaseLost as error:
             await self._wait_for_database(error)
             return True
         self._lost_at = None
-        if found:
-            self._woken.set()
-        return was_busy or found > 0
+        return was_busy or found
+
+    async def _fan_out(self) -> int:
+        """Make the deliveries of new events; beside the exchange, as the database takes long over many of them."""
+        try:
+            if found := await self._fan_out_thread.ask(fan_out):
+                self._woken.set()
+            return found
+        except (OperationalError, InterfaceError) as error:
+            raise DatabaseLost(str(error)) from error
+
+    async def _fanned_out(self) -> bool:
+        """Whether events have been found, or may yet be."""
+        if (task := self._fanning_out) is None:
+            return False
+        if not task.done():
+            return True
+        self._fanning_out = None
+        return await task > 0
 
     async def _exchange(self) -> bool:
         self._woken.clear()
@@ -151,7 +192,7 @@ class Dispatcher:
             in_flight=[claim.delivery_id for claim in claims],
         )
         try:
-            taken = await self._ask(exchange)
+            taken = await self._desk_thread.ask(exchange)
         except DatabaseLost:
             self._results = results + self._results
             raise
@@ -180,10 +221,6 @@ class Dispatcher:
         except Exception as error:  # a fault of our own must count as a failed attempt, or it would be tried for ever
             logger.exception("webhook_request_failed", delivery=str(prepared.claim.delivery_id))
             return Reply(error=f"Ballast failed to send it: {type(error).__name__}.")
-
-    async def _ask(self, question: Callable[[], Answer]) -> Answer:
-        """Run something that needs the database, on the one thread that has a connection."""
-        return await asyncio.get_running_loop().run_in_executor(self._thread, question)
 
     async def _wait(self, seconds: float) -> None:
         """Until something comes back or somebody nudges, or it is time to look again."""
