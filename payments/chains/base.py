@@ -6,7 +6,7 @@ may raise ChainUnavailable (try again later); FinalityViolation means stop and c
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, Protocol, runtime_checkable
@@ -23,6 +23,10 @@ class ChainError(Exception):
 
 class ChainUnavailable(ChainError):
     """No provider answered, or none answered consistently. Nothing is known; ask again later."""
+
+
+class FeesAboveCap(ChainUnavailable):
+    """The network asks for more than the operator lets us pay. Nothing is signed until prices come down again."""
 
 
 class FinalityViolation(ChainError):
@@ -349,7 +353,14 @@ class Chain(Protocol):
         sequence: int,
         replacing: Collection[SignedTransfer] = (),
     ) -> SignedTransfer:
-        """As sign: move all of an asset from the deposit addresses of these numbers to the hot wallet."""
+        """As sign: move all of an asset from the deposit addresses of these numbers to the hot wallet.
+
+        The asset is an accepted coin or the network's own.
+        """
+        ...
+
+    def sweep_fee(self, asset: Asset, deposits: tuple[int, ...]) -> int:
+        """About what such a sweep costs just now, in base units of the network's own coin. Nothing is signed for it."""
         ...
 
     def can_replace(self) -> bool:
@@ -367,6 +378,10 @@ class Chain(Protocol):
 
     def outgoing(self, address: str, *, first_height: int, last_height: int) -> tuple[OutgoingTransfer, ...]:
         """Every transfer of a registered asset that left the address in these blocks, whoever had it sent."""
+        ...
+
+    def native_held(self, addresses: Sequence[str], *, at_height: int | None = None) -> dict[str, int]:
+        """As balance, of many addresses at once in the network's own coin; those that hold none are left out."""
         ...
 
     def balance(self, address: str, asset: Asset, *, at_height: int | None = None) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from config.money import Asset
-from payments.chains.base import SignedTransfer, TransferRefused
+from payments.chains.base import ChainUnavailable, SignedTransfer, TransferRefused
 from tests.chains.harness import Harness, Outcome, Reader, payout
 
 
@@ -159,7 +159,48 @@ class SweepContract:
             deposits.usdc, tuple(range(most)), sender=deposits.wallet, sequence=0
         ).fee_limit_units
         with pytest.raises(ValueError, match="accepted coins"):
-            deposits.sign(asset=deposits.chain.profile.native)
+            deposits.sign(asset=Asset(deposits.usdc.network, "USDC", 6, deposits.harness.foreign_contract))
+
+    def test_the_networks_own_coin_is_brought_to_the_hot_wallet(self, deposits: Deposits) -> None:
+        chain, native = deposits.chain, deposits.chain.profile.native
+        for address, amount in zip(deposits.addresses, (5, 0, 7, 0), strict=True):
+            deposits.harness.fund_native(address, amount)
+        deposits.deposit(10)
+        before = chain.balance(deposits.wallet, native)
+        transfer = deposits.sign(asset=native)
+        assert (transfer.payouts, transfer.sender) == ((), deposits.wallet)
+        chain.broadcast(transfer)
+        deposits.harness.mine()
+        status = chain.transfer_status(transfer)
+        assert status.state == "included"
+        assert chain.find_transfers(transfer.transaction_hash) == ()
+        assert chain.balance(deposits.wallet, native) == before + 12 - status.fee_units
+        assert chain.native_held(deposits.addresses) == {}
+        assert deposits.held() == [0, 10, 0, 0, 0]
+
+    def test_who_holds_the_networks_own_coin_is_told_at_any_height(self, deposits: Deposits) -> None:
+        chain, addresses = deposits.chain, deposits.addresses
+        assert chain.native_held(addresses) == {}
+        deposits.harness.fund_native(addresses[1], 5)
+        deposits.harness.mine()
+        height = chain.head().height
+        deposits.harness.fund_native(addresses[1], 2)
+        deposits.harness.fund_native(addresses[3], 1)
+        deposits.harness.mine()
+        assert chain.native_held(addresses) == {addresses[1]: 7, addresses[3]: 1}
+        assert chain.native_held(addresses, at_height=height) == {addresses[1]: 5}
+        assert chain.native_held([]) == {}
+        with pytest.raises(ChainUnavailable):
+            chain.native_held(addresses, at_height=chain.head().height + 100)
+
+    def test_what_a_sweep_costs_is_told_before_it_is_signed(self, deposits: Deposits) -> None:
+        deposits.harness.fund_native(deposits.addresses[0], 5)
+        deposits.deposit(0, 10)
+        for asset in (deposits.usdc, deposits.chain.profile.native):
+            told = deposits.chain.sweep_fee(asset, deposits.numbers)
+            assert 0 < told <= deposits.sign(asset=asset).fee_limit_units
+        with pytest.raises(ValueError, match="deposit addresses"):
+            deposits.chain.sweep_fee(deposits.usdc, ())
 
     def test_a_sweep_and_a_payout_after_it_fit_into_one_block(self, deposits: Deposits) -> None:
         deposits.deposit(10, 20)

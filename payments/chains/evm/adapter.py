@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 
 from config.money import Asset
 from payments.chains import recipients
@@ -24,7 +24,7 @@ from payments.chains.base import (
 from payments.chains.evm import abi, addresses, deployment, links, questions
 from payments.chains.evm.fees import FeeRules
 from payments.chains.evm.providers import Providers
-from payments.chains.evm.reading import BLOCKS_PER_SCAN, Pace, Reading
+from payments.chains.evm.reading import BLOCKS_PER_SCAN, QUESTIONS_PER_BATCH, Pace, Reading
 from payments.chains.evm.rpc import RpcError
 from payments.chains.evm.sending import Sending
 from payments.chains.evm.signing import Signer
@@ -138,6 +138,9 @@ class EvmChain:
     ) -> SignedTransfer:
         return self._sending.sign_sweep(asset, deposits, sender=sender, sequence=sequence, replacing=replacing)
 
+    def sweep_fee(self, asset: Asset, deposits: tuple[int, ...]) -> int:
+        return self._sending.sweep_fee(asset, deposits)
+
     def can_replace(self) -> bool:
         return True
 
@@ -150,14 +153,27 @@ class EvmChain:
     def outgoing(self, address: str, *, first_height: int, last_height: int) -> tuple[OutgoingTransfer, ...]:
         return self._reading.outgoing(address, first_height=first_height, last_height=last_height)
 
+    def native_held(self, addresses: Sequence[str], *, at_height: int | None = None) -> dict[str, int]:
+        height = self._reached(at_height)
+        held: dict[str, int] = {}
+        for start in range(0, len(addresses), QUESTIONS_PER_BATCH):
+            some = addresses[start : start + QUESTIONS_PER_BATCH]
+            answers = self.providers.agree(*(questions.native_balance(address, height) for address in some))
+            held |= {address: units for address, units in zip(some, answers, strict=True) if units}
+        return held
+
     def balance(self, address: str, asset: Asset, *, at_height: int | None = None) -> int:
-        head = self.providers.head()
-        height = head.height if at_height is None else at_height
-        if height > head.height:
-            raise ChainUnavailable(f"{self.profile.network} has not reached height {height} yet.")
+        height = self._reached(at_height)
         if asset == self.profile.native:
             return self.providers.agree_on(questions.native_balance(address, height))
         return self.providers.agree_on(questions.token_balance(asset.contract, address, height))
+
+    def _reached(self, height: int | None) -> int:
+        """This height, or that of the head; ChainUnavailable while the block at it is still to come."""
+        head = self.providers.head()
+        if height is not None and height > head.height:
+            raise ChainUnavailable(f"{self.profile.network} has not reached height {height} yet.")
+        return head.height if height is None else height
 
     # Setting up
 

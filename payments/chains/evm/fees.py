@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from payments.chains.base import ChainUnavailable
+from payments.chains.base import FeesAboveCap
 
 GWEI = 10**9
 
@@ -33,14 +33,14 @@ class FeeRules:
     def offer(self, *, base_fee: int, usual_tip: int, replacing: Collection[Offer] = ()) -> Offer:
         """Enough for a base fee that doubles, and for taking the place of earlier offers in both its parts.
 
-        ChainUnavailable when that is more than the cap: prices come down again, and what waits stays good.
+        FeesAboveCap when that is more than the cap: prices come down again, and what waits stays good.
         """
         raised = [earlier.raised() for earlier in replacing]
         tip = max([usual_tip, self.tip_floor, 1, *(offer.tip for offer in raised)])
         max_fee = max([2 * base_fee + tip, *(offer.max_fee for offer in raised)])
         lowest = max([base_fee + tip, *(offer.max_fee for offer in raised)])
         if lowest > self.cap:
-            raise ChainUnavailable(f"Fees are above the cap: {lowest / GWEI:.1f} of {self.cap / GWEI:.1f} gwei.")
+            raise FeesAboveCap(f"Fees are above the cap: {lowest / GWEI:.1f} of {self.cap / GWEI:.1f} gwei.")
         return Offer(min(max_fee, self.cap), tip)
 
 

@@ -33,7 +33,7 @@ MOST_BLOCKS_PER_QUESTION, FIRST_BLOCKS_PER_QUESTION = 2_000, 500
 MOST_ADDRESSES_PER_QUESTION = 1_000
 """What nodes take in one place of a filter. With more open addresses, every transfer of our tokens is read instead."""
 
-_QUESTIONS_PER_BATCH = 50
+QUESTIONS_PER_BATCH = 50
 
 Item = TypeVar("Item")
 
@@ -280,5 +280,5 @@ def _place(receipt: Receipt) -> tuple[int, int]:
 
 def _in_batches(asked: Iterable[Item]) -> Iterator[list[Item]]:
     waiting = iter(asked)
-    while some := list(islice(waiting, _QUESTIONS_PER_BATCH)):
+    while some := list(islice(waiting, QUESTIONS_PER_BATCH)):
         yield some

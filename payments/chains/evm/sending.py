@@ -74,14 +74,19 @@ class Sending:
         sequence: int,
         replacing: Collection[SignedTransfer],
     ) -> SignedTransfer:
-        most = self._profile.sweeps_per_transfer
-        if not 1 <= len(deposits) <= most:
-            raise ValueError(f"a sweep on {self._network} empties 1 to {most} deposit addresses")
-        if asset.contract not in self._assets:
-            raise ValueError("only accepted coins are swept")
-        call = abi.call("sweep(uint256[],address)", deposits, asset.contract)
-        unestimated = _SWEEP_GAS_UNESTIMATED + _SWEEP_GAS_UNESTIMATED_PER_DEPOSIT * len(deposits)
+        call, unestimated = self._sweep(asset, deposits)
         return self._signed(self._factory, call, unestimated, (), sender, sequence, replacing)
+
+    def sweep_fee(self, asset: Asset, deposits: tuple[int, ...]) -> int:
+        call, unestimated = self._sweep(asset, deposits)
+        newest = self._providers.agree_on(questions.header(self._providers.head().height))
+        if newest is None:
+            raise self._head_is_gone()
+        try:
+            gas = self._providers.ask(questions.gas(self._wallet, self._factory, call))
+        except RpcError:
+            gas = unestimated
+        return gas * (newest.base_fee + max(self._rules.tip_floor, self._providers.ask(questions.usual_tip())))
 
     def broadcast(self, transfer: SignedTransfer) -> None:
         said = self._providers.tell(questions.broadcast(transfer.raw))
@@ -151,6 +156,21 @@ class Sending:
                 unused = middle
         return used
 
+    def _sweep(self, asset: Asset, deposits: tuple[int, ...]) -> tuple[bytes, int]:
+        """What to say to the factory, and the most gas it may take when no node says."""
+        most = self._profile.sweeps_per_transfer
+        if not 1 <= len(deposits) <= most:
+            raise ValueError(f"a sweep on {self._network} empties 1 to {most} deposit addresses")
+        unestimated = _SWEEP_GAS_UNESTIMATED + _SWEEP_GAS_UNESTIMATED_PER_DEPOSIT * len(deposits)
+        if asset == self._profile.native:
+            return abi.call("sweep_native(uint256[])", deposits), unestimated
+        if asset.contract not in self._assets:
+            raise ValueError("only accepted coins and the network's own are swept")
+        return abi.call("sweep(uint256[],address)", deposits, asset.contract), unestimated
+
+    def _head_is_gone(self) -> ChainUnavailable:
+        return ChainUnavailable(f"The newest block of {self._network} is not there any more.")
+
     def _signed(
         self,
         to: str,
@@ -169,7 +189,7 @@ class Sending:
         replaced = [read_signed(earlier.raw) for earlier in replacing]
         newest = self._providers.agree_on(questions.header(self._providers.head().height))
         if newest is None:
-            raise ChainUnavailable(f"The newest block of {self._network} is not there any more.")
+            raise self._head_is_gone()
         offer = self._rules.offer(
             base_fee=newest.base_fee,
             usual_tip=self._providers.ask(questions.usual_tip()),

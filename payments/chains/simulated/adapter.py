@@ -38,6 +38,7 @@ from payments.chains.simulated.networks import (
     hot_wallet,
     own_accounts,
     payout_work,
+    price,
     sweep_work,
 )
 from payments.chains.simulated.reading import SCAN_TRANSACTIONS, Reading
@@ -164,13 +165,7 @@ class SimulatedChain(Reading):
         sequence: int,
         replacing: Collection[SignedTransfer] = (),
     ) -> SignedTransfer:
-        most = self.profile.sweeps_per_transfer
-        if not most:
-            raise ValueError(f"deposits on {self._network} arrive where payouts leave from")
-        if not 1 <= len(deposits) <= most:
-            raise ValueError(f"a sweep on {self._network} empties 1 to {most} deposit addresses")
-        if asset.contract not in self._assets:
-            raise ValueError("only accepted coins are swept")
+        self._check_sweep(asset, deposits)
         content = signing.Content(
             network=self._network,
             sender=sender,
@@ -183,6 +178,10 @@ class SimulatedChain(Reading):
             swept_addresses=tuple(self.deposit_address(number).address for number in deposits),
         )
         return self._signed(content, ())
+
+    def sweep_fee(self, asset: Asset, deposits: tuple[int, ...]) -> int:
+        self._check_sweep(asset, deposits)
+        return price(self._network, self._answering().fee_level) * sweep_work(len(deposits))
 
     def can_replace(self) -> bool:
         return self._is_evm
@@ -215,6 +214,15 @@ class SimulatedChain(Reading):
                 transfer.valid_until < Timetable(row, final, final).closed_at(final)
             )
             return TransferStatus("expired", final=True) if expired else TransferStatus("unknown")
+
+    def _check_sweep(self, asset: Asset, deposits: tuple[int, ...]) -> None:
+        most = self.profile.sweeps_per_transfer
+        if not most:
+            raise ValueError(f"deposits on {self._network} arrive where payouts leave from")
+        if not 1 <= len(deposits) <= most:
+            raise ValueError(f"a sweep on {self._network} empties 1 to {most} deposit addresses")
+        if asset != self.profile.native and asset.contract not in self._assets:
+            raise ValueError("only accepted coins and the network's own are swept")
 
     def _movement(self, payout: Payout) -> actions.Movement:
         return actions.movement(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import islice
 
 from django.db.models import QuerySet
@@ -110,6 +110,12 @@ class Reading:
                 "transaction__height", "transaction_id", "ordinal"
             )
         )
+
+    def native_held(self, addresses: Sequence[str], *, at_height: int | None = None) -> dict[str, int]:
+        row = self._reached(at_height or 0)
+        height = row.height if at_height is None else at_height
+        held = holdings(self._network, addresses, [NATIVE], at_height=height)
+        return {address: units for (address, _), units in held.items() if units}
 
     def balance(self, address: str, asset: Asset, *, at_height: int | None = None) -> int:
         row = self._reached(at_height or 0)
