@@ -106,6 +106,37 @@ class IncomingTransfer:
 
 
 @dataclass(frozen=True, slots=True)
+class IdleMovement:
+    """What an on-chain transaction did for an address and no deposit can be made of.
+
+    Either the network's own coin moved, which has no contract, or a token's transfer moved nothing. Of the own coin
+    only what the sender handed over directly is known: what contracts hand on leaves no trace on some networks.
+    """
+
+    contract: str
+    amount: int
+    sender: str
+    recipient: str
+    memo: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FoundTransaction:
+    """An on-chain transaction that a network knows, whoever sent it.
+
+    - pending: it is in no block, and may never be.
+    - included: in a block; `transfers` and `idle` say what it did.
+    - failed: in a block, and nothing moved.
+    """
+
+    transaction_hash: str
+    state: Literal["pending", "included", "failed"]
+    height: int | None = None
+    transfers: tuple[IncomingTransfer, ...] = ()
+    idle: tuple[IdleMovement, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Scan:
     """What one scan found.
 
@@ -212,6 +243,33 @@ class TransferStatus:
 
 
 @dataclass(frozen=True, slots=True)
+class Costs:
+    """What sending costs at the fees of this moment, in base units of the network's own coin. Estimates."""
+
+    payout: int
+    sweep: int = 0
+    """Of a sweep, however many addresses it empties."""
+    first_time: int = 0
+    """For each address in it that nothing has emptied before."""
+    again: int = 0
+    """For each of the others."""
+
+    def of_sweep(self, *, first_time: int, again: int = 0) -> int:
+        """Of one sweep of so many addresses; nothing without any."""
+        if not first_time + again:
+            return 0
+        return self.sweep + self.first_time * first_time + self.again * again
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderState:
+    """Somebody a network is asked through, and what is wrong with them by kind: failing, old_head, disagrees."""
+
+    name: str
+    problems: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
 class CreditRule:
     """When a deposit counts: so many confirmations and, if asked for, only once its block is final."""
 
@@ -308,6 +366,13 @@ class Chain(Protocol):
         """Every token transfer inside one on-chain transaction, to whomever; empty while it is in no block."""
         ...
 
+    def find_transaction(self, transaction_hash: str) -> FoundTransaction | None:
+        """All that is known of one on-chain transaction; None when nobody knows it.
+
+        Its transfers are those of `find_transfers`. That something waits, any one provider may say.
+        """
+        ...
+
     # Money out.
 
     def payout_address(self) -> str:
@@ -386,4 +451,14 @@ class Chain(Protocol):
 
     def balance(self, address: str, asset: Asset, *, at_height: int | None = None) -> int:
         """Base units of an asset or of the network's own coin held after the block at the head, or a past height."""
+        ...
+
+    def costs(self) -> Costs:
+        """What sending costs just now."""
+        ...
+
+    # Looking after it.
+
+    def provider_states(self) -> tuple[ProviderState, ...]:
+        """Who is asked, and what this process has found wrong with them. Asks nobody; empty where nobody is asked."""
         ...

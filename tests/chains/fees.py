@@ -38,6 +38,14 @@ class FeeContract:
         assert 0 < status.fee_units <= transfer.fee_limit_units
         assert native(till) == before - status.fee_units
 
+    def test_what_a_payout_costs_is_known_roughly_before_it_is_signed(self, till: Till) -> None:
+        told = till.chain.costs().payout
+        charged = till.chain.transfer_status(till.send(100)).fee_units
+        assert charged / 2 < told < charged * 2
+        till.harness.raise_fees(SPIKE)
+        till.harness.mine()
+        assert till.chain.costs().payout > told
+
     def test_a_failed_transfer_is_charged_too(self, till: Till) -> None:
         before = native(till)
         status = till.chain.transfer_status(till.send(STOCK + 1))

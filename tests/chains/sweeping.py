@@ -202,6 +202,16 @@ class SweepContract:
         with pytest.raises(ValueError, match="deposit addresses"):
             deposits.chain.sweep_fee(deposits.usdc, ())
 
+    def test_what_emptying_addresses_costs_is_known_roughly_without_naming_them(self, deposits: Deposits) -> None:
+        costs = deposits.chain.costs()
+        deposits.deposit(10, 20, 30, 40)
+        charged = deposits.chain.transfer_status(deposits.send()).fee_units
+        assert charged / 2 < costs.of_sweep(first_time=4) < charged * 2
+        deposits.deposit(10, 20, 30, 40)
+        charged = deposits.chain.transfer_status(deposits.send()).fee_units
+        assert charged / 2 < costs.of_sweep(first_time=0, again=4) < charged * 2
+        assert costs.of_sweep(first_time=0) == 0
+
     def test_a_sweep_and_a_payout_after_it_fit_into_one_block(self, deposits: Deposits) -> None:
         deposits.deposit(10, 20)
         sweep = deposits.sign()

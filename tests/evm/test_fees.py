@@ -30,6 +30,11 @@ def test_above_the_cap_nothing_is_offered() -> None:
         FeeRules(30 * GWEI, 179 * GWEI).offer(base_fee=150 * GWEI, usual_tip=0)
 
 
+def test_a_price_is_the_base_fee_and_the_tip_that_is_offered() -> None:
+    assert RULES.price(base_fee=10 * GWEI, usual_tip=GWEI) == 40 * GWEI
+    assert RULES.price(base_fee=10 * GWEI, usual_tip=35 * GWEI) == 45 * GWEI
+
+
 @given(prices, prices, st.lists(st.builds(Offer, prices, prices), min_size=1, max_size=4))
 def test_a_replacement_is_an_eighth_above_every_earlier_offer_in_both_parts(
     base_fee: int, usual_tip: int, earlier: list[Offer]

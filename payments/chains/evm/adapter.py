@@ -8,13 +8,16 @@ from config.money import Asset
 from payments.chains import recipients
 from payments.chains.base import (
     ChainUnavailable,
+    Costs,
     Cursor,
     DepositAddress,
+    FoundTransaction,
     Head,
     IncomingTransfer,
     NetworkProfile,
     OutgoingTransfer,
     Payout,
+    ProviderState,
     RecipientRefused,
     Scan,
     SignedTransfer,
@@ -91,6 +94,9 @@ class EvmChain:
 
     def find_transfers(self, transaction_hash: str) -> tuple[IncomingTransfer, ...]:
         return self._reading.find_transfers(transaction_hash)
+
+    def find_transaction(self, transaction_hash: str) -> FoundTransaction | None:
+        return self._reading.find_transaction(transaction_hash)
 
     # Money out
 
@@ -174,6 +180,14 @@ class EvmChain:
         if height is not None and height > head.height:
             raise ChainUnavailable(f"{self.profile.network} has not reached height {height} yet.")
         return head.height if height is None else height
+
+    def costs(self) -> Costs:
+        return self._sending.costs()
+
+    # Looking after it
+
+    def provider_states(self) -> tuple[ProviderState, ...]:
+        return self.providers.states()
 
     # Setting up
 

@@ -30,6 +30,10 @@ class FeeRules:
     tip_floor: int = 0
     cap: int = 200 * GWEI
 
+    def price(self, *, base_fee: int, usual_tip: int) -> int:
+        """What a unit of gas costs in the end while the base fee stays as it is: an offer leaves it room to rise."""
+        return base_fee + max(usual_tip, self.tip_floor, 1)
+
     def offer(self, *, base_fee: int, usual_tip: int, replacing: Collection[Offer] = ()) -> Offer:
         """Enough for a base fee that doubles, and for taking the place of earlier offers in both its parts.
 

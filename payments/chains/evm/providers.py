@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import structlog
 
-from payments.chains.base import ChainUnavailable, Head
+from payments.chains.base import ChainUnavailable, Head, ProviderState
 from payments.chains.evm.questions import Answer, Header, Question, header
 from payments.chains.evm.rpc import ProviderFailed, Rpc, RpcError
 
@@ -175,6 +175,10 @@ class Providers:
             for provider in self._providers
             for kind, message in provider.problems.items()
         )
+
+    def states(self) -> tuple[ProviderState, ...]:
+        """Who is asked, and what is wrong with each at present."""
+        return tuple(ProviderState(provider.name, dict(provider.problems)) for provider in self._providers)
 
     # Believing
 

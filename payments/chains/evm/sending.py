@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection
 from config.money import Asset
 from payments.chains.base import (
     ChainUnavailable,
+    Costs,
     Head,
     NetworkProfile,
     Payout,
@@ -25,6 +26,10 @@ from payments.chains.evm.signing import Signer, Transaction, read_signed
 # A limit costs nothing that is not used.
 _PAYOUT_GAS_UNESTIMATED = 300_000
 _SWEEP_GAS_UNESTIMATED, _SWEEP_GAS_UNESTIMATED_PER_DEPOSIT = 200_000, 120_000
+# What it usually takes, as measured (docs/contracts.md): to show what sending costs, and to tell what is not worth it.
+_PAYOUT_GAS_USUAL = 65_000
+_SWEEP_GAS_USUAL, _FIRST_TIME_GAS_USUAL, _AGAIN_GAS_USUAL = 39_000, 51_500, 12_100
+
 _MOST_GAS = 16_777_216
 """What ethereum allows one transaction (EIP-7825)."""
 
@@ -79,14 +84,20 @@ class Sending:
 
     def sweep_fee(self, asset: Asset, deposits: tuple[int, ...]) -> int:
         call, unestimated = self._sweep(asset, deposits)
-        newest = self._providers.agree_on(questions.header(self._providers.head().height))
-        if newest is None:
-            raise self._head_is_gone()
         try:
             gas = self._providers.ask(questions.gas(self._wallet, self._factory, call))
         except RpcError:
             gas = unestimated
-        return gas * (newest.base_fee + max(self._rules.tip_floor, self._providers.ask(questions.usual_tip())))
+        return gas * self._price()
+
+    def costs(self) -> Costs:
+        price = self._price()
+        return Costs(
+            payout=_PAYOUT_GAS_USUAL * price,
+            sweep=_SWEEP_GAS_USUAL * price,
+            first_time=_FIRST_TIME_GAS_USUAL * price,
+            again=_AGAIN_GAS_USUAL * price,
+        )
 
     def broadcast(self, transfer: SignedTransfer) -> None:
         said = self._providers.tell(questions.broadcast(transfer.raw))
@@ -168,8 +179,14 @@ class Sending:
             raise ValueError("only accepted coins and the network's own are swept")
         return abi.call("sweep(uint256[],address)", deposits, asset.contract), unestimated
 
-    def _head_is_gone(self) -> ChainUnavailable:
-        return ChainUnavailable(f"The newest block of {self._network} is not there any more.")
+    def _base_fee(self) -> int:
+        newest = self._providers.agree_on(questions.header(self._providers.head().height))
+        if newest is None:
+            raise ChainUnavailable(f"The newest block of {self._network} is not there any more.")
+        return newest.base_fee
+
+    def _price(self) -> int:
+        return self._rules.price(base_fee=self._base_fee(), usual_tip=self._providers.ask(questions.usual_tip()))
 
     def _signed(
         self,
@@ -187,11 +204,8 @@ class Sending:
         if self._profile.chain_id is None:
             raise ValueError(f"{self._network} has no chain id")
         replaced = [read_signed(earlier.raw) for earlier in replacing]
-        newest = self._providers.agree_on(questions.header(self._providers.head().height))
-        if newest is None:
-            raise self._head_is_gone()
         offer = self._rules.offer(
-            base_fee=newest.base_fee,
+            base_fee=self._base_fee(),
             usual_tip=self._providers.ask(questions.usual_tip()),
             replacing=[Offer(earlier.max_fee, earlier.tip) for earlier in replaced],
         )

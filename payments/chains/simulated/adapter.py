@@ -12,9 +12,11 @@ from config.money import Asset
 from payments.chains import recipients
 from payments.chains.base import (
     ChainUnavailable,
+    Costs,
     DepositAddress,
     NetworkProfile,
     Payout,
+    ProviderState,
     RecipientProblem,
     RecipientRefused,
     SignedTransfer,
@@ -214,6 +216,19 @@ class SimulatedChain(Reading):
                 transfer.valid_until < Timetable(row, final, final).closed_at(final)
             )
             return TransferStatus("expired", final=True) if expired else TransferStatus("unknown")
+
+    def costs(self) -> Costs:
+        unit = price(self._network, self._answering().fee_level)
+        payout = payout_work(self._network, 1) * unit
+        if not self.profile.sweeps_per_transfer:
+            return Costs(payout)
+        empty, one = sweep_work(0) * unit, sweep_work(1) * unit
+        return Costs(payout, sweep=empty, first_time=one - empty, again=one - empty)
+
+    # Looking after it
+
+    def provider_states(self) -> tuple[ProviderState, ...]:
+        return ()
 
     def _check_sweep(self, asset: Asset, deposits: tuple[int, ...]) -> None:
         most = self.profile.sweeps_per_transfer
