@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from payments.chains.base import Chain, ChainUnavailable, FinalityViolation, InvalidAddress
+from payments.chains.base import Chain, ChainUnavailable, FinalityViolation, FoundTransaction, InvalidAddress
 from tests.chains.harness import Harness, Outcome, Reader, Watched
 
 ONE = 1_000_000
@@ -219,13 +219,56 @@ class ReadingContract:
     def test_an_unknown_hash_finds_nothing(self, scene: Scene) -> None:
         for text in ("0x" + "ab" * 32, "ab" * 32, "", "nonsense"):
             assert scene.chain.find_transfers(text) == ()
+            assert scene.chain.find_transaction(text) is None
+
+    def test_a_transaction_is_known_from_the_moment_it_waits(self, scene: Scene) -> None:
+        transaction_hash = scene.pay()
+        assert scene.chain.find_transaction(transaction_hash) == FoundTransaction(transaction_hash, "pending")
+        scene.harness.mine()
+        found = scene.chain.find_transaction(transaction_hash.upper().replace("0X", "0x"))
+        transfers = scene.chain.find_transfers(transaction_hash)
+        assert found == FoundTransaction(transaction_hash, "included", transfers[0].height, transfers)
+
+    def test_a_failed_transaction_is_known_and_moved_nothing(self, scene: Scene) -> None:
+        forbidden = scene.harness.stranger(2)
+        assert scene.harness.refuse(forbidden, "destination_refused")
+        scene.harness.mine()
+        transaction_hash = scene.harness.pay(scene.part(), (scene.usdc.contract, ONE, forbidden, None))
+        scene.harness.mine()
+        assert scene.chain.find_transaction(transaction_hash) == FoundTransaction(
+            transaction_hash, "failed", scene.chain.head().height
+        )
+        assert scene.chain.find_transfers(transaction_hash) == ()
+
+    def test_the_networks_own_coin_is_found_as_no_deposit(self, scene: Scene) -> None:
+        transaction_hash = scene.harness.pay_native(scene.to.address, 12)
+        scene.harness.mine()
+        found = scene.chain.find_transaction(transaction_hash)
+        assert found is not None
+        assert (found.state, found.transfers) == ("included", ())
+        assert [(each.contract, each.amount, each.recipient) for each in found.idle] == [("", 12, scene.to.address)]
+
+    def test_a_transfer_of_nothing_is_found_as_no_deposit(self, scene: Scene) -> None:
+        transaction_hash = scene.harness.pay(scene.part(0), scene.part(5))
+        scene.harness.mine()
+        found = scene.chain.find_transaction(transaction_hash)
+        assert found is not None
+        assert [transfer.amount for transfer in found.transfers] == [5]
+        assert [(each.contract, each.amount, each.recipient, each.memo) for each in found.idle] == [
+            (scene.usdc.contract, 0, scene.to.address, scene.to.memo)
+        ]
 
     def test_an_outage_is_said_aloud_and_loses_nothing(self, scene: Scene) -> None:
         before = scene.reader.cursor
         scene.harness.break_down()
         transaction_hash = scene.pay()
         scene.harness.mine()
-        for question in (scene.chain.head, scene.reader.read, lambda: scene.chain.find_transfers(transaction_hash)):
+        for question in (
+            scene.chain.head,
+            scene.reader.read,
+            lambda: scene.chain.find_transfers(transaction_hash),
+            lambda: scene.chain.find_transaction(transaction_hash),
+        ):
             with pytest.raises(ChainUnavailable):
                 question()
         assert scene.reader.cursor == before

@@ -50,6 +50,10 @@ class Harness(Protocol):
 
     def fund_native(self, address: str, amount: int) -> None: ...
 
+    def pay_native(self, address: str, amount: int) -> str:
+        """Send the network's own coin, into the next block; the hash."""
+        ...
+
     def drain_native(self, address: str) -> None:
         """Take the network's own coin away from an address, in the next block."""
         ...

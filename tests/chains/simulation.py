@@ -11,6 +11,7 @@ from django.utils import timezone
 from payments.chains.base import Chain, RecipientProblem
 from payments.chains.simulated import control
 from payments.chains.simulated.adapter import SimulatedChain
+from payments.chains.simulated.blocks import NATIVE
 from payments.chains.simulated.networks import address_from, is_evm, look_alike, own_accounts, simulated_profile
 from payments.chains.stellar import addresses as stellar_addresses
 from tests.chains.harness import Outcome
@@ -52,6 +53,9 @@ class Simulation:
 
     def fund_native(self, address: str, amount: int) -> None:
         control.fund_native(self.network, address=address, amount=amount)
+
+    def pay_native(self, address: str, amount: int) -> str:
+        return self.pay((NATIVE, amount, address, None))
 
     def drain_native(self, address: str) -> None:
         control.drain_native(self.network, address=address)

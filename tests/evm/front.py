@@ -142,4 +142,6 @@ def _pending(entry: Waiting) -> dict[str, Any]:
         "from": entry.sender,
         "nonce": hex(entry.content.nonce),
         "blockNumber": None,
+        "to": entry.content.to,
+        "value": hex(entry.content.units),
     }

@@ -143,6 +143,9 @@ class NodeHarness:
     def fund_native(self, address: str, amount: int) -> None:
         self._submit(PAYER_KEY, address, b"", units=amount)
 
+    def pay_native(self, address: str, amount: int) -> str:
+        return self._submit(PAYER_KEY, address, b"", units=amount)
+
     def drain_native(self, address: str) -> None:
         self._node.rpc.call("anvil_setBalance", address, "0x0")
 

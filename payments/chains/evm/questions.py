@@ -81,12 +81,14 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True)
 class SentTransaction:
-    """An on-chain transaction a node knows of. `height` is None while it waits."""
+    """An on-chain transaction a node knows of. `height` is None while it waits, `recipient` if it makes a contract."""
 
     transaction_hash: str
     sender: str
     nonce: int
     height: int | None
+    recipient: str | None
+    units: int
 
 
 def header(block: int | str) -> Question[Header | None]:
@@ -220,12 +222,14 @@ def _receipt(found: Any) -> Receipt:
 
 
 def _sent(found: Any) -> SentTransaction:
-    height = found["blockNumber"]
+    height, recipient = found["blockNumber"], found["to"]
     return SentTransaction(
         transaction_hash=_hash(found["hash"]),
         sender=_address(found["from"]),
         nonce=_number(found["nonce"]),
         height=None if height is None else _number(height),
+        recipient=None if recipient is None else _address(recipient),
+        units=_number(found["value"]),
     )
 
 

@@ -11,7 +11,9 @@ from payments.chains.base import (
     ChainUnavailable,
     Cursor,
     FinalityViolation,
+    FoundTransaction,
     Head,
+    IdleMovement,
     IncomingTransfer,
     NetworkProfile,
     OutgoingTransfer,
@@ -121,17 +123,23 @@ class Reading:
         return self._cursor(self._header(height))
 
     def find_transfers(self, transaction_hash: str) -> tuple[IncomingTransfer, ...]:
-        known = transaction_hash.strip().lower()
-        if len(known) != 66 or not known.startswith("0x") or set(known[2:]) - set("0123456789abcdef"):
-            return ()
-        head = self._providers.head()
-        receipt = self._providers.agree_on(questions.receipt(known, up_to=head.height))
-        if receipt is None or not receipt.succeeded:
-            return ()
-        block = self._header(receipt.height)
-        if block.block_hash != receipt.block_hash:
-            raise self._changed()
-        return tuple(self._transfer(log, ordinal, block) for ordinal, log in token_transfers(receipt))
+        known = _hash_in(transaction_hash)
+        receipt = known and self._receipt(known)
+        return self._transfers(receipt) if receipt and receipt.succeeded else ()
+
+    def find_transaction(self, transaction_hash: str) -> FoundTransaction | None:
+        if not (known := _hash_in(transaction_hash)):
+            return None
+        receipt = self._receipt(known)
+        if receipt is None:
+            waits = self._providers.anyone(questions.sent(known))
+            return None if waits is None else FoundTransaction(known, "pending")
+        if not receipt.succeeded:
+            return FoundTransaction(known, "failed", receipt.height)
+        sent = self._senders({known: receipt})[known]
+        return FoundTransaction(
+            known, "included", receipt.height, transfers=self._transfers(receipt), idle=tuple(_idle(sent, receipt))
+        )
 
     def outgoing(self, address: str, *, first_height: int, last_height: int) -> tuple[OutgoingTransfer, ...]:
         if first_height > last_height:
@@ -222,6 +230,16 @@ class Reading:
         watched = watch.matching({log.recipient for _, log in moved}) if moved else set()
         return [self._transfer(log, ordinal, headers[log.height]) for ordinal, log in moved if log.recipient in watched]
 
+    def _receipt(self, transaction_hash: str) -> Receipt | None:
+        head = self._providers.head()
+        return self._providers.agree_on(questions.receipt(transaction_hash, up_to=head.height))
+
+    def _transfers(self, receipt: Receipt) -> tuple[IncomingTransfer, ...]:
+        block = self._header(receipt.height)
+        if block.block_hash != receipt.block_hash:
+            raise self._changed()
+        return tuple(self._transfer(log, ordinal, block) for ordinal, log in token_transfers(receipt))
+
     def _receipts(self, hashes: Collection[str], *, up_to: int) -> dict[str, Receipt]:
         """Those of these transactions that are in a block and succeeded, as two providers say."""
         asked = [questions.receipt(transaction_hash, up_to=up_to) for transaction_hash in sorted(hashes)]
@@ -271,6 +289,22 @@ class Reading:
 def token_transfers(receipt: Receipt) -> Iterator[tuple[int, Log]]:
     """Every transfer of something inside an on-chain transaction, with its ordinal."""
     return enumerate(log for log in receipt.logs if log.is_token_transfer and log.amount)
+
+
+def _idle(sent: SentTransaction, receipt: Receipt) -> Iterator[IdleMovement]:
+    """What an on-chain transaction did that moved no token."""
+    if sent.units and sent.recipient is not None:
+        yield IdleMovement("", sent.units, sent.sender, sent.recipient)
+    for log in receipt.logs:
+        if log.is_token_transfer and not log.amount:
+            yield IdleMovement(log.contract, 0, log.sender, log.recipient)
+
+
+def _hash_in(text: str) -> str:
+    """The hash as nodes spell it, empty when this is none."""
+    known = text.strip().lower()
+    is_hash = len(known) == 66 and known.startswith("0x") and not set(known[2:]) - set("0123456789abcdef")
+    return known if is_hash else ""
 
 
 def _place(receipt: Receipt) -> tuple[int, int]:

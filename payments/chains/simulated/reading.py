@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import islice
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from config.money import Asset
@@ -13,7 +13,9 @@ from payments.chains.base import (
     ChainUnavailable,
     Cursor,
     FinalityViolation,
+    FoundTransaction,
     Head,
+    IdleMovement,
     IncomingTransfer,
     NetworkProfile,
     OutgoingTransfer,
@@ -87,6 +89,35 @@ class Reading:
             return ()
         height = found[0].transaction.block_height
         return self._incoming(found, Timetable(row, height, height))
+
+    def find_transaction(self, transaction_hash: str) -> FoundTransaction | None:
+        self._answering()
+        with steady(self._network):
+            found = (
+                SimulatedTransaction.objects.filter(
+                    network=self._network, transaction_hash=transaction_hash.strip().lower()
+                )
+                .exclude(status=TransactionStatus.DROPPED)
+                .first()
+            )
+            if found is None:
+                return None
+            known = found.transaction_hash
+            if found.status == TransactionStatus.PENDING:
+                return FoundTransaction(known, "pending")
+            if found.status == TransactionStatus.FAILED:
+                return FoundTransaction(known, "failed", found.height)
+            idle = found.transfers.filter(Q(amount=0) | Q(contract=NATIVE)).order_by("ordinal")
+            return FoundTransaction(
+                known,
+                "included",
+                found.height,
+                transfers=self.find_transfers(known),
+                idle=tuple(
+                    IdleMovement(each.contract, each.amount, each.source, each.recipient, each.memo or None)
+                    for each in idle
+                ),
+            )
 
     def outgoing(self, address: str, *, first_height: int, last_height: int) -> tuple[OutgoingTransfer, ...]:
         self._reached(last_height)
