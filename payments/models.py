@@ -240,6 +240,35 @@ class Deposit(models.Model):
         return self.sweep is not None and bool(self.sweep.moved)
 
 
+class NativeCoin(models.Model):
+    """The network's own coin that somebody sent to a payment's deposit address. No event tells of it: this is what was
+    there when it was last looked for. It is no money of the payment; an operator decides whether it is brought in."""
+
+    payment = models.ForeignKey(Payment, on_delete=models.PROTECT, related_name="native_coins")
+    environment = models.CharField(max_length=10, choices=Environment.choices)
+    network = models.CharField(max_length=20, help_text="Where it is, which may not be where the payment was expected.")
+    held = UnitsField(help_text="Base units at the deposit address when it was last looked for.")
+    height = models.BigIntegerField(help_text="The newest block then.")
+    found_at = models.DateTimeField(default=timezone.now)
+    asked_at = models.DateTimeField(null=True, help_text="When an operator asked for it to be brought in.")
+    asked_by = models.CharField(max_length=120, blank=True)
+    sweep = models.ForeignKey(Sweep, null=True, on_delete=models.PROTECT, related_name="native_coins")
+    brought = UnitsField(default=0, help_text="Base units that came to the hot wallet, in all sweeps of it.")
+    note = models.TextField(blank=True, help_text="What became of it: agreed with the payer, given back, and how.")
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["payment", "network"], name="native_coin_once"),
+            models.CheckConstraint(condition=Q(held__gte=0, brought__gte=0), name="native_coin_not_negative"),
+        ]
+        indexes: ClassVar = [
+            models.Index(fields=["environment", "network"], name="native_coin_held", condition=Q(held__gt=0)),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.held} of {self.network}'s own coin for {self.payment_id}"
+
+
 class Discrepancy(models.Model):
     """Money in suspense that waits for a person, or for the merchant's policy, to accept it or give it back."""
 
@@ -351,6 +380,9 @@ class ScanCursor(models.Model):
     failing_since = models.DateTimeField(null=True)
     last_error = models.TextField(blank=True)
     halted_at = models.DateTimeField(null=True, help_text="Crediting and paying stopped; a person must look.")
+    fault = models.TextField(blank=True, help_text="What is wrong with its set-up: until it is right, nothing is done.")
+    native_round_at = models.DateTimeField(null=True, help_text="When the network's own coin was last looked for.")
+    native_read_to = models.UUIDField(null=True, help_text="The payment that round has come to; empty once it is over.")
 
     class Meta:
         constraints: ClassVar = [

@@ -387,6 +387,20 @@ class Migration(migrations.Migration):
                     "halted_at",
                     models.DateTimeField(help_text="Crediting and paying stopped; a person must look.", null=True),
                 ),
+                (
+                    "fault",
+                    models.TextField(
+                        blank=True, help_text="What is wrong with its set-up: until it is right, nothing is done."
+                    ),
+                ),
+                (
+                    "native_round_at",
+                    models.DateTimeField(help_text="When the network's own coin was last looked for.", null=True),
+                ),
+                (
+                    "native_read_to",
+                    models.UUIDField(help_text="The payment that round has come to; empty once it is over.", null=True),
+                ),
             ],
             options={
                 "constraints": [
@@ -597,5 +611,78 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name="deposit",
             constraint=models.CheckConstraint(condition=models.Q(("amount__gt", 0)), name="deposit_amount_positive"),
+        ),
+        migrations.CreateModel(
+            name="NativeCoin",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "environment",
+                    models.CharField(choices=[("sandbox", "Sandbox"), ("production", "Production")], max_length=10),
+                ),
+                (
+                    "network",
+                    models.CharField(
+                        help_text="Where it is, which may not be where the payment was expected.", max_length=20
+                    ),
+                ),
+                (
+                    "held",
+                    config.fields.UnitsField(
+                        help_text="Base units at the deposit address when it was last looked for."
+                    ),
+                ),
+                ("height", models.BigIntegerField(help_text="The newest block then.")),
+                ("found_at", models.DateTimeField(default=django.utils.timezone.now)),
+                (
+                    "asked_at",
+                    models.DateTimeField(help_text="When an operator asked for it to be brought in.", null=True),
+                ),
+                ("asked_by", models.CharField(blank=True, max_length=120)),
+                (
+                    "brought",
+                    config.fields.UnitsField(
+                        default=0, help_text="Base units that came to the hot wallet, in all sweeps of it."
+                    ),
+                ),
+                (
+                    "note",
+                    models.TextField(
+                        blank=True, help_text="What became of it: agreed with the payer, given back, and how."
+                    ),
+                ),
+                (
+                    "payment",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="native_coins",
+                        to="payments.payment",
+                    ),
+                ),
+                (
+                    "sweep",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="native_coins",
+                        to="payments.sweep",
+                    ),
+                ),
+            ],
+            options={
+                "indexes": [
+                    models.Index(
+                        condition=models.Q(("held__gt", 0)),
+                        fields=["environment", "network"],
+                        name="native_coin_held",
+                    )
+                ],
+                "constraints": [
+                    models.UniqueConstraint(fields=("payment", "network"), name="native_coin_once"),
+                    models.CheckConstraint(
+                        condition=models.Q(("brought__gte", 0), ("held__gte", 0)), name="native_coin_not_negative"
+                    ),
+                ],
+            },
         ),
     ]
