@@ -424,10 +424,6 @@ class Chain(Protocol):
         """
         ...
 
-    def sweep_fee(self, asset: Asset, deposits: tuple[int, ...]) -> int:
-        """About what such a sweep costs just now, in base units of the network's own coin. Nothing is signed for it."""
-        ...
-
     def can_replace(self) -> bool:
         """Whether a transfer that waits can be replaced by one that offers more; else it is waited for, or expires."""
         ...

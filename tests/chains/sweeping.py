@@ -193,15 +193,6 @@ class SweepContract:
         with pytest.raises(ChainUnavailable):
             chain.native_held(addresses, at_height=chain.head().height + 100)
 
-    def test_what_a_sweep_costs_is_told_before_it_is_signed(self, deposits: Deposits) -> None:
-        deposits.harness.fund_native(deposits.addresses[0], 5)
-        deposits.deposit(0, 10)
-        for asset in (deposits.usdc, deposits.chain.profile.native):
-            told = deposits.chain.sweep_fee(asset, deposits.numbers)
-            assert 0 < told <= deposits.sign(asset=asset).fee_limit_units
-        with pytest.raises(ValueError, match="deposit addresses"):
-            deposits.chain.sweep_fee(deposits.usdc, ())
-
     def test_what_emptying_addresses_costs_is_known_roughly_without_naming_them(self, deposits: Deposits) -> None:
         costs = deposits.chain.costs()
         deposits.deposit(10, 20, 30, 40)

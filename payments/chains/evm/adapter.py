@@ -144,9 +144,6 @@ class EvmChain:
     ) -> SignedTransfer:
         return self._sending.sign_sweep(asset, deposits, sender=sender, sequence=sequence, replacing=replacing)
 
-    def sweep_fee(self, asset: Asset, deposits: tuple[int, ...]) -> int:
-        return self._sending.sweep_fee(asset, deposits)
-
     def can_replace(self) -> bool:
         return True
 

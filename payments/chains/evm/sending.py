@@ -82,14 +82,6 @@ class Sending:
         call, unestimated = self._sweep(asset, deposits)
         return self._signed(self._factory, call, unestimated, (), sender, sequence, replacing)
 
-    def sweep_fee(self, asset: Asset, deposits: tuple[int, ...]) -> int:
-        call, unestimated = self._sweep(asset, deposits)
-        try:
-            gas = self._providers.ask(questions.gas(self._wallet, self._factory, call))
-        except RpcError:
-            gas = unestimated
-        return gas * self._price()
-
     def costs(self) -> Costs:
         price = self._price()
         return Costs(

@@ -181,10 +181,6 @@ class SimulatedChain(Reading):
         )
         return self._signed(content, ())
 
-    def sweep_fee(self, asset: Asset, deposits: tuple[int, ...]) -> int:
-        self._check_sweep(asset, deposits)
-        return price(self._network, self._answering().fee_level) * sweep_work(len(deposits))
-
     def can_replace(self) -> bool:
         return self._is_evm
 
