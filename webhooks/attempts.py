@@ -39,8 +39,9 @@ class Sent(NamedTuple):
         return self.started_at + self.duration
 
 
-# Endpoints, then deliveries: as everybody who locks them does.
-_LOCK_ENDPOINTS = "SELECT FROM webhooks_endpoint WHERE id = ANY(%(keys)s) ORDER BY id FOR NO KEY UPDATE"
+# Endpoints, then deliveries: as everybody who locks them does. Shared where nothing about the endpoint will change, so
+# that recording, and making deliveries of new events, do not wait for each other.
+_HOLD_ENDPOINTS = "SELECT FROM webhooks_endpoint WHERE id = ANY(%(keys)s) ORDER BY id FOR SHARE"
 
 # The usual case, whole: a success of an endpoint that is well. All of it comes as one JSON text, at a fraction of what
 # eight arrays cost. Answers which attempts are left to the long way: also those of a delivery that is not pending any
@@ -93,23 +94,26 @@ _END_RECOVERY = """
 def record(results: Sequence[Sent], *, chance: random.Random, again: bool = False) -> None:
     """Write down attempts, what becomes of the deliveries, and what that says of their endpoints.
 
-    All of it or nothing. `again` is for results that may have been recorded before: those are left out.
+    Every result whole or not at all. `again` is for results that may have been recorded before: those are left out.
     """
-    with transaction.atomic():
-        if again:
-            known = set(Attempt.objects.filter(pk__in=[sent.id for sent in results]).values_list("pk", flat=True))
-            results = [sent for sent in results if sent.id not in known]
-        if rest := _record_usual(results):
+    if again:
+        known = set(Attempt.objects.filter(pk__in=[sent.id for sent in results]).values_list("pk", flat=True))
+        results = [sent for sent in results if sent.id not in known]
+    if rest := _record_usual(results):
+        with transaction.atomic():
             _record_in_full(rest, chance)
 
 
 def _record_usual(results: Sequence[Sent]) -> list[Sent]:
-    """Lock all endpoints, and record the successes of those of which a success says nothing new; answers the rest."""
+    """Record the successes of endpoints of which a success says nothing new; answers the rest."""
     successes = [sent for sent in results if sent.reply.outcome is Outcome.SUCCESS]
-    with together() as send:
-        send(_LOCK_ENDPOINTS, {"keys": list({sent.claim.endpoint_id for sent in results})})
-        answer = send(_RECORD_SUCCESSES, {"sent": orjson.dumps([_row(sent) for sent in successes]).decode()})
-    left = {key for (key,) in answer.fetchall()}
+    if not successes:
+        return list(results)
+    with transaction.atomic():
+        with together() as send:
+            send(_HOLD_ENDPOINTS, {"keys": list({sent.claim.endpoint_id for sent in successes})})
+            answer = send(_RECORD_SUCCESSES, {"sent": orjson.dumps([_row(sent) for sent in successes]).decode()})
+        left = {key for (key,) in answer.fetchall()}
     return [sent for sent in results if sent.id in left or sent.reply.outcome is not Outcome.SUCCESS]
 
 
@@ -129,7 +133,7 @@ def _row(sent: Sent) -> dict[str, object]:
 
 
 def _record_in_full(results: Sequence[Sent], chance: random.Random) -> None:
-    endpoints = {row.pk: row for row in Endpoint.objects.filter(pk__in={sent.claim.endpoint_id for sent in results})}
+    endpoints = _locked_endpoints({sent.claim.endpoint_id for sent in results})
     deliveries = _locked_deliveries({sent.claim.delivery_id for sent in results})
     attempts, learned = [], set()
     for sent in results:
@@ -146,6 +150,11 @@ def _record_in_full(results: Sequence[Sent], chance: random.Random) -> None:
     _end_recovery([endpoint for endpoint in endpoints.values() if endpoint.is_recovering])
     for endpoint, reason in _hopeless(endpoints, results):
         disable_endpoint(endpoint=endpoint, reason=reason)
+
+
+def _locked_endpoints(keys: set[uuid.UUID]) -> dict[uuid.UUID, Endpoint]:
+    rows = Endpoint.objects.select_for_update(no_key=True).filter(pk__in=keys).order_by("pk")
+    return {row.pk: row for row in rows}
 
 
 def _locked_deliveries(keys: set[uuid.UUID]) -> dict[uuid.UUID, Delivery]:

@@ -85,6 +85,7 @@ class Desk:
         except Exception:
             # One result that cannot be stored must not keep the others from it, or they would be sent again for ever.
             if len(results) > 1:
+                self._is_doubtful = True  # some may be recorded already
                 for sent in results:
                     self._record([sent])
                 return

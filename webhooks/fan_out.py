@@ -34,12 +34,12 @@ _TAKE = """
     WHERE NOT is_fanned_out ORDER BY id LIMIT %(limit)s FOR NO KEY UPDATE SKIP LOCKED
 """
 
-# They are locked, so that none is disabled while it is given something to deliver: that would wait for ever.
+# They are held, so that none is disabled while it is given something to deliver: that would wait for ever.
 _LISTENERS = """
     SELECT id, merchant_id, environment, url, is_direct, events, subscribed_at FROM webhooks_endpoint
     WHERE merchant_id = ANY(%(merchants)s) AND status = 'enabled' AND deleted_at IS NULL
         AND (NOT is_direct OR url = ANY(%(urls)s))
-    ORDER BY id FOR NO KEY UPDATE
+    ORDER BY id FOR SHARE
 """
 
 _INSERT = """
