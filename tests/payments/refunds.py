@@ -11,11 +11,15 @@ from config import ids
 from merchants.ledger.chart import AccountKind
 from merchants.ledger.posting import AccountRef, Line, PostingDraft, post_draft
 from payments import postings, refunding
-from payments.models import Discrepancy, Payment
+from payments.models import BalanceChange, Discrepancy, Payment
 from payments.transfers.postings import hot_account, payout_account
-from tests.payments.scenes import SANDBOX, now
+from tests.payments import scenes
+from tests.payments.scenes import ETHEREUM, SANDBOX, make_payment, mine, mine_and_watch, now, pay, pay_and_confirm
 
 FLOAT = 10**30
+
+REFUNDS_ASIDE = ("I11", "I12w", "I13", "R1")
+"""There are no rows of refunds here, and nothing leaves the chain: those have tests of their own."""
 
 
 @dataclass(frozen=True)
@@ -95,3 +99,33 @@ def fill_hot_wallet(network: str, asset: str) -> None:
     )
     with transaction.atomic():
         post_draft(PostingDraft("treasury_funded", f"{network}:{asset}", lines), environment=SANDBOX)
+
+
+def assert_all_is_well() -> None:
+    scenes.assert_all_is_well(without=REFUNDS_ASIDE)
+
+
+def books(payment: Payment) -> dict[str, int]:
+    """As in scenes, without the operator's coins, which completed refunds are paid from."""
+    own = {"treasury", f"{payment.network} {payment.cryptocurrency} treasury"}
+    return {name: held for name, held in scenes.books(payment).items() if name.split()[-1] not in own | {"chain:hot"}}
+
+
+def balance_changes(payment: Payment) -> list[tuple[str, int]]:
+    rows = BalanceChange.objects.filter(payment=payment).order_by("id")
+    return [(row.kind, row.amount) for row in rows]
+
+
+def completed(amount: str = "", **fields: object) -> Payment:
+    """A payment of 100 on ethereum whose money is final."""
+    return pay_and_confirm(make_payment(ETHEREUM, **fields), amount)  # type: ignore[arg-type]
+
+
+def unfinal(amount: str = "") -> tuple[Payment, str]:
+    """A payment whose money is credited and not final."""
+    mine(ETHEREUM, 7)
+    payment = make_payment(ETHEREUM)
+    transaction_hash = pay(payment, amount)
+    mine_and_watch(ETHEREUM, 3)
+    fill_hot_wallet(ETHEREUM, "USDC")
+    return now(payment), transaction_hash

@@ -21,7 +21,7 @@ from payments.refunding import InsufficientBalance, RefundExceedsPayment
 from payments.services import accept_discrepancy
 from payments.states import DiscrepancyStatus
 from tests.factories import make_merchant
-from tests.payments.refunds import Reserved, complete, fill_hot_wallet, give_back, reserve
+from tests.payments.refunds import REFUNDS_ASIDE, Reserved, complete, fill_hot_wallet, give_back, reserve
 from tests.payments.scenes import (
     BLOCKS_UNTIL_FINAL,
     COINS,
@@ -42,8 +42,6 @@ from tests.payments.scenes import pay as send
 pytestmark = pytest.mark.django_db
 
 AT_ANY_MOMENT = ("I1", "I5", "I7", "I9", "I14", "I16", "I17")
-REFUNDS_ASIDE = ("I11", "I12w", "I13", "R1")
-"""There are no rows of refunds here, and nothing leaves the chain: those have tests of their own."""
 
 
 @dataclass
