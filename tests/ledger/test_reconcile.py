@@ -4,64 +4,20 @@ from __future__ import annotations
 
 import io
 import json
-import re
-import subprocess
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-from django.conf import settings
-from django.core.management import CommandError, call_command
+from django.core.management import call_command
 from django.db import connection
 
-from merchants.ledger import invariants
 from merchants.ledger.invariants import CouldNotCheck, Finding, Scope, Severity, invariant
-from merchants.ledger.models import Breaker, ReconcileOutcome, ReconcileRun
-from merchants.ledger.posting import AccountRef
+from merchants.ledger.models import ReconcileOutcome, ReconcileRun
 from merchants.ledger.reconciliation import ADVISORY_LOCK, FINDINGS_KEPT
-from tests.ledger.books import COINS, FEES, available_account, move, payment_account, receivable_account
+from tests.ledger.books import COINS, FEES, available_account, move, receivable_account
+from tests.ledger.reconciling import STELLAR_COINS, forge_balance, run, stopped
 
-pytestmark = pytest.mark.django_db(transaction=True)
-
-STELLAR_COINS = AccountRef("stellar", "USDC", "chain:deposit")
-
-
-@pytest.fixture(autouse=True)
-def ledger_checks_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Other apps' checks need rows of theirs to agree with; here the registry may also be added to."""
-    ours = {known.code: known for known in invariants.registered() if known.check.__module__ == invariants.__name__}
-    monkeypatch.setattr(invariants, "_registry", ours)
-
-
-@pytest.fixture
-def books(db: None) -> None:
-    move(100, debit=COINS, credit=available_account())
-    move(40, debit=COINS, credit=payment_account())
-
-
-def run(*arguments: str) -> tuple[int, str, str]:
-    """Exit code, standard output and standard error of one run."""
-    out, err = io.StringIO(), io.StringIO()
-    try:
-        call_command("reconcile", *arguments, stdout=out, stderr=err, no_color=True)
-    except SystemExit as stop:
-        return int(stop.code or 0), out.getvalue(), err.getvalue()
-    except CommandError as error:
-        return error.returncode, out.getvalue(), f"{err.getvalue()}{error}"
-    return 0, out.getvalue(), err.getvalue()
-
-
-def stopped() -> list[tuple[str, str]]:
-    """Where payouts are stopped."""
-    found = Breaker.objects.filter(closed_at__isnull=True).order_by("environment", "network")
-    return list(found.values_list("environment", "network"))
-
-
-def forge_balance(amount: int = 1) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute("UPDATE ledger_account SET balance = balance + %s WHERE kind = 'chain:deposit'", [amount])
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("ledger_checks_only")]
 
 
 def test_clean_books_exit_with_0(books: None) -> None:
@@ -183,99 +139,6 @@ def test_the_checks_see_one_snapshot(books: None) -> None:
     assert seen == [4, 4]
 
 
-class TestBreakers:
-    def test_an_error_stops_payouts_where_it_was_found(self, books: None) -> None:
-        move(9, debit=STELLAR_COINS, credit=available_account(network="stellar"))
-        forge_balance()
-        code, out, _ = run("--network", "ethereum")
-        assert code == 2
-        assert stopped() == [("sandbox", "ethereum")]
-        assert "Payouts stopped: sandbox ethereum\n" in out
-        breaker = Breaker.objects.get()
-        found = "I3 sandbox ethereum USDC chain:deposit: expected 140, found 141"
-        assert breaker.reason == f"reconcile {ReconcileRun.objects.get().pk}: {found}"
-        assert ReconcileRun.objects.get().breakers == [
-            {"environment": "sandbox", "network": "ethereum", "reason": found, "isNew": True}
-        ]
-
-    def test_an_error_that_names_no_network_stops_all_that_were_looked_at(self, books: None) -> None:
-        move(9, debit=STELLAR_COINS, credit=available_account(network="stellar"))
-        move(9, debit=COINS, credit=available_account(), environment="production")
-
-        @invariant("I0", "the world is whole")
-        def finds_nothing_in_particular(scope: Scope) -> Iterator[Finding]:
-            yield Finding("the world", "whole", "broken", "look")
-
-        assert run("--env", "sandbox", "--network", "stellar")[0] == 2
-        assert stopped() == [("sandbox", "stellar")]
-        assert run("--env", "sandbox")[0] == 2
-        assert stopped() == [("sandbox", "ethereum"), ("sandbox", "stellar")]
-        assert run()[0] == 2
-        assert stopped() == [("production", "ethereum"), ("sandbox", "ethereum"), ("sandbox", "stellar")]
-
-    def test_an_error_of_an_environment_leaves_the_other_alone(self, books: None) -> None:
-        move(9, debit=COINS, credit=available_account(), environment="production")
-
-        @invariant("I0", "the world is whole")
-        def finds_something_in_production(scope: Scope) -> Iterator[Finding]:
-            yield Finding("the world", "whole", "broken", "look", environment="production")
-
-        run()
-        assert stopped() == [("production", "ethereum")]
-
-    def test_a_warning_stops_nothing(self, books: None) -> None:
-        move(10, debit=receivable_account(), credit=COINS)
-        assert run()[0] == 1
-        assert stopped() == []
-
-    def test_an_error_beside_a_crash_stops_payouts_as_well(self, books: None) -> None:
-        forge_balance()
-
-        @invariant("I0", "nothing is divided by zero")
-        def crashes(scope: Scope) -> Iterator[Finding]:
-            yield from (Finding("x", 0, 1, "") for _ in scope.rows("SELECT 1 / 0"))
-
-        assert run()[0] == 3
-        assert stopped() == [("sandbox", "ethereum")]
-
-    def test_the_first_reason_stays_and_a_clean_run_lets_nothing_go_on(self, books: None) -> None:
-        forge_balance(1)
-        run()
-        first = Breaker.objects.get()
-        _, out, _ = run()
-        assert "Payouts were stopped already: sandbox ethereum\n" in out
-        forge_balance(-1)
-        code, out, _ = run()
-        assert (code, "Payouts" in out) == (0, False)
-        assert list(Breaker.objects.all()) == [first]
-        assert stopped() == [("sandbox", "ethereum")]
-
-    def test_a_person_lets_them_go_on(self, books: None) -> None:
-        forge_balance()
-        run()
-        place = ("--network", "ethereum", "--env", "sandbox")
-        shown = io.StringIO()
-        call_command("breaker", stdout=shown)
-        assert shown.getvalue().startswith("ethereum (sandbox) since ")
-        call_command("breaker", *place, "--close", "--by", "Ada", stdout=io.StringIO())
-        assert stopped() == []
-        assert Breaker.objects.get().closed_by == "Ada"
-        with pytest.raises(CommandError, match=re.escape("Payouts of ethereum (sandbox) are not stopped.")):
-            call_command("breaker", *place, "--close")
-        shown = io.StringIO()
-        call_command("breaker", stdout=shown)
-        assert shown.getvalue() == "Payouts are stopped nowhere.\n"
-
-    def test_a_person_stops_them(self, db: None) -> None:
-        place = ("--network", "ethereum", "--env", "sandbox")
-        call_command("breaker", *place, "--open", "the key was seen elsewhere", stdout=io.StringIO())
-        assert stopped() == [("sandbox", "ethereum")]
-        with pytest.raises(CommandError, match="stopped already"):
-            call_command("breaker", *place, "--open", "again")
-        with pytest.raises(CommandError, match="--env and --network"):
-            call_command("breaker", "--close")
-
-
 class TestValueExplained:
     def test_the_worst_coin_is_what_counts(self, books: None) -> None:
         move(10**9, debit=STELLAR_COINS, credit=available_account(network="stellar"))
@@ -352,84 +215,6 @@ class TestChains:
         assert code == 3
         assert out.count("no provider answered") == 1
         assert "I14   ok" in out
-
-
-class TestOptions:
-    def test_one_environment(self, books: None) -> None:
-        forge_balance()
-        assert run("--env", "production")[0] == 0
-        assert run("--env", "sandbox")[0] == 2
-
-    def test_one_network(self, books: None) -> None:
-        move(1, debit=STELLAR_COINS, credit=available_account(network="stellar"))
-        with connection.cursor() as cursor:
-            cursor.execute("UPDATE ledger_account SET balance = 2 WHERE kind = 'chain:deposit' AND network = 'stellar'")
-        assert run("--network", "stellar")[0] == 2
-        assert run("--network", "ethereum")[0] == 0
-
-    def test_a_network_nobody_knows_is_not_clean(self, books: None) -> None:
-        code, _, err = run("--network", "etherium")
-        assert (code, err) == (3, "no account is on a network named 'etherium'")
-
-    def test_quick_and_since_look_at_what_was_touched(self, books: None) -> None:
-        forge_balance()
-        assert run("--quick")[0] == 2
-        assert run("--since", "2020-01-01")[0] == 2
-        code, out, _ = run("--since", "2100-01-01T00:00:00+00:00")
-        assert code == 0
-        assert "touched since 2100-01-01T00:00:00+00:00" in out
-
-    def test_full_is_the_default(self, books: None) -> None:
-        assert run("--full")[1].splitlines()[0] == run()[1].splitlines()[0]
-
-    @pytest.mark.parametrize("arguments", [["--env", "staging"], ["--since", "yesterday"], ["--at-block", "-1"]])
-    def test_a_mistyped_command_line_is_not_a_discrepancy(self, arguments: list[str]) -> None:
-        finished = subprocess.run(
-            [sys.executable, "manage.py", "reconcile", *arguments],
-            cwd=settings.BASE_DIR,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert finished.returncode == 3
-        assert finished.stderr.startswith("reconcile: ")
-
-
-class TestJson:
-    def test_lines_to_standard_output_and_the_table_beside_it(self, books: None) -> None:
-        forge_balance(2**80)
-        code, out, err = run("--json", "-")
-        assert code == 2
-        *findings, summary = [json.loads(line) for line in out.splitlines()]
-        assert findings == [
-            {
-                "check": "I3",
-                "severity": "error",
-                "subject": "sandbox ethereum USDC chain:deposit",
-                "expected": "140",
-                "actual": str(140 + 2**80),
-                "delta": str(2**80),
-                "proposal": "if I1 is clean the entries are right: find out who wrote the balance, then restore it",
-                "environment": "sandbox",
-                "network": "ethereum",
-                "asset": "USDC",
-            }
-        ]
-        assert (summary["summary"], summary["exitCode"], summary["errors"]) == ("discrepancy", 2, 1)
-        assert summary["run"] == str(ReconcileRun.objects.get().pk)
-        assert "Discrepancy: 1 errors" in err
-
-    def test_lines_to_a_file(self, books: None, tmp_path: Path) -> None:
-        target = tmp_path / "findings.jsonl"
-        code, out, _ = run("--json", str(target))
-        assert code == 0
-        assert json.loads(target.read_text())["summary"] == "clean"
-        assert "Clean" in out
-
-    def test_a_file_that_cannot_be_written_exits_with_3(self, books: None, tmp_path: Path) -> None:
-        code, _, err = run("--json", str(tmp_path / "missing" / "findings.jsonl"))
-        assert code == 3
-        assert err.startswith("could not finish: FileNotFoundError")
 
 
 def test_a_run_is_kept_with_its_first_findings(books: None) -> None:
