@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 import sys
 from datetime import timedelta
@@ -127,6 +128,7 @@ INSTALLED_APPS = [
     "webhooks",
     "payments",
     "payments.chains.simulated",
+    "payments.operations",
     "payments.rates",
     "payments.transfers",
     "refunds",
@@ -327,6 +329,10 @@ SIMULATED_BLOCK_SECONDS = variables.number("SIMULATED_BLOCK_SECONDS", 2.0)
 PRODUCTION_NETWORKS = variables.names("PRODUCTION_NETWORKS")
 SWEEP_THRESHOLD = variables.integer("SWEEP_THRESHOLD", 0, minimum=0)
 """Whole coins that must wait at deposit addresses before they are brought to the hot wallet for no other reason."""
+NATIVE_COIN_USD = {"ETH": "3500", "POL": "0.25"} | variables.mapping("NATIVE_COIN_USD")
+"""About what a network's own coin is worth in dollars: to tell dust from what is worth sweeping, for nothing else."""
+if any(re.fullmatch(r"\d{1,9}(\.\d{1,6})?", price) is None for price in NATIVE_COIN_USD.values()):
+    variables.refuse("NATIVE_COIN_USD", "is not a list of prices; set it like ETH=3500,POL=0.25")
 STELLAR_ISSUERS = variables.mapping("STELLAR_ISSUERS")
 """Issuers of the coins that have no well-known one on stellar: USDT=G..., DAI=G..."""
 

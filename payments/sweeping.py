@@ -1,25 +1,31 @@
 """Bringing deposits to the hot wallet, many at a time, on networks where each payment has an address of its own.
 
-A sweep empties whole addresses: what it moves is what the chain says in the end, not what was expected.
+A sweep empties whole addresses: what it moves is what the chain says in the end, not what was expected. Dust, which
+costs more to move than it is worth, stays where it is until a payout waits for coins.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
+from decimal import Decimal
 
 import structlog
 from django.conf import settings
 from django.db import transaction
-from django.db.models import OuterRef, QuerySet, Sum
+from django.db.models import Exists, OuterRef, QuerySet, Sum
 from django.utils import timezone
 
+from config.celery import wake
 from config.errors import DomainError
 from config.money import Asset
 from merchants.ledger.posting import post_draft
 from payments import postings
 from payments.chains import registry
-from payments.chains.base import ChainError, ChainUnavailable
+from payments.chains.base import ChainError, ChainUnavailable, Costs
+from payments.dust import Fees, WaitingAddress
 from payments.models import Deposit, ScanCursor, Sweep
+from payments.operations.models import SweepRequest
 from payments.states import DepositStatus
 from payments.transfers.driving import sign_sweep
 from payments.transfers.models import Payout, Transfer
@@ -46,10 +52,54 @@ def sweep_due(environment: str, network: str) -> int:
     for asset in profile.assets.values():
         waiting = _not_swept(cursor, asset.code)
         _mark_taken_along(waiting)
-        total = int(waiting.aggregate(total=Sum("amount"))["total"] or 0)
-        if total and (total >= settings.SWEEP_THRESHOLD * 10**asset.decimals or _is_needed(environment, asset)):
-            signed += _sign(environment, asset, waiting, limit=profile.sweeps_per_transfer) is not None
+        requests = SweepRequest.objects.filter(
+            environment=environment, network=network, asset=asset.code, done_at__isnull=True
+        )
+        is_requested = requests.exists()
+        chosen = _choose(environment, asset, waiting_addresses(cursor, asset.code), is_requested=is_requested)
+        is_signed = (
+            bool(chosen) and _sign(environment, asset, waiting, chosen[: profile.sweeps_per_transfer]) is not None
+        )
+        signed += is_signed
+        if is_requested and (is_signed or not chosen):
+            requests.update(done_at=timezone.now())
     return signed
+
+
+def request_sweep(*, environment: str, network: str, asset: str, requested_by: str) -> SweepRequest:
+    """An operator wants what is worth it swept now, whatever the threshold. The next round of the worker does it."""
+    request, _ = SweepRequest.objects.get_or_create(
+        environment=environment,
+        network=network,
+        asset=asset,
+        done_at=None,
+        defaults={"requested_by": requested_by},
+    )
+    wake("payments.sweep")
+    return request
+
+
+def waiting_addresses(cursor: ScanCursor, code: str) -> list[WaitingAddress]:
+    """Where this coin waits to be swept, the fullest first."""
+    emptied = Deposit.objects.filter(payment=OuterRef("payment"), network=OuterRef("network"), sweep__moved__gt=0)
+    rows = (
+        _not_swept(cursor, code)
+        .annotate(is_new=~Exists(emptied))
+        .order_by()
+        .values_list("payment", "payment__sequence", "is_new")
+        .annotate(total=Sum("amount"))
+        .order_by("-total", "payment")
+    )
+    return [WaitingAddress(payment, sequence, int(total), is_new) for payment, sequence, is_new, total in rows]
+
+
+def fees_now(environment: str, network: str) -> Fees:
+    """What sweeping costs just now. Asks the network."""
+    return fees_at(registry.chain(environment, network).costs(), registry.profile(environment, network).native)
+
+
+def fees_at(costs: Costs, native: Asset) -> Fees:
+    return Fees(costs, native, Decimal(settings.NATIVE_COIN_USD[native.code]))
 
 
 def book_sweeps() -> int:
@@ -96,11 +146,31 @@ def _is_needed(environment: str, asset: Asset) -> bool:
     return waiting.filter(status=PayoutStatus.HELD, hold_reason=HoldReason.LIQUIDITY).exists()
 
 
-def _sign(environment: str, asset: Asset, waiting: QuerySet[Deposit], *, limit: int) -> Transfer | None:
-    """Empty the addresses that hold most: each costs the same."""
-    by_address = waiting.order_by().values("payment", "payment__sequence").annotate(total=Sum("amount"))
-    fullest = {row["payment"]: row["payment__sequence"] for row in by_address.order_by("-total", "payment")[:limit]}
-    taken = dict(waiting.filter(payment__in=fullest).values_list("pk", "amount"))
+def _choose(
+    environment: str, asset: Asset, waiting: Sequence[WaitingAddress], *, is_requested: bool
+) -> Sequence[WaitingAddress]:
+    """The addresses to empty now. None while too little waits, or while it would cost more than it brings."""
+    if not waiting or _is_needed(environment, asset):
+        return waiting
+    enough = 0 if is_requested else settings.SWEEP_THRESHOLD * 10**asset.decimals
+    if _sum(waiting) < enough:
+        return []
+    fees = fees_now(environment, asset.network)
+    worth = [address for address in waiting if not fees.is_dust(address, asset)]
+    if _sum(worth) < enough or not (is_requested or fees.are_paid_by(worth, asset)):
+        return []
+    return worth
+
+
+def _sum(addresses: Sequence[WaitingAddress]) -> int:
+    return sum(address.amount for address in addresses)
+
+
+def _sign(
+    environment: str, asset: Asset, waiting: QuerySet[Deposit], chosen: Sequence[WaitingAddress]
+) -> Transfer | None:
+    payments = [address.payment for address in chosen]
+    taken = dict(waiting.filter(payment__in=payments).values_list("pk", "amount"))
     if not taken:
         return None
 
@@ -117,7 +187,7 @@ def _sign(environment: str, asset: Asset, waiting: QuerySet[Deposit], *, limit: 
             environment=environment,
             network=asset.network,
             asset=asset,
-            sequences=list(fullest.values()),
+            sequences=[address.sequence for address in chosen],
             record=record,
         )
     except _TakenMeanwhile:

@@ -23,6 +23,7 @@ LAYERS = (
     "rates",
     "simulated_chain",
     "transfers",
+    "operations",
     "payments",
     "refunds",
     "settlements",
@@ -108,6 +109,7 @@ MONEY = (
     "payments/assessment.py",
     "payments/changes.py",
     "payments/crediting.py",
+    "payments/dust.py",
     "payments/invariants.py",
     "payments/models.py",
     "payments/postings.py",
@@ -220,7 +222,7 @@ OWN_NAMES = {
         "secrets", "showing", "signing", "statements", "targets",
     },
     "payments": {
-        "assessment", "balance_changes", "changes", "checkout", "crediting", "examples", "halting", "lookup",
+        "assessment", "balance_changes", "changes", "checkout", "crediting", "dust", "examples", "halting", "lookup",
         "overview", "payer", "qr", "records", "refunding", "rereading", "reversing", "simulator", "sweeping",
         "treasury", "watching", "wording",
     },
@@ -235,7 +237,7 @@ OWN_NAMES = {
 FOLDERS = {
     "merchants": {"access", "ledger", "management", "migrations"},
     "webhooks": {"management", "migrations"},
-    "payments": {"chains", "management", "migrations", "rates", "transfers"},
+    "payments": {"chains", "management", "migrations", "operations", "rates", "transfers"},
     "refunds": {"management", "migrations"},
     "settlements": {"management", "migrations"},
 }

@@ -1,0 +1,57 @@
+"""Which deposit addresses are worth emptying at the fees of this moment. Pure.
+
+A coin is worth a dollar here, near enough to tell dust from money; the network's own coin is worth what the operator
+says. Values are in 10^-18 dollars.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, Decimal, localcontext
+
+from config.money import Asset
+from payments.chains.base import Costs
+from payments.transfers.limits import SCALE, usd_units
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingAddress:
+    """A deposit address, and what of one coin waits there to be brought to the hot wallet."""
+
+    payment: uuid.UUID
+    sequence: int
+    amount: int
+    is_new: bool
+    """Nothing has emptied it before: the first time costs more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fees:
+    """What emptying addresses costs, in the network's own coin and in dollars."""
+
+    costs: Costs
+    native: Asset
+    native_usd: Decimal
+
+    def of(self, addresses: Sequence[WaitingAddress]) -> int:
+        """Of one sweep of these, in base units of the network's own coin."""
+        new = sum(address.is_new for address in addresses)
+        return self.costs.of_sweep(first_time=new, again=len(addresses) - new)
+
+    def usd(self, units: int) -> int:
+        """The value of so much of the network's own coin, rounded up."""
+        with localcontext(prec=120):
+            value = self.native_usd * units * Decimal(10) ** (SCALE - self.native.decimals)
+            return int(value.to_integral_value(ROUND_CEILING))
+
+    def is_dust(self, address: WaitingAddress, asset: Asset) -> bool:
+        """Whether taking this address along costs as much as it holds, or more."""
+        own = self.costs.first_time if address.is_new else self.costs.again
+        return usd_units(address.amount, asset.decimals) <= self.usd(own)
+
+    def are_paid_by(self, addresses: Sequence[WaitingAddress], asset: Asset) -> bool:
+        """Whether these addresses hold more than a sweep of them costs."""
+        held = sum(address.amount for address in addresses)
+        return usd_units(held, asset.decimals) > self.usd(self.of(addresses))

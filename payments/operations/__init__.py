@@ -1,0 +1,1 @@
+"""What operators must know of the networks, and what they ask for."""

@@ -1,0 +1,9 @@
+"""What operators must know of the networks, and what they ask for: alarms, gas money, sweeps."""
+
+from django.apps import AppConfig
+
+
+class OperationsConfig(AppConfig):
+    name = "payments.operations"
+    label = "operations"
+    default_auto_field = "django.db.models.BigAutoField"

@@ -1,0 +1,121 @@
+"""Alarms, what was measured of each network, and sweeps that operators asked for."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import ClassVar
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import F, Q
+from django.utils import timezone
+
+from config.environments import Environment
+from config.fields import UnitsField
+from payments.chains.base import Costs
+from payments.operations.states import ADVICE, AlarmKind
+
+
+class Alarm(models.Model):
+    """Something that threatens money on a network, from when it was first so until it is so no longer."""
+
+    environment = models.CharField(max_length=10, choices=Environment.choices)
+    network = models.CharField(max_length=20)
+    kind = models.CharField(max_length=30, choices=AlarmKind.choices)
+    subject = models.CharField(max_length=100, blank=True, help_text="Which provider, wallet or transfer.")
+    message = models.TextField()
+    raised_at = models.DateTimeField(default=timezone.now)
+    last_seen_at = models.DateTimeField(default=timezone.now, help_text="When it was last found to be so.")
+    cleared_at = models.DateTimeField(null=True, help_text="Empty: it is so now.")
+    acknowledged_at = models.DateTimeField(null=True)
+    acknowledged_by = models.CharField(max_length=120, blank=True, help_text="Who looks after it.")
+    raise_mailed_at = models.DateTimeField(null=True, help_text="When operators were told of it.")
+    clear_mailed_at = models.DateTimeField(null=True, help_text="When they were told that it is over.")
+
+    class Meta:
+        ordering = (F("cleared_at").desc(nulls_first=True), "-raised_at", "-id")
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["environment", "network", "kind", "subject"],
+                name="alarm_open_once",
+                condition=Q(cleared_at__isnull=True),
+            ),
+            models.CheckConstraint(condition=Q(environment__in=Environment.values), name="alarm_environment"),
+        ]
+        indexes: ClassVar = [
+            models.Index(
+                fields=["cleared_at"],
+                name="alarm_end_not_told",
+                condition=Q(cleared_at__isnull=False, raise_mailed_at__isnull=False, clear_mailed_at__isnull=True),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        subject = f": {self.subject}" if self.subject else ""
+        return f"{self.get_kind_display()} on {self.network} ({self.environment}){subject}"
+
+    @property
+    def advice(self) -> str:
+        return ADVICE[AlarmKind(self.kind)]
+
+
+class NetworkSnapshot(models.Model):
+    """What the worker last measured of one network, so that pages need not ask it."""
+
+    environment = models.CharField(max_length=10, choices=Environment.choices)
+    network = models.CharField(max_length=20)
+    measured_at = models.DateTimeField(null=True, help_text="Empty: it has never answered.")
+    last_error = models.TextField(blank=True)
+    providers = ArrayField(models.CharField(max_length=100), default=list)
+    wallet = models.CharField(max_length=80, blank=True, help_text="The hot wallet's address.")
+    native_balance = UnitsField(default=0, help_text="Of the network's own coin, in base units; so are the costs.")
+    payout_cost = UnitsField(default=0)
+    sweep_cost = UnitsField(default=0, help_text="Of a sweep, however many addresses it empties.")
+    first_time_cost = UnitsField(default=0, help_text="For each address in it that nothing has emptied before.")
+    again_cost = UnitsField(default=0, help_text="For each of the others.")
+
+    class Meta:
+        verbose_name = "network"
+        ordering = ("environment", "network")
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["environment", "network"], name="snapshot_once_per_network"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.network} ({self.environment})"
+
+    @property
+    def costs(self) -> Costs:
+        return Costs(
+            payout=int(self.payout_cost),
+            sweep=int(self.sweep_cost),
+            first_time=int(self.first_time_cost),
+            again=int(self.again_cost),
+        )
+
+    @property
+    def age(self) -> timedelta | None:
+        return timezone.now() - self.measured_at if self.measured_at else None
+
+
+class SweepRequest(models.Model):
+    """An operator wants a coin swept before as much of it waits as usual."""
+
+    environment = models.CharField(max_length=10, choices=Environment.choices)
+    network = models.CharField(max_length=20)
+    asset = models.CharField(max_length=8, help_text="Code of the coin.")
+    requested_by = models.CharField(max_length=120)
+    requested_at = models.DateTimeField(default=timezone.now)
+    done_at = models.DateTimeField(null=True, help_text="When it was signed, or nothing worth it was left.")
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["environment", "network", "asset"],
+                name="sweep_requested_once",
+                condition=Q(done_at__isnull=True),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.asset} on {self.network} ({self.environment})"

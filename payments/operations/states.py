@@ -1,0 +1,72 @@
+"""What an operator is alarmed about, and what to do then. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+from types import MappingProxyType
+
+from django.db.models import TextChoices
+
+
+class AlarmKind(TextChoices):
+    PROVIDER_FAILING = "provider_failing", "Provider fails"
+    PROVIDER_OLD_HEAD = "provider_old_head", "Provider is behind"
+    PROVIDER_DISAGREES = "provider_disagrees", "Provider says something else"
+    NETWORK_UNAVAILABLE = "network_unavailable", "Network is not read"
+    NETWORK_HALTED = "network_halted", "Network is halted"
+    HEAD_STALLED = "head_stalled", "No new blocks"
+    FINALITY_STALLED = "finality_stalled", "Nothing becomes final"
+    PAYOUTS_STOPPED = "payouts_stopped", "Payouts are stopped"
+    WALLET_FROZEN = "wallet_frozen", "Wallet is frozen"
+    TRANSFER_STUCK = "transfer_stuck", "Transfer is stuck"
+    SWEEP_STUCK = "sweep_stuck", "Sweep is stuck"
+    GAS_TANK_LOW = "gas_tank_low", "Gas money runs out"
+
+
+PROVIDER_ALARMS: Mapping[str, AlarmKind] = MappingProxyType(
+    {
+        "failing": AlarmKind.PROVIDER_FAILING,
+        "old_head": AlarmKind.PROVIDER_OLD_HEAD,
+        "disagrees": AlarmKind.PROVIDER_DISAGREES,
+    }
+)
+"""By the kind of problem that a provider has. Only the processes that ask know of these; rows tell all others."""
+
+ROW_ALARMS = frozenset(AlarmKind) - frozenset(PROVIDER_ALARMS.values())
+
+STEADY_FOR: Mapping[AlarmKind, timedelta] = MappingProxyType(
+    # Longer than a provider that is down is left alone: another process may find it well only because it never asked.
+    dict.fromkeys(PROVIDER_ALARMS.values(), timedelta(minutes=2))
+)
+"""How long it must not have been so until an alarm is over; at once when it is not named."""
+
+PATIENCE: Mapping[AlarmKind, timedelta] = MappingProxyType(
+    dict.fromkeys((*PROVIDER_ALARMS.values(), AlarmKind.NETWORK_UNAVAILABLE), timedelta(minutes=1))
+)
+"""How long it must have been so until people are told: a single request that fails wakes up nobody."""
+
+ADVICE: Mapping[AlarmKind, str] = MappingProxyType(
+    {
+        AlarmKind.PROVIDER_FAILING: "Look at the provider's status page and your plan with it. The others go on; with "
+        "one alone nothing is compared any more, so add another.",
+        AlarmKind.PROVIDER_OLD_HEAD: "The provider does not follow the network. If it does not catch up, replace it.",
+        AlarmKind.PROVIDER_DISAGREES: "One of them is wrong. Compare with a block explorer, and take the one that is "
+        "wrong out of the settings.",
+        AlarmKind.NETWORK_UNAVAILABLE: "See that the chain worker and beat run and that two providers answer. Nothing "
+        "is lost: reading goes on where it stopped.",
+        AlarmKind.NETWORK_HALTED: "A final block changed. Compare with a second source before you clear the halt in "
+        "Scan cursors.",
+        AlarmKind.HEAD_STALLED: "Look whether the network itself stands still. If it does not, the providers do.",
+        AlarmKind.FINALITY_STALLED: "Look whether the network itself has trouble. Payments that need finality wait, "
+        "and payers are told; nothing is credited sooner.",
+        AlarmKind.PAYOUTS_STOPPED: "Read the reason, find the cause, then close the breaker.",
+        AlarmKind.WALLET_FROZEN: "Find out what the wallet sent that the books do not know: manage.py thaw_wallet "
+        "--dry-run. Then thaw it.",
+        AlarmKind.TRANSFER_STUCK: "Look for its hashes on the network. Above the fee cap it waits for cheaper blocks; "
+        "raise EVM_FEE_CAP_GWEI if that takes too long.",
+        AlarmKind.SWEEP_STUCK: "See that the money worker runs, then look for its hashes on the network.",
+        AlarmKind.GAS_TANK_LOW: "Send some of the network's own coin to the hot wallet. Without it nothing is paid "
+        "and nothing is swept.",
+    }
+)
