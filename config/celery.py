@@ -46,6 +46,7 @@ app.conf.beat_schedule = {
     **every(1, "transfers.drive"),
     **every(1, "payments.assess_due"),
     **every(5, "payments.sweep"),
+    **every(60, "payments.look_for_native_coin"),
     **every(5, "payments.expire_due"),
     **every(30, "payments.refresh_rates"),
     **every(2, "refunds.resolve_destinations"),

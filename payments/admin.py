@@ -7,13 +7,16 @@ from typing import Any, ClassVar
 from django.contrib import admin, messages
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
+from django.template.response import TemplateResponse
 
 from config import ids
 from config.errors import DomainError
 from config.money import FIAT_DIGITS, format_crypto, from_units
-from config.operators import ReadOnly
+from config.operators import ReadOnly, ask_first
+from payments.chains.networks import NATIVE_COINS
 from payments.halting import clear_halt
-from payments.models import BalanceChange, Deposit, Discrepancy, Payment, ScanCursor, Sweep
+from payments.models import BalanceChange, Deposit, Discrepancy, NativeCoin, Payment, ScanCursor, Sweep
+from payments.native import ask_for
 from payments.services import accept_discrepancy
 
 
@@ -152,9 +155,88 @@ class SweepAdmin(ReadOnly, admin.ModelAdmin[Sweep]):
     show_full_result_count = False
 
 
+@admin.register(NativeCoin)
+class NativeCoinAdmin(admin.ModelAdmin[NativeCoin]):
+    """The network's own coin at deposit addresses. What became of it can be noted; all else is looked up."""
+
+    list_display = ("payment", "network", "environment", "shown_held", "shown_brought", "asked_at", "found_at", "note")
+    list_filter = ("environment", "network")
+    list_select_related = ("payment",)
+    list_per_page = 50
+    ordering: ClassVar = ["-id"]
+    search_fields = ("payment__deposit_address",)
+    search_help_text = "A deposit address."
+    show_full_result_count = False
+    fields = (
+        "payment",
+        "network",
+        "shown_held",
+        "height",
+        "found_at",
+        "asked_at",
+        "asked_by",
+        "sweep",
+        "shown_brought",
+        "note",
+    )
+    readonly_fields = fields[:-1]
+    actions = ("bring_in",)
+
+    @admin.display(description="Held")
+    def shown_held(self, coin: NativeCoin) -> str:
+        return _shown_native(coin.network, coin.held)
+
+    @admin.display(description="Brought in")
+    def shown_brought(self, coin: NativeCoin) -> str:
+        return _shown_native(coin.network, coin.brought)
+
+    @admin.action(description="Bring to the hot wallet", permissions=["bring_in"])
+    def bring_in(self, request: HttpRequest, queryset: QuerySet[NativeCoin]) -> TemplateResponse | None:
+        asked = ask_first(
+            self,
+            request,
+            queryset,
+            action="bring_in",
+            title="Bring it to the hot wallet?",
+            consequence="It then belongs to the treasury and pays fees. manage.py sweep_native says what it costs.",
+        )
+        if asked:
+            return asked
+        try:
+            ask_for(list(queryset), asked_by=str(request.user))
+        except DomainError as error:
+            self.message_user(request, error.message, messages.ERROR)
+        else:
+            self.message_user(request, "Asked for. Sweeps shows it on its way.", messages.SUCCESS)
+        return None
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: NativeCoin | None = None) -> bool:
+        return False
+
+    def has_bring_in_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("payments.change_nativecoin")
+
+
+def _shown_native(network: str, units: int) -> str:
+    native = NATIVE_COINS[network]
+    return f"{from_units(units, native.decimals):f} {native.code}"
+
+
 @admin.register(ScanCursor)
 class ScanCursorAdmin(ReadOnly, admin.ModelAdmin[ScanCursor]):
-    list_display = ("network", "environment", "head_height", "read_until", "polled_at", "failing_since", "halted_at")
+    list_display = (
+        "network",
+        "environment",
+        "head_height",
+        "read_until",
+        "polled_at",
+        "failing_since",
+        "halted_at",
+        "fault",
+    )
     list_filter = ("environment", "network")
     actions = ("let_go_on",)
 

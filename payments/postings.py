@@ -9,12 +9,13 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterable
 
+from config.money import Asset
 from merchants.ledger.chart import AccountKind, suspense
 from merchants.ledger.posting import AccountRef, Line, PostingDraft
 from payments.chains.networks import SHARED_WALLETS
 from payments.models import Deposit, Discrepancy, Payment, Sweep
 from payments.states import DiscrepancyKind
-from payments.transfers.postings import hot_account, payout_account
+from payments.transfers.postings import gas_account, hot_account, payout_account
 
 PAYMENT = "payment"
 """`Deposit.booked_to` of money that counts for its payment; otherwise a suspense account's kind."""
@@ -181,6 +182,19 @@ def sweep_final(sweep: Sweep) -> PostingDraft:
         lines=(
             Line(hot_account(transfer.network, sweep.asset), sweep.moved),
             Line(chain_account(transfer.network, sweep.asset), -sweep.moved),
+        ),
+    )
+
+
+def native_swept(sweep: Sweep, native: Asset) -> PostingDraft:
+    """A sweep has brought the network's own coin to the hot wallet, where it pays fees, as an operator asked."""
+    transfer = sweep.transfer
+    return PostingDraft(
+        kind="native_swept",
+        reference=f"{transfer.network}:{transfer.transaction_hash}",
+        lines=(
+            Line(gas_account(native), sweep.moved),
+            Line(AccountRef(native.network, native.code, AccountKind.TREASURY), -sweep.moved),
         ),
     )
 

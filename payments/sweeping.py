@@ -20,7 +20,7 @@ from config.celery import wake
 from config.errors import DomainError
 from config.money import Asset
 from merchants.ledger.posting import post_draft
-from payments import postings
+from payments import native, postings
 from payments.chains import registry
 from payments.chains.base import ChainError, ChainUnavailable, Costs
 from payments.dust import Fees, WaitingAddress
@@ -108,7 +108,7 @@ def book_sweeps() -> int:
     booked = 0
     for sweep in ended.select_related("transfer__wallet").order_by("id"):
         try:
-            booked += _book(sweep, _moved_by(sweep))
+            booked += native.book(sweep) if native.is_native(sweep) else _book(sweep, _moved_by(sweep))
         except (ChainError, DomainError) as error:  # what it took along may be a deposit that is in no books yet
             logger.warning("sweep not booked yet", transfer=str(sweep.transfer), error=str(error))
     return booked

@@ -6,9 +6,10 @@ import structlog
 from celery import shared_task
 
 from config.environments import Environment
-from payments import crediting, sweeping
+from payments import crediting, native, sweeping
 from payments.chains.base import ChainError
 from payments.chains.registry import networks
+from payments.operations.services import note_providers
 from payments.rates.quoting import refresh_rates as refresh
 from payments.watching import watch_network
 
@@ -26,6 +27,7 @@ def watch_networks() -> None:
                 if not watch_network(environment, network):
                     break
             crediting.book_strays(environment, network)
+            note_providers(environment, network)
     crediting.assess_due()
 
 
@@ -49,9 +51,21 @@ def sweep() -> None:
         for network in networks(environment):
             try:
                 sweeping.sweep_due(environment, network)
+                native.sweep_asked(environment, network)
             except ChainError as error:
                 logger.warning("nothing swept", environment=environment, network=network, error=str(error))
     sweeping.book_sweeps()
+
+
+@shared_task(name="payments.look_for_native_coin")
+def look_for_native_coin() -> None:
+    """Look at a few more deposit addresses for the network's own coin, which no event tells of."""
+    for environment in Environment.values:
+        for network in networks(environment):
+            try:
+                native.look_for_some(environment, network)
+            except ChainError as error:
+                logger.warning("not looked for native coin", environment=environment, network=network, error=str(error))
 
 
 @shared_task(name="payments.refresh_rates")

@@ -19,6 +19,7 @@ from merchants.ledger.posting import AccountRef, Line, post
 from payments.chains.base import ChainError
 from payments.chains.networks import SHARED_WALLETS
 from payments.models import Deposit, ScanCursor, Sweep
+from payments.native import on_their_way
 from payments.states import DepositStatus
 from payments.transfers.models import Envelope, Payout, Transfer
 from payments.transfers.postings import gas_account, hot_account
@@ -50,6 +51,8 @@ class WalletBalance:
     explanations: Sequence[Explanation]
     fees_in_flight: int = 0
     """At most so much less, for fees of transfers that are on their way."""
+    coming_in: int = 0
+    """At most so much more, for sweeps of the network's own coin that are not booked yet."""
     is_read: bool = True
     """False: deposits arrive here that nobody has looked for yet. What is too much may be theirs."""
 
@@ -63,7 +66,7 @@ class WalletBalance:
         difference = self.on_chain - self.expected
         if difference < 0:
             return min(0, difference + self.fees_in_flight)
-        return difference if self.is_read else 0
+        return max(0, difference - self.coming_in) if self.is_read else 0
 
     def __str__(self) -> str:
         return f"hot wallet {self.environment} {self.asset.network} {self.asset.code} at block {self.height}"
@@ -91,8 +94,9 @@ def wallet_balances(sight: Sight, *, at_block: int | None = None) -> Iterator[Wa
             native,
             gas_account(native),
             height,
-            list(_later_gas(sight, native, height)),
+            [*explained.get(native.code, ()), *_later_gas(sight, native, height)],
             fees_in_flight=_fees_in_flight(sight),
+            coming_in=on_their_way(sight.environment, sight.network),
         )
     except ChainError as error:
         raise CouldNotCheck(f"{sight.network} did not answer: {error}") from error
@@ -206,6 +210,7 @@ def _compared(
     explanations: Sequence[Explanation],
     *,
     fees_in_flight: int = 0,
+    coming_in: int = 0,
     is_read: bool = True,
 ) -> WalletBalance:
     return WalletBalance(
@@ -217,6 +222,7 @@ def _compared(
         on_chain=sum(sight.chain.balance(address, asset, at_height=height) for address in sight.addresses),
         explanations=explanations,
         fees_in_flight=fees_in_flight,
+        coming_in=coming_in,
         is_read=is_read,
     )
 

@@ -32,8 +32,7 @@ class PaymentAddresses:
     """
 
     def __init__(self, environment: str, network: str) -> None:
-        family = profile(environment, network).family
-        self._siblings = [name for name in networks(environment) if profile(environment, name).family == family]
+        self._siblings = sibling_networks(environment, network)
         self._payments = Payment.objects.filter(environment=environment, network__in=self._siblings)
         self._current = self._payments.filter(closes_at__gt=timezone.now() - WATCHED_AFTER_END)
 
@@ -52,6 +51,12 @@ class PaymentAddresses:
         memos = {transfer.memo or "" for transfer in transfers} | {""}
         rows = self._payments.filter(deposit_address__in=addresses, memo__in=memos)
         return {(address, memo): pk for address, memo, pk in rows.values_list("deposit_address", "memo", "pk")}
+
+
+def sibling_networks(environment: str, network: str) -> list[str]:
+    """The networks in use on which a payment has the same deposit address as on this one, itself included."""
+    family = profile(environment, network).family
+    return [name for name in networks(environment) if profile(environment, name).family == family]
 
 
 def watch_network(environment: str, network: str) -> bool:

@@ -112,6 +112,7 @@ MONEY = (
     "payments/dust.py",
     "payments/invariants.py",
     "payments/models.py",
+    "payments/native.py",
     "payments/postings.py",
     "payments/records.py",
     "payments/rereading.py",
@@ -223,7 +224,7 @@ OWN_NAMES = {
     },
     "payments": {
         "assessment", "balance_changes", "changes", "checkout", "crediting", "dust", "examples", "halting", "lookup",
-        "overview", "payer", "qr", "records", "refunding", "rereading", "reversing", "simulator", "sweeping",
+        "native", "overview", "payer", "qr", "records", "refunding", "rereading", "reversing", "simulator", "sweeping",
         "treasury", "watching", "wording",
     },
     "refunds": {"amounts", "claim_page", "claims", "destinations", "examples", "payer", "records", "wording"},

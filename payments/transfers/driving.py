@@ -220,9 +220,9 @@ class _Round:
     def _sign_again(self, transfer: Transfer, earlier: Sequence[SignedTransfer]) -> SignedTransfer:
         sender, sequence = self._wallet.address, transfer.sequence
         if transfer.purpose == TransferPurpose.SWEEP:
-            asset = registry.asset(transfer.environment, transfer.network, transfer.asset)
+            coins = {**self._chain.profile.assets, self._chain.profile.native.code: self._chain.profile.native}
             return self._chain.sign_sweep(
-                asset, tuple(transfer.deposits), sender=sender, sequence=sequence, replacing=earlier
+                coins[transfer.asset], tuple(transfer.deposits), sender=sender, sequence=sequence, replacing=earlier
             )
         return self._chain.sign(earlier[-1].payouts, sender=sender, sequence=sequence, replacing=earlier)
 

@@ -1,0 +1,85 @@
+"""`manage.py sweep_native`: ETH or POL that somebody sent to a deposit address, listed and brought in."""
+
+from __future__ import annotations
+
+import getpass
+from collections.abc import Sequence
+from typing import Any
+
+from django.core.exceptions import ImproperlyConfigured
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from config import ids
+from config.environments import Environment
+from config.errors import DomainError
+from config.money import Asset, from_units
+from payments import native
+from payments.chains import registry
+from payments.chains.base import ChainError
+from payments.models import NativeCoin, Payment
+
+
+class Command(BaseCommand):
+    help = (
+        "Lists the network's own coin that is known to be at deposit addresses, and what bringing it in would cost. "
+        "With --payment or --all it is brought to the hot wallet, where it becomes the treasury's and pays fees: the "
+        "worker that holds the key does it within seconds. No payment is ever credited with it."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--env", "--environment", choices=Environment.values, required=True)
+        parser.add_argument("--network", required=True)
+        chosen = parser.add_mutually_exclusive_group()
+        chosen.add_argument("--payment", metavar="PAY", help="Look at its address now, and bring that in.")
+        chosen.add_argument("--all", action="store_true", help="Bring in all that is listed.")
+        parser.add_argument("--at-a-loss", action="store_true", help="Even if that costs more than it brings.")
+        parser.add_argument("--by", metavar="NAME", help="Who says so. Default: the account this runs under.")
+        parser.add_argument("--yes", action="store_true", help="Do not ask.")
+
+    def handle(self, **options: Any) -> None:
+        environment, network = options["env"], options["network"]
+        try:
+            chain = registry.chain(environment, network)
+            if not chain.profile.sweeps_per_transfer:
+                raise CommandError(f"Deposits on {network} arrive at the hot wallet itself.")
+            if options["payment"]:
+                self._look_at(environment, network, options["payment"])
+            coins = _chosen(environment, network, options["payment"])
+            cost = self._list(coins, chain.profile.native, native.cost_of(chain, coins))
+            if not coins or not (options["payment"] or options["all"]):
+                return
+            if cost > sum(coin.held for coin in coins) and not options["at_a_loss"]:
+                raise CommandError("It costs more than it brings. To do it all the same: --at-a-loss.")
+            question = "Bring it to the hot wallet? It then belongs to the treasury, and pays fees. [y/N] "
+            if not options["yes"] and input(question).strip().lower() not in ("y", "yes"):
+                raise CommandError("Nothing was asked for.")
+            native.ask_for(coins, asked_by=options["by"] or getpass.getuser())
+        except (DomainError, ChainError, ImproperlyConfigured) as error:
+            raise CommandError(str(error)) from error
+        self.stdout.write(self.style.SUCCESS("Asked for. Admin → Sweeps shows it on its way, and when it is booked."))
+
+    def _look_at(self, environment: str, network: str, public_id: str) -> None:
+        key = ids.PAYMENT.decode(public_id)
+        payment = Payment.objects.filter(pk=key, environment=environment).first() if key else None
+        if payment is None:
+            raise CommandError(f"There is no {public_id} in {environment}.")
+        native.look_at(environment, network, [payment])
+
+    def _list(self, coins: Sequence[NativeCoin], asset: Asset, cost: int) -> int:
+        for coin in coins:
+            asked = f", asked for by {coin.asked_by}" if coin.asked_at else ""
+            self.stdout.write(
+                f"{coin.payment.public_id}  {_shown(coin.held, asset)} at {coin.payment.deposit_address}{asked}"
+            )
+        total = sum(coin.held for coin in coins)
+        self.stdout.write(f"{_shown(total, asset)} in all; bringing it in costs about {_shown(cost, asset)}.")
+        return cost
+
+
+def _chosen(environment: str, network: str, public_id: str | None) -> list[NativeCoin]:
+    coins = native.waiting(environment, network).select_related("payment")
+    return list(coins.filter(payment=ids.PAYMENT.decode(public_id)) if public_id else coins)
+
+
+def _shown(units: int, asset: Asset) -> str:
+    return f"{from_units(units, asset.decimals):,f} {asset.code}"

@@ -1,0 +1,220 @@
+"""The networks' own coin at deposit addresses, where somebody sent ETH or POL instead of the token they were asked for.
+
+No event tells of it, so balances are looked at: a few addresses a minute, round after round. It counts for no payment.
+Once an operator asks for it, a sweep brings it to the hot wallet, where it pays fees, and only then is it in the books.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import timedelta
+
+import structlog
+from django.db import transaction
+from django.db.models import Q, QuerySet, Sum
+from django.utils import timezone
+
+from config import ids
+from config.errors import DomainError
+from merchants.ledger.posting import post_draft
+from payments import postings
+from payments.chains import registry
+from payments.chains.base import Chain
+from payments.chains.networks import NATIVE_COINS
+from payments.models import NativeCoin, Payment, ScanCursor, Sweep
+from payments.transfers.driving import sign_sweep
+from payments.transfers.models import Transfer
+from payments.transfers.states import TransferStatus
+from payments.watching import WATCHED_AFTER_END, sibling_networks
+
+logger = structlog.get_logger(__name__)
+
+ADDRESSES_AT_ONCE = 200
+ROUND = timedelta(hours=1)
+"""No round begins sooner after the one before: with few addresses most minutes ask nothing."""
+
+LONGEST_WINDOW = timedelta(days=2)
+"""From a payment's creation until no money in time can come: one day to pay, one that a merchant may grant."""
+
+
+class NothingToBringIn(DomainError):
+    """There is none of the network's own coin there, or it is on its way to the hot wallet already."""
+
+    code = "nothing_to_bring_in"
+    message = "There is nothing to bring in."
+
+
+# Looking
+
+
+def look_for_some(environment: str, network: str) -> int:
+    """Look at the next few addresses of payments that are open or ended lately; answers how many hold something."""
+    cursor = ScanCursor.objects.filter(environment=environment, network=network, halted_at__isnull=True, fault="")
+    place = cursor.first()
+    if place is None or not registry.profile(environment, network).sweeps_per_transfer:
+        return 0
+    now = timezone.now()
+    began = place.native_round_at
+    if place.native_read_to is None:
+        if began is not None and now - began < ROUND:
+            return 0
+        began = now
+    payments = _lately_open(environment, network, after=place)
+    found = look_at(environment, network, payments)
+    read_to = payments[-1].pk if len(payments) == ADDRESSES_AT_ONCE else None
+    cursor.update(native_round_at=began, native_read_to=read_to)
+    return len(found)
+
+
+def look_at(environment: str, network: str, payments: Sequence[Payment]) -> list[NativeCoin]:
+    """Ask what these addresses hold on a network, and write it down; answers those that hold something."""
+    if not payments:
+        return []
+    chain = registry.chain(environment, network)
+    height = chain.head().height
+    by_address = {payment.deposit_address: payment for payment in payments}
+    held = chain.native_held(list(by_address), at_height=height)
+    known = NativeCoin.objects.filter(network=network, payment__in=payments)
+    with transaction.atomic():
+        # What was there before and is not any more went with a sweep.
+        empty = known.exclude(payment__deposit_address__in=held).filter(height__lte=height)
+        empty.update(held=0, height=height)
+        for address, units in held.items():
+            _write_down(by_address[address], network, units, height)
+    return list(known.filter(held__gt=0).select_related("payment").order_by("-held", "pk"))
+
+
+def _lately_open(environment: str, network: str, *, after: ScanCursor) -> list[Payment]:
+    since = timezone.now() - WATCHED_AFTER_END
+    begin = after.native_read_to or ids.first_uuid_at(since - LONGEST_WINDOW)
+    payments = Payment.objects.filter(environment=environment, network__in=sibling_networks(environment, network))
+    return list(payments.filter(pk__gt=begin, closes_at__gt=since).order_by("pk")[:ADDRESSES_AT_ONCE])
+
+
+def _write_down(payment: Payment, network: str, units: int, height: int) -> None:
+    fresh = {"environment": payment.environment, "held": units, "height": height}
+    coin, is_new = NativeCoin.objects.get_or_create(payment=payment, network=network, defaults=fresh)
+    if not is_new:
+        NativeCoin.objects.filter(pk=coin.pk, height__lte=height).update(held=units, height=height)
+    if is_new or coin.held < units:
+        logger.warning("native coin at a deposit address", payment=payment.public_id, network=network, units=units)
+
+
+# Bringing it in
+
+
+def waiting(environment: str, network: str) -> QuerySet[NativeCoin]:
+    """What could be brought in: there, and on its way nowhere."""
+    coins = NativeCoin.objects.filter(environment=environment, network=network, held__gt=0)
+    return coins.filter(Q(sweep__isnull=True) | Q(sweep__booked_at__isnull=False)).order_by("-held", "pk")
+
+
+def cost_of(chain: Chain, coins: Iterable[NativeCoin]) -> int:
+    """About what bringing these in costs just now, if nothing has emptied their addresses before."""
+    count, most = len(list(coins)), chain.profile.sweeps_per_transfer
+    costs, full, rest = chain.costs(), *divmod(count, most)
+    return full * costs.of_sweep(first_time=most) + costs.of_sweep(first_time=rest)
+
+
+def ask_for(coins: Sequence[NativeCoin], *, asked_by: str) -> int:
+    """An operator wants this brought to the hot wallet, to pay fees with; answers how much it is.
+
+    The worker that holds the key does it. NothingToBringIn, and nothing is asked for, when one of them is not there.
+    """
+    with transaction.atomic():
+        keys = [coin.pk for coin in coins]
+        locked = list(NativeCoin.objects.select_for_update().filter(pk__in=keys).order_by("pk"))
+        for environment, network in {(coin.environment, coin.network) for coin in locked}:
+            here = {coin.pk for coin in locked if (coin.environment, coin.network) == (environment, network)}
+            if waiting(environment, network).filter(pk__in=here).count() != len(here):
+                raise NothingToBringIn
+        if not locked:
+            raise NothingToBringIn
+        NativeCoin.objects.filter(pk__in=keys).update(asked_at=timezone.now(), asked_by=asked_by)
+    logger.warning("native coin asked for", payments=[str(coin.payment_id) for coin in locked], asked_by=asked_by)
+    return sum(coin.held for coin in locked)
+
+
+class _AskedNoMore(Exception):
+    """Somebody else has one of these in hand: nothing of this sweep is stored."""
+
+
+def sweep_asked(environment: str, network: str) -> Transfer | None:
+    """Sign a sweep of what operators have asked for."""
+    profile = registry.profile(environment, network)
+    asked = waiting(environment, network).filter(asked_at__isnull=False)
+    coins = dict(asked.values_list("pk", "payment__sequence")[: profile.sweeps_per_transfer])
+    if not coins:
+        return None
+
+    def record(transfer: Transfer) -> None:
+        locked = NativeCoin.objects.select_for_update(of=("self",)).filter(pk__in=coins)
+        still = list(waiting(environment, network).filter(pk__in=locked.values_list("pk"), asked_at__isnull=False))
+        if len(still) != len(coins):
+            raise _AskedNoMore
+        expected = sum(coin.held for coin in still)
+        sweep = Sweep.objects.create(transfer=transfer, asset=profile.native.code, expected=expected)
+        NativeCoin.objects.filter(pk__in=coins).update(sweep=sweep, asked_at=None)
+
+    try:
+        return sign_sweep(
+            environment=environment,
+            network=network,
+            asset=profile.native,
+            sequences=list(coins.values()),
+            record=record,
+        )
+    except _AskedNoMore:
+        return None
+
+
+# Booking it
+
+
+def is_native(sweep: Sweep) -> bool:
+    """Whether a sweep moves the network's own coin."""
+    return sweep.asset == NATIVE_COINS[sweep.transfer.network].code
+
+
+def on_their_way(environment: str, network: str) -> int:
+    """What sweeps that are not booked yet may have brought to the hot wallet already."""
+    sweeps = Sweep.objects.filter(booked_at__isnull=True, asset=NATIVE_COINS[network].code)
+    here = sweeps.filter(transfer__environment=environment, transfer__network=network)
+    return int(here.aggregate(total=Sum("expected"))["total"] or 0)
+
+
+def book(sweep: Sweep) -> bool:
+    """Book what a sweep that has ended brought to the hot wallet: what each address lost in its block.
+
+    What arrives there in that very block is not told apart: the hot wallet then holds so much more than the books, as
+    with any coins that an operator puts in.
+    """
+    transfer = sweep.transfer
+    before, after = _around(transfer) if transfer.status == TransferStatus.FINAL else ({}, {})
+    moved = {address: max(0, units - after.get(address, 0)) for address, units in before.items()}
+    with transaction.atomic():
+        sweep = Sweep.objects.select_for_update(of=("self",)).select_related("transfer").get(pk=sweep.pk)
+        if sweep.booked_at is not None:
+            return False
+        sweep.moved, sweep.booked_at = sum(moved.values()), timezone.now()
+        sweep.save(update_fields=["moved", "booked_at"])
+        if sweep.moved:
+            post_draft(postings.native_swept(sweep, NATIVE_COINS[transfer.network]), environment=transfer.environment)
+        for coin in sweep.native_coins.select_for_update(of=("self",)).select_related("payment").order_by("pk"):
+            address = coin.payment.deposit_address
+            coin.brought += moved.get(address, 0)
+            if transfer.height is not None and transfer.height >= coin.height:
+                coin.held, coin.height = after.get(address, 0), transfer.height
+            coin.save(update_fields=["brought", "held", "height"])
+    logger.info("native coin brought in", transfer=str(transfer), asset=sweep.asset, moved=sweep.moved)
+    return True
+
+
+def _around(transfer: Transfer) -> tuple[Mapping[str, int], Mapping[str, int]]:
+    """What the addresses that a sweep emptied held before its block, and after it."""
+    if transfer.height is None:
+        raise ValueError(f"{transfer} is final in no block")
+    chain = registry.chain(transfer.environment, transfer.network)
+    addresses = [chain.deposit_address(number).address for number in transfer.deposits]
+    before = chain.native_held(addresses, at_height=transfer.height - 1)
+    return before, chain.native_held(addresses, at_height=transfer.height)
