@@ -10,8 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from payments.chains.evm import abi
+from payments.chains.evm.addresses import encode
 from payments.chains.evm.artifacts import DEVELOPMENT_CONTRACTS, artifact
 from payments.chains.evm.development import devnet
+from payments.chains.evm.questions import TRANSFER
 from payments.chains.networks import REAL_PROFILES
 from tests.evm.node import TestNode
 
@@ -64,6 +66,24 @@ class Mainnet:
         found: dict[str, Any] = self.node.rpc.call("eth_getTransactionReceipt", transaction_hash)
         return found
 
+    def left(self, account: str) -> list[Part]:
+        """Every transfer out of an account there ever was, as the node itself tells it."""
+        codes = {token.lower(): code for code, token in self.tokens.items()}
+        asked = {
+            "fromBlock": "0x0",
+            "toBlock": "latest",
+            "address": list(codes),
+            "topics": [TRANSFER, abi.address_topic(account)],
+        }
+        return [
+            (codes[log["address"]], encode(bytes.fromhex(log["topics"][2][-40:])), int(log["data"], 16))
+            for log in self.node.rpc.call("eth_getLogs", asked)
+        ]
+
+    def used_nonces(self, account: str) -> int:
+        """Transactions of the account that stand in blocks."""
+        return int(self.node.rpc.call("eth_getTransactionCount", account, "latest"), 16)
+
     def _pay(self, parts: Sequence[Part]) -> str:
         # A list of structures: offset, length, then three words each.
         words = [word for code, recipient, amount in parts for word in (self.tokens[code], recipient, amount)]
@@ -87,3 +107,11 @@ def settings_for(providers: Mapping[str, Sequence[str]]) -> dict[str, Any]:
         "EVM_HOT_WALLET_KEY": devnet.HOT_WALLET_KEY,
         "EVM_KEYSTORE": "",
     }
+
+
+def environment_for(providers: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """The same as variables of the environment, for processes that are yet to be started."""
+    found = settings_for(providers)
+    names = ("EVM_FACTORY", "EVM_HOT_WALLET", "EVM_HOT_WALLET_KEY")
+    urls = {f"{network.upper()}_RPC_URLS": ",".join(those) for network, those in providers.items()}
+    return urls | {name: found[name] for name in names} | {"PRODUCTION_NETWORKS": ",".join(providers)}

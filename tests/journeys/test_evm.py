@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from decimal import Decimal
 from io import StringIO
 from itertools import cycle
 from typing import Any
@@ -28,8 +27,6 @@ from payments.chains.evm.development import devnet
 from payments.chains.networks import COINS
 from payments.models import Deposit, Payment, Sweep
 from payments.postings import chain_account
-from payments.rates.models import CurrentRate
-from payments.rates.quoting import forget_rates
 from payments.transfers import tasks as transfer_tasks
 from payments.transfers.models import Payout, Transfer
 from payments.transfers.postings import gas_account, hot_account
@@ -39,6 +36,7 @@ from settlements import tasks as settlement_tasks
 from tests.evm.conftest import nodes_end_with_the_run
 from tests.evm.mainnet import Mainnet, Part, settings_for
 from tests.evm.node import ETHEREUM_ID, POLYGON_ID, running_node
+from tests.evm.shop import BLOCKS_UNTIL_CONFIRMED, RATE_SOURCES, price_coins_at_a_dollar
 from tests.factories import ApiClient, api_client, make_key, make_merchant
 from tests.journeys.test_paid import call
 
@@ -49,7 +47,6 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("
 PRODUCTION = Environment.PRODUCTION
 CHAIN_IDS = {"ethereum": ETHEREUM_ID, "polygon": POLYGON_ID}
 OTHER = {"ethereum": "polygon", "polygon": "ethereum"}
-BLOCKS_UNTIL_CONFIRMED = 13
 PAYMENTS_EACH, REFUNDS_EACH = 50, 5
 WINDOW_SECONDS = 3_600
 
@@ -66,13 +63,8 @@ Record = dict[str, Any]
 @pytest.fixture
 def real_rates(settings: Settings) -> None:
     """What the exchanges say: in production no table will do."""
-    settings.RATE_SOURCES = ["kraken"]
-    now = timezone.now()
-    CurrentRate.objects.bulk_create(
-        CurrentRate(base=coin, quote="USD", rate=Decimal(1), sources=["kraken"], observed_at=now, agreed_at=now)
-        for coin in COINS
-    )
-    forget_rates()
+    settings.RATE_SOURCES = RATE_SOURCES
+    price_coins_at_a_dollar()
 
 
 @pytest.fixture
@@ -109,7 +101,7 @@ def test_what_is_paid_swept_given_back_and_settled_is_on_the_chain_to_the_base_u
     first = sweep(mainnets)
     assert_books_are_the_chain(mainnets)
     for network, records in payments.items():  # everybody pays again: nobody takes an address from anybody
-        mainnets[network].pay([(record["cryptocurrency"], record["depositAddress"], 7) for record in records])
+        mainnets[network].pay([(each["cryptocurrency"], each["depositAddress"], coins(each, 5)) for each in records])
     let_blocks_pass(mainnets)
     again = sweep(mainnets)
     for network in mainnets:
@@ -320,6 +312,11 @@ def units(record: Record, name: str, *, network: str = "", coin: str = "") -> in
     asset = registry.asset(PRODUCTION, network or record["network"], code)
     whole, _, part = record[name].partition(".")
     return int(whole + part) * int(10 ** (asset.decimals - len(part)))
+
+
+def coins(record: Record, count: int) -> int:
+    """So many whole coins of a payment, in base units."""
+    return count * int(10 ** registry.asset(PRODUCTION, record["network"], record["cryptocurrency"]).decimals)
 
 
 def somebody(name: str) -> str:
