@@ -10,10 +10,9 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from payments import wording
-from payments.chains import registry
-from payments.chains.base import DepositAddress, NetworkProfile
+from payments.chains.base import NetworkProfile
 from payments.models import Deposit, Discrepancy, Payment, ScanCursor
-from payments.qr import data_uri, render_png
+from payments.paying import HowToPay, how_to_pay
 from payments.records import confirmations_of
 from payments.states import DepositStatus, DiscrepancyKind, DiscrepancyStatus, PaymentStatus
 
@@ -47,18 +46,6 @@ class Notice:
 
     title: str
     words: str
-
-
-@dataclass(frozen=True, slots=True)
-class HowToPay:
-    """What to send, and where. Present only while sending is right."""
-
-    amount: str
-    address: str
-    memo: str
-    qr: str
-    qr_has_amount: bool
-    payment_uri: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +122,20 @@ class Sighting:
         failing = cursor.failing_since is not None and self.now - cursor.failing_since >= NETWORK_SILENCE
         return failing or cursor.halted_at is not None
 
+    @property
+    def network_has_no_new_blocks(self) -> bool:
+        cursor = self.cursor
+        return cursor is not None and cursor.head_standstill.total_seconds() >= self.network.head_stall_seconds
+
+    @property
+    def finality_is_delayed(self) -> bool:
+        """Whether something seen waits to become final, and nothing does."""
+        cursor = self.cursor
+        if cursor is None or not self.payment.require_finalized:
+            return False
+        waiting = any(deposit.height > cursor.finalized_height for deposit in self.standing)
+        return waiting and cursor.finality_standstill.total_seconds() >= self.network.finality_stall_seconds
+
     def held(self, units: int) -> str:
         return f"{wording.coins_held(units, self.payment.decimals)} {self.payment.cryptocurrency}"
 
@@ -186,6 +187,7 @@ def view_of(sighting: Sighting) -> PayerView:
 
 _PAID = {PaymentStatus.COMPLETED, PaymentStatus.PARTIALLY_REFUNDED, PaymentStatus.REFUNDED}
 _SETTLED = _PAID | {PaymentStatus.CANCELLED}
+_OPEN = {PaymentStatus.CREATED, PaymentStatus.UNDERPAID}
 
 
 def _poll_seconds(payment: Payment) -> int:
@@ -232,23 +234,32 @@ def _confirming(sighting: Sighting) -> State:
     required = payment.required_confirmations
     confirmations = confirmations_of(payment, sighting.deposits, {payment.network: height})
     block = max((deposit.height for deposit in sighting.standing), default=height)
+    delayed = sighting.finality_is_delayed or sighting.network_has_no_new_blocks
     words = [f"Seen in block {block:,}.", f"{confirmations} of {required} confirmations"]
     left = (required - confirmations) * sighting.network.block_seconds
-    if confirmations < required:
+    if delayed:
+        words[-1:] = [_NETWORK_DELAY.format(network=sighting.network.name, payee=payment.merchant.name)]
+    elif confirmations < required:
         words[-1] += f", {wording.about(left)} left."
     else:
         words[-1] += ", waiting for the network to make it final."
     if sighting.missing:
         words.append(f"{sighting.asked(sighting.missing)} of the amount has not been seen yet.")
     return State(
-        "Payment seen, confirming",
+        "Payment seen, network delay" if delayed else "Payment seen, confirming",
         " ".join(words),
-        "accent",
-        "blocks",
+        "warn" if delayed else "accent",
+        "clock" if delayed else "blocks",
         waiting=True,
         confirmations=confirmations,
         required=required,
     )
+
+
+_NETWORK_DELAY = (
+    "{network} itself is slow to make it final just now. There is nothing for you to do: do not pay again. "
+    "{payee} is told as soon as it is final."
+)
 
 
 def _short(sighting: Sighting) -> State:
@@ -270,6 +281,12 @@ def _notices(sighting: Sighting) -> list[Notice]:
             "at which you sent it, as soon as the network answers again. Do not send it twice."
         )
         notices.append(Notice(f"{sighting.network.name} is slow to answer", words))
+    elif sighting.network_has_no_new_blocks and sighting.payment.status in _OPEN:
+        words = (
+            "The network itself makes no new blocks just now. Money that you have sent is not lost and shows up here "
+            "with the next ones. Do not send it twice."
+        )
+        notices.append(Notice(f"{sighting.network.name} is delayed", words))
     for discrepancy in sighting.discrepancies:
         if discrepancy.kind == DiscrepancyKind.UNDERPAID:
             continue  # the state itself says so
@@ -291,24 +308,10 @@ _ASTRAY = {
 
 def _how_to_pay(sighting: Sighting) -> HowToPay | None:
     payment = sighting.payment
-    open_statuses = {PaymentStatus.CREATED, PaymentStatus.UNDERPAID}
-    if payment.status not in open_statuses or not sighting.in_time or payment.closed_at is not None:
+    if payment.status not in _OPEN or not sighting.in_time or payment.closed_at is not None:
         return None
-    uri, png = payment.payment_uri, bytes(payment.qr_png)
-    if sighting.missing < payment.due:
-        chain = registry.chain(payment.environment, payment.network)
-        to = DepositAddress(payment.deposit_address, payment.memo or None, payment.muxed_address or None)
-        asset = sighting.network.assets[payment.cryptocurrency]
-        uri = chain.payment_uri(to=to, asset=asset, amount=sighting.missing)
-        png = render_png(chain.qr_text(to=to, payment_uri=uri))
-    return HowToPay(
-        amount=wording.coins_asked(sighting.missing, payment.decimals),
-        address=payment.deposit_address,
-        memo=payment.memo,
-        qr=data_uri(png),
-        qr_has_amount=sighting.network.family == "stellar",
-        payment_uri=uri,
-    )
+    seen = {deposit.transaction_hash for deposit in sighting.standing}
+    return how_to_pay(payment, sighting.network, missing=sighting.missing, seen=seen)
 
 
 def _receipt(sighting: Sighting) -> list[tuple[str, str]]:

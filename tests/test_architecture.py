@@ -224,7 +224,7 @@ OWN_NAMES = {
     },
     "payments": {
         "assessment", "balance_changes", "changes", "checkout", "crediting", "dust", "examples", "halting", "lookup",
-        "native", "overview", "payer", "qr", "records", "refunding", "rereading", "reversing", "simulator", "sweeping",
+        "native", "overview", "payer", "paying", "qr", "records", "refunding", "rereading", "reversing", "simulator", "sweeping",
         "treasury", "watching", "wording",
     },
     "refunds": {"amounts", "claim_page", "claims", "destinations", "examples", "payer", "records", "wording"},

@@ -92,6 +92,11 @@ def decimals(environment: str, network: str, code: str) -> int:
     return known.assets[code].decimals
 
 
+def is_simulated(environment: str) -> bool:
+    """Whether rows in the database stand in for the networks there: no node answers, and no wallet knows them."""
+    return environment == Environment.SANDBOX and _sandbox_chain() == SIMULATED
+
+
 def real_profile(network: str) -> NetworkProfile:
     """A real network's data, with the stellar issuers that the operator trusts added."""
     found = REAL_PROFILES[network]

@@ -4,8 +4,10 @@
 import { enableCopying } from "./copy.js";
 import { enableCountdown } from "./countdown.js";
 import { enablePrinting } from "./print.js";
+import { offerWallets } from "./wallets.js";
 
 const LONGEST_DELAY = 30000;
+const LONGEST_ANSWER = 15000;
 
 const page = document.querySelector("[data-checkout]");
 const announcer = document.querySelector("[data-announcer]");
@@ -15,15 +17,19 @@ for (const part of page.querySelectorAll("[data-part]")) shown.set(part.dataset.
 let revision = page.dataset.revision;
 let interval = Number(page.dataset.pollSeconds) * 1000;
 let delay = interval;
-let asking = false;
+let asking; // the question that is on its way
 let timer;
 let stopCountdown = () => {};
+const drawWallets = offerWallets(page, ask);
 let missed; // the id of what had the focus when a state took it off the page
 
-async function ask() {
+function ask() {
   clearTimeout(timer);
-  if (asking || !interval) return;
-  asking = true;
+  if (interval) asking ??= askNow();
+  return asking;
+}
+
+async function askNow() {
   try {
     const status = await (await get(page.dataset.statusUrl)).json();
     if (status.revision !== revision) show(await (await get(page.dataset.pageUrl)).text());
@@ -31,13 +37,13 @@ async function ask() {
   } catch {
     delay = Math.min(delay * 2, LONGEST_DELAY);
   } finally {
-    asking = false;
+    asking = undefined;
     plan();
   }
 }
 
 async function get(url) {
-  const reply = await fetch(url, { cache: "no-store" });
+  const reply = await fetch(url, { cache: "no-store", signal: AbortSignal.timeout(LONGEST_ANSWER) });
   if (!reply.ok) throw new Error(`status ${reply.status}`);
   return reply;
 }
@@ -56,7 +62,9 @@ function show(html) {
     const replacement = next.querySelector(`[data-part="${name}"]`);
     if (replacement.innerHTML === shown.get(name)) continue;
     shown.set(name, replacement.innerHTML);
+    const chosen = [...part.querySelectorAll("input:checked")].map((input) => input.id);
     part.replaceChildren(...document.importNode(replacement, true).childNodes);
+    for (const id of chosen) part.querySelector(`#${id}`)?.click();
   }
   announcer.textContent = fresh.querySelector("[data-announcer]").textContent;
   document.title = fresh.title;
@@ -73,6 +81,7 @@ function enhance() {
   stopCountdown = enableCountdown(page);
   enableCopying(page);
   enablePrinting(page);
+  drawWallets();
 }
 
 document.addEventListener("visibilitychange", () => (document.hidden ? clearTimeout(timer) : ask()));

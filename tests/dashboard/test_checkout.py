@@ -17,8 +17,11 @@ from django.utils import timezone
 from PIL import Image
 
 from config import ids
+from payments.chains.networks import REAL_PROFILES
+from payments.chains.simulated.networks import FINALITY_DEPTH
 from payments.models import Payment, ScanCursor
-from payments.payer import HowToPay, Notice, PayerView, State, look_at
+from payments.payer import Notice, PayerView, State, look_at
+from payments.paying import HowToPay, WalletTransfer
 from payments.services import cancel_payment
 from payments.simulator import simulate_payment
 from tests.factories import make_merchant
@@ -74,7 +77,8 @@ def test_nothing_but_the_allowed_fields_leaves() -> None:
         },
         State: {"title", "detail", "tone", "icon", "waiting", "confirmations", "required"},
         Notice: {"title", "words"},
-        HowToPay: {"amount", "address", "memo", "qr", "qr_has_amount", "payment_uri"},
+        HowToPay: {"amount", "address", "memo", "qr", "qr_has_amount", "payment_uri", "wallet"},
+        WalletTransfer: {"chain_id", "network", "token", "recipient", "units", "native", "rpc_url", "seen"},
     }  # fmt: skip
     for kind, names in allowed.items():
         assert {field.name for field in dataclasses.fields(kind)} == names
@@ -147,6 +151,26 @@ def test_a_new_payment_says_exactly_what_to_send_and_where() -> None:
     assert "The memo is required" not in page
 
 
+def test_the_code_with_the_amount_is_a_second_choice() -> None:
+    payment = make(POLYGON)
+    page, how = page_of(payment), view_of(payment).how_to_pay
+    assert how is not None
+    assert decoded(how.qr_with_amount) == how.payment_uri == payment.payment_uri
+    assert page.index(how.qr) < page.index(how.qr_with_amount)
+    assert re.search(r'id="qr-address"\s+autocomplete="off"\s+checked', page)
+    assert "MetaMask, Rainbow and Coinbase Wallet understand this code" in page
+    assert f"your wallet must show {how.amount} USDC and the address below" in page
+
+
+def test_no_wallet_is_asked_to_pay_on_a_simulated_network() -> None:
+    for network in (ETHEREUM, STELLAR):
+        payment = make(network)
+        how = view_of(payment).how_to_pay
+        assert how is not None
+        assert how.wallet is None
+        assert "data-wallet" not in page_of(payment)
+
+
 def test_stellar_insists_on_the_memo() -> None:
     payment = make(STELLAR)
     page, how = page_of(payment), view_of(payment).how_to_pay
@@ -154,6 +178,7 @@ def test_stellar_insists_on_the_memo() -> None:
     assert "The memo is required" in page
     assert f'data-copy="{payment.memo}"' in page
     assert "The code holds the address, the memo and the amount." in page
+    assert "QR with amount" not in page
     assert decoded(how.qr) == payment.payment_uri
 
 
@@ -320,6 +345,74 @@ def test_a_silent_network_is_admitted() -> None:
     assert "Do not send it twice." in page_of(payment)
     cursor.update(failing_since=None, halted_at=timezone.now())
     assert [notice.title for notice in view_of(payment).notices] == ["Polygon (simulated) is slow to answer"]
+
+
+def stand_still(*, head: float = 0, finality: float = 0) -> None:
+    """Polygon has had no new block, or no further final one, for so many seconds."""
+    cursor = ScanCursor.objects.get(network=POLYGON)
+    assert cursor.polled_at
+    cursor.head_since = cursor.polled_at - timedelta(seconds=head)
+    cursor.finalized_since = cursor.polled_at - timedelta(seconds=finality)
+    cursor.save()
+
+
+def test_a_stall_of_finality_is_told_and_no_number_of_blocks_takes_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    payment = make(POLYGON)
+    pay(payment)
+    mine_and_watch(POLYGON)
+    with monkeypatch.context() as stalled:
+        stalled.setitem(FINALITY_DEPTH, POLYGON, 10_000)
+        mine_and_watch(POLYGON, 50)
+        assert view_of(payment).state.detail.endswith("waiting for the network to make it final.")
+        stand_still(finality=119)
+        assert view_of(payment).state.title == "Payment seen, confirming"
+        stand_still(finality=120)
+        state = view_of(payment).state
+        assert (state.title, state.tone, state.waiting) == ("Payment seen, network delay", "warn", True)
+        assert state.detail == (
+            "Seen in block 1. Polygon (simulated) itself is slow to make it final just now. There is nothing for you "
+            "to do: do not pay again. Harbour Coffee is told as soon as it is final."
+        )
+        assert "Payment seen, network delay" in page_of(payment)
+        mine_and_watch(POLYGON, 50)
+        assert now(payment).status == "pending"
+        assert view_of(payment).how_to_pay is None
+        assert view_of(payment).state.title == "Payment seen, network delay"
+    mine_and_watch(POLYGON)
+    assert view_of(payment).state.title == "Paid. Thank you!"
+
+
+def test_who_waits_for_blocks_alone_is_not_told_of_finality() -> None:
+    payment = make(POLYGON)
+    pay(payment)
+    mine_and_watch(POLYGON)
+    Payment.objects.filter(pk=payment.pk).update(require_finalized=False)
+    stand_still(finality=3600)
+    assert view_of(payment).state.title == "Payment seen, confirming"
+    stand_still(head=59)
+    assert view_of(payment).state.title == "Payment seen, confirming"
+    stand_still(head=60)
+    assert view_of(payment).state.title == "Payment seen, network delay"
+
+
+def test_a_network_without_new_blocks_is_told_before_anything_is_seen() -> None:
+    payment = make(POLYGON)
+    mine_and_watch(POLYGON)
+    stand_still(head=60)
+    view = view_of(payment)
+    assert view.state.title == "Waiting for your payment"
+    assert [notice.title for notice in view.notices] == ["Polygon (simulated) is delayed"]
+    assert "Do not send it twice." in view.notices[0].words
+    stand_still(finality=3600)
+    assert view_of(payment).notices == ()
+
+
+@pytest.mark.parametrize(
+    ("network", "head", "finality"), [(ETHEREUM, 240, 1200), (POLYGON, 60, 120), (STELLAR, 110, 120)]
+)
+def test_each_network_says_what_a_stall_is(network: str, head: float, finality: float) -> None:
+    profile = REAL_PROFILES[network]
+    assert (profile.head_stall_seconds, profile.finality_stall_seconds) == (head, finality)
 
 
 def test_the_revision_changes_with_what_is_shown_and_not_with_the_clock() -> None:

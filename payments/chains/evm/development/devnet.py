@@ -67,7 +67,7 @@ def profile(network: str) -> NetworkProfile:
         assets=assets,
         rules=rules,
         finality_stall_seconds=60,
-        metadata={},
+        metadata={"public_rpc_url": url(network)},
     )
 
 
