@@ -219,7 +219,7 @@ class Moment:
         return EVENT_WORDS.get(self.event.type, self.event.type)
 
     @property
-    def received(self) -> str:
+    def amount(self) -> str:
         """What had been credited by then; nothing before the first money."""
         record = self.event.payload
         received = str(record.get("amountReceived", ""))
