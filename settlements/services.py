@@ -49,6 +49,7 @@ PROBLEM_OF_HOLD: Final[Mapping[str, SettlementProblem]] = {
     HoldReason.DAILY_LIMIT: SettlementProblem.OVER_LIMIT,
     HoldReason.MERCHANT_LIMIT: SettlementProblem.OVER_LIMIT,
     HoldReason.LIQUIDITY: SettlementProblem.INSUFFICIENT_LIQUIDITY,
+    HoldReason.FEES: SettlementProblem.NETWORK_UNAVAILABLE,
 }
 """What a held payout means for its settlement."""
 

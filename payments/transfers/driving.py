@@ -19,7 +19,7 @@ from merchants.ledger import breakers
 from merchants.ledger.balances import balance
 from merchants.ledger.posting import InsufficientFunds
 from payments.chains import registry
-from payments.chains.base import Chain, ChainError, RecipientRefused, SignedTransfer
+from payments.chains.base import Chain, ChainError, FeesAboveCap, RecipientRefused, SignedTransfer
 from payments.chains.base import Payout as ChainPayout
 from payments.chains.base import TransferStatus as ChainStatus
 from payments.transfers import postings, services
@@ -42,6 +42,7 @@ REPLACE_AFTER = timedelta(seconds=60)
 VERSIONS_MAX = 10
 HELD_FOR = timedelta(minutes=5)
 LIQUIDITY_PAUSE = timedelta(seconds=5)
+FEES_PAUSE = timedelta(seconds=30)
 ROUNDS_MAX = 20
 
 
@@ -106,6 +107,7 @@ class _Round:
         self._policy = services.policy_of(wallet.environment)
         step = timedelta(seconds=chain.profile.block_seconds / 2)
         self._step = min(max(step, STEP_MIN), STEP_MAX) if chain.profile.block_seconds else timedelta()
+        self._trouble = ""
         self._replace_after = max(REPLACE_AFTER, timedelta(seconds=5 * chain.profile.block_seconds))
 
     def run(self) -> bool:
@@ -116,7 +118,7 @@ class _Round:
                 moved |= self._send()
             else:
                 self._wait()
-            Wallet.objects.filter(pk=self._wallet.pk).update(checked_at=timezone.now(), last_error="")
+            Wallet.objects.filter(pk=self._wallet.pk).update(checked_at=timezone.now(), last_error=self._trouble)
         except ChainError as error:
             self._wait()
             Wallet.objects.filter(pk=self._wallet.pk).update(last_error=str(error)[:1000])
@@ -212,7 +214,12 @@ class _Round:
             self._postpone(transfer)
             return False
         earlier = [self._signed(transfer, version) for version in versions]
-        signed = self._sign_again(transfer, earlier)
+        try:
+            signed = self._sign_again(transfer, earlier)
+        except FeesAboveCap as error:  # what was sent stays good, and others are still to be followed
+            self._note(error)
+            services.postpone_transfer(transfer, until=timezone.now() + self._step, error=str(error))
+            return False
         if services.record_replacement(transfer, signed):
             self._broadcast(transfer)
         return True
@@ -231,14 +238,20 @@ class _Round:
     def _sign(self) -> bool:
         """Sign for everything that may leave, as many payouts in each transfer as the network allows."""
         moved = False
-        for batch in self._batches(self._allowed(self._due())):
+        batches = list(self._batches(self._allowed(self._due())))
+        for place, batch in enumerate(batches):
             sequence = self.sequence() if self.places > 0 else None
             if sequence is None:
                 services.postpone_payouts([payout.pk for payout in batch], until=timezone.now() + self._step)
                 continue
-            signed = self._chain.sign(
-                tuple(self._chain_payout(payout) for payout in batch), sender=self._wallet.address, sequence=sequence
-            )
+            payouts = tuple(self._chain_payout(payout) for payout in batch)
+            try:
+                signed = self._chain.sign(payouts, sender=self._wallet.address, sequence=sequence)
+            except FeesAboveCap as error:
+                self._note(error)
+                for payout in (each for later in batches[place:] for each in later):
+                    services.hold_payout(payout.pk, HoldReason.FEES, until=timezone.now() + FEES_PAUSE)
+                break
             keys = [payout.pk for payout in batch]
             moved |= services.record_signed(self._wallet, signed, payout_ids=keys) is not None
         return moved
@@ -299,6 +312,10 @@ class _Round:
         services.record_sent(transfer, next_step_at=timezone.now() + self._step, error=error)
 
     # Small change
+
+    def _note(self, error: FeesAboveCap) -> None:
+        """Operators see it on the wallet until a round ends without it."""
+        self._trouble = str(error)[:1000]
 
     def _postpone(self, transfer: Transfer) -> None:
         services.postpone_transfer(transfer, until=timezone.now() + self._step)

@@ -45,6 +45,7 @@ class HoldReason(models.TextChoices):
     DAILY_LIMIT = "daily_limit", "The limit of a day is used up"
     MERCHANT_LIMIT = "merchant_limit", "The merchant's limit of a day is used up"
     LIQUIDITY = "insufficient_liquidity", "The hot wallet does not hold enough"
+    FEES = "fees_above_cap", "The network's fees are above what may be paid: it goes on when they come down"
 
 
 class TransferStatus(models.TextChoices):

@@ -7,12 +7,15 @@ from itertools import pairwise
 
 import pytest
 
-from payments.chains.base import Payout, SignedTransfer, TransferRefused
+from payments.chains.base import FeesAboveCap, Payout, SignedTransfer, TransferRefused
 from tests.chains.harness import Reader, payout
 from tests.chains.sending import STOCK, Till
 
 SPIKE = 3
 """More than an offer made before can bear."""
+
+BEYOND = 500
+"""More than any operator pays."""
 
 
 def bump(till: Till, *replaced: SignedTransfer, amount: int = 100) -> SignedTransfer:
@@ -114,6 +117,15 @@ class FeeContract:
         till.chain.broadcast(transfer)
         till.harness.mine()
         assert till.chain.transfer_status(transfer).state == "included"
+
+    def test_above_the_cap_nothing_is_signed_until_fees_come_down(self, till: Till) -> None:
+        till.harness.raise_fees(BEYOND)
+        till.harness.mine()
+        with pytest.raises(FeesAboveCap, match="Fees are above the cap"):
+            till.sign(100)
+        till.harness.raise_fees(1)
+        till.harness.mine(2)
+        assert till.sign(100).fee_limit_units
 
 
 class ReplacingContract:

@@ -16,7 +16,7 @@ from merchants.ledger.posting import AccountRef
 from payments.chains import registry
 from payments.chains.simulated import control
 from payments.transfers import driving, services
-from payments.transfers.models import Envelope, Payout, Transfer
+from payments.transfers.models import Envelope, Payout, Transfer, Wallet
 from payments.transfers.states import PayoutStatus, TransferStatus
 from tests.factories import make_merchant
 from tests.transfers.scenes import (
@@ -125,6 +125,43 @@ def test_a_transfer_that_waits_too_long_offers_more_and_keeps_every_hash(monkeyp
     for earlier, later in pairwise(versions):
         assert later.fee_limit_units * 1000 >= earlier.fee_limit_units * 1125
     assert on_chain(ETHEREUM, somebody(ETHEREUM)) == COIN
+
+
+def test_payouts_wait_while_fees_are_above_the_cap_and_say_so() -> None:
+    stock(ETHEREUM, 10 * COIN)
+    payouts = [ask(ETHEREUM) for _ in range(3)]
+    control.set_fee_level(ETHEREUM, 101)
+    drive(ETHEREUM)
+    assert {(fresh(payout).status, fresh(payout).hold_reason) for payout in payouts} == {("held", "fees_above_cap")}
+    assert Wallet.objects.get().last_error == "Fees are above the cap: 101000000000 of 100000000000."
+    assert not Transfer.objects.exists()
+
+    control.set_fee_level(ETHEREUM, 100)
+    Payout.objects.update(next_attempt_at=timezone.now())
+    finish(ETHEREUM)
+    assert {(fresh(payout).status, fresh(payout).hold_reason) for payout in payouts} == {("paid", "")}
+    assert Wallet.objects.get().last_error == ""
+
+
+def test_what_was_sent_waits_above_the_cap_and_holds_up_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    stock(ETHEREUM, 10 * COIN)
+    first, second = ask(ETHEREUM), ask(ETHEREUM)
+    drive(ETHEREUM)
+    control.mine(ETHEREUM)
+    third = ask(ETHEREUM)
+    drive(ETHEREUM)
+    control.set_fee_level(ETHEREUM, 101)
+    monkeypatch.setattr(driving, "REPLACE_AFTER", timedelta(0))
+    control.mine(ETHEREUM, control.deepest_reorg(ETHEREUM) + 1)
+    drive(ETHEREUM)
+    waiting = Transfer.objects.get(payouts=third)
+    assert (waiting.status, waiting.last_error[:24]) == ("sent", "Fees are above the cap: ")
+    assert waiting.envelopes.count() == 1
+    assert [fresh(payout).status for payout in (first, second)] == ["paid", "paid"]
+
+    control.set_fee_level(ETHEREUM, 1)
+    finish(ETHEREUM)
+    assert fresh(third).status == PayoutStatus.PAID
 
 
 def test_the_version_that_was_replaced_may_still_be_the_one_that_is_mined(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,8 +9,11 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
-from payments.chains.base import SignedTransfer
+from payments.chains.base import FeesAboveCap, SignedTransfer
 from payments.chains.simulated.networks import is_evm, price
+
+FEE_LEVEL_CAP = 100
+"""Nothing is signed that offers more than so many times the usual price."""
 
 USUAL_MARGIN = 2
 """A transfer offers so many times the present price: it goes on fitting while the price rises a little."""
@@ -59,6 +62,9 @@ def enough_to_replace(offer: int) -> int:
 
 
 def offer(network: str, fee_level: int, replacing: Collection[SignedTransfer]) -> int:
-    """What a transfer signed now offers for each unit of work."""
+    """What a transfer signed now offers for each unit of work; FeesAboveCap when that is more than may be paid."""
     beaten = [enough_to_replace(read(transfer.raw).fee_offer) for transfer in replacing]
-    return max([USUAL_MARGIN * price(network, fee_level), *beaten])
+    lowest, cap = max([price(network, fee_level), *beaten]), price(network, FEE_LEVEL_CAP)
+    if lowest > cap:
+        raise FeesAboveCap(f"Fees are above the cap: {lowest} of {cap}.")
+    return min(max([USUAL_MARGIN * price(network, fee_level), *beaten]), cap)

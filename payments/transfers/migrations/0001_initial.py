@@ -139,6 +139,10 @@ class Migration(migrations.Migration):
                             ("daily_limit", "The limit of a day is used up"),
                             ("merchant_limit", "The merchant's limit of a day is used up"),
                             ("insufficient_liquidity", "The hot wallet does not hold enough"),
+                            (
+                                "fees_above_cap",
+                                "The network's fees are above what may be paid: it goes on when they come down",
+                            ),
                         ],
                         max_length=30,
                     ),
