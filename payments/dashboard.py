@@ -220,10 +220,12 @@ class Moment:
 
     @property
     def amount(self) -> str:
-        """What had been credited by then; nothing before the first money."""
+        """What had been given back by then where that is what happened, else what had been credited; not a word of nothing."""
         record = self.event.payload
-        received = str(record.get("amountReceived", ""))
-        return f"{received} {record.get('cryptocurrency', '')} received" if received.strip("0.") else ""
+        refunded = self.event.type == catalogue.PAYMENT_REFUNDED
+        amount = str(record.get("amountRefunded" if refunded else "amountReceived", ""))
+        words = "refunded in all" if refunded else "received"
+        return f"{amount} {record.get('cryptocurrency', '')} {words}" if amount.strip("0.") else ""
 
 
 EVENT_WORDS = {

@@ -15,11 +15,12 @@ from config import ids
 from merchants.models import Member, Role
 from payments.chains.simulated import control
 from payments.models import Payment
+from payments.services import cancel_payment
 from refunds.models import Refund
 from refunds.services import cancel_refund
 from tests.dashboard.conftest import browser_of
 from tests.factories import make_member, make_merchant
-from tests.payments.scenes import STELLAR, discrepancy, make_payment, spend, units
+from tests.payments.scenes import STELLAR, discrepancy, make_payment, pay_and_confirm, spend, units
 from tests.refunds.scenes import ask, fresh, paid, paid_by_two, send, wallet
 
 pytestmark = pytest.mark.django_db
@@ -217,6 +218,34 @@ def test_a_refund_tells_its_story(client: Client, member: Member) -> None:
         "Has an address, waiting to be sent",
         "Completed: final on its network",
     ]
+
+
+def amounts_on_the_timeline(client: Client, payment: Payment) -> list[tuple[str, str]]:
+    """What happened to a payment, by its page, with the amount that stands below it."""
+    shown = page(client, f"/dashboard/payments/{payment.public_id}")
+    item = r'class="timeline__item">\s*<p class="table__main">([^<]+)</p>\s*(?:<p class="soft">([^<]+)</p>)?'
+    return re.findall(item, shown)
+
+
+def test_a_payment_tells_how_much_of_it_was_refunded(client: Client, member: Member) -> None:
+    payment = paid(merchant=member.merchant)
+    for amount in ("40", "60"):
+        ask(payment, amount)
+        send()
+    assert amounts_on_the_timeline(client, payment) == [
+        ("Created", ""),
+        ("Completed", "100.000000 USDC received"),
+        ("Refunded", "40.000000 USDC refunded in all"),
+        ("Refunded", "100.000000 USDC refunded in all"),
+    ]
+
+
+def test_money_that_never_was_the_payment_s_is_no_amount_of_its_own(client: Client, member: Member) -> None:
+    payment = cancel_payment(make_payment(STELLAR, merchant=member.merchant))
+    pay_and_confirm(payment)
+    ask(payment, discrepancy=discrepancy(payment))
+    send()
+    assert amounts_on_the_timeline(client, payment)[-1] == ("Refunded", "")
 
 
 def test_a_refund_is_cancelled(client: Client, member: Member) -> None:
