@@ -220,7 +220,7 @@ class Moment:
 
     @property
     def amount(self) -> str:
-        """What had been given back by then where that is what happened, else what had been credited; not a word of nothing."""
+        """What had been given back by then where that is what happened, else what had been credited; if anything."""
         record = self.event.payload
         refunded = self.event.type == catalogue.PAYMENT_REFUNDED
         amount = str(record.get("amountRefunded" if refunded else "amountReceived", ""))

@@ -92,6 +92,45 @@ CANCEL = [
     )
 ]
 
+CLAIM = [
+    OpenApiExample(
+        "A transaction the payer names",
+        value={"transactionHash": COMPLETED["transfers"][0]["hash"]},
+        request_only=True,
+    ),
+    OpenApiExample(
+        "Matched, and confirming",
+        value={
+            "object": "claim",
+            "payment": PAYMENT["id"],
+            "transactionHash": COMPLETED["transfers"][0]["hash"],
+            "network": "polygon",
+            "status": "confirming",
+            "message": "It matches, and has 3 of 8 confirmations.",
+            "block": 81734417,
+            "confirmations": 3,
+            "requiredConfirmations": 8,
+            "transferCount": 1,
+            "transfers": [
+                {
+                    "network": "polygon",
+                    "cryptocurrency": "USDC",
+                    "tokenContract": "0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359",
+                    "amount": "29.580000",
+                    "from": "0xFB6916095ca1df60bB79Ce92cE3Ea74c37c5d359",
+                    "to": PAYMENT["depositAddress"],
+                    "memo": None,
+                    "payment": PAYMENT["id"],
+                    "matched": True,
+                    "code": "confirming",
+                    "message": "It matches, and has 3 of 8 confirmations.",
+                }
+            ],
+        },
+        response_only=True,
+    ),
+]
+
 SURPLUS: dict[str, Any] = {
     "id": "dis_01kfjhz0b2f7h9m4wq0c5v8d3x",
     "object": "discrepancy",

@@ -312,6 +312,26 @@ class Discrepancy(models.Model):
         return ids.created_at_of(self.id)
 
 
+class ReadingRequest(models.Model):
+    """An on-chain transaction that the watcher is asked to look at once more; gone as soon as it has.
+
+    Somebody showed that it holds money of ours which no scan will come upon any more.
+    """
+
+    environment = models.CharField(max_length=10, choices=Environment.choices)
+    network = models.CharField(max_length=20)
+    transaction_hash = models.CharField(max_length=80)
+    asked_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["environment", "network", "transaction_hash"], name="reading_asked_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.network}:{self.transaction_hash}"
+
+
 class BalanceChange(models.Model):
     """One change of what a merchant may have settled, for one wallet. Settlements are made of these, each used once.
 

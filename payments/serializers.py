@@ -19,11 +19,13 @@ from config.api.pagination import CreatedListQuery
 from config.environments import Environment
 from config.money import FIAT_DIGITS
 from payments.chains.networks import COINS, NETWORKS
+from payments.explaining import WHOLE_ONLY, ClaimCode
 from payments.services import DEFAULT_EXPIRES_IN, MAX_FIAT_AMOUNT, NewPayment
 from payments.simulator import SCENARIOS
 from payments.states import DepositStatus, DiscrepancyKind, DiscrepancyStatus, PaymentStatus, StatusReason
 
 MIN_EXPIRES_IN, MAX_EXPIRES_IN = 60, 86_400
+MAX_HASH_CHARACTERS = 80
 
 
 class NewPaymentSerializer(StrictSerializer):
@@ -76,6 +78,15 @@ class AcceptanceSerializer(StrictSerializer):
     """What somebody says who takes money in suspense."""
 
     note = StrictCharField(required=False, max_length=500, help_text="Why, for your own records.")
+
+
+class ClaimSerializer(StrictSerializer):
+    """The on-chain transaction somebody says they paid with."""
+
+    transactionHash = StrictCharField(
+        max_length=MAX_HASH_CHARACTERS,
+        help_text="0x and 64 hexadecimal digits on ethereum and polygon, 64 hexadecimal digits on stellar.",
+    )
 
 
 class ExchangeRateSchema(serializers.Serializer[Any]):
@@ -136,6 +147,49 @@ class SimulationSchema(serializers.Serializer[Any]):
     description = serializers.CharField(help_text="What to expect.")
     transactionHash = serializers.CharField()
     payment = PaymentSchema()
+
+
+class ClaimTransferSchema(serializers.Serializer[Any]):
+    """One transfer inside the on-chain transaction, and what is to be said of it."""
+
+    network = serializers.ChoiceField(choices=NETWORKS)
+    cryptocurrency = serializers.CharField(
+        allow_null=True, help_text="The coin, the network's own one included; null for a token that is not accepted."
+    )
+    tokenContract = serializers.CharField(allow_null=True, help_text="Null for the network's own coin.")
+    amount = serializers.CharField(
+        allow_null=True, help_text="Decimal, six fractional digits; null for a token that is not accepted."
+    )
+    memo = serializers.CharField(allow_null=True)
+    payment = serializers.CharField(allow_null=True, help_text="The payment of yours that it was sent for.")
+    matched = serializers.BooleanField(help_text="It is what this payment asked for: its coin, network and address.")
+    code = serializers.ChoiceField(choices=[code.value for code in ClaimCode if code not in WHOLE_ONLY])
+    message = serializers.CharField(help_text="The same in a sentence.")
+
+    def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
+        """`from` is a word of Python's own, and so cannot be written as an attribute."""
+        fields = super().get_fields()
+        fields["from"] = serializers.CharField(help_text="Who sent it.")
+        fields["to"] = serializers.CharField(help_text="Where it went.")
+        return fields
+
+
+class ClaimSchema(serializers.Serializer[Any]):
+    """The answer to a claim; `claims.claim_record` writes it."""
+
+    object = serializers.ChoiceField(choices=["claim"])
+    payment = serializers.CharField(help_text="Id of the payment.")
+    transactionHash = serializers.CharField()
+    network = serializers.ChoiceField(choices=NETWORKS, allow_null=True, help_text="Where it was found; else null.")
+    status = serializers.ChoiceField(
+        choices=[code.value for code in ClaimCode], help_text="The code of its most telling transfer, or of the whole."
+    )
+    message = serializers.CharField(help_text="The same in a sentence.")
+    block = serializers.IntegerField(allow_null=True)
+    confirmations = serializers.IntegerField(allow_null=True, help_text="Null unless it came to the payment's address.")
+    requiredConfirmations = serializers.IntegerField()
+    transferCount = serializers.IntegerField(help_text="How many transfers it has; at most 100 of them are listed.")
+    transfers = ClaimTransferSchema(many=True)
 
 
 class DiscrepancySchema(serializers.Serializer[Any]):

@@ -18,12 +18,15 @@ from merchants import counting
 from merchants.access.scopes import Scope
 from merchants.access.viewsets import MerchantViewSet
 from payments import examples
-from payments.chains.registry import UnsupportedAsset
+from payments.chains.registry import UnsupportedAsset, UnsupportedNetwork
+from payments.claims import claim_record, explain_claim, parse_transaction_hash
 from payments.models import PAYMENTS, Discrepancy, Payment
 from payments.rates.quoting import RateUnavailable
 from payments.records import SHOWN_COLUMNS, Records, discrepancy_record, timeline_entry
 from payments.serializers import (
     AcceptanceSerializer,
+    ClaimSchema,
+    ClaimSerializer,
     DiscrepancySchema,
     NewPaymentSerializer,
     PaymentListQuery,
@@ -54,10 +57,12 @@ class PaymentViewSet(MerchantViewSet):
         "list": Scope.PAYMENTS_READ,
         "cancel": Scope.PAYMENTS_WRITE,
         "simulate": Scope.PAYMENTS_WRITE,
+        "claim": Scope.PAYMENTS_READ,
         "timeline": Scope.PAYMENTS_READ,
         "discrepancies": Scope.PAYMENTS_READ,
         "accept_discrepancy": Scope.PAYMENTS_WRITE,
     }
+    inquiries: ClassVar = {"claim"}
 
     @refuses(RateUnavailable, NetworkUnavailable, UnsupportedAsset, WalletNotAllowed)
     @extend_schema(
@@ -130,6 +135,22 @@ class PaymentViewSet(MerchantViewSet):
                 "payment": _record(self._payment(payment_id)),
             }
         )
+
+    @refuses(NetworkUnavailable, UnsupportedNetwork)
+    @extend_schema(
+        summary="Explain an on-chain transaction",
+        request=ClaimSerializer,
+        responses=ClaimSchema,
+        examples=examples.CLAIM,
+    )
+    def claim(self, request: Request, payment_id: str) -> Response:
+        """For a payer who says that they paid: looks the transaction up on the payment's network, and on the other one
+        with the same address, and says of every transfer in it why it matched or did not. It credits nothing."""
+        payment = self._payment(payment_id)
+        body = ClaimSerializer(data=request.data)
+        body.is_valid(raise_exception=True)
+        transaction_hash = parse_transaction_hash(payment, body.validated_data["transactionHash"])
+        return Response(claim_record(payment, transaction_hash, explain_claim(payment, transaction_hash)))
 
     @extend_schema(
         summary="What happened to a payment", parameters=[ListQuery], responses=TimelineEntrySchema(many=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Collection, Iterable
+from dataclasses import replace
 from datetime import timedelta
 
 import structlog
@@ -15,7 +16,7 @@ from payments.chains.base import ChainUnavailable, FinalityViolation, IncomingTr
 from payments.chains.registry import chain, networks, profile
 from payments.crediting import ask_for_judgement
 from payments.halting import halt_network
-from payments.models import Deposit, Payment, ScanCursor
+from payments.models import Deposit, Payment, ReadingRequest, ScanCursor
 from payments.states import DEPOSIT_MOVES, DepositStatus
 
 logger = structlog.get_logger(__name__)
@@ -23,6 +24,9 @@ logger = structlog.get_logger(__name__)
 LEASE = timedelta(seconds=60)
 WATCHED_AFTER_END = timedelta(days=30)
 """How long an address stays in the list handed to providers; matching itself never forgets one."""
+
+ASKED_AT_ONCE = 20
+"""On-chain transactions that are looked at once more after a scan, when somebody asked for it."""
 
 
 class PaymentAddresses:
@@ -71,7 +75,10 @@ def watch_network(environment: str, network: str) -> bool:
     addresses = PaymentAddresses(environment, network)
     try:
         scan = chain(environment, network).scan(cursor.cursor, addresses)
-        return _record_scan(cursor, scan, addresses) and not scan.caught_up
+        if not _record_scan(cursor, scan, addresses):
+            return False
+        _read_asked(cursor, scan, addresses)
+        return not scan.caught_up
     except ChainUnavailable as error:
         _record_failure(cursor, str(error))
     except FinalityViolation as error:
@@ -138,6 +145,23 @@ def _record_heights(cursor: ScanCursor, *, head: int, finalized: int) -> None:
         cursor.finalized_since = now
     cursor.head_height, cursor.finalized_height = head, finalized
     cursor.polled_at = now
+
+
+def _read_asked(cursor: ScanCursor, scan: Scan, addresses: PaymentAddresses) -> None:
+    """Look once more at on-chain transactions that somebody asked about, where no scan reads their blocks again."""
+    asked = ReadingRequest.objects.filter(environment=cursor.environment, network=cursor.network).order_by("asked_at")
+    for request in asked[:ASKED_AT_ONCE]:
+        found = chain(cursor.environment, cursor.network).find_transfers(request.transaction_hash)
+        if any(transfer.height >= scan.first_height for transfer in found):
+            continue  # the scans themselves still come by here
+        watched = addresses.matching({transfer.recipient for transfer in found})
+        ours = tuple(transfer for transfer in found if transfer.recipient in watched)
+        no_blocks = replace(scan, first_height=1, last_height=0, transfers=ours)  # nothing is missing from those
+        with transaction.atomic():
+            current = ScanCursor.objects.select_for_update().get(pk=cursor.pk)
+            if not current.halted_at and _record_transfers(current, no_blocks, addresses):
+                request.delete()
+        logger.warning("transaction read again", environment=cursor.environment, transaction=str(request))
 
 
 def _record_transfers(cursor: ScanCursor, scan: Scan, addresses: PaymentAddresses) -> bool:

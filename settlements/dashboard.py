@@ -119,17 +119,24 @@ def _page(request: MemberRequest, form: SettlementFilterForm, zone: str) -> dict
 @require_http_methods(["GET", "HEAD", "POST"])
 @member_required(role=Role.OWNER)
 def settle_now(request: MemberRequest) -> HttpResponse:
-    """Asks first, showing what would be paid; then settles everything up to that moment."""
-    if request.method == "POST":
-        try:
-            run = run_now(merchant=request.merchant, environment=request.environment, requested_by=request.user.email)
-        except DomainError as refusal:
-            messages.error(request, refusal.message)
-        else:
-            _tell_of_run(request, run.settlements.count())
-        return redirect("dashboard_settlements")
+    """Asks first, showing what would be paid; then settles everything up to that moment, or asks once more."""
+    if request.method != "POST":
+        return _ask_to_settle(request)
+    try:
+        run = run_now(merchant=request.merchant, environment=request.environment, requested_by=request.user.email)
+    except DomainError as refusal:
+        messages.error(request, refusal.message)
+        response = _ask_to_settle(request, status=refusal.status)
+        if refusal.retry_after_seconds is not None:
+            response["Retry-After"] = str(refusal.retry_after_seconds)
+        return response
+    _tell_of_run(request, run.settlements.count())
+    return redirect("dashboard_settlements")
+
+
+def _ask_to_settle(request: MemberRequest, *, status: int = 200) -> HttpResponse:
     context = {"section": SECTION, "next_run": _next_run(request, _timezone_of(request))}
-    return render(request, "dashboard/settlements/settle_now.html", context)
+    return render(request, "dashboard/settlements/settle_now.html", context, status=status)
 
 
 def _tell_of_run(request: MemberRequest, made: int) -> None:

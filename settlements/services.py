@@ -30,7 +30,7 @@ from payments.transfers.services import policy_of, request_payout
 from payments.transfers.states import HoldReason, PayoutStatus
 from settlements import postings
 from settlements.events import event_of
-from settlements.making import run_once
+from settlements.making import MoneyMoved, run_once
 from settlements.models import SETTLEMENTS, Settlement, SettlementRun
 from settlements.planning import CoinPart, Price, total_of
 from settlements.pricing import price_of
@@ -41,6 +41,7 @@ from webhooks.recording import record_events
 
 logger = structlog.get_logger(__name__)
 
+RUN_AGAIN_AFTER_SECONDS: Final = 5
 WAIT_MIN, WAIT_MAX = timedelta(seconds=5), timedelta(minutes=10)
 
 PROBLEM_OF_HOLD: Final[Mapping[str, SettlementProblem]] = {
@@ -64,6 +65,13 @@ class NothingToRedirect(DomainError):
     message = "No money waits for this wallet any more."
 
 
+class MoneyInMotion(DomainError):
+    type = "api_error"
+    code = "money_in_motion"
+    status = 409
+    message = "Money came in between each time the settlement was planned. Nothing was settled. Try again shortly."
+
+
 # --- asked for by people -----------------------------------------------------------------------------
 
 
@@ -74,15 +82,22 @@ def preview(merchant: Merchant, environment: str, now: datetime) -> Preview:
 
 
 def run_now(*, merchant: Merchant, environment: Environment | str, requested_by: str) -> SettlementRun:
-    """Settle everything up to now. Two at once are harmless: the second finds what the first has left."""
+    """Settle everything up to now. Two at once are harmless: the second finds what the first has left.
+
+    MoneyInMotion when no plan holds; as the books hold still for all but the first, the log asks for a look.
+    """
     period = asked_period(timezone.now())
-    run = run_once(
-        merchant_id=merchant.pk,
-        environment=environment,
-        period=period,
-        trigger=Trigger.PERSON,
-        requested_by=requested_by,
-    )
+    try:
+        run = run_once(
+            merchant_id=merchant.pk,
+            environment=environment,
+            period=period,
+            trigger=Trigger.PERSON,
+            requested_by=requested_by,
+        )
+    except MoneyMoved as moved:
+        logger.exception("settlement run does not hold", merchant=str(merchant.pk), environment=str(environment))
+        raise MoneyInMotion(retry_after_seconds=RUN_AGAIN_AFTER_SECONDS) from moved
     # None: somebody asked in the very same microsecond, and that run is as good.
     return run or SettlementRun.objects.get(merchant=merchant, environment=environment, period_key=period.key)
 

@@ -108,8 +108,10 @@ MONEY = (
     "merchants/ledger",
     "payments/assessment.py",
     "payments/changes.py",
+    "payments/claims.py",
     "payments/crediting.py",
     "payments/dust.py",
+    "payments/explaining.py",
     "payments/invariants.py",
     "payments/models.py",
     "payments/native.py",
@@ -223,9 +225,9 @@ OWN_NAMES = {
         "secrets", "showing", "signing", "statements", "targets",
     },
     "payments": {
-        "assessment", "balance_changes", "changes", "checkout", "crediting", "dust", "examples", "halting", "lookup",
-        "native", "overview", "payer", "paying", "qr", "records", "refunding", "rereading", "reversing", "simulator", "sweeping",
-        "treasury", "watching", "wording",
+        "assessment", "balance_changes", "changes", "checkout", "claim_page", "claims", "crediting", "dust", "examples",
+        "explaining", "halting", "lookup", "native", "overview", "payer", "payer_claims", "paying", "qr", "records",
+        "refunding", "rereading", "reversing", "simulator", "sweeping", "treasury", "watching", "wording",
     },
     "refunds": {"amounts", "claim_page", "claims", "destinations", "examples", "payer", "records", "wording"},
     "settlements": {

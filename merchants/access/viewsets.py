@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, ClassVar, Final, cast
 
 from django.db import transaction
@@ -68,6 +68,11 @@ class MerchantViewSet(GenericViewSet[Any]):
         idempotency.IdempotencyKeyInUse,
     )
     """What any request may be refused with before its action runs; the reference lists them."""
+    inquiries: ClassVar[Collection[str]] = ()
+    """POST actions that ask somebody outside and change nothing a repetition would change again.
+
+    They run in no database transaction; only their replies are kept, for a repeated request.
+    """
     authentication_classes = (KeyAuthentication,)
     permission_classes = (HasScope,)
     throttle_classes = ()
@@ -98,6 +103,8 @@ class MerchantViewSet(GenericViewSet[Any]):
             if request.method in _READS:
                 response = handler(self.request, *args, **own_arguments)
                 self.response = self.finalize_response(self.request, response)
+            elif self.action in self.inquiries:
+                self.response = self._inquire(handler, *args, **own_arguments)
             else:
                 self.response = self._write(handler, *args, **own_arguments)
         except Exception as error:
@@ -117,19 +124,43 @@ class MerchantViewSet(GenericViewSet[Any]):
         with transaction.atomic(durable=True):
             if key is None:
                 return self._rendered(handler(self.request, *args, **arguments))
-            claim = idempotency.claim(
-                merchant=self.merchant,
-                environment=self.environment,
-                key=key,
-                digest=idempotency.request_digest(request),
-            )
+            claim = self._claim(key)
             if isinstance(claim, idempotency.StoredReply):
-                body = self.unseal_reply(claim.body)
-                replay = Response(body, status=claim.status, headers={"Idempotent-Replayed": "true"})
-                return self._rendered(replay)
+                return self._replayed(claim)
             response = self._rendered(handler(self.request, *args, **arguments))
             idempotency.store(claim, status=response.status_code, body=self.seal_reply(response.content))
             return response
+
+    def _inquire(self, handler: Callable[..., Response], *args: Any, **arguments: Any) -> Response:
+        """Ask, then keep the reply. Of two at once that carry the same key, the first to be kept answers both."""
+        request = self.request._request
+        key = idempotency.key_of(request) if request.method == "POST" else None
+        if key is None:
+            return self._rendered(handler(self.request, *args, **arguments))
+        with transaction.atomic(durable=True):
+            known = self._claim(key)
+            if isinstance(known, idempotency.StoredReply):
+                return self._replayed(known)
+            transaction.set_rollback(True)  # nothing is kept before there is a reply
+        response = self._rendered(handler(self.request, *args, **arguments))
+        with transaction.atomic(durable=True):
+            claim = self._claim(key)
+            if isinstance(claim, idempotency.StoredReply):
+                return self._replayed(claim)
+            idempotency.store(claim, status=response.status_code, body=self.seal_reply(response.content))
+            return response
+
+    def _claim(self, key: str) -> idempotency.Claim | idempotency.StoredReply:
+        return idempotency.claim(
+            merchant=self.merchant,
+            environment=self.environment,
+            key=key,
+            digest=idempotency.request_digest(self.request._request),
+        )
+
+    def _replayed(self, reply: idempotency.StoredReply) -> Response:
+        body = self.unseal_reply(reply.body)
+        return self._rendered(Response(body, status=reply.status, headers={"Idempotent-Replayed": "true"}))
 
     def seal_reply(self, body: bytes) -> bytes:
         """What is kept of a reply for a repeated request. A view whose replies hold secrets encrypts them here."""

@@ -347,6 +347,26 @@ class Migration(migrations.Migration):
             ],
         ),
         migrations.CreateModel(
+            name="ReadingRequest",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                (
+                    "environment",
+                    models.CharField(choices=[("sandbox", "Sandbox"), ("production", "Production")], max_length=10),
+                ),
+                ("network", models.CharField(max_length=20)),
+                ("transaction_hash", models.CharField(max_length=80)),
+                ("asked_at", models.DateTimeField(default=django.utils.timezone.now)),
+            ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("environment", "network", "transaction_hash"), name="reading_asked_once"
+                    )
+                ],
+            },
+        ),
+        migrations.CreateModel(
             name="ScanCursor",
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),

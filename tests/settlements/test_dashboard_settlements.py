@@ -139,6 +139,20 @@ def test_settling_now_asks_first_and_then_settles(client: Client, member: Member
     assert SettlementRun.objects.get().requested_by == member.user.email
 
 
+def test_settling_what_does_not_hold_still_is_refused_for_now(client: Client, member: Member) -> None:
+    payment = earn(member.merchant, "100")
+    BalanceChange.objects.update(amount=2 * payment.due)  # more than the books know of
+    answer = client.post("/dashboard/settlements/now")
+    assert (answer.status_code, answer.headers["Retry-After"]) == (409, "5")
+    assert "Nothing was settled. Try again shortly." in answer.text
+    assert "Settle now?" in answer.text
+    assert not SettlementRun.objects.exists()
+    assert settled(member) == 0
+    BalanceChange.objects.update(amount=payment.due)
+    assert "One settlement is made" in client.post("/dashboard/settlements/now", follow=True).text
+    assert settled(member) == 1
+
+
 def test_settling_nothing_says_so(client: Client, member: Member) -> None:
     assert "There is nothing to settle now" in client.get("/dashboard/settlements/now").text
     assert "There was nothing to settle." in client.post("/dashboard/settlements/now", follow=True).text

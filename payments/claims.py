@@ -1,0 +1,172 @@
+"""Somebody says that they paid, and names the on-chain transaction: it is looked up and explained, never credited."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+import structlog
+
+from config.celery import wake
+from config.errors import InvalidParameter
+from config.money import format_crypto
+from payments import wording
+from payments.chains import registry
+from payments.chains.base import ChainUnavailable, FoundTransaction
+from payments.explaining import ClaimCode, ExplainedTransfer, Explanation, Facts, Place, explain
+from payments.models import Deposit, Discrepancy, Payment, ReadingRequest, ScanCursor
+from payments.services import NetworkUnavailable
+from payments.watching import sibling_networks
+
+logger = structlog.get_logger(__name__)
+
+RETRY_AFTER_SECONDS = 15
+MOST_TRANSFERS_SHOWN = 100
+"""Some transactions pay thousands of people at once."""
+
+_HASHES = {"evm": re.compile(r"0x[0-9a-f]{64}"), "stellar": re.compile(r"[0-9a-f]{64}")}
+_FORMS = {
+    "evm": "A transaction hash on this network is 0x and 64 hexadecimal digits.",
+    "stellar": "A transaction hash on this network is 64 hexadecimal digits.",
+}
+
+
+def parse_transaction_hash(payment: Payment, text: str) -> str:
+    """The hash in the one spelling networks use; InvalidParameter when no network has such hashes."""
+    family = wording.network_of(payment.environment, payment.network).family
+    known = text.strip().lower()
+    if not _HASHES[family].fullmatch(known):
+        raise InvalidParameter(_FORMS[family], param="transactionHash")
+    return known
+
+
+def explain_claim(payment: Payment, transaction_hash: str) -> Explanation:
+    """What became of an on-chain transaction, for this payment. Networks are asked: call it in no database transaction.
+
+    It credits nothing. Money of ours that was never seen is looked at once more by the watcher, who is asked for that.
+    """
+    places = _look_up(payment, transaction_hash)
+    explanation = explain(_facts(payment, transaction_hash, places))
+    if explanation.to_be_read_again:
+        _ask_to_read_again(payment, transaction_hash, explanation)
+    return explanation
+
+
+def claim_record(payment: Payment, transaction_hash: str, explanation: Explanation) -> dict[str, Any]:
+    """The answer as the API shows it."""
+    chosen, network = explanation.chosen, explanation.network
+    # Those that say something about this payment first: what is cut off went to strangers.
+    shown = sorted(explanation.transfers, key=lambda each: not each.arrived_here)[:MOST_TRANSFERS_SHOWN]
+    return {
+        "object": "claim",
+        "payment": payment.public_id,
+        "transactionHash": transaction_hash,
+        "network": network.network if network else None,
+        "status": explanation.code,
+        "message": explanation.message,
+        "block": explanation.height,
+        "confirmations": chosen.confirmations if chosen and chosen.arrived_here else None,
+        "requiredConfirmations": payment.required_confirmations,
+        "transferCount": len(explanation.transfers),
+        "transfers": [_transfer_record(each) for each in shown],
+    }
+
+
+def _transfer_record(transfer: ExplainedTransfer) -> dict[str, Any]:
+    asset = transfer.asset
+    return {
+        "network": transfer.network,
+        "cryptocurrency": asset.code if asset else None,
+        "tokenContract": transfer.contract or None,
+        "amount": format_crypto(transfer.amount, asset.decimals) if asset else None,
+        "from": transfer.sender,
+        "to": transfer.recipient,
+        "memo": transfer.memo,
+        "payment": transfer.payment_id,
+        "matched": transfer.matched,
+        "code": transfer.code,
+        "message": transfer.message,
+    }
+
+
+def _look_up(payment: Payment, transaction_hash: str) -> tuple[tuple[str, FoundTransaction | None], ...]:
+    """What each network says on which the payment's address is ours, the payment's own first.
+
+    One that does not answer is left out if another knows the transaction; else nothing can be said.
+    """
+    networks = sorted(
+        sibling_networks(payment.environment, payment.network), key=lambda network: network != payment.network
+    )
+    said: list[tuple[str, FoundTransaction | None]] = []
+    silent: list[str] = []
+    for network in networks:
+        try:
+            said.append((network, registry.chain(payment.environment, network).find_transaction(transaction_hash)))
+        except ChainUnavailable as error:
+            logger.warning("claim could not be looked up", network=network, error=str(error))
+            silent.append(wording.network_of(payment.environment, network).name)
+    if silent and not any(found for _, found in said):
+        raise NetworkUnavailable(
+            f"{' and '.join(silent)} cannot be asked right now. Try again shortly.",
+            retry_after_seconds=RETRY_AFTER_SECONDS,
+        )
+    return tuple(said)
+
+
+def _facts(payment: Payment, transaction_hash: str, said: tuple[tuple[str, FoundTransaction | None], ...]) -> Facts:
+    environment = payment.environment
+    names = [network for network, _ in said]
+    # Before the deposits: a cursor that has passed a block then has its deposits beside it.
+    cursors = {
+        cursor.network: cursor for cursor in ScanCursor.objects.filter(environment=environment, network__in=names)
+    }
+    deposits = list(
+        Deposit.objects.filter(environment=environment, network__in=names, transaction_hash=transaction_hash)
+    )
+    decisions: Mapping[uuid.UUID, str] = dict(
+        Discrepancy.objects.filter(deposit__in=deposits).order_by("id").values_list("deposit_id", "status")
+    )
+    payment = Payment.objects.select_related("merchant").get(pk=payment.pk)
+    return Facts(
+        payment=payment,
+        places=tuple(
+            Place(registry.profile(environment, network), found, cursors.get(network)) for network, found in said
+        ),
+        deposits={(deposit.network, deposit.ordinal): deposit for deposit in deposits},
+        decisions=decisions,
+        own_payments=_own_payments(payment, [found for _, found in said if found is not None]),
+    )
+
+
+def _own_payments(payment: Payment, found: list[FoundTransaction]) -> dict[tuple[str, str], str]:
+    """Other payments of the merchant that these transactions may have been for."""
+    places = {(each.recipient, each.memo or "") for transaction in found for each in transaction.transfers}
+    places |= {(each.recipient, each.memo or "") for transaction in found for each in transaction.idle}
+    others = (
+        Payment.objects.of(payment.merchant, payment.environment)
+        .filter(deposit_address__in={address for address, _ in places}, memo__in={memo for _, memo in places})
+        .exclude(pk=payment.pk)
+        .only("id", "deposit_address", "memo")
+    )
+    return {(other.deposit_address, other.memo): other.public_id for other in others}
+
+
+def _ask_to_read_again(payment: Payment, transaction_hash: str, explanation: Explanation) -> None:
+    ReadingRequest.objects.bulk_create(
+        [
+            ReadingRequest(environment=payment.environment, network=network, transaction_hash=transaction_hash)
+            for network in explanation.to_be_read_again
+        ],
+        ignore_conflicts=True,
+    )
+    wake("payments.watch_networks")
+    if any(each.code == ClaimCode.MISSED for each in explanation.transfers):
+        logger.error(
+            "deposit missed",
+            environment=payment.environment,
+            networks=explanation.to_be_read_again,
+            payment=payment.public_id,
+            transaction_hash=transaction_hash,
+        )

@@ -1,0 +1,380 @@
+"""Why each transfer of an on-chain transaction counts for a payment, or does not: facts in, sentences out. Pure."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from config.money import Asset
+from merchants.ledger.chart import suspense
+from payments import wording
+from payments.chains.base import CreditRule, FoundTransaction, IdleMovement, IncomingTransfer, NetworkProfile
+from payments.models import Deposit, Payment, ScanCursor
+from payments.states import DepositStatus, DiscrepancyKind, DiscrepancyStatus, PaymentStatus
+from payments.watching import WATCHED_AFTER_END
+
+
+class ClaimCode(StrEnum):
+    """What can be said of a transfer or, the last five, only of a whole transaction. The most telling comes first."""
+
+    MISSED = "missed"
+    NO_LONGER_WATCHED = "no_longer_watched"
+    NETWORK_HALTED = "network_halted"
+    NOT_READ_YET = "not_read_yet"
+    CONFIRMING = "confirming"
+    AWAITING_FINALITY = "awaiting_finality"
+    LATE = "late"
+    UNDERPAID = "underpaid"
+    OVERPAID = "overpaid"
+    CREDITED = "credited"
+    WRONG_NETWORK = "wrong_network"
+    WRONG_TOKEN = "wrong_token"  # noqa: S105  a code, no secret
+    UNKNOWN_TOKEN = "unknown_token"  # noqa: S105
+    NO_MEMO = "no_memo"
+    NATIVE_COIN = "native_coin"
+    ZERO_AMOUNT = "zero_amount"
+    OTHER_PAYMENT = "other_payment"
+    OTHER_MEMO = "other_memo"
+    OTHER_ADDRESS = "other_address"
+    NO_TRANSFERS = "no_transfers"
+    FAILED = "failed"
+    PENDING = "pending"
+    UNDONE = "undone"
+    NOT_FOUND = "not_found"
+
+
+WHOLE_ONLY = frozenset(
+    {ClaimCode.NO_TRANSFERS, ClaimCode.FAILED, ClaimCode.PENDING, ClaimCode.UNDONE, ClaimCode.NOT_FOUND}
+)
+"""What is never said of a single transfer."""
+
+READ_AGAIN = frozenset({ClaimCode.MISSED, ClaimCode.NO_LONGER_WATCHED})
+"""Money of ours that no scan will find any more: somebody has to look at its transaction once more."""
+
+_IN_SUSPENSE = frozenset({ClaimCode.LATE, ClaimCode.WRONG_NETWORK, ClaimCode.WRONG_TOKEN, ClaimCode.NO_MEMO})
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One network: what it knows of the on-chain transaction, and how far it has been read."""
+
+    profile: NetworkProfile
+    found: FoundTransaction | None
+    cursor: ScanCursor | None
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """All that decides. `places` begin with the payment's own network.
+
+    `deposits` of the transaction are by network and ordinal, `decisions` by deposit; `own_payments` are other payments
+    of the same merchant, their public ids by address and memo. Rows are read after `places`, cursors before deposits.
+    """
+
+    payment: Payment
+    places: tuple[Place, ...]
+    deposits: Mapping[tuple[str, int], Deposit]
+    decisions: Mapping[uuid.UUID, str]
+    own_payments: Mapping[tuple[str, str], str]
+
+    @property
+    def known_before(self) -> bool:
+        """Whether the payment has money of this transaction, or had."""
+        return any(deposit.payment_id == self.payment.id for deposit in self.deposits.values())
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedTransfer:
+    """One transfer, and what is to be said of it.
+
+    `matched` says that it is what the payment asked for: its coin, on its network, to its address. `arrived_here` says
+    that it came to the payment's address, perhaps without its memo. `payment_id` is the merchant's payment it is for.
+    """
+
+    network: str
+    asset: Asset | None
+    contract: str
+    amount: int
+    sender: str
+    recipient: str
+    memo: str | None
+    code: ClaimCode
+    message: str
+    matched: bool
+    arrived_here: bool
+    payment_id: str | None
+    height: int | None
+    confirmations: int
+    decision: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """The answer for a whole on-chain transaction: that of its most telling transfer, where it has any."""
+
+    code: ClaimCode
+    message: str
+    network: NetworkProfile | None
+    height: int | None
+    transfers: tuple[ExplainedTransfer, ...]
+    chosen: ExplainedTransfer | None = None
+
+    @property
+    def to_be_read_again(self) -> tuple[str, ...]:
+        """The networks on which it has money of ours that was never seen."""
+        return tuple(dict.fromkeys(each.network for each in self.transfers if each.code in READ_AGAIN))
+
+
+def explain(facts: Facts) -> Explanation:
+    known = [(place, place.found) for place in facts.places if place.found is not None]
+    included = [(place, found) for place, found in known if found.state == "included"]
+    transfers = tuple(each for place, found in included for each in _transfers(facts, place, found))
+    if transfers:
+        chosen = min(transfers, key=lambda each: (not each.matched, _RANK[each.code]))
+        profile = next(place.profile for place in facts.places if place.profile.network == chosen.network)
+        return Explanation(chosen.code, chosen.message, profile, chosen.height, transfers, chosen)
+    if not known:
+        code = ClaimCode.UNDONE if facts.known_before else ClaimCode.NOT_FOUND
+        networks = " or ".join(place.profile.name for place in facts.places)
+        return Explanation(code, _SENTENCES[code].format(networks=networks), None, None, ())
+    place, found = min(known, key=lambda each: _STATES[each[1].state])
+    code = _OF_STATE[found.state]
+    words = {"network": place.profile.name, "block": f"{found.height or 0:,}"}
+    return Explanation(code, _SENTENCES[code].format(**words), place.profile, found.height, ())
+
+
+def _transfers(facts: Facts, place: Place, found: FoundTransaction) -> Iterator[ExplainedTransfer]:
+    for transfer in found.transfers:
+        code = _code(facts, place, transfer)
+        deposit = facts.deposits.get((place.profile.network, transfer.ordinal))
+        yield _explained(facts, place, transfer, code, height=transfer.height, asset=transfer.asset, deposit=deposit)
+    assets = {asset.contract: asset for asset in place.profile.assets.values()} | {"": place.profile.native}
+    for moved in found.idle:
+        yield _explained(
+            facts, place, moved, _idle_code(facts, moved), height=found.height, asset=assets.get(moved.contract)
+        )
+
+
+def _code(facts: Facts, place: Place, transfer: IncomingTransfer) -> ClaimCode:
+    payment = facts.payment
+    if elsewhere := _elsewhere(facts, transfer):
+        return elsewhere
+    if transfer.asset is None:
+        return ClaimCode.UNKNOWN_TOKEN
+    deposit = facts.deposits.get((place.profile.network, transfer.ordinal))
+    standing = deposit if deposit is not None and deposit.status != DepositStatus.ORPHANED else None
+    unseen = None if standing else _unseen(payment, place, transfer)
+    if unseen in READ_AGAIN:
+        return unseen
+    if (transfer.memo or "") != payment.memo:
+        return ClaimCode.NO_MEMO
+    if place.profile.network != payment.network:
+        return ClaimCode.WRONG_NETWORK
+    if transfer.asset.code != payment.cryptocurrency:
+        return ClaimCode.WRONG_TOKEN
+    if standing is None or unseen:
+        return unseen or ClaimCode.NOT_READ_YET
+    return _credit(payment, place, standing)
+
+
+def _elsewhere(facts: Facts, moved: IncomingTransfer | IdleMovement) -> ClaimCode | None:
+    """Whom it is for, when that is not this payment; None when it is, or would be if it had its memo."""
+    payment, memo = facts.payment, moved.memo or ""
+    if moved.recipient == payment.deposit_address and memo in (payment.memo, ""):
+        return None
+    if (moved.recipient, memo) in facts.own_payments:
+        return ClaimCode.OTHER_PAYMENT
+    return ClaimCode.OTHER_MEMO if moved.recipient == payment.deposit_address else ClaimCode.OTHER_ADDRESS
+
+
+def _unseen(payment: Payment, place: Place, transfer: IncomingTransfer) -> ClaimCode:
+    """Why there is no deposit of what is on the chain. What is not final yet is read again with every scan."""
+    cursor = place.cursor
+    if cursor is not None and cursor.halted_at:
+        return ClaimCode.NETWORK_HALTED
+    if cursor is None or transfer.height > cursor.finalized_height:
+        return ClaimCode.NOT_READ_YET
+    watched_until = payment.closes_at + WATCHED_AFTER_END
+    return ClaimCode.NO_LONGER_WATCHED if transfer.block_time > watched_until else ClaimCode.MISSED
+
+
+def _credit(payment: Payment, place: Place, deposit: Deposit) -> ClaimCode:
+    """How far the payment's own money is."""
+    if deposit.status == DepositStatus.SEEN:
+        return _waiting(payment, place, deposit)
+    if deposit.booked_to == suspense(DiscrepancyKind.LATE):
+        return ClaimCode.LATE
+    if payment.status == PaymentStatus.UNDERPAID:
+        return ClaimCode.UNDERPAID
+    return ClaimCode.OVERPAID if payment.surplus else ClaimCode.CREDITED
+
+
+def _waiting(payment: Payment, place: Place, deposit: Deposit) -> ClaimCode:
+    cursor = place.cursor
+    if cursor is None or cursor.halted_at:
+        return ClaimCode.NETWORK_HALTED
+    rule = CreditRule(payment.required_confirmations)
+    confirmed = rule.satisfied(
+        height=deposit.height, head_height=cursor.head_height, finalized_height=cursor.finalized_height
+    )
+    waits_for_finality = payment.require_finalized and deposit.height > cursor.finalized_height
+    return ClaimCode.AWAITING_FINALITY if confirmed and waits_for_finality else ClaimCode.CONFIRMING
+
+
+def _idle_code(facts: Facts, moved: IdleMovement) -> ClaimCode:
+    if elsewhere := _elsewhere(facts, moved):
+        return elsewhere
+    return ClaimCode.ZERO_AMOUNT if moved.amount == 0 else ClaimCode.NATIVE_COIN
+
+
+def _explained(
+    facts: Facts,
+    place: Place,
+    moved: IncomingTransfer | IdleMovement,
+    code: ClaimCode,
+    *,
+    height: int | None,
+    asset: Asset | None,
+    deposit: Deposit | None = None,
+) -> ExplainedTransfer:
+    payment = facts.payment
+    arrived_here = _elsewhere(facts, moved) is None
+    is_ours = arrived_here and (moved.memo or "") == payment.memo
+    matched = (
+        is_ours
+        and isinstance(moved, IncomingTransfer)
+        and (place.profile.network, asset and asset.code) == (payment.network, payment.cryptocurrency)
+    )
+    decision = facts.decisions.get(deposit.id) if deposit is not None and code in _IN_SUSPENSE else None
+    other = facts.own_payments.get((moved.recipient, moved.memo or ""))
+    confirmations = _confirmations(payment, place, deposit, height)
+    words = {
+        "amount": _amount(moved.amount, asset),
+        "token": _token_name(place.profile, moved.contract),
+        "network": place.profile.name,
+        "block": f"{height or 0:,}",
+        "asked": f"{payment.cryptocurrency} on {wording.network_of(payment.environment, payment.network).name}",
+        "confirmations": str(confirmations),
+        "required": str(payment.required_confirmations),
+        "missing": _held(payment, max(0, payment.due - payment.received)),
+        "surplus": _held(payment, payment.surplus),
+        "other": other or "",
+    }
+    message = _SENTENCES[code].format(**words)
+    if code in _IN_SUSPENSE:
+        message = f"{message} {_DECISIONS[decision]}"
+    return ExplainedTransfer(
+        network=place.profile.network,
+        asset=asset,
+        contract=moved.contract,
+        amount=moved.amount,
+        sender=moved.sender,
+        recipient=moved.recipient,
+        memo=moved.memo,
+        code=code,
+        message=message,
+        matched=matched,
+        arrived_here=arrived_here,
+        payment_id=payment.public_id if is_ours else other,
+        height=height,
+        confirmations=confirmations,
+        decision=decision,
+    )
+
+
+def _confirmations(payment: Payment, place: Place, deposit: Deposit | None, height: int | None) -> int:
+    """At most those that are required; by blocks that have been read, as the payment counts them."""
+    required = payment.required_confirmations
+    if deposit is not None and deposit.status == DepositStatus.CREDITED:
+        return required
+    read = place.cursor.head_height if place.cursor else 0
+    return 0 if height is None else max(0, min(read - height + 1, required))
+
+
+def _amount(units: int, asset: Asset | None) -> str:
+    return f"{wording.coins_held(units, asset.decimals)} {asset.code}" if asset else "an unknown token"
+
+
+def _held(payment: Payment, units: int) -> str:
+    return f"{wording.coins_held(units, payment.decimals)} {payment.cryptocurrency}"
+
+
+def _token_name(profile: NetworkProfile, contract: str) -> str:
+    """What people call a token that is not accepted, where many mistake it for one that is."""
+    known: Mapping[str, str] = profile.metadata.get("known_not_accepted", {})
+    return next((f"{name} ({contract})" for name, place in known.items() if place == contract), contract)
+
+
+_RANK = {code: rank for rank, code in enumerate(ClaimCode)}
+_STATES = {"included": 0, "failed": 1, "pending": 2}
+_OF_STATE = {"included": ClaimCode.NO_TRANSFERS, "failed": ClaimCode.FAILED, "pending": ClaimCode.PENDING}
+
+_DECISIONS: Mapping[str | None, str] = {
+    None: "Once it is confirmed it is kept for a decision.",
+    DiscrepancyStatus.OPEN: "It is kept until somebody decides to accept it or to give it back.",
+    DiscrepancyStatus.ACCEPTED: "It has been accepted.",
+    DiscrepancyStatus.REFUNDED: "It is given back by a refund.",
+    DiscrepancyStatus.VOID: "What was to be decided about it has become void.",
+}
+
+_SENTENCES: Mapping[ClaimCode, str] = {
+    ClaimCode.MISSED: (
+        "It is this payment's money, and it should have been seen in block {block}. Its transaction is being read "
+        "again now, and the operators have been told. Ask again in a minute."
+    ),
+    ClaimCode.NO_LONGER_WATCHED: (
+        "It came to this payment's address long after the payment had ended, when nobody watched the address any "
+        "more. Its transaction is being read now. Ask again in a minute."
+    ),
+    ClaimCode.NETWORK_HALTED: (
+        "{network} has contradicted itself, so nothing on it is credited until the operators have looked. Nothing is "
+        "lost by that."
+    ),
+    ClaimCode.NOT_READ_YET: (
+        "It is in block {block} of {network}, which is still being read. It shows up by itself in a moment."
+    ),
+    ClaimCode.CONFIRMING: "It matches, and has {confirmations} of {required} confirmations.",
+    ClaimCode.AWAITING_FINALITY: (
+        "It matches and has the confirmations it needs. It counts once {network} calls its block final."
+    ),
+    ClaimCode.LATE: "It matches, but it was sent after the payment's time was over.",
+    ClaimCode.UNDERPAID: "It matches and is in the books, but {missing} of what is due has not arrived.",
+    ClaimCode.OVERPAID: (
+        "It matches and is credited. In all, {surplus} more than was due arrived; about that somebody decides apart."
+    ),
+    ClaimCode.CREDITED: "It matches and is credited to this payment.",
+    ClaimCode.WRONG_NETWORK: (
+        "It came to this payment's address, but as {amount} on {network}; the payment asked for {asked}."
+    ),
+    ClaimCode.WRONG_TOKEN: "It came to this payment's address, but as {amount}; the payment asked for {asked}.",
+    ClaimCode.UNKNOWN_TOKEN: (
+        "It came to this payment's address, but the token {token} is not accepted, whatever it calls itself; the "
+        "payment asked for {asked}."
+    ),
+    ClaimCode.NO_MEMO: "It came to the right address as {amount}, but without the memo that says whose it is.",
+    ClaimCode.NATIVE_COIN: (
+        "It came to this payment's address as {amount}, the own coin of {network}, which no payment counts; the "
+        "payment asked for {asked}."
+    ),
+    ClaimCode.ZERO_AMOUNT: "It came to this payment's address, but moved an amount of zero.",
+    ClaimCode.OTHER_PAYMENT: "It was sent for another payment of yours, {other}.",
+    ClaimCode.OTHER_MEMO: "It came to the right address, but with a memo that is not this payment's.",
+    ClaimCode.OTHER_ADDRESS: "It went to an address that is not this payment's.",
+    ClaimCode.NO_TRANSFERS: "The transaction is in block {block} of {network}, but it moved no coins.",
+    ClaimCode.FAILED: (
+        "The transaction failed in block {block} of {network}: nothing moved, and the payer still has the money."
+    ),
+    ClaimCode.PENDING: (
+        "{network} knows the transaction, but it is in no block yet. Nothing has moved until it is in one."
+    ),
+    ClaimCode.UNDONE: (
+        "The transaction was seen in a block that the network has replaced, and is in none now. It counts again when "
+        "it comes back; if it does not, the money never left the payer."
+    ),
+    ClaimCode.NOT_FOUND: (
+        "No transaction with this hash is known on {networks}. The hash may be wrong, the transaction may not have "
+        "been sent yet or have been dropped, or it is on another network."
+    ),
+}

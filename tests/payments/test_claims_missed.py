@@ -1,0 +1,106 @@
+"""Money of a payment that no scan has come upon: a claim finds it, and the watcher reads its transaction again."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+import structlog
+from django.utils import timezone
+
+from payments.chains.simulated import control
+from payments.models import Payment, ReadingRequest
+from tests.payments.claiming import claim, said, skip_unread_blocks
+from tests.payments.scenes import (
+    ETHEREUM,
+    POLYGON,
+    SANDBOX,
+    assert_all_is_well,
+    make_payment,
+    mine,
+    mine_and_watch,
+    now,
+    part_of,
+    pay,
+    pay_and_confirm,
+    watch,
+)
+
+pytestmark = pytest.mark.django_db
+
+
+def test_a_missed_deposit_is_read_again_and_told_to_the_operators() -> None:
+    payment = make_payment(ETHEREUM)
+    watch()
+    transaction_hash = pay(payment)
+    mine(ETHEREUM, 10)
+    skip_unread_blocks(ETHEREUM)
+    watch()
+    assert now(payment).status == "created"
+    with structlog.testing.capture_logs() as logs:
+        assert said(payment, transaction_hash) == ("missed", [("missed", True)])
+        assert said(payment, transaction_hash) == ("missed", [("missed", True)])
+    assert [(entry["log_level"], entry["event"], entry["payment"]) for entry in logs] == [
+        ("error", "deposit missed", payment.public_id)
+    ] * 2
+    assert ReadingRequest.objects.count() == 1
+    mine_and_watch(ETHEREUM)
+    assert now(payment).status == "completed"
+    assert said(payment, transaction_hash) == ("credited", [("credited", True)])
+    assert not ReadingRequest.objects.exists()
+    assert_all_is_well()
+
+
+def test_reading_again_leaves_every_other_deposit_as_it_is() -> None:
+    payment, other = make_payment(ETHEREUM), pay_and_confirm(make_payment(ETHEREUM))
+    transaction_hash = control.pay_together(ETHEREUM, [part_of(payment, "60"), part_of(payment, "40")])
+    mine(ETHEREUM, 10)
+    skip_unread_blocks(ETHEREUM)
+    claim(payment, transaction_hash)
+    mine_and_watch(ETHEREUM)
+    assert (now(payment).status, now(other).status) == ("completed", "completed")
+    assert now(other).version == other.version
+    assert_all_is_well()
+
+
+def test_a_block_that_scans_still_read_is_left_to_them() -> None:
+    payment = make_payment(ETHEREUM)
+    transaction_hash = pay(payment)
+    mine(ETHEREUM)
+    ReadingRequest.objects.create(environment=SANDBOX, network=ETHEREUM, transaction_hash=transaction_hash)
+    watch()
+    assert ReadingRequest.objects.count() == 1
+    mine_and_watch(ETHEREUM, 10)
+    mine_and_watch(ETHEREUM)
+    assert not ReadingRequest.objects.exists()
+    assert now(payment).status == "completed"
+    assert_all_is_well()
+
+
+def test_money_that_came_when_nobody_watched_any_more_is_brought_in_without_an_alarm() -> None:
+    payment = make_payment(ETHEREUM)
+    Payment.objects.filter(pk=payment.pk).update(
+        expires_at=timezone.now() - timedelta(days=31), closes_at=timezone.now() - timedelta(days=31)
+    )
+    watch()
+    transaction_hash = pay(payment)
+    mine(ETHEREUM, 10)
+    skip_unread_blocks(ETHEREUM)
+    with structlog.testing.capture_logs() as logs:
+        assert said(payment, transaction_hash) == ("no_longer_watched", [("no_longer_watched", True)])
+    assert logs == []
+    mine_and_watch(ETHEREUM)
+    assert said(payment, transaction_hash) == ("late", [("late", True)])
+    assert_all_is_well()
+
+
+def test_missed_money_on_the_other_network_is_read_there() -> None:
+    payment = make_payment(ETHEREUM)
+    watch()
+    transaction_hash = pay(payment, "100", network=POLYGON)
+    mine(POLYGON, 10)
+    skip_unread_blocks(POLYGON)
+    assert said(payment, transaction_hash) == ("missed", [("missed", False)])
+    assert [request.network for request in ReadingRequest.objects.all()] == ["polygon"]
+    mine_and_watch(POLYGON)
+    assert said(payment, transaction_hash) == ("wrong_network", [("wrong_network", False)])
