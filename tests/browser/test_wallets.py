@@ -105,19 +105,21 @@ def send(nodes: Nodes, payment: Payment, units: int) -> None:
     tasks.watch_networks()
 
 
-def let_blocks_come(nodes: Nodes, count: int = BLOCKS_UNTIL_FINAL) -> None:
+def let_blocks_come(page: Page, nodes: Nodes, count: int = BLOCKS_UNTIL_FINAL) -> None:
+    """They are read, and the page looks at what has come of it, as it does when somebody comes back to it."""
     nodes[HERE].mine(count)
     tasks.watch_networks()
+    page.evaluate("dispatchEvent(new Event('focus'))")
 
 
 def expect_paid(page: Page, nodes: Nodes, payment: Payment) -> None:
     """What the wallet sent arrives, is seen, and completes the payment."""
     expect(button(page, SENT)).to_be_visible()
-    let_blocks_come(nodes, 1)
+    let_blocks_come(page, nodes, 1)
     assert held(nodes, payment) == UNITS
     expect(page.get_by_text("Payment seen, confirming", exact=True)).to_be_visible()
     expect(page.locator("[data-wallet]")).to_have_count(0)
-    let_blocks_come(nodes)
+    let_blocks_come(page, nodes)
     expect(page.get_by_text("Paid. Thank you!", exact=True)).to_be_visible()
     assert Payment.objects.get(pk=payment.pk).status == "completed"
 
@@ -263,14 +265,14 @@ def test_what_a_wallet_is_asked_survives_a_page_that_changes(page: Page, nodes: 
     button(page).click()
     expect(words(page)).to_have_text("Confirm 48.50 USDC in your wallet.")
     send(nodes, payment, 10_000_000)
-    let_blocks_come(nodes)
+    let_blocks_come(page, nodes)
     expect(page.get_by_text("38.50 USDC is still missing", exact=True)).to_be_visible()
     expect(words(page)).to_have_text("Confirm 48.50 USDC in your wallet.")
     expect(button(page)).to_have_attribute("aria-disabled", "true")
     expect(button(page)).to_be_focused()
     page.evaluate("releaseWallets()")
     expect(button(page, SENT)).to_be_visible()
-    let_blocks_come(nodes)
+    let_blocks_come(page, nodes)
     expect(page.get_by_text("Paid. Thank you!", exact=True)).to_be_visible()
     expect(page.get_by_text("You sent 10.00 USDC more than was due")).to_be_visible()
 
@@ -281,12 +283,12 @@ def test_what_arrived_while_the_wallet_waited_is_not_sent_again(page: Page, node
     page.evaluate("holdWallets('eth_requestAccounts')")
     button(page).click()
     send(nodes, payment, 10_000_000)
-    let_blocks_come(nodes)
+    let_blocks_come(page, nodes)
     page.evaluate("releaseWallets()")
     expect(button(page, SENT)).to_be_visible()
     [sent] = wallet.sent
     assert int(sent["data"][-64:], 16) == 38_500_000
-    let_blocks_come(nodes)
+    let_blocks_come(page, nodes)
     expect(page.get_by_text("Paid. Thank you!", exact=True)).to_be_visible()
     assert held(nodes, payment) == UNITS
 
@@ -314,7 +316,7 @@ def test_a_transfer_that_the_network_undoes_can_be_made_again(page: Page, nodes:
         "eth_sendTransaction",
         {"from": devnet.MINTER, "to": USDC, "data": "0x" + block.hex(), "gas": hex(10**6), "gasPrice": hex(10**12)},
     )
-    let_blocks_come(nodes, 1)
+    let_blocks_come(page, nodes, 1)
     expect(words(page)).to_have_text(
         "The network undid the payment that your wallet sent: nothing was paid. You can try again."
     )
@@ -363,6 +365,6 @@ def test_a_chosen_code_stays_chosen_when_the_page_changes(page: Page, nodes: Nod
     open_page(page, payment, nodes)
     page.get_by_text("QR with amount", exact=True).click()
     send(nodes, payment, 10_000_000)
-    let_blocks_come(nodes)
+    let_blocks_come(page, nodes)
     expect(page.get_by_text("38.50 USDC is still missing", exact=True)).to_be_visible()
     expect(page.get_by_role("radio", name="QR with amount")).to_be_checked()
