@@ -19,7 +19,7 @@ from merchants.ledger import breakers
 from merchants.ledger.balances import balance
 from merchants.ledger.posting import InsufficientFunds
 from payments.chains import registry
-from payments.chains.base import Chain, ChainError, FeesAboveCap, RecipientRefused, SignedTransfer
+from payments.chains.base import Chain, ChainError, FeesAboveCap, NotSetUp, RecipientRefused, SignedTransfer
 from payments.chains.base import Payout as ChainPayout
 from payments.chains.base import TransferStatus as ChainStatus
 from payments.transfers import postings, services
@@ -63,6 +63,16 @@ def drive_due() -> None:
             logger.exception("wallet could not be driven", environment=environment, network=network)
 
 
+def check_set_up(environment: str, network: str) -> None:
+    """NotSetUp, which operators see on the wallet, unless this process could send on the network."""
+    chain = registry.chain(environment, network)
+    try:
+        chain.require_set_up(signing=True)
+    except NotSetUp as error:
+        Wallet.objects.filter(pk=wallet_of(environment, network, chain).pk).update(last_error=str(error)[:1000])
+        raise
+
+
 def drive(environment: str, network: str) -> bool:
     """One round for the wallet of a network; True when it got something done and another may do more."""
     chain = registry.chain(environment, network)
@@ -90,6 +100,7 @@ def sign_sweep(
     with hold(wallet) as held:
         if not held:
             return None
+        chain.require_set_up(signing=True)
         turn = _Round(wallet, chain)
         sequence = turn.sequence() if turn.may_send and turn.places > 0 else None
         if sequence is None:
@@ -112,6 +123,7 @@ class _Round:
 
     def run(self) -> bool:
         try:
+            self._chain.require_set_up(signing=True)
             moved = self._follow()
             if self.may_send:
                 moved |= self._sign()
@@ -266,8 +278,12 @@ class _Round:
         return list(waiting.order_by("id")[:PAYOUTS_PER_ROUND])
 
     def _allowed(self, due: Sequence[Payout]) -> list[Payout]:
-        """Those that no limit holds, that the hot wallet can pay, and that the network would not refuse."""
-        allowed = []
+        """Those that no limit holds, that the hot wallet can pay, and that the network would not refuse.
+
+        The network is asked about no more than may leave now: with hundreds waiting it would be asked for nothing else.
+        """
+        allowed, later = [], []
+        room = self.places * self._chain.profile.payouts_per_transfer
         purse = _Purse(self._wallet)
         allowance = _Allowance(self._wallet.environment, self._policy_limits())
         for payout in due:
@@ -276,14 +292,17 @@ class _Round:
                 pause = LIQUIDITY_PAUSE if reason is HoldReason.LIQUIDITY else HELD_FOR
                 services.hold_payout(payout.pk, reason, until=timezone.now() + pause)
                 continue
+            is_turn = len(allowed) < room
             try:
-                self._chain.check_recipient(self._chain_payout(payout))
+                if is_turn:
+                    self._chain.check_recipient(self._chain_payout(payout))
             except RecipientRefused as error:
                 services.fail_payout(payout.pk, code=error.problem, message=str(error)[:300])
                 continue
             allowance.take(payout)
             purse.take(payout)
-            allowed.append(payout)
+            (allowed if is_turn else later).append(payout)
+        services.postpone_payouts([payout.pk for payout in later], until=timezone.now() + self._step)
         return allowed
 
     def _batches(self, payouts: Sequence[Payout]) -> Iterable[list[Payout]]:

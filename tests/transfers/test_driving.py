@@ -14,7 +14,9 @@ from merchants.ledger.balances import balance
 from merchants.ledger.chart import AccountKind
 from merchants.ledger.posting import AccountRef
 from payments.chains import registry
+from payments.chains.base import Payout as ChainPayout
 from payments.chains.simulated import control
+from payments.chains.simulated.adapter import SimulatedChain
 from payments.transfers import driving, services
 from payments.transfers.models import Envelope, Payout, Transfer, Wallet
 from payments.transfers.states import PayoutStatus, TransferStatus
@@ -304,3 +306,21 @@ def test_a_payout_is_only_for_money_that_is_reserved() -> None:
             amount=COIN,
             recipient=somebody(ETHEREUM),
         )
+
+
+def test_the_network_is_asked_about_no_more_payouts_than_may_leave_now(monkeypatch: pytest.MonkeyPatch) -> None:
+    stock(ETHEREUM, 100 * COIN)
+    merchant = make_merchant()
+    payouts = [ask(ETHEREUM, to=somebody(ETHEREUM, str(number)), merchant=merchant) for number in range(20)]
+    check_recipient, asked = SimulatedChain.check_recipient, []
+
+    def counting(chain: SimulatedChain, payout: ChainPayout) -> None:
+        asked.append(payout.recipient)
+        check_recipient(chain, payout)
+
+    monkeypatch.setattr(SimulatedChain, "check_recipient", counting)
+    drive(ETHEREUM)
+    assert asked == [payout.recipient for payout in payouts[: driving.OPEN_MAX]]
+    finish(ETHEREUM)
+    assert asked == [payout.recipient for payout in payouts]
+    assert {fresh(payout).status for payout in payouts} == {PayoutStatus.PAID}
