@@ -295,6 +295,10 @@ WHITENOISE_AUTOREFRESH = MODE == "test" or DEBUG
 vars().update(variables.mail("EMAIL_URL", default="consolemail://"))
 EMAIL_TIMEOUT = 10
 DEFAULT_FROM_EMAIL = SERVER_EMAIL = variables.text("DEFAULT_FROM_EMAIL", "Ballast <ballast@localhost>")
+OPERATOR_EMAILS = variables.names("OPERATOR_EMAILS")
+"""Who is told of alarms in production."""
+if malformed := [address for address in OPERATOR_EMAILS if "@" not in address]:
+    variables.refuse("OPERATOR_EMAILS", f"has {', '.join(malformed)}; set it like ada@example.com,grace@example.com")
 
 # Logs
 LOG_LEVEL = variables.choice("LOG_LEVEL", ("DEBUG", "INFO", "WARNING", "ERROR"), "INFO")
@@ -333,6 +337,10 @@ NATIVE_COIN_USD = {"ETH": "3500", "POL": "0.25"} | variables.mapping("NATIVE_COI
 """About what a network's own coin is worth in dollars: to tell dust from what is worth sweeping, for nothing else."""
 if any(re.fullmatch(r"\d{1,9}(\.\d{1,6})?", price) is None for price in NATIVE_COIN_USD.values()):
     variables.refuse("NATIVE_COIN_USD", "is not a list of prices; set it like ETH=3500,POL=0.25")
+GAS_TANK_RESERVE = {"ethereum": "2", "polygon": "5", "stellar": "100"} | variables.mapping("GAS_TANK_RESERVE")
+"""For how many usual sweeps and their payouts a hot wallet holds gas money, beyond what waits, or there is an alarm."""
+if any(not sweeps.isdecimal() for sweeps in GAS_TANK_RESERVE.values()):
+    variables.refuse("GAS_TANK_RESERVE", "is not a list of numbers; set it like ethereum=2,polygon=5")
 STELLAR_ISSUERS = variables.mapping("STELLAR_ISSUERS")
 """Issuers of the coins that have no well-known one on stellar: USDT=G..., DAI=G..."""
 

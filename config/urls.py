@@ -12,9 +12,10 @@ from config.environments import Environment
 from merchants import dashboard as merchant_pages
 from merchants.access.sessions import operators_log_in
 from merchants.viewsets import BalanceViewSet, MerchantRecordViewSet
-from payments import checkout
+from payments import checkout, claim_page
 from payments import dashboard as payment_pages
 from payments.chains.registry import decimals
+from payments.operations.admin import show_start
 from payments.viewsets import PaymentViewSet
 from refunds import dashboard as refund_pages
 from refunds.claim_page import show_claim
@@ -129,6 +130,7 @@ page_routes = [
     ),
     path("pay/<str:payment_id>", checkout.show_payment, name="checkout"),
     path("pay/<str:payment_id>/status", checkout.show_status, name="checkout_status"),
+    path("pay/<str:payment_id>/claim", claim_page.show_claim, name="claim"),
     path("refund/<str:token>", show_claim, name="claim_refund"),
 ]
 
@@ -140,6 +142,7 @@ urlpatterns = [
     path("sandbox/v1/", include(api_routes), {"environment": Environment.SANDBOX}),
     path("admin", RedirectView.as_view(pattern_name="admin:index")),
     path("admin/login/", operators_log_in),
+    path("admin/", show_start),
     path("admin/", admin.site.urls),
 ]
 

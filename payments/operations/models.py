@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -14,6 +13,12 @@ from config.environments import Environment
 from config.fields import UnitsField
 from payments.chains.base import Costs
 from payments.operations.states import ADVICE, AlarmKind
+
+
+class AlarmQuerySet(models.QuerySet["Alarm"]):
+    def open(self) -> Self:
+        """Those that are so now."""
+        return self.filter(cleared_at__isnull=True)
 
 
 class Alarm(models.Model):
@@ -31,6 +36,8 @@ class Alarm(models.Model):
     acknowledged_by = models.CharField(max_length=120, blank=True, help_text="Who looks after it.")
     raise_mailed_at = models.DateTimeField(null=True, help_text="When operators were told of it.")
     clear_mailed_at = models.DateTimeField(null=True, help_text="When they were told that it is over.")
+
+    objects: ClassVar[models.Manager[Alarm]] = AlarmQuerySet.as_manager()
 
     class Meta:
         ordering = (F("cleared_at").desc(nulls_first=True), "-raised_at", "-id")
@@ -92,10 +99,6 @@ class NetworkSnapshot(models.Model):
             first_time=int(self.first_time_cost),
             again=int(self.again_cost),
         )
-
-    @property
-    def age(self) -> timedelta | None:
-        return timezone.now() - self.measured_at if self.measured_at else None
 
 
 class SweepRequest(models.Model):

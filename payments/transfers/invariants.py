@@ -11,19 +11,16 @@ from django.utils import timezone
 from config import ids
 from merchants.ledger.invariants import Finding, Scope, Severity, invariant
 from merchants.ledger.models import Breaker
-from payments.chains.networks import ETHEREUM, POLYGON, STELLAR
 from payments.transfers.comparing import Comparison
+from payments.transfers.lateness import late_transfers
 from payments.transfers.models import PayoutPolicy, Transfer, Wallet
 from payments.transfers.sighting import Sight, look_at_wallets, sights
-from payments.transfers.states import OPEN_TRANSFERS, HoldReason, PayoutStatus, TransferStatus
+from payments.transfers.states import HoldReason, PayoutStatus, TransferStatus
 
 VOIDED_WITHIN = timedelta(minutes=1)
 """How long whoever asked for a payout may take to give back the money of one that failed."""
 
 PAID_WITHIN = timedelta(hours=1)
-
-FINAL_WITHIN = {ETHEREUM: timedelta(minutes=15), POLYGON: timedelta(minutes=5), STELLAR: timedelta(minutes=1)}
-"""How long a network takes until a block is final, generously."""
 
 # `since` means: payouts asked for, or ended, since then.
 _IN_SCOPE = """
@@ -211,22 +208,15 @@ def payouts_leave_in_time(scope: Scope) -> Iterator[Finding]:
 
 
 def _late_transfers(scope: Scope) -> Iterator[Finding]:
-    waiting = Transfer.objects.filter(status__in=OPEN_TRANSFERS, environment__in=scope.environments)
-    if scope.network:
-        waiting = waiting.filter(network=scope.network)
-    now = timezone.now()
-    for transfer in waiting.order_by("id").iterator(chunk_size=500):
-        since = transfer.sent_at or transfer.created_at
-        limit = 2 * FINAL_WITHIN.get(transfer.network, PAID_WITHIN)
-        if now - since > limit:
-            yield Finding(
-                f"transfer {transfer.pk} ({transfer})",
-                f"final within {limit // timedelta(minutes=1)} minutes",
-                f"{transfer.status} since {since:%Y-%m-%d %H:%M:%S}",
-                f"look for its hashes on the network; it said last: {transfer.last_error or 'nothing'}",
-                environment=transfer.environment,
-                network=transfer.network,
-            )
+    for late in late_transfers(scope.environments, scope.network):
+        yield Finding(
+            f"transfer {late.transfer.pk} ({late.transfer})",
+            late.allowed,
+            late.state,
+            f"look for its hashes on the network; it said last: {late.said}",
+            environment=late.transfer.environment,
+            network=late.transfer.network,
+        )
 
 
 def _kept_back(scope: Scope) -> Iterator[Finding]:

@@ -1,0 +1,272 @@
+"""Networks and alarms as operators see them, on the first page of the admin as well."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from itertools import starmap
+from typing import Any
+
+from django.conf import settings
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.utils import timezone
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+from config.operators import ReadOnly, ask_first
+from merchants.wording import from_now
+from payments.operations.figures import CoinFigures, NetworkFigures, coins_text, figures_of, snapshots_in_use
+from payments.operations.models import Alarm, NetworkSnapshot
+from payments.operations.services import acknowledge_alarm
+from payments.sweeping import request_sweep
+
+_NONE = format_html("{}", "none")
+
+
+@admin.site.admin_view
+def show_start(request: HttpRequest) -> HttpResponse:
+    """The admin's first page, where an operator whom an alarm woke up begins."""
+    may_look = request.user.has_perm("operations.view_alarm")
+    return admin.site.index(request, {"open_alarms": Alarm.objects.open() if may_look else None})
+
+
+@admin.register(Alarm)
+class AlarmAdmin(ReadOnly, admin.ModelAdmin[Alarm]):
+    list_display = (
+        "what",
+        "network",
+        "environment",
+        "subject",
+        "message",
+        "raised_at",
+        "cleared_at",
+        "acknowledged_by",
+    )
+    list_filter = ("environment", "network", "kind", ("cleared_at", admin.EmptyFieldListFilter))
+    list_per_page = 50
+    show_full_result_count = False
+    fields = (
+        "what",
+        "environment",
+        "network",
+        "subject",
+        "message",
+        "what_to_do",
+        "raised_at",
+        "last_seen_at",
+        "cleared_at",
+        "acknowledged_by",
+        "acknowledged_at",
+        "raise_mailed_at",
+        "clear_mailed_at",
+    )
+    readonly_fields = fields
+    actions = ("acknowledge",)
+
+    @admin.display(description="Alarm", ordering="kind")
+    def what(self, alarm: Alarm) -> str:
+        return alarm.get_kind_display()
+
+    @admin.display(description="What to do")
+    def what_to_do(self, alarm: Alarm) -> str:
+        return alarm.advice
+
+    @admin.action(description="Acknowledge: I look after it", permissions=["acknowledge"])
+    def acknowledge(self, request: HttpRequest, chosen: QuerySet[Alarm]) -> None:
+        for alarm in chosen:
+            if acknowledge_alarm(alarm, acknowledged_by=request.user.get_username()):
+                self.log_change(request, alarm, "Acknowledged.")
+                self.message_user(request, f"You look after: {alarm}.", messages.SUCCESS)
+            else:
+                self.message_user(request, f"Over, or somebody looks after it already: {alarm}.", messages.WARNING)
+
+    def has_acknowledge_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("operations.change_alarm")
+
+
+@admin.register(NetworkSnapshot)
+class NetworkAdmin(ReadOnly, admin.ModelAdmin[NetworkSnapshot]):
+    """Every network in one line, and a page for each with its providers, coins and costs. Nobody is asked for them."""
+
+    list_display = (
+        "network",
+        "environment",
+        "alarms",
+        "head",
+        "final",
+        "read",
+        "gas_tank",
+        "sweepable",
+        "dust",
+        "last_sweep",
+    )
+    list_filter = ("environment",)
+    fields = (
+        "network",
+        "environment",
+        "alarms",
+        "head",
+        "final",
+        "read",
+        "provider_list",
+        "wallet",
+        "gas_tank",
+        "gas_use",
+        "coin_list",
+        "last_sweep",
+        "measured",
+    )
+    readonly_fields = fields
+    actions = ("sweep_now",)
+
+    # How it is doing
+
+    @admin.display(description="Alarms")
+    def alarms(self, snapshot: NetworkSnapshot) -> SafeString:
+        return _lines(alarm.get_kind_display() for alarm in _figures(snapshot).alarms) or _NONE
+
+    @admin.display(description="Head")
+    def head(self, snapshot: NetworkSnapshot) -> str:
+        return _figures(snapshot).head
+
+    @admin.display(description="Final")
+    def final(self, snapshot: NetworkSnapshot) -> str:
+        figures = _figures(snapshot)
+        return f"{figures.cursor.finalized_height:,} ({figures.lag:,} behind)" if figures.cursor else ""
+
+    @admin.display(description="Last read")
+    def read(self, snapshot: NetworkSnapshot) -> str:
+        cursor = _figures(snapshot).cursor
+        if cursor is None or cursor.polled_at is None:
+            return "never"
+        trouble = "; halted" if cursor.halted_at else "; does not answer" if cursor.failing_since else ""
+        return f"{_ago(cursor.polled_at)}{trouble}"
+
+    @admin.display(description="Providers")
+    def provider_list(self, snapshot: NetworkSnapshot) -> SafeString:
+        providers = _figures(snapshot).providers
+        return _lines(f"{name}: {'; '.join(problems) or 'well'}" for name, problems in providers.items()) or _NONE
+
+    @admin.display(description="Measured")
+    def measured(self, snapshot: NetworkSnapshot) -> str:
+        when = _ago(snapshot.measured_at) if snapshot.measured_at else "never"
+        return f"{when}; since then: {snapshot.last_error}" if snapshot.last_error else when
+
+    # What it holds
+
+    @admin.display(description="Gas tank")
+    def gas_tank(self, snapshot: NetworkSnapshot) -> SafeString:
+        tank = _figures(snapshot).tank
+        if tank is None:
+            return format_html("{}", "not measured")
+        return format_html(
+            '<meter min="0" max="100" low="50" optimum="100" value="{}"></meter><div>{} of {}</div>',
+            tank.percent // 2,
+            coins_text(tank.balance, tank.native),
+            coins_text(tank.wanted, tank.native),
+        )
+
+    @admin.display(description="Enough for")
+    def gas_use(self, snapshot: NetworkSnapshot) -> str:
+        tank = _figures(snapshot).tank
+        return tank.use if tank else ""
+
+    @admin.display(description="To be swept")
+    def sweepable(self, snapshot: NetworkSnapshot) -> SafeString:
+        return _lines(coin.sweepable_text for coin in _figures(snapshot).coins if coin.worth)
+
+    @admin.display(description="Dust")
+    def dust(self, snapshot: NetworkSnapshot) -> SafeString:
+        return _lines(coin.dust_text for coin in _figures(snapshot).coins if coin.dust)
+
+    @admin.display(description="Coins")
+    def coin_list(self, snapshot: NetworkSnapshot) -> SafeString:
+        figures = _figures(snapshot)
+        if not figures.coins:
+            return format_html("{}", "Deposits arrive at the hot wallet itself.")
+        rows = format_html_join(
+            "",
+            "<tr><td>{}</td><td>{}</td>"
+            '<td><meter min="0" max="100" value="{}"></meter> {}</td><td>{}</td><td>{}</td></tr>',
+            (
+                (
+                    coin.asset.code,
+                    coin.sweepable_text,
+                    coin.percent,
+                    coin.outlook,
+                    coins_text(coin.sweep_cost, figures.native),
+                    coin.dust_text,
+                )
+                for coin in figures.coins
+            ),
+        )
+        headings = ("Coin", "To be swept", "Threshold", "A sweep costs about", "Dust")
+        heads = format_html_join("", "<th>{}</th>", ((heading,) for heading in headings))
+        return format_html("<table><thead><tr>{}</tr></thead><tbody>{}</tbody></table>", heads, rows)
+
+    @admin.display(description="Last sweep")
+    def last_sweep(self, snapshot: NetworkSnapshot) -> str:
+        sweep = _figures(snapshot).last_sweep
+        return f"{sweep.asset}, {sweep.transfer.status}, {_ago(sweep.transfer.created_at)}" if sweep else ""
+
+    # What may be done
+
+    @admin.action(description="Sweep now: do not wait for the threshold", permissions=["sweep"])
+    def sweep_now(self, request: HttpRequest, chosen: QuerySet[NetworkSnapshot]) -> TemplateResponse | None:
+        found = [(_figures(snapshot), coin) for snapshot in chosen for coin in _figures(snapshot).coins if coin.worth]
+        if not found:
+            self.message_user(request, "Nothing that is worth it waits there.", messages.WARNING)
+            return None
+        question = ask_first(
+            self,
+            request,
+            chosen,
+            action="sweep_now",
+            title="Sweep now?",
+            consequence=" ".join(["The worker sweeps within seconds:", *starmap(_told, found), "Dust stays."]),
+        )
+        if question is None:
+            for figures, coin in found:
+                snapshot, by = figures.snapshot, request.user.get_username()
+                place = {"environment": snapshot.environment, "network": snapshot.network}
+                request_sweep(**place, asset=coin.asset.code, requested_by=by)
+                self.log_change(request, snapshot, f"Asked for a sweep of {coin.asset.code}.")
+                self.message_user(request, f"Asked for: {_told(figures, coin)}", messages.SUCCESS)
+        return question
+
+    def has_sweep_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("operations.change_networksnapshot")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[NetworkSnapshot]:
+        return super().get_queryset(request).filter(pk__in=[snapshot.pk for snapshot in snapshots_in_use()])
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        if not settings.OPERATOR_EMAILS:
+            self.message_user(request, "OPERATOR_EMAILS is not set: nobody is told of alarms.", messages.WARNING)
+        return super().changelist_view(request, extra_context)
+
+
+def _figures(snapshot: NetworkSnapshot) -> NetworkFigures:
+    """Gathered once for all columns of a line."""
+    known = vars(snapshot)
+    if "_figures" not in known:
+        known["_figures"] = figures_of(snapshot)
+    figures: NetworkFigures = known["_figures"]
+    return figures
+
+
+def _told(figures: NetworkFigures, coin: CoinFigures) -> str:
+    cost = coins_text(coin.sweep_cost, figures.native)
+    loss = "" if coin.is_paid else ", which is more than it brings"
+    return f"{coin.sweepable_text} on {figures.snapshot} for about {cost}{loss}."
+
+
+def _ago(instant: datetime) -> str:
+    return from_now(instant, timezone.now())
+
+
+def _lines(texts: Iterable[str]) -> SafeString:
+    return format_html_join("", "<div>{}</div>", ((text,) for text in texts))

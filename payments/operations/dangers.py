@@ -1,0 +1,110 @@
+"""What threatens money on a network just now: read from the rows that say so, and from who asks its providers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.utils import timezone
+
+from merchants.ledger.models import Breaker
+from payments.chains import registry
+from payments.chains.base import NetworkProfile, ProviderState
+from payments.invariants import UNBOOKED_MAX
+from payments.models import ScanCursor, Sweep
+from payments.operations.figures import coins_text, figures_of
+from payments.operations.models import NetworkSnapshot
+from payments.operations.states import PROVIDER_ALARMS, AlarmKind
+from payments.transfers.lateness import late_transfers
+from payments.transfers.models import Wallet
+from payments.transfers.states import TransferPurpose
+
+UNAVAILABLE_AFTER = timedelta(minutes=2)
+"""How long a network may not answer before a person hears of it."""
+
+UNREAD_AFTER = timedelta(minutes=5)
+"""How long nobody may have asked a network."""
+
+
+@dataclass(frozen=True, slots=True)
+class Danger:
+    """Something an operator must know. There is one at a time of each kind and subject on a network."""
+
+    kind: AlarmKind
+    message: str
+    subject: str = ""
+
+
+def of_providers(states: Iterable[ProviderState]) -> Iterator[Danger]:
+    for state in states:
+        for problem, message in state.problems.items():
+            yield Danger(PROVIDER_ALARMS[problem], message, state.name)
+
+
+def of_rows(environment: str, network: str) -> Iterator[Danger]:
+    """All that the database knows."""
+    here = {"environment": environment, "network": network}
+    cursor = ScanCursor.objects.filter(**here).first()
+    if cursor is not None:
+        yield from _of_reading(cursor, registry.profile(environment, network), timezone.now())
+    for breaker in Breaker.objects.filter(**here, closed_at__isnull=True):
+        yield Danger(AlarmKind.PAYOUTS_STOPPED, breaker.reason)
+    for wallet in Wallet.objects.filter(**here, frozen_at__isnull=False):
+        yield Danger(AlarmKind.WALLET_FROZEN, wallet.frozen_reason, wallet.address)
+    yield from _of_transfers(environment, network)
+    yield from _of_sweeps(environment, network)
+    yield from _of_gas_tank(environment, network)
+
+
+def _of_reading(cursor: ScanCursor, profile: NetworkProfile, now: datetime) -> Iterator[Danger]:
+    if cursor.halted_at is not None:
+        yield Danger(AlarmKind.NETWORK_HALTED, cursor.last_error)
+        return
+    if cursor.failing_since is not None:
+        if now - cursor.failing_since >= UNAVAILABLE_AFTER:
+            since = f"It has not answered since {cursor.failing_since:%Y-%m-%d %H:%M:%S}"
+            yield Danger(AlarmKind.NETWORK_UNAVAILABLE, f"{since}: {cursor.last_error}")
+    elif cursor.polled_at is not None and now - cursor.polled_at >= UNREAD_AFTER:
+        message = f"Nobody has asked it since {cursor.polled_at:%Y-%m-%d %H:%M:%S}: the chain worker does not run."
+        yield Danger(AlarmKind.NETWORK_UNAVAILABLE, message)
+    if cursor.head_standstill >= timedelta(seconds=profile.head_stall_seconds):
+        message = f"Block {cursor.head_height} has been the newest since {cursor.head_since:%Y-%m-%d %H:%M:%S}."
+        yield Danger(AlarmKind.HEAD_STALLED, message)
+    if cursor.finality_standstill >= timedelta(seconds=profile.finality_stall_seconds):
+        since = f"since {cursor.finalized_since:%Y-%m-%d %H:%M:%S}"
+        message = f"Block {cursor.finalized_height} has been the newest final one {since}."
+        yield Danger(AlarmKind.FINALITY_STALLED, message)
+
+
+def _of_transfers(environment: str, network: str) -> Iterator[Danger]:
+    for late in late_transfers([environment], network):
+        is_sweep = late.transfer.purpose == TransferPurpose.SWEEP
+        yield Danger(
+            AlarmKind.SWEEP_STUCK if is_sweep else AlarmKind.TRANSFER_STUCK,
+            f"{late.state}, should be {late.allowed}. The network said last: {late.said}",
+            str(late.transfer.pk),
+        )
+
+
+def _of_sweeps(environment: str, network: str) -> Iterator[Danger]:
+    unbooked = Sweep.objects.filter(
+        booked_at__isnull=True,
+        transfer__finished_at__lt=timezone.now() - UNBOOKED_MAX,
+        transfer__environment=environment,
+        transfer__network=network,
+    )
+    for sweep in unbooked.select_related("transfer"):
+        message = f"It has ended at {sweep.transfer.finished_at:%Y-%m-%d %H:%M:%S} and is not in the books yet."
+        yield Danger(AlarmKind.SWEEP_STUCK, message, str(sweep.transfer.pk))
+
+
+def _of_gas_tank(environment: str, network: str) -> Iterator[Danger]:
+    snapshot = NetworkSnapshot.objects.filter(environment=environment, network=network).first()
+    figures = figures_of(snapshot) if snapshot else None
+    if figures is None or figures.tank is None:
+        return
+    is_alarmed = any(alarm.kind == AlarmKind.GAS_TANK_LOW for alarm in figures.alarms)
+    if figures.tank.is_low(is_alarmed=is_alarmed):
+        held, wanted = (coins_text(units, figures.native) for units in (figures.tank.balance, figures.tank.wanted))
+        yield Danger(AlarmKind.GAS_TANK_LOW, f"The hot wallet holds {held}; it should hold {wanted}.")

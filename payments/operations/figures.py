@@ -1,0 +1,218 @@
+"""What waits to be swept, what of it is dust, and how long the gas money lasts: from rows, no network is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import ROUND_FLOOR, Decimal, localcontext
+
+from django.conf import settings
+
+from config.environments import Environment
+from config.money import Asset, from_units
+from payments.chains import registry
+from payments.dust import Fees, WaitingAddress
+from payments.models import ScanCursor, Sweep
+from payments.operations.models import Alarm, NetworkSnapshot
+from payments.operations.states import PROVIDER_ALARMS
+from payments.sweeping import fees_at, waiting_addresses
+from payments.transfers.models import Payout
+from payments.transfers.states import PayoutStatus
+from payments.wording import coins_held
+
+USUAL_ADDRESSES, USUAL_PAYOUTS = 50, 10
+"""What the reserve in the gas tank is counted in: sweeps of so many new addresses, each with so many payouts."""
+
+_SMALLEST_NATIVE_SHOWN = Decimal("0.00000001")
+
+
+@dataclass(frozen=True, slots=True)
+class CoinFigures:
+    """One coin at the deposit addresses of a network."""
+
+    asset: Asset
+    worth: Sequence[WaitingAddress]
+    dust: Sequence[WaitingAddress]
+    threshold: int
+    sweep_cost: int
+    """Of sweeping what is worth it, in base units of the network's own coin."""
+    is_paid: bool
+    """A sweep brings more than it costs."""
+
+    @property
+    def sweepable(self) -> int:
+        return sum(address.amount for address in self.worth)
+
+    @property
+    def dust_amount(self) -> int:
+        return sum(address.amount for address in self.dust)
+
+    @property
+    def sweepable_text(self) -> str:
+        return f"{coins_text(self.sweepable, self.asset)} at {_addresses(self.worth)}"
+
+    @property
+    def dust_text(self) -> str:
+        return f"{coins_text(self.dust_amount, self.asset)} at {_addresses(self.dust)}" if self.dust else "none"
+
+    @property
+    def percent(self) -> int:
+        """How much of the threshold is there."""
+        return 100 * min(self.sweepable, self.threshold) // self.threshold if self.threshold else 100
+
+    @property
+    def outlook(self) -> str:
+        """What keeps it from being swept, if anything does."""
+        if not self.worth:
+            return "nothing to sweep"
+        if missing := max(0, self.threshold - self.sweepable):
+            return f"{coins_text(missing, self.asset)} short of the threshold"
+        return "swept next" if self.is_paid else "not worth a sweep yet"
+
+
+@dataclass(frozen=True, slots=True)
+class GasTank:
+    """The network's own coin in the hot wallet. Everything in base units of it."""
+
+    native: Asset
+    wallet: str
+    balance: int
+    wanted: int
+    """For what waits now, and the reserve."""
+    usual_sweep: int
+    payout: int
+
+    @property
+    def sweeps_left(self) -> int | None:
+        return self.balance // self.usual_sweep if self.usual_sweep else None
+
+    @property
+    def payouts_left(self) -> int:
+        return self.balance // self.payout if self.payout else 0
+
+    @property
+    def percent(self) -> int:
+        """How much of what it should hold it does hold; never told above 200."""
+        return 100 * min(self.balance, 2 * self.wanted) // self.wanted if self.wanted else 200
+
+    @property
+    def use(self) -> str:
+        """What it is enough for."""
+        payouts = f"{self.payouts_left:,} payouts at {coins_text(self.payout, self.native)}"
+        if self.sweeps_left is None:
+            return payouts
+        each = coins_text(self.usual_sweep, self.native)
+        return f"{self.sweeps_left:,} sweeps of {USUAL_ADDRESSES} new addresses at {each}, or {payouts}"
+
+    def is_low(self, *, is_alarmed: bool = False) -> bool:
+        """An alarm ends only when a quarter more is there: fees rise and fall all the time."""
+        return self.balance * 4 < self.wanted * 5 if is_alarmed else self.balance < self.wanted
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkFigures:
+    """All that is shown of one network."""
+
+    snapshot: NetworkSnapshot
+    native: Asset
+    cursor: ScanCursor | None
+    alarms: Sequence[Alarm]
+    coins: Sequence[CoinFigures]
+    """None where deposits arrive at the hot wallet itself."""
+    tank: GasTank | None
+    """None: it was never measured."""
+    last_sweep: Sweep | None
+
+    @property
+    def head(self) -> str:
+        return f"{self.cursor.head_height:,}" if self.cursor else "never read"
+
+    @property
+    def lag(self) -> int:
+        """Blocks between the head and the newest final one."""
+        return self.cursor.head_height - self.cursor.finalized_height if self.cursor else 0
+
+    @property
+    def providers(self) -> dict[str, list[str]]:
+        """What is wrong with each, as far as it is known; the empty list is well."""
+        found: dict[str, list[str]] = {name: [] for name in self.snapshot.providers}
+        for alarm in self.alarms:
+            if alarm.kind in PROVIDER_ALARMS.values():
+                found.setdefault(alarm.subject, []).append(f"{alarm.get_kind_display()}: {alarm.message}")
+        return found
+
+
+def figures_of(snapshot: NetworkSnapshot) -> NetworkFigures:
+    """Of one network, by the fees that were last measured."""
+    here = {"environment": snapshot.environment, "network": snapshot.network}
+    profile = registry.profile(**here)
+    cursor = ScanCursor.objects.filter(**here).first()
+    coins: list[CoinFigures] = []
+    if cursor is not None and profile.sweeps_per_transfer:
+        fees = fees_at(snapshot.costs, profile.native)
+        coins = [_coin(asset, waiting_addresses(cursor, code), fees) for code, asset in profile.assets.items()]
+    sweeps = Sweep.objects.filter(
+        transfer__environment=snapshot.environment, transfer__network=snapshot.network
+    ).select_related("transfer")
+    return NetworkFigures(
+        snapshot=snapshot,
+        native=profile.native,
+        cursor=cursor,
+        alarms=list(Alarm.objects.filter(**here, cleared_at__isnull=True)),
+        coins=coins,
+        tank=_tank(snapshot, coins) if snapshot.measured_at else None,
+        last_sweep=sweeps.order_by("-id").first(),
+    )
+
+
+def snapshots_in_use() -> list[NetworkSnapshot]:
+    """Of the networks in use, production first."""
+    in_use = {(str(environment), name) for environment in Environment for name in registry.networks(environment)}
+    return [each for each in NetworkSnapshot.objects.all() if (each.environment, each.network) in in_use]
+
+
+def _tank(snapshot: NetworkSnapshot, coins: Sequence[CoinFigures]) -> GasTank:
+    costs = snapshot.costs
+    payouts = Payout.objects.filter(
+        environment=snapshot.environment,
+        network=snapshot.network,
+        status__in=[PayoutStatus.READY, PayoutStatus.HELD],
+    )
+    usual_sweep = costs.of_sweep(first_time=USUAL_ADDRESSES)
+    reserve = int(settings.GAS_TANK_RESERVE[snapshot.network]) * (usual_sweep + USUAL_PAYOUTS * costs.payout)
+    waiting = sum(coin.sweep_cost for coin in coins) + payouts.count() * costs.payout
+    return GasTank(
+        native=registry.profile(snapshot.environment, snapshot.network).native,
+        wallet=snapshot.wallet,
+        balance=int(snapshot.native_balance),
+        wanted=waiting + reserve,
+        usual_sweep=usual_sweep,
+        payout=costs.payout,
+    )
+
+
+def _addresses(addresses: Sequence[WaitingAddress]) -> str:
+    return f"{len(addresses):,} address{'' if len(addresses) == 1 else 'es'}"
+
+
+def coins_text(units: int, asset: Asset) -> str:
+    """`12.50 USDC`; of a network's own coin, which sums are small of, eight digits. Rounded down."""
+    if asset.contract:
+        return f"{coins_held(units, asset.decimals)} {asset.code}"
+    with localcontext(prec=120):
+        amount = from_units(units, asset.decimals).quantize(_SMALLEST_NATIVE_SHOWN, ROUND_FLOOR)
+    if units and not amount:
+        return f"under {_SMALLEST_NATIVE_SHOWN:f} {asset.code}"
+    return f"{amount.normalize():,f} {asset.code}"
+
+
+def _coin(asset: Asset, waiting: Sequence[WaitingAddress], fees: Fees) -> CoinFigures:
+    worth = [address for address in waiting if not fees.is_dust(address, asset)]
+    return CoinFigures(
+        asset=asset,
+        worth=worth,
+        dust=[address for address in waiting if fees.is_dust(address, asset)],
+        threshold=settings.SWEEP_THRESHOLD * 10**asset.decimals,
+        sweep_cost=fees.of(worth),
+        is_paid=fees.are_paid_by(worth, asset),
+    )

@@ -1,0 +1,51 @@
+"""`manage.py networks`: how the networks are doing, in one table, from what the workers have found out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandParser
+
+from config.environments import Environment
+from payments.operations.figures import NetworkFigures, coins_text, figures_of, snapshots_in_use
+
+
+class Command(BaseCommand):
+    help = (
+        "Shows each network's head, providers, open alarms, gas money, and what waits to be swept, dust apart, with "
+        "what sweeping it would cost. No network is asked: check_networks does that."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--env", choices=Environment.values, help="Only this one; default both.")
+
+    def handle(self, *, env: str | None, **options: Any) -> None:
+        shown = [each for each in snapshots_in_use() if env in (None, each.environment)]
+        for snapshot in shown:
+            self.stdout.write(f"{snapshot}")
+            for name, text in _lines(figures_of(snapshot)):
+                self.stdout.write(f"  {name:10} {text}")
+        if not shown:
+            self.stdout.write("Nothing has been measured yet: see that a worker and beat run.")
+
+
+def _lines(figures: NetworkFigures) -> Iterator[tuple[str, str]]:
+    for alarm in figures.alarms:
+        subject = f" ({alarm.subject})" if alarm.subject else ""
+        yield "ALARM", f"{alarm.get_kind_display()}{subject}: {alarm.message}"
+    final = f", {figures.cursor.finalized_height:,} final, {figures.lag:,} behind" if figures.cursor else ""
+    yield "head", f"{figures.head}{final}"
+    for name, problems in figures.providers.items():
+        yield "provider", f"{name}: {'; '.join(problems) or 'well'}"
+    if figures.tank is None:
+        yield "gas tank", f"not measured: {figures.snapshot.last_error or 'no worker has looked yet'}"
+    else:
+        held, wanted = (coins_text(units, figures.native) for units in (figures.tank.balance, figures.tank.wanted))
+        yield "gas tank", f"{held}, should be {wanted}; enough for {figures.tank.use}"
+    for coin in figures.coins:
+        cost = f", about {coins_text(coin.sweep_cost, figures.native)}" if coin.worth else ""
+        yield coin.asset.code, f"{coin.sweepable_text}: {coin.outlook}{cost}; dust: {coin.dust_text}"
+    if figures.last_sweep is not None:
+        sweep = figures.last_sweep
+        yield "last sweep", f"{sweep.asset}, {sweep.transfer.status}, {sweep.transfer.created_at:%Y-%m-%d %H:%M:%S}"

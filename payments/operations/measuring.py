@@ -1,0 +1,31 @@
+"""Asking a network what its wallet holds and what sending costs, for pages and alarms that only read rows."""
+
+from __future__ import annotations
+
+import structlog
+from django.core.exceptions import ImproperlyConfigured
+from django.utils import timezone
+
+from payments.chains import registry
+from payments.chains.base import ChainError
+from payments.operations.models import NetworkSnapshot
+
+logger = structlog.get_logger(__name__)
+
+
+def measure_network(environment: str, network: str) -> None:
+    """Measure one network and keep it. One that does not answer keeps what was measured before."""
+    snapshot, _ = NetworkSnapshot.objects.get_or_create(environment=environment, network=network)
+    try:
+        chain = registry.chain(environment, network)
+        snapshot.providers = [state.name for state in chain.provider_states()]
+        snapshot.wallet = chain.payout_address()
+        snapshot.native_balance = chain.balance(snapshot.wallet, chain.profile.native)
+        costs = chain.costs()
+        snapshot.payout_cost, snapshot.sweep_cost = costs.payout, costs.sweep
+        snapshot.first_time_cost, snapshot.again_cost = costs.first_time, costs.again
+        snapshot.measured_at, snapshot.last_error = timezone.now(), ""
+        snapshot.save()
+    except (ChainError, ImproperlyConfigured) as error:
+        logger.warning("network not measured", environment=environment, network=network, error=str(error))
+        NetworkSnapshot.objects.filter(pk=snapshot.pk).update(last_error=str(error))

@@ -1,0 +1,141 @@
+"""Operators are told of each alarm once when it is raised, and once when it is over."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+
+import pytest
+from django.core import mail
+from django.db import connection
+from pytest_django.fixtures import Settings
+
+from payments.operations.dangers import Danger
+from payments.operations.mailing import LOCK, mail_alarms
+from payments.operations.models import Alarm
+from payments.operations.states import AlarmKind
+from payments.operations.tasks import watch_dangers
+from tests.operations.scenes import let_alarms_age, there_is
+
+pytestmark = pytest.mark.django_db
+
+OPERATORS = ["ada@example.com", "grace@example.com"]
+FROZEN = Danger(AlarmKind.WALLET_FROZEN, "looks odd", "0xabc")
+LOW = Danger(AlarmKind.GAS_TANK_LOW, "The hot wallet holds 1 POL; it should hold 2 POL.")
+FAILING = Danger(AlarmKind.PROVIDER_FAILING, "cannot be reached", "one.example")
+
+
+@pytest.fixture(autouse=True)
+def operators(settings: Settings) -> None:
+    settings.OPERATOR_EMAILS = OPERATORS
+    settings.PUBLIC_URL = "https://pay.example.com"
+
+
+def subjects() -> list[str]:
+    return [str(message.subject) for message in mail.outbox]
+
+
+def test_an_alarm_is_told_once_and_its_end_once() -> None:
+    there_is(LOW)
+    assert (mail_alarms(), mail_alarms()) == (1, 0)
+    there_is(LOW)
+    assert mail_alarms() == 0
+    there_is()
+    assert (mail_alarms(), mail_alarms()) == (1, 0)
+    assert subjects() == [
+        "[Ballast] Gas money runs out on polygon (production)",
+        "[Ballast] Over: Gas money runs out on polygon (production)",
+    ]
+    raised, over = mail.outbox
+    assert raised.to == over.to == OPERATORS
+    assert "The hot wallet holds 1 POL; it should hold 2 POL." in raised.body
+    assert "Send some of the network's own coin to the hot wallet." in raised.body
+    assert "https://pay.example.com/admin/" in raised.body
+    assert over.body.startswith("Over: Gas money runs out on polygon (production)\nFrom 20")
+
+
+def test_what_comes_back_is_told_again() -> None:
+    for _ in range(2):
+        there_is(LOW)
+        mail_alarms()
+        there_is()
+        mail_alarms()
+    assert len(mail.outbox) == 4
+
+
+def test_what_happens_together_is_one_mail() -> None:
+    there_is(LOW, FROZEN)
+    there_is(LOW, network="ethereum")
+    assert mail_alarms() == 3
+    there_is(FROZEN)
+    there_is(LOW, Danger(AlarmKind.NETWORK_HALTED, "changed"), network="ethereum")
+    assert mail_alarms() == 2
+    assert subjects() == ["[Ballast] Alarms: 3 raised", "[Ballast] Alarms: 1 raised, 1 over"]
+
+
+def test_one_request_that_fails_wakes_up_nobody() -> None:
+    there_is(FAILING)
+    assert mail_alarms() == 0
+    let_alarms_age(timedelta(minutes=3))
+    there_is()
+    assert Alarm.objects.get().cleared_at is not None
+    assert mail_alarms() == 0
+    assert mail.outbox == []
+
+
+def test_a_provider_that_goes_on_failing_is_told_of_after_a_minute() -> None:
+    there_is(FAILING)
+    let_alarms_age(timedelta(minutes=1))
+    assert mail_alarms() == 0
+    there_is(FAILING)
+    assert mail_alarms() == 1
+    assert subjects() == ["[Ballast] Provider fails on polygon (production): one.example"]
+
+
+def test_the_sandbox_wakes_up_nobody() -> None:
+    there_is(LOW, environment="sandbox")
+    assert mail_alarms() == 0
+
+
+def test_without_addresses_nobody_is_told_until_there_are_some(settings: Settings) -> None:
+    settings.OPERATOR_EMAILS = []
+    there_is(LOW, FROZEN)
+    there_is(LOW)
+    assert mail_alarms() == 0
+    settings.OPERATOR_EMAILS = OPERATORS
+    assert mail_alarms() == 1
+    assert subjects() == ["[Ballast] Gas money runs out on polygon (production)"]
+
+
+def test_a_mail_server_that_fails_leaves_it_due(settings: Settings) -> None:
+    there_is(LOW)
+    settings.EMAIL_BACKEND = "no.such.Backend"
+    assert mail_alarms() == 0
+    settings.EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
+    assert mail_alarms() == 1
+    assert len(mail.outbox) == 1
+
+
+def test_an_alarm_of_a_network_that_is_in_use_no_longer_ends_with_a_mail(settings: Settings) -> None:
+    settings.PRODUCTION_NETWORKS = []
+    there_is(LOW)
+    mail_alarms()
+    watch_dangers()
+    assert subjects()[-1] == "[Ballast] Over: Gas money runs out on polygon (production)"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_one_sweep_mails_at_a_time() -> None:
+    there_is(LOW)
+
+    def sweep() -> int:
+        try:
+            return mail_alarms()
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(1) as pool, connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_lock(%s, %s)", LOCK)
+        assert pool.submit(sweep).result() == 0
+        cursor.execute("SELECT pg_advisory_unlock(%s, %s)", LOCK)
+        assert pool.submit(sweep).result() == 1
