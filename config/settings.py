@@ -6,6 +6,7 @@ import re
 import secrets
 import sys
 from datetime import timedelta
+from decimal import Decimal
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
@@ -327,8 +328,8 @@ CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_WORKER_ENABLE_REMOTE_CONTROL = False
 CELERY_TIMEZONE = "UTC"
 
-# Chains. `simulated` needs nothing from outside, `devnet` the local nodes of `manage.py devnet`.
-SANDBOX_CHAIN = variables.text("SANDBOX_CHAIN", "simulated")
+# Chains. `simulated` needs nothing from outside, `devnet` the local nodes of `manage.py devnet`, `testnet` providers.
+SANDBOX_CHAIN = variables.choice("SANDBOX_CHAIN", ("simulated", "devnet", "testnet"), "simulated")
 SIMULATED_BLOCK_SECONDS = variables.number("SIMULATED_BLOCK_SECONDS", 2.0)
 PRODUCTION_NETWORKS = variables.names("PRODUCTION_NETWORKS")
 SWEEP_THRESHOLD = variables.integer("SWEEP_THRESHOLD", 0, minimum=0)
@@ -358,7 +359,7 @@ EVM_OWNER = variables.text("EVM_OWNER")
 EVM_KEYSTORE = variables.text("EVM_KEYSTORE")
 EVM_KEYSTORE_PASSWORD = variables.text("EVM_KEYSTORE_PASSWORD")
 EVM_HOT_WALLET_KEY = variables.text("EVM_HOT_WALLET_KEY")
-"""The hot wallet's key itself, for test networks; a keystore file is better. Read by the worker that sends, alone."""
+"""The hot wallet's key itself; a keystore file is better. Read by the worker that sends, alone."""
 if EVM_KEYSTORE and EVM_HOT_WALLET_KEY:
     variables.refuse("EVM_HOT_WALLET_KEY", "is set beside EVM_KEYSTORE; unset one of them")
 for network, urls in EVM_PROVIDERS.items():
@@ -366,11 +367,45 @@ for network, urls in EVM_PROVIDERS.items():
     for name, value in needed.items():
         if network in PRODUCTION_NETWORKS and not value:
             variables.refuse(name, f"is not set, but PRODUCTION_NETWORKS names {network}; docs/networks.md says how")
-EVM_TIP_FLOOR_GWEI = {"polygon": "30"} | variables.mapping("EVM_TIP_FLOOR_GWEI")
+EVM_TIP_FLOOR_GWEI = {"ethereum": "0", "polygon": "30"} | variables.mapping("EVM_TIP_FLOOR_GWEI")
+"""The least a transaction offers above the base fee, for a unit of gas."""
 EVM_FEE_CAP_GWEI = {"ethereum": "200", "polygon": "2000"} | variables.mapping("EVM_FEE_CAP_GWEI")
+"""The most it offers for a unit of gas, base fee and tip together. Above it nothing is signed."""
+GWEI_PRICE = re.compile(r"\d{1,9}(\.\d{1,9})?")
 for name, prices in (("EVM_TIP_FLOOR_GWEI", EVM_TIP_FLOOR_GWEI), ("EVM_FEE_CAP_GWEI", EVM_FEE_CAP_GWEI)):
-    if any(network not in EVM_PROVIDERS or not price.isdecimal() for network, price in prices.items()):
-        variables.refuse(name, "is not a list of prices; set it like ethereum=1,polygon=30")
+    if any(network not in EVM_PROVIDERS or not GWEI_PRICE.fullmatch(price) for network, price in prices.items()):
+        variables.refuse(name, "is not a list of prices in gwei; set it like ethereum=0.05,polygon=30")
+        break
+else:
+    for network in EVM_PROVIDERS:
+        if Decimal(EVM_FEE_CAP_GWEI[network]) <= Decimal(EVM_TIP_FLOOR_GWEI[network]):
+            fault = f"does not leave {network} more than its tip; set it above EVM_TIP_FLOOR_GWEI"
+            variables.refuse("EVM_FEE_CAP_GWEI", fault)
+
+# The same for a sandbox on test networks, Sepolia and Amoy: other contracts, another wallet, another key.
+TESTNET_EVM_PROVIDERS = {
+    "ethereum": variables.names("TESTNET_ETHEREUM_RPC_URLS"),
+    "polygon": variables.names("TESTNET_POLYGON_RPC_URLS"),
+}
+TESTNET_EVM_FACTORY = variables.text("TESTNET_EVM_FACTORY")
+TESTNET_EVM_HOT_WALLET = variables.text("TESTNET_EVM_HOT_WALLET")
+TESTNET_EVM_OWNER = variables.text("TESTNET_EVM_OWNER")
+TESTNET_EVM_KEYSTORE = variables.text("TESTNET_EVM_KEYSTORE")
+TESTNET_EVM_KEYSTORE_PASSWORD = variables.text("TESTNET_EVM_KEYSTORE_PASSWORD")
+TESTNET_EVM_HOT_WALLET_KEY = variables.text("TESTNET_EVM_HOT_WALLET_KEY")
+TESTNET_TOKENS = variables.mapping("TESTNET_TOKENS")
+"""Contracts of the coins that nobody issues on test networks: ethereum:USDT=0x..., polygon:DAI=0x..."""
+if TESTNET_EVM_KEYSTORE and TESTNET_EVM_HOT_WALLET_KEY:
+    variables.refuse("TESTNET_EVM_HOT_WALLET_KEY", "is set beside TESTNET_EVM_KEYSTORE; unset one of them")
+if SANDBOX_CHAIN == "testnet":
+    needed = {
+        "TESTNET_ETHEREUM_RPC_URLS": [url for urls in TESTNET_EVM_PROVIDERS.values() for url in urls],
+        "TESTNET_EVM_FACTORY": TESTNET_EVM_FACTORY,
+        "TESTNET_EVM_HOT_WALLET": TESTNET_EVM_HOT_WALLET,
+    }
+    for name, value in needed.items():
+        if not value:
+            variables.refuse(name, "is not set, but SANDBOX_CHAIN is testnet; docs/networks.md says how")
 
 # What the operator keeps of settled money, by plan, in hundredths of a percent. A merchant may have a rate of its own.
 FEE_BPS: dict[str, int] = {}

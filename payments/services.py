@@ -286,7 +286,7 @@ def _wallet(adapter: Chain, text: str) -> str:
 
 _TERMS = """
     SELECT nextval('payments_deposit_sequence'), settings.payment_tolerance_bps, settings.late_payments,
-        settings.wallet_allow_list, cursor.halted_at IS NOT NULL, cursor.polled_at
+        settings.wallet_allow_list, cursor.halted_at IS NOT NULL OR cursor.fault <> '', cursor.polled_at
     FROM merchants_merchantsettings AS settings
     LEFT JOIN payments_scancursor AS cursor ON cursor.environment = settings.environment AND cursor.network = %s
     WHERE settings.merchant_id = %s AND settings.environment = %s

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import structlog
 from celery import shared_task
+from django.core.exceptions import ImproperlyConfigured
 
 from config.environments import Environment
 from payments import crediting, native, sweeping
@@ -11,6 +12,7 @@ from payments.chains.base import ChainError
 from payments.chains.registry import networks
 from payments.operations.services import note_providers
 from payments.rates.quoting import refresh_rates as refresh
+from payments.transfers.driving import check_set_up
 from payments.watching import watch_network
 
 logger = structlog.get_logger(__name__)
@@ -50,9 +52,10 @@ def sweep() -> None:
     for environment in Environment.values:
         for network in networks(environment):
             try:
+                check_set_up(environment, network)
                 sweeping.sweep_due(environment, network)
                 native.sweep_asked(environment, network)
-            except ChainError as error:
+            except (ChainError, ImproperlyConfigured) as error:
                 logger.warning("nothing swept", environment=environment, network=network, error=str(error))
     sweeping.book_sweeps()
 

@@ -8,11 +8,12 @@ from dataclasses import replace
 from datetime import timedelta
 
 import structlog
+from django.core.exceptions import ImproperlyConfigured
 from django.db import transaction
 from django.db.models import F, Q
 from django.utils import timezone
 
-from payments.chains.base import ChainUnavailable, FinalityViolation, IncomingTransfer, Scan
+from payments.chains.base import ChainUnavailable, FinalityViolation, IncomingTransfer, NotSetUp, Scan
 from payments.chains.registry import chain, networks, profile
 from payments.crediting import ask_for_judgement
 from payments.halting import halt_network
@@ -74,11 +75,15 @@ def watch_network(environment: str, network: str) -> bool:
         return False
     addresses = PaymentAddresses(environment, network)
     try:
-        scan = chain(environment, network).scan(cursor.cursor, addresses)
+        adapter = chain(environment, network)
+        adapter.require_set_up()
+        scan = adapter.scan(cursor.cursor, addresses)
         if not _record_scan(cursor, scan, addresses):
             return False
         _read_asked(cursor, scan, addresses)
         return not scan.caught_up
+    except (NotSetUp, ImproperlyConfigured) as error:
+        _record_failure(cursor, str(error), fault=str(error))
     except ChainUnavailable as error:
         _record_failure(cursor, str(error))
     except FinalityViolation as error:
@@ -103,10 +108,11 @@ def _lease(environment: str, network: str) -> ScanCursor | None:
     return ScanCursor.objects.get(environment=environment, network=network)
 
 
-def _record_failure(cursor: ScanCursor, error: str) -> None:
+def _record_failure(cursor: ScanCursor, error: str, *, fault: str = "") -> None:
+    """`fault` is what is wrong with the set-up; while nobody says that it is right, it stays."""
     now = timezone.now()
     ScanCursor.objects.filter(pk=cursor.pk).update(
-        leased_until=now, last_error=error, failing_since=cursor.failing_since or now
+        leased_until=now, last_error=error, failing_since=cursor.failing_since or now, fault=fault or cursor.fault
     )
     logger.warning("network unavailable", environment=cursor.environment, network=cursor.network, error=error)
 
@@ -126,7 +132,7 @@ def _record_scan(cursor: ScanCursor, scan: Scan, addresses: PaymentAddresses) ->
         # Never back: blocks that replace others, or are read once more, do not reopen windows that have ended.
         current.read_until = max(current.read_until or scan.last_block_time, scan.last_block_time)
         current.leased_until = timezone.now()
-        current.failing_since, current.last_error = None, ""
+        current.failing_since, current.last_error, current.fault = None, "", ""
         current.save()
     _ask_for_confirmed(current)
     return True

@@ -29,6 +29,10 @@ class FeesAboveCap(ChainUnavailable):
     """The network asks for more than the operator lets us pay. Nothing is signed until prices come down again."""
 
 
+class NotSetUp(ChainUnavailable):
+    """Contracts, coins or key are not what the settings say. Nothing is read and nothing is sent until they are."""
+
+
 class FinalityViolation(ChainError):
     """A block that was final has another hash now. Crediting and paying must stop."""
 
@@ -454,6 +458,13 @@ class Chain(Protocol):
         ...
 
     # Looking after it.
+
+    def require_set_up(self, *, signing: bool = False) -> None:
+        """NotSetUp unless contracts and coins, and with `signing` the key, are what the settings say.
+
+        Asks the network until it has once said that all is well. ChainUnavailable while it does not answer.
+        """
+        ...
 
     def provider_states(self) -> tuple[ProviderState, ...]:
         """Who is asked, and what this process has found wrong with them. Asks nobody; empty where nobody is asked."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
 from config.money import Asset
@@ -90,3 +91,29 @@ REAL_PROFILES: Mapping[str, NetworkProfile] = MappingProxyType(
         ),
     }
 )
+
+
+def _test_profile(network: str, *, name: str, chain_id: int, usdc: str) -> NetworkProfile:
+    """As the real network but for its coins: only the issuer of USDC puts it on test networks."""
+    return replace(
+        REAL_PROFILES[network], name=name, chain_id=chain_id, assets=_coins(network, ("USDC", 6, usdc)), metadata={}
+    )
+
+
+TEST_PROFILES: Mapping[str, NetworkProfile] = MappingProxyType(
+    {
+        ETHEREUM: _test_profile(
+            ETHEREUM,
+            name="Ethereum Sepolia",
+            chain_id=11_155_111,
+            usdc="0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238",
+        ),
+        POLYGON: _test_profile(
+            POLYGON,
+            name="Polygon Amoy",
+            chain_id=80_002,
+            usdc="0x41E94Eb019C0762f9Bfcf9Fb1E58725BfB0e7582",
+        ),
+    }
+)
+"""The test networks in place of the real ones, with the USDC of its issuer, Circle."""

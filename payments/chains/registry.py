@@ -12,9 +12,19 @@ from config.environments import Environment
 from config.errors import DomainError
 from config.money import Asset
 from payments.chains.base import Chain, InvalidAddress, NetworkProfile
-from payments.chains.evm.configuration import devnet_chain, evm_chain
+from payments.chains.evm import addresses as evm_addresses
+from payments.chains.evm.configuration import devnet_chain, evm_chain, testnet_chain
 from payments.chains.evm.development import devnet
-from payments.chains.networks import COINS, ETHEREUM, NETWORKS, POLYGON, REAL_PROFILES, STELLAR, STELLAR_DECIMALS
+from payments.chains.networks import (
+    COINS,
+    ETHEREUM,
+    NETWORKS,
+    POLYGON,
+    REAL_PROFILES,
+    STELLAR,
+    STELLAR_DECIMALS,
+    TEST_PROFILES,
+)
 from payments.chains.simulated.adapter import SimulatedChain
 from payments.chains.simulated.networks import simulated_profile
 from payments.chains.stellar import addresses as stellar_addresses
@@ -27,9 +37,10 @@ REAL_ADAPTERS: Mapping[str, Adapter] = {
     POLYGON: evm_chain,
 }
 
-SIMULATED, DEVNET = "simulated", "devnet"
-_SANDBOX_NETWORKS = {SIMULATED: NETWORKS, DEVNET: tuple(devnet.PORTS)}
-"""What the sandbox runs on: rows in the database, or the nodes that `manage.py devnet` starts on this machine."""
+SIMULATED, DEVNET, TESTNET = "simulated", "devnet", "testnet"
+SANDBOX_CHAINS = (SIMULATED, DEVNET, TESTNET)
+"""What the sandbox runs on: rows in the database, the nodes that `manage.py devnet` starts on this machine, or the test
+networks that the operator has providers of."""
 
 
 class UnsupportedNetwork(DomainError):
@@ -49,7 +60,7 @@ class UnsupportedAsset(DomainError):
 def networks(environment: str) -> tuple[str, ...]:
     """The names of the networks in use."""
     if environment == Environment.SANDBOX:
-        return _SANDBOX_NETWORKS[_sandbox_chain()]
+        return _sandbox_networks()
     configured: list[str] = settings.PRODUCTION_NETWORKS
     if missing := sorted(set(configured) - REAL_ADAPTERS.keys()):
         raise ImproperlyConfigured(f"PRODUCTION_NETWORKS names networks without an adapter: {', '.join(missing)}.")
@@ -62,7 +73,7 @@ def profile(environment: str, network: str) -> NetworkProfile:
     if network not in in_use:
         raise UnsupportedNetwork(_not_in_use(environment, network, in_use), param="network")
     if environment == Environment.SANDBOX:
-        return devnet.profile(network) if _sandbox_chain() == DEVNET else simulated_profile(network)
+        return _sandbox_profile(network)
     return real_profile(network)
 
 
@@ -70,7 +81,7 @@ def chain(environment: str, network: str) -> Chain:
     """The adapter of a network in use; UnsupportedNetwork for any other."""
     found = profile(environment, network)
     if environment == Environment.SANDBOX:
-        return devnet_chain(network) if _sandbox_chain() == DEVNET else SimulatedChain(found)
+        return _sandbox_adapter(found)
     return REAL_ADAPTERS[network](found)
 
 
@@ -108,11 +119,58 @@ def real_profile(network: str) -> NetworkProfile:
     return replace(found, assets={code: issued[code] for code in COINS if code in issued})
 
 
+def testnet_profile(network: str) -> NetworkProfile:
+    """A test network's data, with the contracts that the operator named for coins without an issuer there."""
+    found = TEST_PROFILES[network]
+    coins = dict(found.assets)
+    for name, contract in settings.TESTNET_TOKENS.items():
+        place, _, code = name.partition(":")
+        if place not in TEST_PROFILES or code not in COINS or code in TEST_PROFILES[place].assets:
+            raise ImproperlyConfigured(f"TESTNET_TOKENS names {name}; a contract can be set like ethereum:USDT=0x….")
+        try:
+            parsed = evm_addresses.parse(contract)
+        except InvalidAddress as error:
+            raise ImproperlyConfigured(f"TESTNET_TOKENS: the contract of {name} is no address. {error}") from error
+        if place == network:
+            coins[code] = replace(REAL_PROFILES[network].assets[code], contract=parsed)
+    return replace(found, assets={code: coins[code] for code in COINS if code in coins})
+
+
 def _sandbox_chain() -> str:
     found: str = settings.SANDBOX_CHAIN
-    if found not in _SANDBOX_NETWORKS:
-        raise ImproperlyConfigured(f"SANDBOX_CHAIN is {found!r}; set it to {' or '.join(_SANDBOX_NETWORKS)}.")
+    if found not in SANDBOX_CHAINS:
+        raise ImproperlyConfigured(f"SANDBOX_CHAIN is {found!r}; set it to {' or '.join(SANDBOX_CHAINS)}.")
     return found
+
+
+def _sandbox_networks() -> tuple[str, ...]:
+    match _sandbox_chain():
+        case "devnet":
+            return tuple(devnet.PORTS)
+        case "testnet":
+            return tuple(network for network in TEST_PROFILES if settings.TESTNET_EVM_PROVIDERS[network])
+        case _:
+            return NETWORKS
+
+
+def _sandbox_profile(network: str) -> NetworkProfile:
+    match _sandbox_chain():
+        case "devnet":
+            return devnet.profile(network)
+        case "testnet":
+            return testnet_profile(network)
+        case _:
+            return simulated_profile(network)
+
+
+def _sandbox_adapter(profile: NetworkProfile) -> Chain:
+    match _sandbox_chain():
+        case "devnet":
+            return devnet_chain(profile.network)
+        case "testnet":
+            return testnet_chain(profile)
+        case _:
+            return SimulatedChain(profile)
 
 
 def _checked_issuer(code: str, issuer: str) -> str:

@@ -10,7 +10,7 @@ from config.environments import Environment
 from payments.chains import registry
 from payments.chains.base import Chain
 from payments.chains.evm import addresses as evm_addresses
-from payments.chains.networks import COINS, NETWORKS, REAL_PROFILES
+from payments.chains.networks import COINS, NETWORKS, REAL_PROFILES, TEST_PROFILES
 from payments.chains.simulated.networks import look_alike, mint, simulated_profile
 from payments.chains.stellar import addresses as stellar_addresses
 
@@ -112,6 +112,65 @@ def test_the_real_contracts_carry_a_correct_checksum() -> None:
     assert bridged not in {contract for _, contract in contracts["polygon"].values()}
     code, issuer = contracts["stellar"]["USDC"][1].split(":")
     assert (code, stellar_addresses.parse(issuer)) == ("USDC", issuer)
+
+
+class TestTestNetworks:
+    @pytest.fixture(autouse=True)
+    def sandbox(self, settings: Settings) -> None:
+        settings.SANDBOX_CHAIN = "testnet"
+        settings.TESTNET_EVM_PROVIDERS = {"ethereum": [], "polygon": ["https://amoy.example.com"]}
+        settings.TESTNET_EVM_FACTORY = "0x" + "11" * 20
+        settings.TESTNET_EVM_HOT_WALLET = "0x" + "22" * 20
+
+    def test_their_contracts_carry_a_correct_checksum_and_none_is_a_real_one(self) -> None:
+        real = {asset.contract for profile in REAL_PROFILES.values() for asset in profile.assets.values()}
+        for network, profile in TEST_PROFILES.items():
+            assert profile.chain_id != REAL_PROFILES[network].chain_id
+            assert [(asset.code, asset.decimals) for asset in profile.assets.values()] == [("USDC", 6)]
+            for asset in profile.assets.values():
+                assert evm_addresses.parse(asset.contract) == asset.contract
+                assert asset.contract not in real
+
+    def test_those_with_providers_are_in_use_in_the_sandbox_alone(self, settings: Settings) -> None:
+        settings.PRODUCTION_NETWORKS = []
+        assert registry.networks(SANDBOX) == ("polygon",)
+        assert registry.networks(PRODUCTION) == ()
+        chain = registry.chain(SANDBOX, "polygon")
+        assert isinstance(chain, Chain)
+        assert (chain.profile.name, chain.profile.chain_id) == ("Polygon Amoy", 80_002)
+        assert chain.profile == registry.profile(SANDBOX, "polygon")
+        assert chain.payout_address() == "0x" + "22" * 20
+        with pytest.raises(registry.UnsupportedNetwork):
+            registry.chain(SANDBOX, "ethereum")
+
+    def test_an_operator_names_the_contracts_of_coins_that_nobody_issues_there(self, settings: Settings) -> None:
+        contract = "0x" + "33" * 20
+        settings.TESTNET_TOKENS = {"polygon:DAI": contract, "ethereum:USDT": contract}
+        assets = registry.profile(SANDBOX, "polygon").assets
+        assert [(asset.code, asset.decimals) for asset in assets.values()] == [("USDC", 6), ("DAI", 18)]
+        assert assets["DAI"].contract == contract
+        with pytest.raises(registry.UnsupportedAsset):
+            registry.asset(SANDBOX, "polygon", "USDT")
+
+    @pytest.mark.parametrize(
+        ("name", "contract"),
+        [
+            ("polygon:USDC", "0x" + "33" * 20),
+            ("polygon:EURC", "0x" + "33" * 20),
+            ("stellar:USDT", "0x" + "33" * 20),
+            ("USDT", "0x" + "33" * 20),
+            ("ethereum:USDT", "0x33"),
+        ],
+    )
+    def test_a_bad_contract_cannot_be_configured(self, settings: Settings, name: str, contract: str) -> None:
+        settings.TESTNET_TOKENS = {name: contract}
+        with pytest.raises(ImproperlyConfigured, match="TESTNET_TOKENS"):
+            registry.profile(SANDBOX, "polygon")
+
+    def test_what_is_missing_is_named_as_it_is_set(self, settings: Settings) -> None:
+        settings.TESTNET_EVM_FACTORY = ""
+        with pytest.raises(ImproperlyConfigured, match="TESTNET_EVM_FACTORY is not set"):
+            registry.chain(SANDBOX, "polygon")
 
 
 def test_the_real_credit_rules_are_those_we_promise() -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pytest_django.fixtures import Settings
 
-from payments.chains.base import ChainUnavailable
+from payments.chains.base import FeesAboveCap
+from payments.chains.evm.configuration import fee_rules
 from payments.chains.evm.fees import GWEI, FeeRules, Offer, with_margin
 
 prices = st.integers(0, 10**12)
@@ -25,8 +27,15 @@ def test_an_offer_stops_at_the_cap_while_the_present_price_fits() -> None:
     assert RULES.offer(base_fee=150 * GWEI, usual_tip=0) == Offer(200 * GWEI, 30 * GWEI)
 
 
+def test_the_operators_prices_may_have_a_fraction(settings: Settings) -> None:
+    settings.EVM_TIP_FLOOR_GWEI = {"ethereum": "0.05", "polygon": "25"}
+    settings.EVM_FEE_CAP_GWEI = {"ethereum": "0.000000001", "polygon": "999.5"}
+    assert fee_rules("ethereum") == FeeRules(tip_floor=50_000_000, cap=1)
+    assert fee_rules("polygon") == FeeRules(tip_floor=25 * GWEI, cap=999_500_000_000)
+
+
 def test_above_the_cap_nothing_is_offered() -> None:
-    with pytest.raises(ChainUnavailable, match=r"180\.0 of 179\.0 gwei"):
+    with pytest.raises(FeesAboveCap, match=r"180\.0 of 179\.0 gwei"):
         FeeRules(30 * GWEI, 179 * GWEI).offer(base_fee=150 * GWEI, usual_tip=0)
 
 

@@ -88,12 +88,40 @@ def test_production_settings_pass_every_deployment_check() -> None:
         ("STELLAR_ISSUERS", "USDT", "STELLAR_ISSUERS has entries that are not NAME=VALUE: USDT"),
         ("TRUSTED_PROXIES", "10.0.0.0/33", "TRUSTED_PROXIES has '10.0.0.0/33'"),
         ("REDIS_URL", "localhost", "REDIS_URL is not a Redis address"),
+        ("EVM_TIP_FLOOR_GWEI", "polygon=cheap", "EVM_TIP_FLOOR_GWEI is not a list of prices in gwei"),
+        ("EVM_TIP_FLOOR_GWEI", "polygon=-1", "EVM_TIP_FLOOR_GWEI is not a list of prices in gwei"),
+        ("EVM_TIP_FLOOR_GWEI", "polygon=1e2", "EVM_TIP_FLOOR_GWEI is not a list of prices in gwei"),
+        ("EVM_TIP_FLOOR_GWEI", "polygon=0.0000000001", "EVM_TIP_FLOOR_GWEI is not a list of prices in gwei"),
+        ("EVM_TIP_FLOOR_GWEI", "30", "EVM_TIP_FLOOR_GWEI has entries that are not NAME=VALUE: 30"),
+        ("EVM_TIP_FLOOR_GWEI", "polygon=2000", "EVM_FEE_CAP_GWEI does not leave polygon more than its tip"),
+        ("EVM_FEE_CAP_GWEI", "solana=3", "EVM_FEE_CAP_GWEI is not a list of prices in gwei"),
+        ("EVM_FEE_CAP_GWEI", "ethereum=0", "EVM_FEE_CAP_GWEI does not leave ethereum more than its tip"),
+        ("EVM_FEE_CAP_GWEI", "polygon=29.9", "EVM_FEE_CAP_GWEI does not leave polygon more than its tip"),
+        ("SANDBOX_CHAIN", "testnet", "TESTNET_ETHEREUM_RPC_URLS is not set, but SANDBOX_CHAIN is testnet"),
+        ("SANDBOX_CHAIN", "wishful", "SANDBOX_CHAIN is 'wishful'; set it to one of simulated, devnet, testnet"),
     ],
 )
 def test_an_unsafe_or_malformed_value_refuses_to_start(name: str, value: str, reason: str) -> None:
     result = load_settings(**{**PRODUCTION, name: value})
     assert result.returncode != 0
     assert reason in result.stderr
+
+
+@pytest.mark.parametrize("prices", ["polygon=25", "polygon=25.5,ethereum=0.05", "ethereum=0.000000001"])
+def test_prices_of_gas_may_have_a_fraction(prices: str) -> None:
+    assert load_settings(**{**PRODUCTION, "EVM_TIP_FLOOR_GWEI": prices}).returncode == 0
+
+
+def test_a_sandbox_on_a_test_network_needs_its_own_settings_and_no_others() -> None:
+    needed = {
+        "SANDBOX_CHAIN": "testnet",
+        "TESTNET_POLYGON_RPC_URLS": "https://amoy.example.com",
+        "TESTNET_EVM_FACTORY": "0x" + "11" * 20,
+        "TESTNET_EVM_HOT_WALLET": "0x" + "22" * 20,
+    }
+    assert load_settings(**{**PRODUCTION, **needed}).returncode == 0
+    for name in needed.keys() - {"SANDBOX_CHAIN"}:
+        assert load_settings(**{**PRODUCTION, **needed, name: ""}).returncode != 0
 
 
 def test_a_refusal_never_repeats_a_secret() -> None:

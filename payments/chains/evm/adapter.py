@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 
+from django.core.exceptions import ImproperlyConfigured
+
 from config.money import Asset
 from payments.chains import recipients
 from payments.chains.base import (
@@ -15,6 +17,7 @@ from payments.chains.base import (
     Head,
     IncomingTransfer,
     NetworkProfile,
+    NotSetUp,
     OutgoingTransfer,
     Payout,
     ProviderState,
@@ -27,6 +30,7 @@ from payments.chains.base import (
 from payments.chains.evm import abi, addresses, deployment, links, questions
 from payments.chains.evm.fees import FeeRules
 from payments.chains.evm.providers import Providers
+from payments.chains.evm.readiness import Readiness
 from payments.chains.evm.reading import BLOCKS_PER_SCAN, QUESTIONS_PER_BATCH, Pace, Reading
 from payments.chains.evm.rpc import RpcError
 from payments.chains.evm.sending import Sending
@@ -52,6 +56,7 @@ class EvmChain:
         rules: FeeRules,
         signer: Callable[[], Signer],
         pace: Pace | None = None,
+        readiness: Readiness | None = None,
         blocks_per_scan: int = BLOCKS_PER_SCAN,
     ) -> None:
         if profile.chain_id is None:
@@ -59,6 +64,8 @@ class EvmChain:
         self.profile = profile
         self.providers, self.factory = providers, factory
         self._chain_id = profile.chain_id
+        self._signer = signer
+        self._readiness = readiness or Readiness(profile.network)
         self._forwarder, self._wallet = deployment.forwarder_of(factory), wallet
         self._reading = Reading(profile, providers, pace=pace, blocks_per_scan=blocks_per_scan)
         self._sending = Sending(profile, providers, factory=factory, wallet=wallet, rules=rules, signer=signer)
@@ -188,18 +195,45 @@ class EvmChain:
 
     # Setting up
 
+    def require_set_up(self, *, signing: bool = False) -> None:
+        self._readiness.require("contracts and coins", self.check)
+        if signing:
+            self._readiness.require("key", self._check_key)
+
     def check(self) -> None:
-        """NotDeployed, or ValueError with what is wrong, unless contracts and coins are what the settings say."""
-        deployment.check(self.providers, self.factory)
+        """NotSetUp with what is wrong, unless contracts and coins are what the settings say."""
+        try:
+            deployment.check(self.providers, self.factory)
+        except deployment.NotDeployed as error:
+            raise NotSetUp(str(error)) from error
         people = deployment.people(self.providers, self.factory)
         if (people.operator, people.treasury) != (self._wallet, self._wallet):
-            raise ValueError(
+            raise NotSetUp(
                 f"The factory on {self.profile.network} sweeps to {people.treasury} at the word of {people.operator}; "
                 f"the hot wallet is {self._wallet}."
             )
-        asked = [questions.result(asset.contract, abi.call("decimals()")) for asset in self.profile.assets.values()]
-        for asset, answer in zip(self.profile.assets.values(), self.providers.agree(*asked), strict=True):
-            if abi.uint(answer) != asset.decimals:
-                raise ValueError(
-                    f"{asset.code} on {self.profile.network} has {abi.uint(answer)} decimals, not {asset.decimals}."
-                )
+        for asset in self.profile.assets.values():
+            self._check_decimals(asset)
+
+    def _check_decimals(self, asset: Asset) -> None:
+        asked = questions.result(asset.contract, abi.call("decimals()"))
+        try:
+            answer = self.providers.agree_on(asked)
+        except RpcError as error:
+            if not error.is_reverted:
+                raise ChainUnavailable(f"{self.profile.network} cannot be asked for decimals: {error}") from error
+            answer = b""
+        if len(answer) != abi.WORD:
+            raise NotSetUp(f"There is no token at {asset.contract} on {self.profile.network}, for {asset.code}.")
+        if abi.uint(answer) != asset.decimals:
+            raise NotSetUp(
+                f"{asset.code} on {self.profile.network} has {abi.uint(answer)} decimals, not {asset.decimals}."
+            )
+
+    def _check_key(self) -> None:
+        try:
+            found = self._signer().address
+        except ImproperlyConfigured as error:
+            raise NotSetUp(str(error)) from error
+        if found != self._wallet:
+            raise NotSetUp(f"The hot wallet of {self.profile.network} is {self._wallet}, but the key is of {found}.")

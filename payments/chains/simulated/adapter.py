@@ -181,6 +181,9 @@ class SimulatedChain(Reading):
         )
         return self._signed(content, ())
 
+    def require_set_up(self, *, signing: bool = False) -> None:
+        """There is nothing to set up here."""
+
     def can_replace(self) -> bool:
         return self._is_evm
 

@@ -34,7 +34,7 @@ class Command(BaseCommand):
                 chain.check()
                 problems += [f"{network}: {alarm.provider} {alarm.message}" for alarm in chain.providers.alarms()]
                 self.stdout.write(f"{network}: head {head.height}, final {head.finalized_height}")
-            except (ImproperlyConfigured, ChainError, ValueError) as error:
+            except (ImproperlyConfigured, ChainError) as error:
                 problems.append(f"{network}: {error}")
         if problems:
             raise CommandError("\n".join(problems))

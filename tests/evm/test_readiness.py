@@ -1,0 +1,221 @@
+"""A network whose contracts, coins or key are not what the settings say is left alone until they are; others go on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+from django.test import override_settings
+from pytest_django.fixtures import Settings
+from structlog.testing import capture_logs
+
+from config.environments import Environment
+from payments import tasks
+from payments.chains.base import ChainUnavailable, NotSetUp
+from payments.chains.evm.development import devnet
+from payments.chains.evm.readiness import ASK_AGAIN_SECONDS, Readiness
+from payments.models import ScanCursor
+from payments.services import NetworkUnavailable, NewPayment, create_payment
+from payments.transfers import driving
+from payments.transfers.models import Transfer, Wallet
+from tests.evm.harness import NodeHarness, prepared, profile_of
+from tests.factories import make_merchant
+
+PRODUCTION, SANDBOX = Environment.PRODUCTION, Environment.SANDBOX
+
+
+class Checks:
+    """What somebody finds who looks, how often they looked, and what time it is."""
+
+    def __init__(self) -> None:
+        self.finding: Exception | None = None
+        self.looked = 0
+        self.now = 1_000.0
+        self.readiness = Readiness("polygon", clock=lambda: self.now)
+
+    def check(self) -> None:
+        self.looked += 1
+        if self.finding:
+            raise self.finding
+
+    def require(self) -> None:
+        self.readiness.require("contracts", self.check)
+
+
+class TestRemembering:
+    def test_what_was_right_once_is_not_asked_again(self) -> None:
+        checks = Checks()
+        checks.require()
+        checks.finding = NotSetUp("broken since")
+        checks.require()
+        assert checks.looked == 1
+
+    def test_what_is_wrong_is_asked_again_after_a_while_until_it_is_right(self) -> None:
+        checks = Checks()
+        checks.finding = NotSetUp("no contract")
+        with capture_logs() as said:
+            for _ in range(3):
+                with pytest.raises(NotSetUp, match="no contract"):
+                    checks.require()
+            assert checks.looked == 1
+            checks.now += ASK_AGAIN_SECONDS
+            with pytest.raises(NotSetUp):
+                checks.require()
+            checks.finding = None
+            with pytest.raises(NotSetUp):
+                checks.require()
+            checks.now += ASK_AGAIN_SECONDS
+            checks.require()
+        assert checks.looked == 3
+        told = [(each["log_level"], each["event"]) for each in said]
+        assert told == [("error", "network is not set up right"), ("info", "network is set up right now")]
+
+    def test_a_network_that_does_not_answer_is_asked_again_at_once(self) -> None:
+        checks = Checks()
+        checks.finding = ChainUnavailable("nobody there")
+        for _ in range(2):
+            with pytest.raises(ChainUnavailable, match="nobody there"):
+                checks.require()
+        assert checks.looked == 2
+
+    def test_each_part_is_remembered_by_itself(self) -> None:
+        checks = Checks()
+        checks.require()
+        checks.finding = NotSetUp("another key")
+        with pytest.raises(NotSetUp, match="another key"):
+            checks.readiness.require("key", checks.check)
+
+
+@pytest.fixture
+def harness(monkeypatch: pytest.MonkeyPatch) -> Iterator[NodeHarness]:
+    """Polygon in production on a real node, the simulated networks in the sandbox."""
+    found = prepared("polygon")
+    monkeypatch.setattr("payments.chains.registry.REAL_PROFILES", {"polygon": profile_of("polygon")})
+    with (
+        found.node.put_back(),
+        override_settings(
+            PRODUCTION_NETWORKS=["polygon"],
+            EVM_PROVIDERS={"polygon": [found.node.url]},
+            EVM_FACTORY=devnet.DEPLOYMENT.factory,
+            EVM_HOT_WALLET=devnet.HOT_WALLET,
+            EVM_HOT_WALLET_KEY=devnet.HOT_WALLET_KEY,
+        ),
+    ):
+        harness = NodeHarness("polygon")
+        harness.mine()  # a head of just now
+        yield harness
+
+
+def cursor(environment: str = PRODUCTION) -> ScanCursor:
+    return ScanCursor.objects.get(environment=environment, network="polygon")
+
+
+def give_wrong_decimals(monkeypatch: pytest.MonkeyPatch) -> None:
+    profile = profile_of("polygon")
+    assets = dict(profile.assets)
+    assets["DAI"] = replace(assets["DAI"], decimals=6)
+    monkeypatch.setattr("payments.chains.registry.REAL_PROFILES", {"polygon": replace(profile, assets=assets)})
+
+
+@pytest.mark.django_db
+class TestOnANode:
+    def test_a_network_with_a_wrong_coin_is_not_read_and_takes_no_payments(
+        self, harness: NodeHarness, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        fault = "DAI on polygon has 18 decimals, not 6."
+        with monkeypatch.context() as wrong:
+            give_wrong_decimals(wrong)
+            tasks.watch_networks()
+            assert (cursor().fault, cursor().last_error, cursor().cursor) == (fault, fault, None)
+            assert cursor(SANDBOX).polled_at is not None
+            with pytest.raises(NetworkUnavailable):
+                create_payment(
+                    merchant=make_merchant(),
+                    environment=PRODUCTION,
+                    request=NewPayment(
+                        amount=Decimal(1),
+                        currency="USD",
+                        cryptocurrency="USDC",
+                        network="polygon",
+                        merchant_wallet=devnet.OWNER,
+                    ),
+                )
+        tasks.watch_networks()
+        assert (cursor().fault, cursor().last_error) == ("", "")
+        assert cursor().cursor is not None
+
+    @pytest.mark.parametrize(
+        ("setting", "value", "said"),
+        [
+            ("EVM_FACTORY", devnet.PAYER, "There is no contract at"),
+            ("EVM_FACTORY", devnet.token("DAI"), "is not the factory of this version"),
+            ("EVM_HOT_WALLET", devnet.PAYER, "the hot wallet is"),
+            ("EVM_FACTORY", "", "EVM_FACTORY is not set"),
+        ],
+    )
+    def test_contracts_that_are_not_ours_are_named(
+        self, harness: NodeHarness, settings: Settings, setting: str, value: str, said: str
+    ) -> None:
+        setattr(settings, setting, value)
+        tasks.watch_networks()
+        assert said in cursor().fault
+        assert cursor().cursor is None
+
+    def test_a_coin_that_is_no_token_is_named(self, harness: NodeHarness, monkeypatch: pytest.MonkeyPatch) -> None:
+        profile = profile_of("polygon")
+        assets = {"USDC": replace(profile.assets["USDC"], contract=devnet.OWNER)}
+        monkeypatch.setattr("payments.chains.registry.REAL_PROFILES", {"polygon": replace(profile, assets=assets)})
+        tasks.watch_networks()
+        assert cursor().fault == f"There is no token at {devnet.OWNER} on polygon, for USDC."
+
+    def test_providers_that_do_not_answer_are_no_fault_of_the_settings(
+        self, harness: NodeHarness, settings: Settings
+    ) -> None:
+        url = settings.EVM_PROVIDERS["polygon"][0]
+        settings.EVM_PROVIDERS = {"polygon": ["http://127.0.0.1:9"]}
+        tasks.watch_networks()
+        assert cursor().fault == ""
+        assert cursor().failing_since is not None
+        settings.EVM_PROVIDERS = {"polygon": [url]}
+        tasks.watch_networks()
+        assert cursor().failing_since is None
+
+    def test_a_fault_stays_while_nobody_can_say_that_it_is_right(
+        self, harness: NodeHarness, settings: Settings, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with monkeypatch.context() as wrong:
+            give_wrong_decimals(wrong)
+            tasks.watch_networks()
+        settings.EVM_PROVIDERS = {"polygon": ["http://127.0.0.1:9"]}
+        tasks.watch_networks()
+        assert cursor().fault == "DAI on polygon has 18 decimals, not 6."
+
+    def test_nothing_is_paid_with_another_key_and_deposits_are_still_read(
+        self, harness: NodeHarness, settings: Settings
+    ) -> None:
+        elsewhere = settings.EVM_PROVIDERS["polygon"][0].replace("127.0.0.1", "localhost")
+        settings.EVM_PROVIDERS = {"polygon": [elsewhere]}  # where nobody has looked at the key yet
+        settings.EVM_HOT_WALLET_KEY = devnet.PAYER_KEY
+        tasks.sweep()
+        fault = f"EVM_HOT_WALLET is {devnet.HOT_WALLET}, but the key is that of {devnet.PAYER}."
+        assert Wallet.objects.get().last_error == fault
+        assert driving.drive(PRODUCTION, "polygon") is False
+        with pytest.raises(NotSetUp, match="but the key is that of"):
+            driving.sign_sweep(
+                environment=PRODUCTION,
+                network="polygon",
+                asset=harness.profile.assets["USDC"],
+                sequences=[1],
+                record=lambda transfer: None,
+            )
+        assert not Transfer.objects.exists()
+        tasks.watch_networks()
+        assert (cursor().fault, cursor().failing_since) == ("", None)
+
+    def test_the_web_process_asks_for_no_key(self, harness: NodeHarness, settings: Settings) -> None:
+        settings.EVM_HOT_WALLET_KEY = ""
+        harness.chain.require_set_up()
+        tasks.watch_networks()
+        assert cursor().fault == ""
