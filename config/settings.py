@@ -54,6 +54,7 @@ SECRET_KEY = secret("SECRET_KEY", shortest=50)
 SECRET_KEY_FALLBACKS = variables.names("SECRET_KEY_FALLBACKS")
 API_KEY_PEPPER = secret("API_KEY_PEPPER", shortest=32)
 WEBHOOK_ENCRYPTION_KEY = secret("WEBHOOK_ENCRYPTION_KEY", shortest=32)
+WEBHOOK_ENCRYPTION_KEY_FALLBACKS = variables.names("WEBHOOK_ENCRYPTION_KEY_FALLBACKS")
 
 # Addresses
 PUBLIC_URL = variables.text("PUBLIC_URL", "" if IN_PRODUCTION else "http://127.0.0.1:8000").rstrip("/")

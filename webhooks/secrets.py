@@ -1,4 +1,7 @@
-"""Endpoint secrets at rest: encrypted under a key of the environment, so that a stolen database signs nothing."""
+"""Endpoint secrets at rest: encrypted under a key of the environment, so that a stolen database signs nothing.
+
+The first key encrypts; its fallbacks are earlier or coming ones that are still read under, while one is being replaced.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ _NONCE_BYTES, _TAG_BYTES = 12, 16
 
 
 class SecretUnreadable(Exception):
-    """The stored secret was not encrypted under this installation's key, or for this owner."""
+    """The stored secret was not encrypted under one of this installation's keys, or for this owner."""
 
 
 def new_secret() -> str:
@@ -28,26 +31,40 @@ def new_secret() -> str:
 
 def encrypt(secret: str, *, owner: str) -> bytes:
     """AES-256-GCM: version, nonce, tag, text. `owner` is bound in, so that a value cannot be moved to another row."""
-    cipher = AES.new(_key(), AES.MODE_GCM, nonce=os.urandom(_NONCE_BYTES), mac_len=_TAG_BYTES)
+    cipher = AES.new(_keys()[0], AES.MODE_GCM, nonce=os.urandom(_NONCE_BYTES), mac_len=_TAG_BYTES)
     cipher.update(_VERSION + owner.encode())
     text, tag = cipher.encrypt_and_digest(secret.encode())
     return _VERSION + cipher.nonce + tag + text
 
 
 def decrypt(blob: bytes | memoryview, *, owner: str) -> str:
-    """The secret again; SecretUnreadable when key, owner or bytes are not the ones it was encrypted with."""
+    """The secret again; SecretUnreadable when keys, owner or bytes are not the ones it was encrypted with."""
+    for key in _keys():
+        if (secret := _open(bytes(blob), owner=owner, key=key)) is not None:
+            return secret
+    raise SecretUnreadable("neither WEBHOOK_ENCRYPTION_KEY nor a fallback of it is what this secret was stored under")
+
+
+def reencrypt(blob: bytes | memoryview, *, owner: str) -> bytes:
+    """The same secret under the key that encrypts now; the very same bytes when they are under that one."""
     blob = bytes(blob)
+    is_current = _open(blob, owner=owner, key=_keys()[0]) is not None
+    return blob if is_current else encrypt(decrypt(blob, owner=owner), owner=owner)
+
+
+def _open(blob: bytes, *, owner: str, key: bytes) -> str | None:
+    """None when it was not closed with this key."""
     version, rest = blob[:1], blob[1:]
     if version != _VERSION or len(rest) < _NONCE_BYTES + _TAG_BYTES:
         raise SecretUnreadable("these bytes are no secret that was stored by this version")
     nonce, sealed = rest[:_NONCE_BYTES], rest[_NONCE_BYTES:]
     tag, text = sealed[:_TAG_BYTES], sealed[_TAG_BYTES:]
-    cipher = AES.new(_key(), AES.MODE_GCM, nonce=nonce, mac_len=_TAG_BYTES)
+    cipher = AES.new(key, AES.MODE_GCM, nonce=nonce, mac_len=_TAG_BYTES)
     cipher.update(version + owner.encode())
     try:
         return cipher.decrypt_and_verify(text, tag).decode()
-    except ValueError as error:
-        raise SecretUnreadable("WEBHOOK_ENCRYPTION_KEY is not the one this secret was stored under") from error
+    except ValueError:
+        return None
 
 
 def live_secrets(holder: Endpoint | SigningSecret, now: datetime) -> list[str]:
@@ -74,5 +91,7 @@ def owner_of(holder: Endpoint | SigningSecret) -> str:
     return f"merchant {holder.merchant_id} {holder.environment}"
 
 
-def _key() -> bytes:
-    return hashlib.sha256(settings.WEBHOOK_ENCRYPTION_KEY.encode()).digest()
+def _keys() -> list[bytes]:
+    """The one that encrypts comes first."""
+    texts = [settings.WEBHOOK_ENCRYPTION_KEY, *settings.WEBHOOK_ENCRYPTION_KEY_FALLBACKS]
+    return [hashlib.sha256(text.encode()).digest() for text in texts]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import uuid
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime, timedelta
-from typing import Final, TypedDict
+from typing import Final, Literal, TypedDict
 
+import structlog
 from django.conf import settings
 from django.db import transaction
 from django.db.models import Max
@@ -21,9 +23,11 @@ from webhooks.models import Delivery, Endpoint, Event, SigningSecret
 from webhooks.recording import build_event, wake_dispatcher
 from webhooks.records import webhook_record
 from webhooks.schedule import ATTEMPTS
-from webhooks.secrets import encrypt, new_secret, owner_of
+from webhooks.secrets import SecretUnreadable, encrypt, new_secret, owner_of, reencrypt
 from webhooks.states import DELIVERY_MOVES, ENDPOINT_MOVES, DeliveryStatus, DisabledReason, EndpointStatus
 from webhooks.targets import url_problem
+
+logger = structlog.get_logger(__name__)
 
 ENDPOINTS_MAX: Final = 50
 """Of a merchant, in each environment."""
@@ -34,6 +38,8 @@ REPLAY_MAX: Final = 10_000
 """Events of one replay."""
 
 _INSERT_BATCH: Final = 1000
+
+Reencryption = Literal["reencrypted", "current", "unreadable"]
 
 
 class TooManyWebhooks(DomainError):
@@ -202,6 +208,36 @@ def rotate_account_secret(*, merchant: Merchant, environment: str) -> tuple[str,
         held.encrypted = encrypt(secret, owner=owner_of(held))
         held.save(update_fields=["encrypted", "previous_encrypted", "previous_expires_at"])
         return secret, expires_at
+
+
+def reencrypt_secrets() -> Counter[Reencryption]:
+    """Bring every stored secret under the key that encrypts now; how many endpoints and accounts came to what."""
+    holders: Iterable[Endpoint | SigningSecret] = [*Endpoint.objects.all(), *SigningSecret.objects.all()]
+    return Counter(_reencrypt(holder) for holder in holders)
+
+
+def _reencrypt(holder: Endpoint | SigningSecret) -> Reencryption:
+    """What is under none of the keys is left as it is."""
+    with transaction.atomic():
+        if isinstance(holder, Endpoint):
+            holder.refresh_from_db(from_queryset=Endpoint.objects.select_for_update(no_key=True))
+            names = ["secret_encrypted", "previous_secret_encrypted"]
+        else:
+            holder.refresh_from_db(from_queryset=SigningSecret.objects.select_for_update(no_key=True))
+            names = ["encrypted", "previous_encrypted"]
+        owner = owner_of(holder)
+        stored = {name: bytes(blob) for name in names if (blob := getattr(holder, name)) is not None}
+        try:
+            current = {name: reencrypt(blob, owner=owner) for name, blob in stored.items()}
+        except SecretUnreadable as error:
+            logger.error("webhook_secret_unreadable", holder=owner, error=str(error))
+            return "unreadable"
+        if current == stored:
+            return "current"
+        for name, blob in current.items():
+            setattr(holder, name, blob)
+        holder.save(update_fields=list(current))
+        return "reencrypted"
 
 
 # --- deliveries --------------------------------------------------------------------------------------

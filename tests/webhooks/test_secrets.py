@@ -5,9 +5,11 @@ from __future__ import annotations
 import base64
 import logging
 from datetime import timedelta
+from io import StringIO
 
 import pytest
 from django.apps import apps
+from django.core.management import CommandError, call_command
 from django.db import connection
 from django.utils import timezone
 from pytest_django.fixtures import Settings
@@ -29,8 +31,8 @@ from webhooks.claiming import claim
 from webhooks.fan_out import fan_out
 from webhooks.models import Endpoint, SigningSecret
 from webhooks.preparing import Preparation
-from webhooks.secrets import SecretUnreadable, decrypt, encrypt, live_secrets, new_secret, owner_of
-from webhooks.services import account_secret, rotate_account_secret, rotate_secret
+from webhooks.secrets import SecretUnreadable, decrypt, encrypt, live_secrets, new_secret, owner_of, reencrypt
+from webhooks.services import account_secret, delete_endpoint, rotate_account_secret, rotate_secret
 from webhooks.signing import secret_bytes
 
 # --- at rest -----------------------------------------------------------------------------------------
@@ -52,6 +54,23 @@ def test_a_secret_comes_back_only_with_its_key_its_owner_and_all_its_bytes(setti
     with pytest.raises(SecretUnreadable):
         decrypt(blob, owner="endpoint 2")
     settings.WEBHOOK_ENCRYPTION_KEY = "another key"
+    with pytest.raises(SecretUnreadable):
+        decrypt(blob, owner="endpoint 1")
+
+
+def test_a_secret_under_a_fallback_is_read_and_new_ones_are_under_the_first_key(settings: Settings) -> None:
+    old_key, secret = settings.WEBHOOK_ENCRYPTION_KEY, new_secret()
+    blob = encrypt(secret, owner="endpoint 1")
+    settings.WEBHOOK_ENCRYPTION_KEY = "a new key"
+    settings.WEBHOOK_ENCRYPTION_KEY_FALLBACKS = ["an even older key", old_key]
+    assert decrypt(blob, owner="endpoint 1") == secret
+    for wrong_owner_or_bytes in ((blob, "endpoint 2"), (blob[:-1], "endpoint 1"), (b"", "endpoint 1")):
+        with pytest.raises(SecretUnreadable):
+            decrypt(wrong_owner_or_bytes[0], owner=wrong_owner_or_bytes[1])
+    fresh, renewed = encrypt(secret, owner="endpoint 1"), reencrypt(blob, owner="endpoint 1")
+    assert reencrypt(renewed, owner="endpoint 1") == renewed
+    settings.WEBHOOK_ENCRYPTION_KEY_FALLBACKS = []
+    assert decrypt(fresh, owner="endpoint 1") == decrypt(renewed, owner="endpoint 1") == secret
     with pytest.raises(SecretUnreadable):
         decrypt(blob, owner="endpoint 1")
 
@@ -171,6 +190,53 @@ def test_a_secret_moved_to_another_endpoint_is_unreadable() -> None:
     mine.secret_encrypted = yours.secret_encrypted
     with pytest.raises(SecretUnreadable):
         live_secrets(mine, timezone.now())
+
+
+# --- another key of the installation -----------------------------------------------------------------
+
+
+@pytest.mark.django_db
+def test_a_key_is_replaced_without_a_new_secret(settings: Settings) -> None:
+    endpoint, deleted, other = rotate_secret(endpoint=make_endpoint())[0], make_endpoint(), make_endpoint()
+    delete_endpoint(endpoint=deleted)
+    account = account_secret(merchant_id=endpoint.merchant_id, environment=SANDBOX)
+    rotate_account_secret(merchant=endpoint.merchant, environment=SANDBOX)
+    holders: list[Endpoint | SigningSecret] = [endpoint, deleted, other, account]
+
+    def readable() -> list[list[str]]:
+        for holder in holders:
+            holder.refresh_from_db()
+        return [live_secrets(holder, timezone.now()) for holder in holders]
+
+    before = readable()
+    assert [len(secrets) for secrets in before] == [2, 1, 1, 2]
+    settings.WEBHOOK_ENCRYPTION_KEY_FALLBACKS = [settings.WEBHOOK_ENCRYPTION_KEY]
+    settings.WEBHOOK_ENCRYPTION_KEY = "a new key"
+    assert readable() == before
+    assert run_reencryption() == "4 re-encrypted, 0 were current."
+    assert run_reencryption() == "0 re-encrypted, 4 were current."
+    settings.WEBHOOK_ENCRYPTION_KEY_FALLBACKS = []
+    assert readable() == before
+
+
+@pytest.mark.django_db
+def test_what_no_key_reads_is_told_and_left_alone(settings: Settings) -> None:
+    lost = make_endpoint()
+    settings.WEBHOOK_ENCRYPTION_KEY, old_key = "a new key", settings.WEBHOOK_ENCRYPTION_KEY
+    make_endpoint()
+    with pytest.raises(CommandError, match="1 cannot be read under any of the keys"):
+        run_reencryption()
+    stored = current(lost).secret_encrypted
+    assert stored is not None
+    assert bytes(stored) == lost.secret_encrypted
+    settings.WEBHOOK_ENCRYPTION_KEY_FALLBACKS = [old_key]
+    assert run_reencryption() == "1 re-encrypted, 1 were current."
+
+
+def run_reencryption() -> str:
+    output = StringIO()
+    call_command("reencrypt_webhook_secrets", stdout=output, no_color=True)
+    return output.getvalue().strip()
 
 
 # --- the account's secret ----------------------------------------------------------------------------
