@@ -43,7 +43,7 @@ async function askNow() {
 }
 
 async function get(url) {
-  const reply = await fetch(url, { cache: "no-store", signal: AbortSignal.timeout(LONGEST_ANSWER) });
+  const reply = await fetch(url, { cache: "no-store", signal: AbortSignal.timeout?.(LONGEST_ANSWER) });
   if (!reply.ok) throw new Error(`status ${reply.status}`);
   return reply;
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -78,8 +79,8 @@ def nothing_complains(complaints: Complaints) -> Iterator[None]:
     assert complaints.found == []
 
 
-def a_wallet(name: str = "Otter", *, chain_id: int = HERE, account: str = devnet.PAYER, **more: object) -> Wallet:
-    return Wallet(name, account, chain_id, {HERE, ELSEWHERE}, **more)  # type: ignore[arg-type]  # fields of Wallet
+def a_wallet(name: str = "Otter", *, chain_id: int = HERE, account: str = devnet.PAYER, **more: Any) -> Wallet:
+    return Wallet(name, account, chain_id, {HERE, ELSEWHERE}, **more)
 
 
 def open_page(page: Page, payment: Payment, nodes: Nodes, *offered: Wallet) -> None:
@@ -172,7 +173,7 @@ def test_a_wallet_that_stays_on_another_network_sends_nothing(page: Page, nodes:
     open_page(page, payment, nodes, wallet)
     button(page).click()
     expect(words(page)).to_have_text(
-        "Your wallet is on another network. Switch it to Polygon, and try again. Nothing was sent."
+        "Your wallet is on another network. Switch it to Polygon (local), and try again. Nothing was sent."
     )
     assert wallet.sent == []
 
@@ -186,7 +187,7 @@ def test_a_network_that_the_wallet_does_not_know_is_added(page: Page, nodes: Nod
     [added] = [params[0] for method, params in wallet.asked if method == "wallet_addEthereumChain"]
     assert added == {
         "chainId": hex(HERE),
-        "chainName": "Polygon",
+        "chainName": "Polygon (local)",
         "nativeCurrency": {"name": "POL", "symbol": "POL", "decimals": 18},
         "rpcUrls": [nodes[HERE].url],
     }
@@ -199,7 +200,7 @@ def test_without_a_node_for_everybody_no_network_is_added(page: Page, nodes: Nod
     page.locator("[data-wallet]").evaluate("section => (section.dataset.rpcUrl = '')")
     button(page).click()
     expect(words(page)).to_have_text(
-        f"Your wallet does not know Polygon (chain ID {HERE}). Add it there, and try again. Nothing was sent."
+        f"Your wallet does not know Polygon (local) (chain ID {HERE}). Add it there, and try again. Nothing was sent."
     )
     assert "wallet_addEthereumChain" not in wallet.methods
 
@@ -230,7 +231,7 @@ def test_too_few_coins_are_noticed_before_the_wallet_is_asked_to_send(
     nodes[HERE].mint(USDC, wallet.account, UNITS - 1)
     open_page(page, payment, nodes, wallet)
     button(page).click()
-    expect(words(page)).to_have_text("Your account has less than 48.50 USDC on Polygon. Nothing was sent.")
+    expect(words(page)).to_have_text("Your account has less than 48.50 USDC on Polygon (local). Nothing was sent.")
     assert wallet.sent == []
 
 
@@ -242,6 +243,53 @@ def test_too_little_for_the_fee_is_explained(page: Page, nodes: Nodes, payment: 
     button(page).click()
     expect(words(page)).to_have_text("Your account has too little POL for the fee of the network. Nothing was sent.")
     assert held(nodes, payment) == 0
+
+
+def test_what_wallets_say_is_told_in_words(page: Page, nodes: Nodes, payment: Payment) -> None:
+    wallet = a_wallet(chain_id=ELSEWHERE)
+    open_page(page, payment, nodes, wallet)
+    unknown = {"code": -32603, "message": "Unrecognized chain", "data": {"originalError": {"code": 4902}}}
+    reverted = {"code": -32603, "message": "execution reverted: ERC20: transfer amount exceeds balance"}
+    broken = {"code": -32603, "message": "<b>no reply</b>"}
+    for method, error, said in (
+        ("eth_requestAccounts", {"code": -32002, "message": "Request pending"}, "Your wallet is still waiting"),
+        (
+            "wallet_switchEthereumChain",
+            {"code": -32601, "message": "No such method"},
+            "Your wallet is on another network.",
+        ),
+        ("wallet_switchEthereumChain", unknown, "You declined in your wallet. Nothing was sent."),
+        (
+            "eth_sendTransaction",
+            reverted,
+            "Your account has less than 48.50 USDC on Polygon (local). Nothing was sent.",
+        ),
+        ("eth_sendTransaction", broken, "Your wallet says: “<b>no reply</b>” Look in it whether something was sent"),
+    ):
+        wallet.fails, wallet.declines = {method: error}, {"wallet_addEthereumChain"}
+        button(page).click()
+        expect(words(page)).to_contain_text(said)
+    assert held(nodes, payment) == 0
+
+
+def test_who_changes_the_account_meanwhile_pays_from_the_new_one(page: Page, nodes: Nodes, payment: Payment) -> None:
+    other = nodes[HERE].accounts[POOR]
+    nodes[HERE].mint(USDC, other, UNITS)
+    wallet = a_wallet(chain_id=ELSEWHERE)
+    wallet.then = {"wallet_switchEthereumChain": lambda: setattr(wallet, "account", other)}
+    open_page(page, payment, nodes, wallet)
+    button(page).click()
+    expect_paid(page, nodes, payment)
+    assert [sent["from"] for sent in wallet.sent] == [other.lower()]
+
+
+def test_who_changes_the_network_meanwhile_sends_nothing(page: Page, nodes: Nodes, payment: Payment) -> None:
+    wallet = a_wallet()
+    wallet.then = {"eth_call": lambda: setattr(wallet, "chain_id", ELSEWHERE)}
+    open_page(page, payment, nodes, wallet)
+    button(page).click()
+    expect(words(page)).to_contain_text("Your wallet is on another network.")
+    assert wallet.sent == []
 
 
 def test_a_double_click_and_a_reload_pay_once(page: Page, nodes: Nodes, payment: Payment) -> None:

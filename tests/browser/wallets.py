@@ -7,7 +7,7 @@ itself reaches nobody: its content security policy stays in force.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,7 +32,7 @@ _EXTENSION = """
     const request = async ({ method, params }) => {
       await holds.get(method);
       const { result, error } = await window.askWallet(info.name, method, params ?? []);
-      if (error) throw Object.assign(new Error(error.message), { code: error.code });
+      if (error) throw Object.assign(new Error(error.message), error);
       return result;
     };
     const provider = Object.freeze({ request });
@@ -50,13 +50,18 @@ _MAY_ASK = {"eth_call", "eth_getTransactionReceipt", "eth_sendTransaction"}
 
 @dataclass
 class Wallet:
-    """One of them: which account and network it has, what its owner declines, and what it was asked."""
+    """One of them: which account and network it has, what it and its owner do, and what it was asked.
+
+    `fails` are errors by method, `then` is what happens once a method has been answered.
+    """
 
     name: str
     account: str
     chain_id: int
     knows: set[int]
     declines: set[str] = field(default_factory=set)
+    fails: dict[str, dict[str, Any]] = field(default_factory=dict)
+    then: dict[str, Callable[[], None]] = field(default_factory=dict)
     icon: str = ICON
     legacy: bool = False
     asked: list[tuple[str, list[Any]]] = field(default_factory=list)
@@ -73,6 +78,14 @@ class Wallet:
         self.asked.append((method, params))
         if method in self.declines:
             return _error(DECLINED, "User rejected the request.")
+        if method in self.fails:
+            return {"error": self.fails[method]}
+        try:
+            return self._answer(nodes, method, params)
+        finally:
+            self.then.get(method, lambda: None)()
+
+    def _answer(self, nodes: Mapping[int, TestNode], method: str, params: list[Any]) -> dict[str, Any]:
         if method in {"eth_requestAccounts", "eth_accounts"}:
             return {"result": [self.account.lower()]}
         if method == "eth_chainId":

@@ -62,6 +62,7 @@ def profile(network: str) -> NetworkProfile:
     rules = ((None, CreditRule(confirmations=2, require_finalized=network == POLYGON)),)
     return replace(
         real,
+        name=f"{real.name} (local)",
         chain_id=CHAIN_IDS[network],
         block_seconds=BLOCK_SECONDS,
         assets=assets,
