@@ -1,0 +1,211 @@
+"""What nobody asked for, on a real node: the network's own coin, tokens that keep a fee, floods of nothing and dust."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from decimal import Decimal
+from io import StringIO
+
+import httpx
+import orjson
+import pytest
+from django.core.management import call_command
+from django.db import transaction
+from django.utils import timezone
+from pytest_django.fixtures import Settings
+
+from config.environments import Environment
+from merchants.ledger import breakers
+from merchants.ledger.balances import balance
+from merchants.ledger.chart import AccountKind
+from merchants.ledger.posting import AccountRef
+from payments import native
+from payments import tasks as payment_tasks
+from payments.chains.evm.development import devnet
+from payments.chains.networks import POLYGON
+from payments.models import Deposit, NativeCoin, Payment, Sweep
+from payments.services import NewPayment, create_payment
+from payments.transfers import tasks as transfer_tasks
+from payments.transfers.models import Transfer
+from tests.chains.harness import Reader
+from tests.evm.harness import NodeHarness, prepared
+from tests.evm.mainnet import Mainnet, settings_for
+from tests.evm.node import POLYGON_ID, running_node
+from tests.evm.shop import RATE_SOURCES, Shop
+
+PRODUCTION = Environment.PRODUCTION
+BLOCKS_UNTIL_FINAL = 13
+POL = 10**18
+
+
+class Street:
+    """A shop on polygon, and everybody who sends something to its payments."""
+
+    def __init__(self, mainnet: Mainnet) -> None:
+        self.mainnet, self.node = mainnet, mainnet.node
+        self.shop = Shop({POLYGON: mainnet})
+
+    def open(self, coin: str = "USDC") -> Payment:
+        wanted = NewPayment(
+            amount=Decimal(40),
+            currency="USD",
+            cryptocurrency=coin,
+            network=POLYGON,
+            merchant_wallet=devnet.OWNER,
+        )
+        with transaction.atomic():
+            return create_payment(merchant=self.shop.merchant, environment=PRODUCTION, request=wanted)[0]
+
+    def let_blocks_pass(self) -> None:
+        self.node.mine(BLOCKS_UNTIL_FINAL)
+        payment_tasks.watch_networks()
+
+    def sweep(self) -> None:
+        """Sign what is due or asked for, send it, let it become final, and book it."""
+        payment_tasks.sweep()
+        self._drive()
+        self.let_blocks_pass()
+        self._drive()
+        payment_tasks.sweep()
+
+    def held(self, coin: str, account: str) -> int:
+        return self.mainnet.held(coin, [account])[account]
+
+    def _drive(self) -> None:
+        Transfer.objects.filter(finished_at__isnull=True).update(next_step_at=timezone.now())
+        transfer_tasks.drive()
+
+
+@pytest.fixture
+def street(settings: Settings) -> Iterator[Street]:
+    node = running_node(POLYGON_ID, "odd money")
+    settings.RATE_SOURCES = RATE_SOURCES
+    for name, value in settings_for({POLYGON: [node.url]}).items():
+        setattr(settings, name, value)
+    with node.put_back():
+        yield Street(Mainnet(POLYGON, node))
+
+
+def reconcile() -> int:
+    """The exit code of a full run."""
+    try:
+        call_command("reconcile", "--full", stdout=StringIO())
+    except SystemExit as ended:
+        return int(ended.code or 0)
+    return 0
+
+
+def now(payment: Payment) -> Payment:
+    return Payment.objects.get(pk=payment.pk)
+
+
+@pytest.mark.django_db(transaction=True)
+class TestTheNetworksOwnCoin:
+    def test_it_is_found_brought_in_and_booked_to_the_last_unit(self, street: Street) -> None:
+        payment, other = street.open(), street.open()
+        street.node.send(devnet.PAYER, payment.deposit_address, units=2 * POL)
+        street.node.send(devnet.PAYER, other.deposit_address, units=3)
+        street.let_blocks_pass()
+        assert native.look_for_some(PRODUCTION, POLYGON) == 2
+        assert (now(payment).status, now(payment).received) == ("created", 0)
+        assert reconcile() == 0
+
+        said = StringIO()
+        chosen = ("--env", PRODUCTION, "--network", POLYGON, "--payment", payment.public_id, "--yes")
+        call_command("sweep_native", *chosen, stdout=said)
+        assert f"2.000000000000000000 POL at {payment.deposit_address}" in said.getvalue()
+        street.sweep()
+        [sweep] = Sweep.objects.all()
+        assert (sweep.asset, sweep.expected, sweep.moved) == ("POL", 2 * POL, 2 * POL)
+        coins = {coin.payment: (coin.held, coin.brought) for coin in NativeCoin.objects.all()}
+        assert coins == {payment: (0, 2 * POL), other: (3, 0)}
+        assert street.mainnet.native_held(payment.deposit_address) == 0
+        street.shop.assert_books_are_the_chain()
+        assert reconcile() == 0
+
+    def test_where_a_clone_stands_already_it_is_found_as_well(self, street: Street) -> None:
+        payment = street.open()
+        street.mainnet.pay([("USDC", payment.deposit_address, int(payment.due))])
+        street.let_blocks_pass()
+        street.sweep()
+        street.node.send(devnet.PAYER, payment.deposit_address, units=POL)
+        street.let_blocks_pass()
+        assert [coin.held for coin in native.look_at(PRODUCTION, POLYGON, [payment])] == [POL]
+        native.ask_for([payment.native_coins.get()], asked_by="Ada")
+        street.sweep()
+        assert payment.native_coins.get().brought == POL
+        street.shop.assert_books_are_the_chain()
+        assert reconcile() == 0
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_token_that_begins_to_keep_a_fee_is_credited_by_its_log_and_found_by_its_balance(street: Street) -> None:
+    token = street.node.deploy_token("FeeToken", "USDT", 6)
+    code = street.node.rpc.call("eth_getCode", token, "latest")
+    street.node.rpc.call("anvil_setCode", street.mainnet.tokens["USDT"], code)
+    payment = street.open("USDT")
+    street.mainnet.pay([("USDT", payment.deposit_address, int(payment.due))])
+    street.let_blocks_pass()
+    assert (now(payment).status, now(payment).received) == ("completed", payment.due)
+    assert street.held("USDT", payment.deposit_address) == payment.due * 99 // 100
+    assert reconcile() == 0, "what a deposit address holds is asked when it is emptied"
+
+    street.sweep()
+    [sweep] = Sweep.objects.all()
+    assert (sweep.expected, sweep.moved) == (payment.due, payment.due * 99 // 100)
+    arrived = street.held("USDT", devnet.HOT_WALLET)
+    assert arrived == sweep.moved * 99 // 100
+    booked = balance(AccountRef(POLYGON, "USDT", AccountKind.CHAIN_HOT), environment=PRODUCTION)
+    assert booked == sweep.moved
+    assert reconcile() == 2
+    assert breakers.is_open(environment=PRODUCTION, network=POLYGON), "nothing is paid until a person has looked"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_flood_of_dust_is_kept_to_the_unit_and_delays_nobody(street: Street) -> None:
+    victim, other = street.open(), street.open()
+    street.mainnet.pay([("USDC", victim.deposit_address, 1)] * 300)
+    street.mainnet.pay([("USDC", other.deposit_address, int(other.due))])
+    street.let_blocks_pass()
+    assert (now(victim).status, now(victim).received, now(victim).deposit_count) == ("underpaid", 300, 300)
+    assert now(other).status == "completed"
+    street.mainnet.pay([("USDC", victim.deposit_address, int(victim.due) - 300)])
+    street.let_blocks_pass()
+    assert (now(victim).status, now(victim).received) == ("completed", victim.due)
+    assert Deposit.objects.filter(payment=victim).count() == 301
+    assert reconcile() == 0
+
+
+class Counting(httpx.BaseTransport):
+    """Counts what a provider is asked, by method."""
+
+    def __init__(self, inner: httpx.BaseTransport) -> None:
+        self._inner = inner
+        self.asked: Counter[str] = Counter()
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        questions = orjson.loads(request.read())
+        self.asked.update(question["method"] for question in questions)
+        return self._inner.handle_request(httpx.Request("POST", request.url, content=orjson.dumps(questions)))
+
+
+def test_ten_thousand_transfers_of_nothing_cost_nothing_but_time() -> None:
+    found = prepared("polygon")
+    with found.node.put_back():
+        harness = NodeHarness("polygon")
+        ours = [harness.chain.deposit_address(number).address for number in range(100)]
+        contract = harness.profile.assets["USDC"].contract
+        provider = Counting(harness.front)
+        reader = Reader(harness.chain_through(provider), *ours)
+        reader.read()
+        for _ in range(100):
+            harness.pay(*((contract, 0, address, None) for address in ours))
+        sent = harness.pay((contract, 7, ours[0], None))
+        while harness.front.pool:
+            harness.mine()
+        provider.asked.clear()
+        reader.read()
+        assert [(found.transaction_hash, found.amount) for found in reader.known.values()] == [(sent, 7)]
+        assert provider.asked["eth_getTransactionReceipt"] == 1
+        assert sum(provider.asked.values()) < 40
