@@ -50,6 +50,10 @@ LOG_INS_FROM_ADDRESS: Final = Patience(
     free=20, first_wait_seconds=2, longest_wait_seconds=900, forget_after_seconds=3600
 )
 
+CLAIMS_OF_PAYMENT: Final = Patience(free=10, first_wait_seconds=60, longest_wait_seconds=60, forget_after_seconds=60)
+CLAIMS_FROM_ADDRESS: Final = Patience(free=20, first_wait_seconds=60, longest_wait_seconds=60, forget_after_seconds=60)
+"""Not guesses, but questions of people without a key, each of which costs questions to a network."""
+
 
 def take_attempt(subject: str, patience: Patience, *, now: datetime) -> int:
     """Counts one guess before it is looked at and answers 0, or the seconds it has to wait, counting nothing.

@@ -8,6 +8,7 @@ from typing import Literal
 
 from playwright.sync_api import Page
 
+from payments.models import Payment
 from tests.browser.scenes import Scenes
 from tests.refunds.scenes import wallet
 
@@ -54,6 +55,7 @@ def every_page(scenes: Scenes) -> list[Stop]:
         Stop("settings-new", "/dashboard/settings", "newcomer"),
         Stop("home-production", "/dashboard", "beginner", _switch_to_production),
         *(Stop(f"pay-{state}", f"/pay/{payment.public_id}", "nobody") for state, payment in payments.items()),
+        *_payer_claim_pages(scenes),
         Stop("pay-completed-on-paper", f"/pay/{payments['completed'].public_id}", "nobody", _put_on_paper),
     ]
 
@@ -80,6 +82,44 @@ def _refund_pages(scenes: Scenes) -> list[Stop]:
         Stop("claim-refused", claims["asks"], "nobody", _give_a_bad_address),
         Stop("claim-confirm", claims["asks_for_a_memo"], "nobody", _give_an_address),
     ]
+
+
+def _payer_claim_pages(scenes: Scenes) -> list[Stop]:
+    created, pending, wrong = (scenes.payments[state] for state in ("created", "pending", "wrong_token"))
+    claim = f"/pay/{created.public_id}/claim"
+    return [
+        Stop("pay-nothing-shows", f"/pay/{created.public_id}", "nobody", _open_claims),
+        Stop("pay-claim", claim, "nobody"),
+        Stop("pay-claim-refused", claim, "nobody", _look_up_an_address),
+        Stop("pay-claim-unknown", claim, "nobody", _look_up("0x" + "ab" * 32)),
+        *(
+            Stop(f"pay-claim-{state}", f"/pay/{payment.public_id}/claim", "nobody", _look_up(_paid_by(payment)))
+            for state, payment in {"confirming": pending, "wrong-token": wrong}.items()
+        ),
+    ]
+
+
+def _paid_by(payment: Payment) -> str:
+    return payment.deposits.latest("id").transaction_hash
+
+
+def _look_up(transaction_hash: str) -> Callable[[Page], None]:
+    def act(page: Page) -> None:
+        page.get_by_label("Transaction hash").fill(transaction_hash)
+        page.get_by_role("button", name="Look it up").click()
+        page.locator(".state__title").wait_for()
+
+    return act
+
+
+def _look_up_an_address(page: Page) -> None:
+    page.get_by_label("Transaction hash").fill("0x52908400098527886E0F7030069857D2E4169EE7")
+    page.get_by_role("button", name="Look it up").click()
+    page.get_by_text("This is an address.").wait_for()
+
+
+def _open_claims(page: Page) -> None:
+    page.locator("summary", has_text="Paid, but nothing shows?").click()
 
 
 def _settlement_pages(scenes: Scenes) -> list[Stop]:

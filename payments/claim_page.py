@@ -1,0 +1,80 @@
+"""The page for payers who have paid, and nothing shows: public like the payment's own, and it changes nothing."""
+
+from __future__ import annotations
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.template.loader import render_to_string
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods
+
+from config import ids
+from config.errors import DomainError
+from merchants.access import attempts
+from merchants.access.addresses import client_address, guesser
+from merchants.access.errors import TooManyRequests
+from payments.claims import explain_claim
+from payments.forms import ClaimForm
+from payments.models import Payment
+from payments.payer import look_at
+from payments.payer_claims import ClaimAnswer, answer_payer
+
+# `same-origin` keeps the link from other sites; with `no-referrer` a browser would not say where the form comes from.
+PRIVATE_HEADERS = {
+    "Cache-Control": "no-store",
+    "Referrer-Policy": "same-origin",
+    "X-Robots-Tag": "noindex, nofollow",
+}
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def show_claim(request: HttpRequest, payment_id: str) -> HttpResponse:
+    """Asks for a transaction's hash, and answers below what has become of it."""
+    payment = _payment_of(payment_id)
+    form = ClaimForm(request.POST or None, payment=payment)
+    if request.method != "POST" or not form.is_valid():
+        return _page(request, payment, form)
+    try:
+        _count_question(request, payment)
+        explanation = explain_claim(payment, form.cleaned_data["hash"])
+    except TooManyRequests as refusal:
+        wait = refusal.retry_after_seconds
+        form.add_error(None, f"You have asked often just now. Wait {wait} seconds, then ask again.")
+        return _page(request, payment, form, status=refusal.status, retry_after=wait)
+    except DomainError as refusal:
+        form.add_error(None, "We cannot read the network just now. Your money is not lost; ask again in a minute.")
+        return _page(request, payment, form, retry_after=refusal.retry_after_seconds)
+    payment = _payment_of(payment_id)  # the watcher may have gone on meanwhile
+    return _page(request, payment, form, answer=answer_payer(payment, explanation))
+
+
+def _count_question(request: HttpRequest, payment: Payment) -> None:
+    """TooManyRequests when too much is asked about this payment, or from this place: each question costs providers'."""
+    now = timezone.now()
+    address = f"claim from {guesser(client_address(request))}"
+    wait = attempts.take_attempt(address, attempts.CLAIMS_FROM_ADDRESS, now=now)
+    wait = wait or attempts.take_attempt(f"claim of {payment.public_id}", attempts.CLAIMS_OF_PAYMENT, now=now)
+    if wait:
+        raise TooManyRequests(retry_after_seconds=wait)
+
+
+def _payment_of(public_id: str) -> Payment:
+    key = ids.PAYMENT.decode(public_id)
+    payment = Payment.objects.select_related("merchant").filter(id=key).first() if key else None
+    if payment is None:
+        raise Http404
+    return payment
+
+
+def _page(
+    request: HttpRequest,
+    payment: Payment,
+    form: ClaimForm,
+    *,
+    answer: ClaimAnswer | None = None,
+    status: int = 200,
+    retry_after: int | None = None,
+) -> HttpResponse:
+    context = {"payment": look_at(payment, timezone.now()), "form": form, "answer": answer}
+    page = render_to_string("checkout/claim.html", context, request)
+    headers = PRIVATE_HEADERS | ({} if retry_after is None else {"Retry-After": str(retry_after)})
+    return HttpResponse(page, status=status, headers=headers)

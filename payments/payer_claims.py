@@ -1,0 +1,252 @@
+"""What a payer is told of a transaction they name: what became of it, and what to do. Nothing else leaves here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from payments import wording
+from payments.chains import registry
+from payments.explaining import ClaimCode, ExplainedTransfer, Explanation
+from payments.models import Payment
+from payments.payer import State, Tone
+from payments.states import DiscrepancyStatus, PaymentStatus
+from payments.watching import sibling_networks
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """Another transfer of the same transaction that came to the payment's address."""
+
+    amount: str
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimAnswer:
+    """All that the page may show of a transaction. Whom strangers paid with it, and how much, is none of that."""
+
+    state: State
+    beside: tuple[Beside, ...]
+    strangers: int
+    changes_soon: bool
+
+
+def answer_payer(payment: Payment, explanation: Explanation) -> ClaimAnswer:
+    chosen = explanation.chosen
+    beside = [each for each in explanation.transfers if each.arrived_here and each is not chosen]
+    elsewhere = sum(not each.arrived_here for each in explanation.transfers)
+    return ClaimAnswer(
+        state=_state(payment, explanation),
+        beside=tuple(Beside(_amount(each), IN_SHORT[each.code]) for each in beside),
+        strangers=elsewhere if chosen is not None and chosen.arrived_here else 0,
+        changes_soon=explanation.code in _CHANGES_SOON,
+    )
+
+
+def _state(payment: Payment, explanation: Explanation) -> State:
+    chosen, code = explanation.chosen, _told(payment, explanation)
+    title, detail = ANSWERS[code]
+    if code == ClaimCode.CREDITED and payment.status != PaymentStatus.COMPLETED:
+        detail = "The page of the payment says how things stand with it."
+    if chosen is not None and chosen.decision is not None and (decided := _DECIDED.get(chosen.decision)):
+        detail = decided
+    words = {
+        "payee": payment.merchant.name,
+        "amount": _amount(chosen) if chosen else "",
+        "network": explanation.network.name if explanation.network else "",
+        "networks": _names(payment),
+        "asked": f"{payment.cryptocurrency} on {_name(payment.environment, payment.network)}",
+        "confirmations": str(chosen.confirmations if chosen else 0),
+        "required": str(payment.required_confirmations),
+        "missing": _held(payment, max(0, payment.due - payment.received)),
+        "surplus": _held(payment, payment.surplus),
+    }
+    is_confirming = code in _CONFIRMING
+    tone, icon = _look(code)
+    return State(
+        title.format(**words),
+        detail.format(**words),
+        tone,
+        icon,
+        confirmations=chosen.confirmations if is_confirming and chosen else None,
+        required=payment.required_confirmations if is_confirming else 0,
+    )
+
+
+def _told(payment: Payment, explanation: Explanation) -> ClaimCode:
+    """Whose payments others are is for their merchant to know."""
+    chosen = explanation.chosen
+    if chosen is None or explanation.code != ClaimCode.OTHER_PAYMENT:
+        return explanation.code
+    return ClaimCode.OTHER_MEMO if chosen.recipient == payment.deposit_address else ClaimCode.OTHER_ADDRESS
+
+
+def _look(code: ClaimCode) -> tuple[Tone, str]:
+    if code in _GOOD:
+        return "good", "check"
+    if code in _CONFIRMING:
+        return "accent", "blocks"
+    return ("accent", "clock") if code in _WAITING else ("warn", "warning")
+
+
+def _amount(transfer: ExplainedTransfer) -> str:
+    if transfer.asset is None:
+        return "A coin that is not accepted here"
+    return f"{wording.coins_held(transfer.amount, transfer.asset.decimals)} {transfer.asset.code}"
+
+
+def _held(payment: Payment, units: int) -> str:
+    return f"{wording.coins_held(units, payment.decimals)} {payment.cryptocurrency}"
+
+
+def _name(environment: str, network: str) -> str:
+    return wording.network_of(environment, network).name
+
+
+def _names(payment: Payment) -> str:
+    if payment.network not in registry.networks(payment.environment):
+        return _name(payment.environment, payment.network)
+    siblings = sibling_networks(payment.environment, payment.network)
+    ordered = sorted(siblings, key=lambda network: network != payment.network)
+    return " or ".join(_name(payment.environment, network) for network in ordered)
+
+
+_GOOD = {ClaimCode.CREDITED, ClaimCode.OVERPAID}
+_CONFIRMING = {ClaimCode.CONFIRMING, ClaimCode.AWAITING_FINALITY}
+_WAITING = {ClaimCode.MISSED, ClaimCode.NOT_READ_YET, ClaimCode.PENDING} | _CONFIRMING
+_CHANGES_SOON = _WAITING | {ClaimCode.NO_LONGER_WATCHED, ClaimCode.UNDONE, ClaimCode.NOT_FOUND}
+"""Where asking again in a minute may bring another answer."""
+
+_DECIDED: Mapping[str, str] = {
+    DiscrepancyStatus.ACCEPTED: "{payee} has accepted it. You need not do anything.",
+    DiscrepancyStatus.REFUNDED: "{payee} has sent {amount} back to you, or it is on its way.",
+}
+
+_ASK_BACK = "It is kept safe; ask {payee} to send it back, and name the reference below."
+_ASK_FOR_HELP = "Ask {payee} for help, and name the reference below."
+_ELSEWHERE = (
+    "Compare the address in your wallet with the one of this payment. We cannot bring back what went elsewhere; if you "
+    "think that it should have come here, ask {payee}, and name the reference below."
+)
+
+IN_SHORT: Mapping[ClaimCode, str] = {
+    ClaimCode.MISSED: "being counted",
+    ClaimCode.NO_LONGER_WATCHED: "after the payment's end",
+    ClaimCode.NETWORK_HALTED: "not counted yet",
+    ClaimCode.NOT_READ_YET: "not counted yet",
+    ClaimCode.CONFIRMING: "being confirmed",
+    ClaimCode.AWAITING_FINALITY: "being confirmed",
+    ClaimCode.LATE: "late",
+    ClaimCode.UNDERPAID: "counted",
+    ClaimCode.OVERPAID: "counted",
+    ClaimCode.CREDITED: "counted",
+    ClaimCode.WRONG_NETWORK: "on another network",
+    ClaimCode.WRONG_TOKEN: "not the coin asked for",
+    ClaimCode.UNKNOWN_TOKEN: "not the coin asked for",
+    ClaimCode.NO_MEMO: "without its memo",
+    ClaimCode.NATIVE_COIN: "not the coin asked for",
+    ClaimCode.ZERO_AMOUNT: "no money moved",
+}
+"""Of a transfer that came to the payment's address, beside another that says more."""
+
+ANSWERS: Mapping[ClaimCode, tuple[str, str]] = {
+    ClaimCode.MISSED: (
+        "We have found your money",
+        "It had not been counted yet, and is being counted now. You need not do anything, and do not send it twice.",
+    ),
+    ClaimCode.NO_LONGER_WATCHED: (
+        "It came long after this payment had ended",
+        "It is kept safe, and is being recorded now. " + _ASK_FOR_HELP,
+    ),
+    ClaimCode.NETWORK_HALTED: (
+        "{network} is being checked",
+        "Nothing that comes over it is counted just now. Your money is not lost. Do not send it twice.",
+    ),
+    ClaimCode.NOT_READ_YET: (
+        "Your transfer is there",
+        "It shows up on the page of the payment in a moment. You need not do anything.",
+    ),
+    ClaimCode.CONFIRMING: (
+        "Your transfer is being confirmed",
+        "It has {confirmations} of {required} confirmations, and counts once it has all. You need not do anything.",
+    ),
+    ClaimCode.AWAITING_FINALITY: (
+        "Your transfer is being confirmed",
+        "It counts once {network} has made it final. You need not do anything.",
+    ),
+    ClaimCode.LATE: ("{amount} arrived late", "It came after the time to pay was over. " + _ASK_BACK),
+    ClaimCode.UNDERPAID: (
+        "{missing} is still missing",
+        "{amount} has arrived and is counted. The page of the payment says whether there is time to send the rest.",
+    ),
+    ClaimCode.OVERPAID: (
+        "It arrived and is counted",
+        "{surplus} more than was due has come. {payee} can send that back to you.",
+    ),
+    ClaimCode.CREDITED: ("It arrived and is counted", "The payment is complete, and {payee} has been told."),
+    ClaimCode.WRONG_NETWORK: (
+        "{amount} arrived on another network",
+        "You sent it on {network}, and this payment takes {asked}. It does not count. " + _ASK_BACK,
+    ),
+    ClaimCode.WRONG_TOKEN: (
+        "{amount} arrived, which is not the coin asked for",
+        "This payment takes {asked}. It does not count. " + _ASK_BACK,
+    ),
+    ClaimCode.UNKNOWN_TOKEN: (
+        "You sent a coin that is not accepted here",
+        "This payment takes {asked}. What you sent may carry the same name, but it is another coin. " + _ASK_FOR_HELP,
+    ),
+    ClaimCode.NO_MEMO: (
+        "{amount} arrived without its memo",
+        "Nobody can tell by it whose money it is. It is kept safe. " + _ASK_FOR_HELP,
+    ),
+    ClaimCode.NATIVE_COIN: (
+        "{amount} arrived, which is not the coin asked for",
+        "This payment takes {asked}. It does not count. " + _ASK_FOR_HELP,
+    ),
+    ClaimCode.ZERO_AMOUNT: (
+        "This transfer moved no money",
+        (
+            "It went to the right address, but its amount is zero. Look in your wallet for another transfer, or send "
+            "the money if the time to pay is not over."
+        ),
+    ),
+    ClaimCode.OTHER_MEMO: (
+        "It carries another memo",
+        "It went to the right address, but its memo is not the one of this payment. " + _ASK_FOR_HELP,
+    ),
+    ClaimCode.OTHER_ADDRESS: ("It went to another address", _ELSEWHERE),
+    ClaimCode.NO_TRANSFERS: (
+        "This transaction moved no coins",
+        (
+            "Wallets often need a step before the transfer itself, such as an approval. Look in your wallet for the "
+            "transfer, and enter its hash."
+        ),
+    ),
+    ClaimCode.FAILED: (
+        "This transaction failed",
+        (
+            "Nothing was sent: the money is still in your wallet, less the fee of the network. If the time to pay is "
+            "not over, you can send it again."
+        ),
+    ),
+    ClaimCode.PENDING: (
+        "Your transfer is waiting",
+        (
+            "{network} knows it, but has not carried it out yet. That can take some minutes; many wallets can speed it "
+            "up for a higher fee. Do not send it twice."
+        ),
+    ),
+    ClaimCode.UNDONE: (
+        "The network has taken this transfer back",
+        "It may come again by itself. Look in your wallet whether the money is still there before you send anything.",
+    ),
+    ClaimCode.NOT_FOUND: (
+        "We cannot find this transaction",
+        (
+            "Check that you copied the whole hash, and that you sent on {networks}. If you have only just sent it, "
+            "wait a minute and look again. An exchange may show a number of its own first, and the hash later."
+        ),
+    ),
+}
