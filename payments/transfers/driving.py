@@ -282,7 +282,8 @@ class _Round:
 
         The network is asked about no more than may leave now: with hundreds waiting it would be asked for nothing else.
         """
-        allowed, later = [], []
+        allowed: list[Payout] = []
+        later: list[Payout] = []
         room = self.places * self._chain.profile.payouts_per_transfer
         purse = _Purse(self._wallet)
         allowance = _Allowance(self._wallet.environment, self._policy_limits())

@@ -17,7 +17,7 @@ import time
 from tests.gauntlet.installation import Installation
 from tests.gauntlet.report import Check
 
-SCENARIOS = ("webhooks", "crash", "settlements", "refunds")
+SCENARIOS = ("webhooks", "crash", "settlements", "refunds", "evm")
 
 
 def main() -> int:

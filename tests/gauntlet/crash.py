@@ -7,20 +7,16 @@ be. A fifth of all transfers is accepted by the network while the sender hears o
 from __future__ import annotations
 
 import json
-import os
 import random
-import signal
 import time
-import traceback
 import uuid
 from collections import Counter
-from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from io import StringIO
 from pathlib import Path
-from typing import Any, NoReturn, Self
+from typing import Any, Self
 
 from django.core.management import call_command
 from django.db import connections
@@ -51,7 +47,7 @@ from settlements import tasks as settlement_tasks
 from settlements.models import Settlement
 from settlements.services import run_now
 from settlements.states import SettlementStatus
-from tests.gauntlet import failpoints
+from tests.gauntlet import failpoints, lives
 from tests.gauntlet.failpoints import NAMES, Failpoint
 from tests.gauntlet.installation import Installation
 from tests.gauntlet.report import Check, Progress
@@ -95,8 +91,11 @@ class Plan:
 
     @property
     def crashes(self) -> str:
-        log = self.folder / "crashes.log"
-        return log.read_text() if log.exists() else ""
+        return self.crash_log.read_text() if self.crash_log.exists() else ""
+
+    @property
+    def crash_log(self) -> Path:
+        return self.folder / "crashes.log"
 
     # What has been acknowledged. A reply that was lost is asked for again with the same key.
 
@@ -181,39 +180,15 @@ def _plan(installation: Installation, name: str, merchants: int, *, payments_eac
 
 def _live(plan: Plan, armed: Failpoint, chance: random.Random) -> bool:
     """One life. Whether it ended at the place that was armed; else it was killed wherever it happened to be."""
-    seed, seconds = chance.random(), chance.uniform(*LIFE_SECONDS)
-    connections.close_all()
-    child = os.fork()
-    if child == 0:
-        _be_worker(plan, random.Random(seed), armed)
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        done, how = os.waitpid(child, os.WNOHANG)
-        if done:
-            return os.WIFSIGNALED(how)
-        time.sleep(0.02)
-    with suppress(ProcessLookupError):
-        os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    return False
+    worker = random.Random(chance.random())
 
+    def prepare() -> None:
+        _time_out_now_and_then(worker)
+        failpoints.arm(armed)
 
-def _be_worker(
-    plan: Plan, chance: random.Random, armed: Failpoint | None, spoil: Callable[[], None] | None = None
-) -> NoReturn:
-    """Do what there is to do until somebody kills this process."""
-    try:
-        _time_out_now_and_then(chance)
-        if spoil is not None:
-            spoil()
-        if armed is not None:
-            failpoints.arm(armed)
-        while True:
-            _work(plan, chance)
-    except BaseException:
-        with (plan.folder / "crashes.log").open("a") as log:
-            traceback.print_exc(file=log)
-    os._exit(1)
+    return lives.live(
+        prepare, partial(_work, plan, worker), seconds=chance.uniform(*LIFE_SECONDS), crashes=plan.crash_log
+    )
 
 
 def _work(plan: Plan, chance: random.Random) -> None:
@@ -350,11 +325,8 @@ class _Books:
 
 def _finish(plan: Plan, progress: Progress, seconds: float) -> float:
     """Let one worker live that nobody kills; answers the seconds until nothing was left to do."""
-    connections.close_all()
-    started = time.monotonic()
-    child = os.fork()
-    if child == 0:
-        _be_worker(plan, random.Random(0), None)
+    worker, started = random.Random(0), time.monotonic()
+    child = lives.start(partial(_time_out_now_and_then, worker), partial(_work, plan, worker), crashes=plan.crash_log)
     try:
         while time.monotonic() - started < seconds:
             time.sleep(0.5)
@@ -362,8 +334,7 @@ def _finish(plan: Plan, progress: Progress, seconds: float) -> float:
             if _is_over(plan):
                 break
     finally:
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
+        lives.end(child)
     return time.monotonic() - started
 
 
@@ -412,13 +383,15 @@ def _careless(installation: Installation, progress: Progress) -> Check:
         payments_each=CARELESS_PAYMENTS_EACH,
         refunds_each=CARELESS_PAYMENTS_EACH,
     )
-    connections.close_all()
-    child = os.fork()
-    if child == 0:
-        _be_worker(plan, random.Random(1), None, spoil=_forget_what_timed_out)
+    worker = random.Random(1)
+
+    def prepare() -> None:
+        _time_out_now_and_then(worker)
+        _forget_what_timed_out()
+
+    child = lives.start(prepare, partial(_work, plan, worker), crashes=plan.crash_log)
     time.sleep(CARELESS_SECONDS)
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
+    lives.end(child)
     progress.say(_standing(), now=True)
     after = _Books.read()
     wrong = after.doubled + after.unasked - before.doubled - before.unasked

@@ -38,12 +38,23 @@ _STEPS: dict[str, list[str]] = {
     "idempotency.store": ["merchants.access.viewsets:idempotency.store"],
     "sweep.sign": ["payments.sweeping:sign_sweep"],
     "sweep.book": ["payments.sweeping:_book"],
-    "transfer.sign": ["payments.chains.simulated.adapter:SimulatedChain.sign"],
+    "transfer.sign": [
+        "payments.chains.simulated.adapter:SimulatedChain.sign",
+        "payments.chains.evm.adapter:EvmChain.sign",
+    ],
     "transfer.store": ["payments.transfers.services:_insert"],
     "transfer.carry": ["payments.transfers.services:_carry"],
-    "transfer.send": ["payments.chains.simulated.adapter:SimulatedChain.broadcast"],
+    "transfer.commit": ["payments.transfers.driving:services.record_signed"],
+    "transfer.replace": ["payments.transfers.driving:services.record_replacement"],
+    "transfer.send": [
+        "payments.chains.simulated.adapter:SimulatedChain.broadcast",
+        "payments.chains.evm.adapter:EvmChain.broadcast",
+    ],
     "transfer.sent": ["payments.transfers.driving:services.record_sent"],
-    "transfer.ask": ["payments.chains.simulated.adapter:SimulatedChain.transfer_status"],
+    "transfer.ask": [
+        "payments.chains.simulated.adapter:SimulatedChain.transfer_status",
+        "payments.chains.evm.adapter:EvmChain.transfer_status",
+    ],
     "transfer.final": ["payments.transfers.driving:services.record_final"],
     "payout.end": ["payments.transfers.services:_end_payout"],
     "settlement.run": ["settlements.making:_make"],
@@ -51,7 +62,8 @@ _STEPS: dict[str, list[str]] = {
     "settlement.follow": ["settlements.services:follow_payout"],
 }
 
-NAMES = tuple(f"{step}:{side}" for step in _STEPS for side in ("before", "after"))
+SIDES = ("before", "after")
+NAMES = tuple(f"{step}:{side}" for step in _STEPS for side in SIDES)
 
 
 @dataclass(frozen=True)
@@ -62,8 +74,18 @@ class Failpoint:
     visit: int = 1
 
 
-def arm(failpoint: Failpoint) -> None:
-    """From now on this process kills itself there, as the kernel would: nothing gets to say goodbye."""
+def kill_process() -> None:
+    """As the kernel would: nothing gets to say goodbye."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def arm(
+    failpoint: Failpoint,
+    *,
+    die: Callable[[], None] = kill_process,
+    replace: Callable[[Any, str, Any], None] = setattr,
+) -> None:
+    """From now on this process dies there. `replace` puts the traps in place."""
     step, _, side = failpoint.name.rpartition(":")
     visits = 0
 
@@ -72,18 +94,18 @@ def arm(failpoint: Failpoint) -> None:
             nonlocal visits
             visits += 1
             if side == "before" and visits == failpoint.visit:
-                os.kill(os.getpid(), signal.SIGKILL)
+                die()
             mine = visits
             result = call(*arguments, **named)
             if side == "after" and mine == failpoint.visit:
-                os.kill(os.getpid(), signal.SIGKILL)
+                die()
             return result
 
         return step_or_die
 
     for place in _STEPS[step]:
         owner, name = _find(place)
-        setattr(owner, name, watched(getattr(owner, name)))
+        replace(owner, name, watched(getattr(owner, name)))
 
 
 def check() -> None:

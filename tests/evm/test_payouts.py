@@ -1,0 +1,168 @@
+"""Payouts on real nodes while broadcasts vanish, fees jump and the worker dies; `make gauntlet SCENARIO=evm` is longer.
+
+Here the worker dies by an exception that nobody catches, and time passes as fast as it is told to.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from datetime import datetime, timedelta
+
+import pytest
+from django.db import connection
+from django.db.models import F
+from django.utils import timezone
+from pytest_django.fixtures import Settings
+
+from payments.chains.evm.development import devnet
+from payments.transfers import services
+from payments.transfers import tasks as transfer_tasks
+from payments.transfers.models import Envelope, Payout, Transfer
+from payments.transfers.states import OPEN_TRANSFERS, PayoutStatus, TransferStatus
+from refunds import tasks as refund_tasks
+from refunds.models import Refund
+from refunds.states import RefundStatus
+from tests.evm.mainnet import Mainnet, settings_for
+from tests.evm.node import ETHEREUM_ID, POLYGON_ID, TestNode, running_node
+from tests.evm.shop import RATE_SOURCES, Shop
+from tests.evm.storm import DROPPED, Server, Storm
+from tests.gauntlet import failpoints
+from tests.gauntlet.failpoints import SIDES, Failpoint
+from tests.journeys.test_paid import reconcile
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+CHAIN_IDS = {"ethereum": ETHEREUM_ID, "polygon": POLYGON_ID}
+STEPS = ("transfer.sign", "transfer.commit", "transfer.send", "transfer.sent", "transfer.replace", "transfer.final")
+DEATHS = [f"{step}:{side}" for step in STEPS for side in SIDES]
+ROUNDS_MAX = 150
+
+
+class Killed(BaseException):
+    """What a worker hears last."""
+
+
+@pytest.fixture
+def nodes() -> Iterator[dict[str, TestNode]]:
+    found = {network: running_node(chain_id, "payouts") for network, chain_id in CHAIN_IDS.items()}
+    with ExitStack() as stack:
+        for node in found.values():
+            stack.enter_context(node.put_back())
+        yield found
+
+
+@pytest.fixture
+def shop(nodes: dict[str, TestNode], settings: Settings) -> Shop:
+    settings.RATE_SOURCES = RATE_SOURCES
+    use_providers(settings, {network: [node.url] for network, node in nodes.items()})
+    return Shop({network: Mainnet(network, node) for network, node in nodes.items()})
+
+
+def use_providers(settings: Settings, urls: Mapping[str, list[str]]) -> None:
+    for name, value in settings_for(urls).items():
+        setattr(settings, name, value)
+
+
+@contextmanager
+def bad_weather(shop: Shop, settings: Settings, dropped: Mapping[str, float] = DROPPED) -> Iterator[dict[str, Storm]]:
+    """From now on the providers are what stands between us and the nodes."""
+    with ExitStack() as stack:
+        storms, urls = {}, {}
+        for network, mainnet in shop.mainnets.items():
+            storms[network] = Storm(mainnet.node.url, CHAIN_IDS[network], seed=7, dropped=dropped)
+            server = stack.enter_context(Server(storms[network]))
+            threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+            stack.callback(server.shutdown)
+            urls[network] = server.urls
+            storms[network].mine()  # what fees are read from
+        use_providers(settings, urls)
+        yield storms
+
+
+def test_every_payout_is_on_the_chain_once_whatever_happens(
+    shop: Shop, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    payments = shop.earn(2)
+    shop.give_back(payments, 10)
+    chance, died_at = random.Random(7), set()
+
+    def die() -> None:
+        died_at.add(armed.name)
+        raise Killed
+
+    with bad_weather(shop, settings) as storms:
+        for turn in range(ROUNDS_MAX):
+            armed = Failpoint(DEATHS[turn % len(DEATHS)], visit=chance.choice([1, 2, 5]))
+            with monkeypatch.context() as patches:
+                failpoints.arm(armed, die=die, replace=patches.setattr)
+                try:
+                    work()
+                except Killed:
+                    connection.close()
+            let_time_pass(storms)
+            if is_over():
+                break
+    told = sum((storm.told for storm in storms.values()), Counter[str]())
+    assert shop.left() == shop.asked
+    assert shop.asked.total() == 40
+    for network, mainnet in shop.mainnets.items():
+        used = Transfer.objects.filter(network=network, status=TransferStatus.FINAL).values_list("sequence", flat=True)
+        assert sorted(used) == list(range(mainnet.used_nonces(devnet.HOT_WALLET)))
+    assert not Refund.objects.exclude(status=RefundStatus.COMPLETED).exists()
+    shop.assert_books_are_the_chain()
+    assert "Clean: 0 errors, 0 warnings" in reconcile()
+    # And it was a storm.
+    assert len(died_at) >= len(DEATHS) - 2, died_at
+    assert min(told["forgotten"], told["unanswered"]) >= 3
+    assert Envelope.objects.count() > Transfer.objects.count()
+
+
+@pytest.mark.parametrize("is_careful", [True, False], ids=["careful", "careless"])
+def test_what_nobody_answered_for_is_paid_once_by_us_and_twice_by_who_signs_it_anew(
+    shop: Shop, settings: Settings, monkeypatch: pytest.MonkeyPatch, is_careful: bool
+) -> None:
+    shop.give_back(shop.earn(1), 2)
+    record_sent = services.record_sent
+
+    def take_for_lost(transfer: Transfer, *, next_step_at: datetime, error: str = "") -> None:
+        record_sent(transfer, next_step_at=next_step_at, error=error)
+        if error:
+            storms[transfer.network].mine()
+            services.record_dead(transfer)
+
+    if not is_careful:
+        monkeypatch.setattr(services, "record_sent", take_for_lost)
+    with bad_weather(shop, settings, {"unanswered": 1.0}) as storms:
+        for _ in range(4):
+            work()
+            let_time_pass(storms)
+    if is_careful:
+        assert shop.left() == shop.asked
+    else:
+        assert (shop.left() - shop.asked).total() >= 4  # each of them at least once
+
+
+def work() -> None:
+    transfer_tasks.drive()
+    refund_tasks.follow_payouts()
+
+
+def let_time_pass(storms: Mapping[str, Storm]) -> None:
+    """Two blocks, and a quarter of the time after which more is offered."""
+    for storm in storms.values():
+        storm.mine()
+        storm.mine()
+    moving = Transfer.objects.filter(status__in=OPEN_TRANSFERS)
+    moving.update(next_step_at=timezone.now())
+    Envelope.objects.filter(transfer__in=moving).update(signed_at=F("signed_at") - timedelta(seconds=15))
+    waiting = Payout.objects.filter(status__in=[PayoutStatus.READY, PayoutStatus.HELD])
+    waiting.update(next_attempt_at=timezone.now())
+
+
+def is_over() -> bool:
+    is_moving = Transfer.objects.filter(status__in=OPEN_TRANSFERS).exists()
+    return not is_moving and not Refund.objects.exclude(status=RefundStatus.COMPLETED).exists()
