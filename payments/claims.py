@@ -12,7 +12,7 @@ import structlog
 from config.celery import wake
 from config.errors import InvalidParameter
 from config.money import format_crypto
-from payments import wording
+from payments import native, wording
 from payments.chains import registry
 from payments.chains.base import ChainUnavailable, FoundTransaction
 from payments.explaining import ClaimCode, ExplainedTransfer, Explanation, Facts, Place, explain
@@ -51,6 +51,7 @@ def explain_claim(payment: Payment, transaction_hash: str) -> Explanation:
     explanation = explain(_facts(payment, transaction_hash, places))
     if explanation.to_be_read_again:
         _ask_to_read_again(payment, transaction_hash, explanation)
+    _look_for_native_coin(payment, explanation)
     return explanation
 
 
@@ -151,6 +152,16 @@ def _own_payments(payment: Payment, found: list[FoundTransaction]) -> dict[tuple
         .only("id", "deposit_address", "memo")
     )
     return {(other.deposit_address, other.memo): other.public_id for other in others}
+
+
+def _look_for_native_coin(payment: Payment, explanation: Explanation) -> None:
+    """Operators are to know now of the network's own coin at the payment's address, not when a round comes by."""
+    coins = [each for each in explanation.transfers if each.code == ClaimCode.NATIVE_COIN and each.arrived_here]
+    for network in {each.network for each in coins}:
+        try:
+            native.look_at(payment.environment, network, [payment])
+        except ChainUnavailable as error:
+            logger.warning("native coin not looked at", payment=payment.public_id, error=str(error))
 
 
 def _ask_to_read_again(payment: Payment, transaction_hash: str, explanation: Explanation) -> None:

@@ -294,6 +294,7 @@ def test_the_networks_own_coin_counts_for_nothing() -> None:
     [transfer] = claim(payment, transaction_hash)["transfers"]
     assert (transfer["code"], transfer["matched"]) == ("native_coin", False)
     assert (transfer["cryptocurrency"], transfer["tokenContract"], transfer["amount"]) == ("ETH", None, "0.500000")
+    assert payment.native_coins.get().held == 5 * 10**17, "operators know of it now"
 
 
 def test_a_transfer_of_nothing_pays_nothing() -> None:
