@@ -129,6 +129,7 @@ class Payment(models.Model):
                 condition=Q(status__in=[PaymentStatus.CREATED, PaymentStatus.UNDERPAID], closed_at__isnull=True),
             ),
             models.Index(fields=["assess_at"], name="payment_assess_due", condition=Q(assess_at__isnull=False)),
+            models.Index(fields=["environment", "network", "closes_at"], name="payment_watched"),
         ]
 
     def __str__(self) -> str:

@@ -11,6 +11,7 @@ import structlog
 from django.core.exceptions import ImproperlyConfigured
 from django.db import transaction
 from django.db.models import F, Q
+from django.db.models.expressions import RawSQL
 from django.utils import timezone
 
 from payments.chains.base import ChainUnavailable, FinalityViolation, IncomingTransfer, NotSetUp, Scan
@@ -41,14 +42,18 @@ class PaymentAddresses:
         self._payments = Payment.objects.filter(environment=environment, network__in=self._siblings)
         self._current = self._payments.filter(closes_at__gt=timezone.now() - WATCHED_AFTER_END)
 
-    def count(self) -> int:
-        return self._current.values("deposit_address").distinct().count()
-
-    def addresses(self, limit: int) -> Collection[str]:
-        return set(self._current.values_list("deposit_address", flat=True).distinct()[:limit])
+    def addresses(self, at_most: int) -> Collection[str] | None:
+        """Costs by `at_most`, however many payments are open or were made before: it is asked every second."""
+        found: list[str] = []
+        for network in self._siblings:
+            latest = self._current.filter(network=network).order_by("-closes_at")
+            found += latest.values_list("deposit_address", flat=True)[: at_most + 1 - len(found)]
+        return None if len(found) > at_most else set(found)
 
     def matching(self, candidates: Collection[str]) -> set[str]:
-        return set(self._payments.filter(deposit_address__in=candidates).values_list("deposit_address", flat=True))
+        # As one text: PostgreSQL takes three times as long over ten thousand parameters.
+        listed = RawSQL("SELECT unnest(string_to_array(%s, ','))", [",".join(candidates)])
+        return set(self._payments.filter(deposit_address__in=listed).values_list("deposit_address", flat=True))
 
     def payment_ids(self, transfers: Iterable[IncomingTransfer]) -> dict[tuple[str, str], uuid.UUID]:
         """Payments by (address, memo) for those transfers that name one."""

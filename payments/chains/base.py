@@ -164,14 +164,12 @@ class Scan:
 class WatchList(Protocol):
     """The addresses deposits may arrive at. It can be large: ask for as little as possible."""
 
-    def count(self) -> int: ...
-
-    def addresses(self, limit: int) -> Collection[str]:
-        """Up to `limit` watched addresses."""
+    def addresses(self, at_most: int) -> Collection[str] | None:
+        """All that money is expected at now; None when they are more than so many."""
         ...
 
     def matching(self, candidates: Collection[str]) -> set[str]:
-        """Those of `candidates` that are watched."""
+        """Those of `candidates` that are watched, also those that nothing is expected at any more."""
         ...
 
 

@@ -485,6 +485,10 @@ class Migration(migrations.Migration):
                 condition=models.Q(("assess_at__isnull", False)), fields=["assess_at"], name="payment_assess_due"
             ),
         ),
+        migrations.AddIndex(
+            model_name="payment",
+            index=models.Index(fields=["environment", "network", "closes_at"], name="payment_watched"),
+        ),
         migrations.AddConstraint(
             model_name="payment",
             constraint=models.CheckConstraint(

@@ -97,11 +97,8 @@ class Watched:
     def __init__(self, *addresses: str) -> None:
         self._addresses = set(addresses)
 
-    def count(self) -> int:
-        return len(self._addresses)
-
-    def addresses(self, limit: int) -> Collection[str]:
-        return sorted(self._addresses)[:limit]
+    def addresses(self, at_most: int) -> Collection[str] | None:
+        return None if len(self._addresses) > at_most else self._addresses
 
     def matching(self, candidates: Collection[str]) -> set[str]:
         return self._addresses & set(candidates)

@@ -551,12 +551,20 @@ def test_an_address_is_watched_on_every_evm_network_and_long_after_the_end() -> 
     Payment.objects.filter(pk=old.pk).update(closes_at=timezone.now() - timedelta(days=31))
     for network in (ETHEREUM, POLYGON):
         addresses = PaymentAddresses(SANDBOX, network)
-        assert addresses.count() == 1
-        assert addresses.addresses(10) == {payment.deposit_address}
-        assert addresses.addresses(0) == set()
+        assert addresses.addresses(1) == {payment.deposit_address}
+        assert addresses.addresses(0) is None
         both = {payment.deposit_address, old.deposit_address}
         assert addresses.matching([*both, payment.merchant_wallet]) == both  # matching forgets nobody
     assert PaymentAddresses(SANDBOX, STELLAR).matching([payment.deposit_address]) == set()
+
+
+def test_too_many_addresses_for_a_filter_are_not_listed() -> None:
+    """Whichever network they are on; and as many as it takes are all there."""
+    payments = [make_payment(network) for network in (ETHEREUM, POLYGON, ETHEREUM)]
+    addresses = PaymentAddresses(SANDBOX, POLYGON)
+    assert addresses.addresses(3) == {payment.deposit_address for payment in payments}
+    assert addresses.addresses(2) is None
+    assert addresses.addresses(1) is None
 
 
 def test_expiry_waits_until_the_network_has_been_read_past_the_end() -> None:

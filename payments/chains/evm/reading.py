@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from typing import TypeVar
 
@@ -20,9 +21,9 @@ from payments.chains.base import (
     Scan,
     WatchList,
 )
-from payments.chains.evm import abi, questions
+from payments.chains.evm import abi, addresses, questions
 from payments.chains.evm.providers import Providers
-from payments.chains.evm.questions import TRANSFER, Header, Log, Receipt, SentTransaction
+from payments.chains.evm.questions import TRANSFER, Header, Log, Question, Receipt, SentTransaction
 from payments.chains.evm.rpc import RpcError
 
 BLOCKS_PER_SCAN = 2_000
@@ -146,7 +147,8 @@ class Reading:
             return ()
         self._reached(last_height)
         before = self._header(last_height)
-        events = self._logs(first_height, last_height, [TRANSFER, abi.address_topic(address)], tuple(self._assets))
+        asked = partial(questions.logs, topics=[TRANSFER, abi.address_topic(address)], contracts=tuple(self._assets))
+        events = self._events(first_height, last_height, asked)
         receipts = self._receipts({log.transaction_hash for log in events}, up_to=last_height)
         senders = self._senders(receipts)
         if self._header(last_height) != before:
@@ -185,29 +187,28 @@ class Reading:
         return head
 
     def _arrivals(self, first: int, last: int, watch: WatchList) -> list[Log]:
-        """Transfers of something to watched addresses, of any token while the list is short enough to hand over."""
-        if first > last or not (count := watch.count()):
-            return []
-        if count <= MOST_ADDRESSES_PER_QUESTION:
-            wanted = [abi.address_topic(address) for address in watch.addresses(MOST_ADDRESSES_PER_QUESTION)]
-            found = self._logs(first, last, [TRANSFER, None, wanted]) if wanted else []
-        else:
-            found = self._logs(first, last, [TRANSFER], tuple(self._assets))
-        # Transfers of nothing cost their sender next to nothing: no more is asked about them.
-        moved = [log for log in found if log.is_token_transfer and log.amount]
-        watched = watch.matching({log.recipient for log in moved}) if moved else set()
-        return [log for log in moved if log.recipient in watched]
+        """Transfers of something to watched addresses, of any token while the list is short enough to hand over.
 
-    def _logs(
-        self, first: int, last: int, topics: Sequence[str | list[str] | None], contracts: Sequence[str] = ()
-    ) -> list[Log]:
+        Transfers of nothing cost their sender next to nothing: no more is asked about them.
+        """
+        expected = watch.addresses(MOST_ADDRESSES_PER_QUESTION)
+        if first > last or (expected is not None and not expected):
+            return []
+        if expected is None:
+            asked = partial(questions.arrivals, contracts=tuple(self._assets), watched=RecipientsOfScan(watch).watched)
+        else:
+            wanted = {_digits(address) for address in expected}
+            asked = partial(questions.arrivals, recipients=tuple(expected), watched=wanted.intersection)
+        return self._events(first, last, asked)
+
+    def _events(self, first: int, last: int, asked: Callable[[int, int], Question[tuple[Log, ...]]]) -> list[Log]:
         """Events that any provider knows of: whether they are true, their receipts say."""
         found: set[Log] = set()
         while first <= last:
             until = min(last, first + self._pace.blocks - 1)
             try:
                 # Asked together with its last block: a node that lacks it would otherwise say that nothing happened.
-                said = self._providers.gather(questions.logs(first, until, topics, contracts), questions.header(until))
+                said = self._providers.gather(asked(first, until), questions.header(until))
             except RpcError as error:
                 if not error.asks_for_less:
                     raise ChainUnavailable(f"{self._network} cannot be read: {error}") from error
@@ -284,6 +285,26 @@ class Reading:
 
     def _changed(self) -> ChainUnavailable:
         return ChainUnavailable(f"Blocks of {self._network} changed while they were read.")
+
+
+class RecipientsOfScan:
+    """Which of the recipients that a scan meets are watched: asked once for each, whoever names it again."""
+
+    def __init__(self, watch: WatchList) -> None:
+        self._watch = watch
+        self._asked: set[str] = set()
+        self._watched: set[str] = set()
+
+    def watched(self, recipients: set[str]) -> set[str]:
+        if fresh := recipients - self._asked:
+            matching = self._watch.matching([addresses.spelled(bytes.fromhex(digits)) for digits in fresh])
+            self._watched |= {_digits(address) for address in matching}
+            self._asked |= fresh
+        return recipients & self._watched
+
+
+def _digits(address: str) -> str:
+    return address[2:].lower()
 
 
 def token_transfers(receipt: Receipt) -> Iterator[tuple[int, Log]]:

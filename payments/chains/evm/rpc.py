@@ -156,7 +156,7 @@ class Rpc:
                     received += chunk
                     if len(received) > LARGEST_REPLY_BYTES:
                         raise ProviderFailed(f"{self.name} sent more than {LARGEST_REPLY_BYTES} bytes")
-            return orjson.loads(bytes(received))
+            return orjson.loads(received)
         except httpx.HTTPError as error:
             raise ProviderFailed(f"{self.name} cannot be reached: {type(error).__name__}") from error
         except orjson.JSONDecodeError as error:
