@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.contrib import admin
 from django.urls import include, path
 from django.views.generic import RedirectView
@@ -16,6 +18,7 @@ from payments import checkout, claim_page
 from payments import dashboard as payment_pages
 from payments.chains.registry import decimals
 from payments.operations.admin import show_start
+from payments.overview import in_suspense
 from payments.viewsets import PaymentViewSet
 from refunds import dashboard as refund_pages
 from refunds.claim_page import show_claim
@@ -25,6 +28,8 @@ from settlements.viewsets import SettlementViewSet
 from webhooks import dashboard as webhook_pages
 from webhooks import dashboard_deliveries as delivery_pages
 from webhooks.viewsets import DeliveryViewSet, EventViewSet, WebhookViewSet
+
+balance_sources: dict[str, Any] = {"decimals_of": decimals, "suspense_of": in_suspense}
 
 api_routes = [
     path("payments", PaymentViewSet.as_view({"get": "list", "post": "create"})),
@@ -60,9 +65,9 @@ api_routes = [
     path("deliveries", DeliveryViewSet.as_view({"get": "list"})),
     path("deliveries/<str:delivery_id>", DeliveryViewSet.as_view({"get": "retrieve"})),
     path("deliveries/<str:delivery_id>/redeliver", DeliveryViewSet.as_view({"post": "redeliver"})),
-    path("merchant", MerchantRecordViewSet.as_view({"get": "retrieve"}, decimals_of=decimals)),
-    path("merchant/settings", MerchantRecordViewSet.as_view({"patch": "update_settings"}, decimals_of=decimals)),
-    path("balance", BalanceViewSet.as_view({"get": "retrieve"}, decimals_of=decimals)),
+    path("merchant", MerchantRecordViewSet.as_view({"get": "retrieve"}, **balance_sources)),
+    path("merchant/settings", MerchantRecordViewSet.as_view({"patch": "update_settings"}, **balance_sources)),
+    path("balance", BalanceViewSet.as_view({"get": "retrieve"}, **balance_sources)),
     path("openapi.json", show_openapi),
 ]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import time
 from decimal import Decimal
 from typing import Any, ClassVar, cast
@@ -21,6 +21,9 @@ from merchants.services import MAX_ALLOWED_WALLETS, SETTLEMENT_CURRENCIES, Setti
 
 DecimalsOf = Callable[[str, str, str], int]
 """The scale of a coin, by environment, network and code; the app that knows the networks provides it."""
+
+SuspenseOf = Callable[[Merchant, str], Mapping[tuple[str, str], int]]
+"""Base units that wait for a merchant's decision, by network and code; the app that knows payments provides it."""
 
 BASIS_POINTS_OF_A_PERCENT = 100
 
@@ -141,7 +144,7 @@ class SettingsSerializer(StrictSerializer):
 
 
 def merchant_record(
-    merchant: Merchant, chosen: MerchantSettings, balances: Sequence[MerchantBalance], decimals_of: DecimalsOf
+    merchant: Merchant, chosen: MerchantSettings, balances: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
     return {
         "id": merchant.public_id,
@@ -163,24 +166,33 @@ def merchant_record(
         "paymentTolerance": f"{from_units(chosen.payment_tolerance_bps, 2):f}",
         "latePayments": chosen.late_payments,
         "walletAllowList": chosen.wallet_allow_list,
-        "balances": balance_records(chosen.environment, balances, decimals_of),
+        "balances": balances,
         "createdAt": format_instant(merchant.created_at),
     }
 
 
 def balance_records(
-    environment: str, balances: Sequence[MerchantBalance], decimals_of: DecimalsOf
+    environment: str,
+    balances: Sequence[MerchantBalance],
+    suspense: Mapping[tuple[str, str], int],
+    decimals_of: DecimalsOf,
 ) -> list[dict[str, Any]]:
-    return [_balance_record(each, decimals_of(environment, each.network, each.asset)) for each in balances]
-
-
-def _balance_record(balance: MerchantBalance, decimals: int) -> dict[str, Any]:
-    return {
-        "network": balance.network,
-        "cryptocurrency": balance.asset,
-        "available": format_crypto(balance.available, decimals),
-        "receivable": format_crypto(balance.receivable, decimals),
-    }
+    """By network and coin, sorted: what is in the books, and what is in suspense there or where nothing else is."""
+    booked = {(each.network, each.asset): each for each in balances}
+    records = []
+    for network, asset in sorted(booked.keys() | suspense.keys()):
+        decimals = decimals_of(environment, network, asset)
+        own = booked.get((network, asset)) or MerchantBalance(network, asset, available=0, receivable=0)
+        records.append(
+            {
+                "network": network,
+                "cryptocurrency": asset,
+                "available": format_crypto(own.available, decimals),
+                "receivable": format_crypto(own.receivable, decimals),
+                "inSuspense": format_crypto(suspense.get((network, asset), 0), decimals),
+            }
+        )
+    return records
 
 
 # --- the reference -----------------------------------------------------------------------------------
@@ -194,6 +206,9 @@ class BalanceEntrySchema(serializers.Serializer[Any]):
     )
     receivable = serializers.CharField(
         help_text="What you owe: credited and spent before a chain took the payment back. Decimal."
+    )
+    inSuspense = serializers.CharField(
+        help_text="Came late, short, in surplus or astray, and waits for your decision: not yours yet. Decimal."
     )
 
 

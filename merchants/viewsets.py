@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
@@ -17,6 +17,7 @@ from merchants.serializers import (
     DecimalsOf,
     MerchantSchema,
     SettingsSerializer,
+    SuspenseOf,
     balance_records,
     merchant_record,
 )
@@ -24,14 +25,17 @@ from merchants.services import update_settings
 
 
 class _ShowsBalances(MerchantViewSet):
-    """`decimals_of` is given in the route table: this app knows no networks and no scales of coins."""
+    """What this app does not know is given in the route table: scales of coins, and what payments keep in suspense."""
 
     decimals_of: DecimalsOf | None = None
+    suspense_of: SuspenseOf | None = None
 
-    def scales(self) -> DecimalsOf:
-        if self.decimals_of is None:
-            raise RuntimeError("the route table did not say how coins are scaled")
-        return self.decimals_of
+    def balances(self) -> list[dict[str, Any]]:
+        if self.decimals_of is None or self.suspense_of is None:
+            raise RuntimeError("the route table did not say how coins are scaled, or what is in suspense")
+        held = merchant_balances(self.merchant, self.environment)
+        suspense = self.suspense_of(self.merchant, self.environment)
+        return balance_records(self.environment, held, suspense, self.decimals_of)
 
 
 class MerchantRecordViewSet(_ShowsBalances):
@@ -52,8 +56,7 @@ class MerchantRecordViewSet(_ShowsBalances):
         return self._record(chosen)
 
     def _record(self, chosen: MerchantSettings) -> Response:
-        balances = merchant_balances(self.merchant, self.environment)
-        return Response(merchant_record(self.merchant, chosen, balances, self.scales()))
+        return Response(merchant_record(self.merchant, chosen, self.balances()))
 
 
 class BalanceViewSet(_ShowsBalances):
@@ -63,11 +66,4 @@ class BalanceViewSet(_ShowsBalances):
 
     @extend_schema(summary="Get the balance", responses=BalanceSchema)
     def retrieve(self, request: Request) -> Response:
-        balances = merchant_balances(self.merchant, self.environment)
-        return Response(
-            {
-                "object": "balance",
-                "environment": self.environment,
-                "balances": balance_records(self.environment, balances, self.scales()),
-            }
-        )
+        return Response({"object": "balance", "environment": self.environment, "balances": self.balances()})

@@ -1,9 +1,11 @@
-"""The figures on the merchant's start page: what they have, and what has been going on."""
+"""What a merchant has, and what has been going on: the figures on the start page, and what waits in suspense."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+
+from django.db.models import Sum
 
 from config import ids
 from config.api.pagination import KeyRange
@@ -51,6 +53,13 @@ def balances(merchant: Merchant, environment: str) -> list[Balance]:
             )
         )
     return shown
+
+
+def in_suspense(merchant: Merchant, environment: str) -> dict[tuple[str, str], int]:
+    """Base units that wait for the merchant's decision, by network and coin."""
+    waiting = Discrepancy.objects.filter(merchant=merchant, environment=environment, status=DiscrepancyStatus.OPEN)
+    totals = waiting.values_list("network", "asset").annotate(total=Sum("amount"))
+    return {(network, asset): int(total) for network, asset, total in totals}
 
 
 def figures(merchant: Merchant, environment: str, now: datetime) -> Figures:

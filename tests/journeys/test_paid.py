@@ -140,6 +140,12 @@ def test_what_goes_wrong_is_held_and_the_books_still_agree() -> None:
     ends = {scenario: call(client, "GET", f"/payments/{key}")["status"] for scenario, key in created.items()}
     assert ends == scenarios
     assert call(client, "GET", f"/payments/{cancelled}")["status"] == "cancelled"
-    [balance] = call(client, "GET", "/balance")["balances"]
-    assert balance["available"] == "300.000000"  # of the three that are completed, and nothing else
+    balances = call(client, "GET", "/balance")["balances"]
+    shown = {(each["network"], each["cryptocurrency"]): (each["available"], each["inSuspense"]) for each in balances}
+    assert shown == {
+        ("ethereum", "USDC"): ("300.000000", "125.000000"),  # of the three that are completed; surplus, and late
+        ("ethereum", "USDT"): ("0.000000", "100.000000"),
+        ("polygon", "USDC"): ("0.000000", "100.000000"),
+        ("stellar", "DAI"): ("0.000000", "5.000000"),
+    }
     assert "Clean: 0 errors, 0 warnings" in reconcile()

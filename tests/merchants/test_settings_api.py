@@ -165,7 +165,16 @@ def test_the_balance_shows_what_the_books_hold_in_this_environment() -> None:
                 Line(AccountRef("polygon", "USDC", "merchant:available", str(merchant.pk)), -amount),
             ],
         )
-    expected = [{"network": "polygon", "cryptocurrency": "USDC", "available": "12.345678", "receivable": "0.000000"}]
+    nothing = "0.000000"
+    expected = [
+        {
+            "network": "polygon",
+            "cryptocurrency": "USDC",
+            "available": "12.345678",
+            "receivable": nothing,
+            "inSuspense": nothing,
+        }
+    ]
     client = api_client(make_key(merchant))
     assert client.call("GET", "/balance").json() == {
         "object": "balance",

@@ -10,11 +10,12 @@ from config import ids
 from config.api.renderers import format_instant
 from merchants.access.scopes import Scope
 from payments.models import Payment
-from payments.services import accept_discrepancy
+from payments.services import accept_discrepancy, cancel_payment
 from tests.factories import ApiClient, api_client, make_key, make_merchant
 from tests.payments.refunds import reserve_all
 from tests.payments.scenes import (
     ETHEREUM,
+    PRODUCTION,
     STELLAR,
     assert_all_is_well,
     discrepancy,
@@ -38,6 +39,17 @@ def listed(payment: Payment, query: str = "") -> dict[str, Any]:
     assert reply.status_code == 200, reply.content
     answer: dict[str, Any] = reply.json()
     return answer
+
+
+def in_suspense(client: ApiClient) -> dict[tuple[str, str], tuple[str, str]]:
+    """What is available and what is in suspense, by network and coin; the merchant's record says the same."""
+    balances = client.call("GET", "/balance").json()["balances"]
+    assert client.call("GET", "/merchant").json()["balances"] == balances
+    return {
+        (each["network"], each["cryptocurrency"]): (each["available"], each["inSuspense"])
+        for each in balances
+        if each["receivable"] == "0.000000"
+    }
 
 
 def accept(client: ApiClient, payment: Payment, discrepancy_id: str, **body: Any) -> Any:
@@ -155,3 +167,25 @@ def test_a_key_that_only_reads_decides_nothing() -> None:
     reader = client_of(payment, scopes=[Scope.PAYMENTS_READ])
     assert accept(reader, payment, discrepancy(payment).public_id).status_code == 403
     assert reader.call("GET", f"/payments/{payment.public_id}/discrepancies").status_code == 200
+
+
+def test_the_balance_shows_what_waits_beside_what_is_available() -> None:
+    payment = pay_and_confirm(make_payment(ETHEREUM), "130")
+    pay_and_confirm(payment, "7.5", coin="DAI")
+    pay_and_confirm(make_payment(ETHEREUM, merchant=payment.merchant), "102.5")
+    pay_and_confirm(cancel_payment(make_payment(STELLAR, merchant=payment.merchant)), "100")
+    pay_and_confirm(make_payment(ETHEREUM), "1000")  # another merchant's
+    client = client_of(payment)
+    assert in_suspense(client) == {
+        ("ethereum", "DAI"): ("0.000000", "7.500000"),
+        ("ethereum", "USDC"): ("200.000000", "32.500000"),
+        ("stellar", "USDC"): ("0.000000", "100.000000"),
+    }
+    assert in_suspense(client_of(payment, environment=PRODUCTION)) == {}
+
+    accept(client, payment, discrepancy(payment, "overpaid").public_id)
+    reserve_all(discrepancy(payment, "wrong_token"))
+    assert in_suspense(client) == {
+        ("ethereum", "USDC"): ("230.000000", "2.500000"),
+        ("stellar", "USDC"): ("0.000000", "100.000000"),
+    }
