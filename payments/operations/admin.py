@@ -30,26 +30,17 @@ _NONE = format_html("{}", "none")
 def show_start(request: HttpRequest) -> HttpResponse:
     """The admin's first page, where an operator whom an alarm woke up begins."""
     may_look = request.user.has_perm("operations.view_alarm")
-    return admin.site.index(request, {"open_alarms": Alarm.objects.open() if may_look else None})
+    return admin.site.index(request, {"open_alarms": Alarm.objects.open().most_urgent_first() if may_look else None})
 
 
 @admin.register(Alarm)
 class AlarmAdmin(ReadOnly, admin.ModelAdmin[Alarm]):
-    list_display = (
-        "what",
-        "network",
-        "environment",
-        "subject",
-        "message",
-        "raised_at",
-        "cleared_at",
-        "acknowledged_by",
-    )
-    list_filter = ("environment", "network", "kind", ("cleared_at", admin.EmptyFieldListFilter))
+    list_display = ("__str__", "message", "raised", "cleared", "acknowledged_by")
+    list_filter = ("environment", "network", ("cleared_at", admin.EmptyFieldListFilter), "kind")
     list_per_page = 50
     show_full_result_count = False
     fields = (
-        "what",
+        "kind",
         "environment",
         "network",
         "subject",
@@ -66,9 +57,13 @@ class AlarmAdmin(ReadOnly, admin.ModelAdmin[Alarm]):
     readonly_fields = fields
     actions = ("acknowledge",)
 
-    @admin.display(description="Alarm", ordering="kind")
-    def what(self, alarm: Alarm) -> str:
-        return alarm.get_kind_display()
+    @admin.display(description="Raised", ordering="raised_at")
+    def raised(self, alarm: Alarm) -> str:
+        return _ago(alarm.raised_at)
+
+    @admin.display(description="Over", ordering="cleared_at")
+    def cleared(self, alarm: Alarm) -> str:
+        return _ago(alarm.cleared_at) if alarm.cleared_at else "no"
 
     @admin.display(description="What to do")
     def what_to_do(self, alarm: Alarm) -> str:
@@ -91,31 +86,18 @@ class AlarmAdmin(ReadOnly, admin.ModelAdmin[Alarm]):
 class NetworkAdmin(ReadOnly, admin.ModelAdmin[NetworkSnapshot]):
     """Every network in one line, and a page for each with its providers, coins and costs. Nobody is asked for them."""
 
-    list_display = (
-        "network",
-        "environment",
-        "alarms",
-        "head",
-        "final",
-        "read",
-        "gas_tank",
-        "sweepable",
-        "dust",
-        "last_sweep",
-    )
-    list_filter = ("environment",)
+    list_display = ("network", "environment", "alarms", "blocks", "gas_tank", "waiting", "last_sweep")
     fields = (
         "network",
         "environment",
         "alarms",
-        "head",
-        "final",
-        "read",
+        "blocks",
         "provider_list",
         "wallet",
         "gas_tank",
         "gas_use",
         "coin_list",
+        "stray",
         "last_sweep",
         "measured",
     )
@@ -128,22 +110,20 @@ class NetworkAdmin(ReadOnly, admin.ModelAdmin[NetworkSnapshot]):
     def alarms(self, snapshot: NetworkSnapshot) -> SafeString:
         return _lines(alarm.get_kind_display() for alarm in _figures(snapshot).alarms) or _NONE
 
-    @admin.display(description="Head")
-    def head(self, snapshot: NetworkSnapshot) -> str:
-        return _figures(snapshot).head
-
-    @admin.display(description="Final")
-    def final(self, snapshot: NetworkSnapshot) -> str:
+    @admin.display(description="Blocks")
+    def blocks(self, snapshot: NetworkSnapshot) -> SafeString:
         figures = _figures(snapshot)
-        return f"{figures.cursor.finalized_height:,} ({figures.lag:,} behind)" if figures.cursor else ""
-
-    @admin.display(description="Last read")
-    def read(self, snapshot: NetworkSnapshot) -> str:
-        cursor = _figures(snapshot).cursor
+        cursor = figures.cursor
         if cursor is None or cursor.polled_at is None:
-            return "never"
-        trouble = "; halted" if cursor.halted_at else "; does not answer" if cursor.failing_since else ""
-        return f"{_ago(cursor.polled_at)}{trouble}"
+            return format_html("{}", "never read")
+        trouble = ", halted" if cursor.halted_at else ", does not answer" if cursor.failing_since else ""
+        return _lines(
+            (
+                f"head {cursor.head_height:,}",
+                f"final {cursor.finalized_height:,}, {figures.lag:,} behind",
+                f"read {_ago(cursor.polled_at)}{trouble}",
+            )
+        )
 
     @admin.display(description="Providers")
     def provider_list(self, snapshot: NetworkSnapshot) -> SafeString:
@@ -175,12 +155,12 @@ class NetworkAdmin(ReadOnly, admin.ModelAdmin[NetworkSnapshot]):
         return tank.use if tank else ""
 
     @admin.display(description="To be swept")
-    def sweepable(self, snapshot: NetworkSnapshot) -> SafeString:
-        return _lines(coin.sweepable_text for coin in _figures(snapshot).coins if coin.worth)
-
-    @admin.display(description="Dust")
-    def dust(self, snapshot: NetworkSnapshot) -> SafeString:
-        return _lines(coin.dust_text for coin in _figures(snapshot).coins if coin.dust)
+    def waiting(self, snapshot: NetworkSnapshot) -> SafeString:
+        figures = _figures(snapshot)
+        worth = [coin.sweepable_text for coin in figures.coins if coin.worth]
+        dust = [f"dust: {coin.dust_text}" for coin in figures.coins if coin.dust]
+        stray = [f"sent by mistake: {coins_text(figures.stray, figures.native)}"] * bool(figures.stray)
+        return _lines([*worth, *dust, *stray])
 
     @admin.display(description="Coins")
     def coin_list(self, snapshot: NetworkSnapshot) -> SafeString:
@@ -207,10 +187,16 @@ class NetworkAdmin(ReadOnly, admin.ModelAdmin[NetworkSnapshot]):
         heads = format_html_join("", "<th>{}</th>", ((heading,) for heading in headings))
         return format_html("<table><thead><tr>{}</tr></thead><tbody>{}</tbody></table>", heads, rows)
 
+    @admin.display(description="Sent by mistake")
+    def stray(self, snapshot: NetworkSnapshot) -> str:
+        figures = _figures(snapshot)
+        told = f"{coins_text(figures.stray, figures.native)} at deposit addresses: see Native coins"
+        return told if figures.stray else "none"
+
     @admin.display(description="Last sweep")
     def last_sweep(self, snapshot: NetworkSnapshot) -> str:
         sweep = _figures(snapshot).last_sweep
-        return f"{sweep.asset}, {sweep.transfer.status}, {_ago(sweep.transfer.created_at)}" if sweep else ""
+        return f"{sweep.asset}, {sweep.transfer.status}, {_ago(sweep.transfer.created_at)}" if sweep else "none"
 
     # What may be done
 
@@ -223,7 +209,7 @@ class NetworkAdmin(ReadOnly, admin.ModelAdmin[NetworkSnapshot]):
         question = ask_first(
             self,
             request,
-            chosen,
+            chosen.filter(pk__in=[figures.snapshot.pk for figures, _ in found]),
             action="sweep_now",
             title="Sweep now?",
             consequence=" ".join(["The worker sweeps within seconds:", *starmap(_told, found), "Dust stays."]),

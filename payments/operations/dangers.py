@@ -17,8 +17,8 @@ from payments.operations.figures import coins_text, figures_of
 from payments.operations.models import NetworkSnapshot
 from payments.operations.states import PROVIDER_ALARMS, AlarmKind
 from payments.transfers.lateness import late_transfers
-from payments.transfers.models import Wallet
-from payments.transfers.states import TransferPurpose
+from payments.transfers.models import Payout, Transfer, Wallet
+from payments.transfers.states import OPEN_TRANSFERS, PayoutStatus, TransferPurpose
 
 UNAVAILABLE_AFTER = timedelta(minutes=2)
 """How long a network may not answer before a person hears of it."""
@@ -50,8 +50,11 @@ def of_rows(environment: str, network: str) -> Iterator[Danger]:
         yield from _of_reading(cursor, registry.profile(environment, network), timezone.now())
     for breaker in Breaker.objects.filter(**here, closed_at__isnull=True):
         yield Danger(AlarmKind.PAYOUTS_STOPPED, breaker.reason)
-    for wallet in Wallet.objects.filter(**here, frozen_at__isnull=False):
-        yield Danger(AlarmKind.WALLET_FROZEN, wallet.frozen_reason, wallet.address)
+    for wallet in Wallet.objects.filter(**here):
+        if wallet.frozen_at is not None:
+            yield Danger(AlarmKind.WALLET_FROZEN, wallet.frozen_reason, wallet.address)
+        elif wallet.last_error and _is_kept_waiting(wallet):
+            yield Danger(AlarmKind.WALLET_CANNOT_SEND, wallet.last_error, wallet.address)
     yield from _of_transfers(environment, network)
     yield from _of_sweeps(environment, network)
     yield from _of_gas_tank(environment, network)
@@ -60,6 +63,9 @@ def of_rows(environment: str, network: str) -> Iterator[Danger]:
 def _of_reading(cursor: ScanCursor, profile: NetworkProfile, now: datetime) -> Iterator[Danger]:
     if cursor.halted_at is not None:
         yield Danger(AlarmKind.NETWORK_HALTED, cursor.last_error)
+        return
+    if cursor.fault:
+        yield Danger(AlarmKind.NETWORK_NOT_SET_UP, cursor.fault)
         return
     if cursor.failing_since is not None:
         if now - cursor.failing_since >= UNAVAILABLE_AFTER:
@@ -75,6 +81,15 @@ def _of_reading(cursor: ScanCursor, profile: NetworkProfile, now: datetime) -> I
         since = f"since {cursor.finalized_since:%Y-%m-%d %H:%M:%S}"
         message = f"Block {cursor.finalized_height} has been the newest final one {since}."
         yield Danger(AlarmKind.FINALITY_STALLED, message)
+
+
+def _is_kept_waiting(wallet: Wallet) -> bool:
+    """Whether it has something to send, and has not been able to for a while."""
+    if wallet.checked_at is not None and timezone.now() - wallet.checked_at < UNAVAILABLE_AFTER:
+        return False
+    place = {"environment": wallet.environment, "network": wallet.network}
+    due = Payout.objects.filter(**place, status__in=[PayoutStatus.READY, PayoutStatus.SENDING])
+    return due.exists() or Transfer.objects.filter(**place, status__in=OPEN_TRANSFERS).exists()
 
 
 def _of_transfers(environment: str, network: str) -> Iterator[Danger]:

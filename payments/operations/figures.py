@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Decimal, localcontext
 
 from django.conf import settings
+from django.db.models import Sum
 
 from config.environments import Environment
 from config.money import Asset, from_units
+from payments import native
 from payments.chains import registry
 from payments.dust import Fees, WaitingAddress
 from payments.models import ScanCursor, Sweep
@@ -122,6 +124,8 @@ class NetworkFigures:
     tank: GasTank | None
     """None: it was never measured."""
     last_sweep: Sweep | None
+    stray: int
+    """Of the network's own coin at deposit addresses, where it counts for no payment."""
 
     @property
     def head(self) -> str:
@@ -162,6 +166,7 @@ def figures_of(snapshot: NetworkSnapshot) -> NetworkFigures:
         coins=coins,
         tank=_tank(snapshot, coins) if snapshot.measured_at else None,
         last_sweep=sweeps.order_by("-id").first(),
+        stray=int(native.waiting(**here).aggregate(total=Sum("held"))["total"] or 0),
     )
 
 

@@ -20,6 +20,10 @@ class AlarmQuerySet(models.QuerySet["Alarm"]):
         """Those that are so now."""
         return self.filter(cleared_at__isnull=True)
 
+    def most_urgent_first(self) -> Self:
+        """Production, then what nobody looks after, then the oldest."""
+        return self.order_by("environment", F("acknowledged_at").asc(nulls_first=True), "raised_at", "pk")
+
 
 class Alarm(models.Model):
     """Something that threatens money on a network, from when it was first so until it is so no longer."""
@@ -37,7 +41,7 @@ class Alarm(models.Model):
     raise_mailed_at = models.DateTimeField(null=True, help_text="When operators were told of it.")
     clear_mailed_at = models.DateTimeField(null=True, help_text="When they were told that it is over.")
 
-    objects: ClassVar[models.Manager[Alarm]] = AlarmQuerySet.as_manager()
+    objects = AlarmQuerySet.as_manager()
 
     class Meta:
         ordering = (F("cleared_at").desc(nulls_first=True), "-raised_at", "-id")

@@ -13,12 +13,14 @@ class AlarmKind(TextChoices):
     PROVIDER_FAILING = "provider_failing", "Provider fails"
     PROVIDER_OLD_HEAD = "provider_old_head", "Provider is behind"
     PROVIDER_DISAGREES = "provider_disagrees", "Provider says something else"
+    NETWORK_NOT_SET_UP = "network_not_set_up", "Network is set up wrongly"
     NETWORK_UNAVAILABLE = "network_unavailable", "Network is not read"
     NETWORK_HALTED = "network_halted", "Network is halted"
     HEAD_STALLED = "head_stalled", "No new blocks"
     FINALITY_STALLED = "finality_stalled", "Nothing becomes final"
     PAYOUTS_STOPPED = "payouts_stopped", "Payouts are stopped"
     WALLET_FROZEN = "wallet_frozen", "Wallet is frozen"
+    WALLET_CANNOT_SEND = "wallet_cannot_send", "Wallet cannot send"
     TRANSFER_STUCK = "transfer_stuck", "Transfer is stuck"
     SWEEP_STUCK = "sweep_stuck", "Sweep is stuck"
     GAS_TANK_LOW = "gas_tank_low", "Gas money runs out"
@@ -53,6 +55,8 @@ ADVICE: Mapping[AlarmKind, str] = MappingProxyType(
         AlarmKind.PROVIDER_OLD_HEAD: "The provider does not follow the network. If it does not catch up, replace it.",
         AlarmKind.PROVIDER_DISAGREES: "One of them is wrong. Compare with a block explorer, and take the one that is "
         "wrong out of the settings.",
+        AlarmKind.NETWORK_NOT_SET_UP: "Correct the setting that the message names, restart the workers, and ask "
+        "manage.py check_networks. Until then nothing is read and nothing is sent there.",
         AlarmKind.NETWORK_UNAVAILABLE: "See that the chain worker and beat run and that two providers answer. Nothing "
         "is lost: reading goes on where it stopped.",
         AlarmKind.NETWORK_HALTED: "A final block changed. Compare with a second source before you clear the halt in "
@@ -63,6 +67,8 @@ ADVICE: Mapping[AlarmKind, str] = MappingProxyType(
         AlarmKind.PAYOUTS_STOPPED: "Read the reason, find the cause, then close the breaker.",
         AlarmKind.WALLET_FROZEN: "Find out what the wallet sent that the books do not know: manage.py thaw_wallet "
         "--dry-run. Then thaw it.",
+        AlarmKind.WALLET_CANNOT_SEND: "Read what the message says of the key, the settings or the providers. What is "
+        "to be paid waits, and leaves by itself once this is put right.",
         AlarmKind.TRANSFER_STUCK: "Look for its hashes on the network. Above the fee cap it waits for cheaper blocks; "
         "raise EVM_FEE_CAP_GWEI if that takes too long.",
         AlarmKind.SWEEP_STUCK: "See that the money worker runs, then look for its hashes on the network.",

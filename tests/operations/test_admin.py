@@ -14,6 +14,7 @@ from payments import tasks as payment_tasks
 from payments.chains import registry
 from payments.operations.dangers import Danger
 from payments.operations.models import Alarm, NetworkSnapshot, SweepRequest
+from payments.operations.services import acknowledge_alarm
 from payments.operations.states import AlarmKind
 from payments.transfers.models import Transfer
 from tests.factories import make_user
@@ -61,6 +62,13 @@ class TestStart:
         assert start.index("Gas money runs out") < start.index("Deposits")
         there_is()
         assert "Nothing is wrong with the networks." in page(operator(), "index")
+
+    def test_production_comes_first_and_what_nobody_looks_after(self) -> None:
+        there_is(LOW, environment=SANDBOX)
+        there_is(LOW, FAILING)
+        acknowledge_alarm(Alarm.objects.get(kind=LOW.kind, environment="production"), acknowledged_by="Ada")
+        start = page(operator(), "index")
+        assert start.index("one.example") < start.index("Ada looks after it") < start.index("polygon (sandbox)")
 
     def test_it_shows_no_alarms_to_whoever_may_not_see_them(self) -> None:
         there_is(LOW)

@@ -25,7 +25,7 @@ from payments.models import ScanCursor
 from payments.operations import tasks
 from payments.operations.models import Alarm
 from payments.operations.services import note_providers
-from payments.transfers.models import Transfer
+from payments.transfers.models import Transfer, Wallet
 from payments.transfers.services import freeze_wallet, thaw_wallet
 from tests.evm.fakes import FakeProvider
 from tests.operations.scenes import SANDBOX, let_alarms_age, let_cursor_age, look, open_alarms
@@ -58,6 +58,17 @@ class TestReading:
         assert open_alarms() == [(POLYGON, "network_unavailable")]
         assert message().endswith("No provider of polygon answers.")
         control.outage(POLYGON, 0)
+        watch()
+        look()
+        assert open_alarms() == []
+
+    def test_a_network_whose_set_up_is_wrong_is_told_of_at_once(self) -> None:
+        watch()
+        fault = "The factory is not at EVM_FACTORY on ethereum."
+        ScanCursor.objects.filter(network=ETHEREUM).update(fault=fault, failing_since=timezone.now())
+        look()
+        assert open_alarms() == [(ETHEREUM, "network_not_set_up")]
+        assert message() == fault
         watch()
         look()
         assert open_alarms() == []
@@ -125,6 +136,19 @@ class TestPayingOut:
         assert open_alarms() == [(ETHEREUM, "wallet_frozen")]
         assert Alarm.objects.get().subject == wallet.address
         thaw_wallet(wallet, next_sequence=1, thawed_by="Ada")
+        look()
+        assert open_alarms() == []
+
+    def test_a_wallet_that_has_something_to_send_and_cannot(self) -> None:
+        stock(POLYGON, 100 * COIN)
+        ask(POLYGON)
+        control.outage(POLYGON, 60)
+        drive(POLYGON)
+        Wallet.objects.update(checked_at=timezone.now() - timedelta(minutes=2))
+        look()
+        assert open_alarms() == [(POLYGON, "wallet_cannot_send")]
+        control.outage(POLYGON, 0)
+        finish(POLYGON)
         look()
         assert open_alarms() == []
 

@@ -9,6 +9,7 @@ from django.core.management import call_command
 from pytest_django.fixtures import Settings
 
 from config.money import Asset
+from payments import native
 from payments import tasks as payment_tasks
 from payments.chains import registry
 from payments.chains.networks import NATIVE_COINS
@@ -97,6 +98,19 @@ def test_networks_that_are_in_use_no_longer_are_not_shown(settings: Settings) ->
         "polygon (sandbox)",
         "stellar (sandbox)",
     ]
+
+
+def test_the_networks_own_coin_that_somebody_sent_is_shown_apart() -> None:
+    payment = make_payment(ETHEREUM)
+    control.fund_native(ETHEREUM, address=payment.deposit_address, amount=5 * 10**17)
+    mine(ETHEREUM)
+    watch()
+    native.look_at(SANDBOX, ETHEREUM, [payment])
+    found = figures()
+    assert (found.stray, [coin.sweepable for coin in found.coins]) == (5 * 10**17, [0, 0, 0])
+    out = StringIO()
+    call_command("networks", stdout=out)
+    assert "  mistakes   0.5 ETH at deposit addresses: manage.py sweep_native" in out.getvalue()
 
 
 @pytest.mark.parametrize(

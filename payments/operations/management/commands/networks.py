@@ -46,6 +46,8 @@ def _lines(figures: NetworkFigures) -> Iterator[tuple[str, str]]:
     for coin in figures.coins:
         cost = f", about {coins_text(coin.sweep_cost, figures.native)}" if coin.worth else ""
         yield coin.asset.code, f"{coin.sweepable_text}: {coin.outlook}{cost}; dust: {coin.dust_text}"
+    if figures.stray:
+        yield "mistakes", f"{coins_text(figures.stray, figures.native)} at deposit addresses: manage.py sweep_native"
     if figures.last_sweep is not None:
         sweep = figures.last_sweep
         yield "last sweep", f"{sweep.asset}, {sweep.transfer.status}, {sweep.transfer.created_at:%Y-%m-%d %H:%M:%S}"
