@@ -120,7 +120,8 @@ export function offerWallets(page, refresh) {
       forget("");
       draw();
     };
-    if (focused) (document.getElementById(focused) ?? part("buttons").firstChild)?.focus();
+    const place = focused && document.getElementById(focused);
+    if (focused) (place && !place.hidden ? place : part("buttons").firstChild)?.focus();
     if (sent) looking ??= setTimeout(look, LOOK_EVERY);
   }
 

@@ -100,12 +100,14 @@ def test_amount_address_and_memo_are_copied_exactly(page: Page, member: Member) 
         assert page.evaluate("navigator.clipboard.readText()") == value
 
 
-def test_everything_to_press_is_large_enough_for_a_thumb(page: Page, member: Member) -> None:
-    payment = make_payment(member.merchant, network="stellar")
+@pytest.mark.parametrize(("network", "count"), [("stellar", 7), ("polygon", 8)])
+def test_everything_to_press_is_large_enough_for_a_thumb(page: Page, member: Member, network: str, count: int) -> None:
+    payment = make_payment(member.merchant, network=network)
     page.goto(f"/pay/{payment.public_id}")
-    targets = page.locator("main a:visible, main button:visible, main summary:visible").all()
+    kinds = ("a", "button", "summary", "fieldset label")
+    targets = page.locator(", ".join(f"main {kind}:visible" for kind in kinds)).all()
     sizes = {target.inner_text(): target.bounding_box() for target in targets}
-    assert len(targets) == 7
+    assert len(targets) == count
     assert {text: box for text, box in sizes.items() if box is None or min(box["height"], box["width"]) < 44} == {}
 
 

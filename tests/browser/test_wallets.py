@@ -384,6 +384,7 @@ def test_who_cancelled_in_the_wallet_can_send_again_later(page: Page, nodes: Nod
     expect(again).to_be_hidden()
     page.clock.run_for(200_000)
     again.click()
+    expect(button(page)).to_be_focused()
     button(page).click()
     expect_paid(page, nodes, payment)
 
