@@ -198,14 +198,14 @@ def book(sweep: Sweep) -> bool:
             return False
         sweep.moved, sweep.booked_at = sum(moved.values()), timezone.now()
         sweep.save(update_fields=["moved", "booked_at"])
-        if sweep.moved:
-            post_draft(postings.native_swept(sweep, NATIVE_COINS[transfer.network]), environment=transfer.environment)
         for coin in sweep.native_coins.select_for_update(of=("self",)).select_related("payment").order_by("pk"):
             address = coin.payment.deposit_address
             coin.brought += moved.get(address, 0)
             if transfer.height is not None and transfer.height >= coin.height:
                 coin.held, coin.height = after.get(address, 0), transfer.height
             coin.save(update_fields=["brought", "held", "height"])
+        if sweep.moved:
+            post_draft(postings.native_swept(sweep, NATIVE_COINS[transfer.network]), environment=transfer.environment)
     logger.info("native coin brought in", transfer=str(transfer), asset=sweep.asset, moved=sweep.moved)
     return True
 
