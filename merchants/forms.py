@@ -13,6 +13,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.utils import timezone
 
+from config.api.pagination import KeyRange
 from config.errors import DomainError
 from merchants.access.addresses import parse_network
 from merchants.access.scopes import DESCRIPTIONS
@@ -64,6 +65,29 @@ class LookMixin(forms.Form):
         """Shows why a service said no, at the field that it named."""
         field = self.field_of_param.get(refusal.param or "", refusal.param)
         self.add_error(field if field in self.fields else None, refusal.message)
+
+
+class SearchField(forms.CharField):
+    """What a list is searched for; `example` stands in the field while it is empty."""
+
+    def __init__(self, *, example: str) -> None:
+        widget = forms.TextInput(attrs={"type": "search", "placeholder": example})
+        super().__init__(required=False, max_length=120, label="Search", widget=widget)
+
+
+class FilterForm(LookMixin):
+    """What a list is narrowed down by. Each is optional; dates are whole days, UTC, both included, and come last."""
+
+    start = forms.DateField(required=False, label="From", widget=forms.DateInput(attrs={"type": "date"}))
+    end = forms.DateField(required=False, label="To", widget=forms.DateInput(attrs={"type": "date"}))
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.order_fields(sorted(self.fields, key=lambda name: name in ("start", "end")))
+
+    def keys(self) -> KeyRange:
+        """The days as a range of keys."""
+        return KeyRange.of_days(self.cleaned_data.get("start"), self.cleaned_data.get("end"))
 
 
 class LogInForm(LookMixin):

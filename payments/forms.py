@@ -8,8 +8,7 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
-from config.api.pagination import KeyRange
-from merchants.forms import LookMixin
+from merchants.forms import FilterForm, LookMixin, SearchField
 from payments import wording
 from payments.claims import parse_transaction_hash
 from payments.models import Payment
@@ -54,25 +53,8 @@ class ClaimForm(LookMixin):
         return parse_transaction_hash(self._payment, found[0])
 
 
-class PaymentFilterForm(forms.Form):
-    """The filters of the list. Each is optional; dates are whole days, UTC, both included."""
+class PaymentFilterForm(FilterForm):
+    """The filters of the list."""
 
-    q = forms.CharField(
-        required=False,
-        max_length=120,
-        label="Search",
-        widget=forms.TextInput(attrs={"class": "input", "type": "search", "placeholder": "Id, address or hash"}),
-    )
-    status = forms.ChoiceField(
-        required=False,
-        choices=[("", "Any status"), *PaymentStatus.choices],
-        widget=forms.Select(attrs={"class": "input"}),
-    )
-    start = forms.DateField(
-        required=False, label="From", widget=forms.DateInput(attrs={"class": "input", "type": "date"})
-    )
-    end = forms.DateField(required=False, label="To", widget=forms.DateInput(attrs={"class": "input", "type": "date"}))
-
-    def keys(self) -> KeyRange:
-        """The days as a range of keys."""
-        return KeyRange.of_days(self.cleaned_data.get("start"), self.cleaned_data.get("end"))
+    q = SearchField(example="Id, address or hash")
+    status = forms.ChoiceField(required=False, choices=[("", "Any status"), *PaymentStatus.choices])

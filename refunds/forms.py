@@ -8,8 +8,7 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
-from config.api.pagination import KeyRange
-from merchants.forms import LookMixin
+from merchants.forms import FilterForm, LookMixin, SearchField
 from payments.services import MAX_FIAT_AMOUNT
 from refunds.serializers import MAX_ADDRESS_CHARACTERS, MAX_MEMO_CHARACTERS, MAX_REASON_CHARACTERS
 from refunds.states import RefundStatus
@@ -20,28 +19,11 @@ OWN_MONEY = "payment"
 _TYPED_EXACTLY = {"autocomplete": "off", "spellcheck": "false", "autocapitalize": "none"}
 
 
-class RefundFilterForm(forms.Form):
-    """The filters of the list. Each is optional; dates are whole days, UTC, both included."""
+class RefundFilterForm(FilterForm):
+    """The filters of the list."""
 
-    q = forms.CharField(
-        required=False,
-        max_length=120,
-        label="Search",
-        widget=forms.TextInput(attrs={"class": "input", "type": "search", "placeholder": "Id of a refund or payment"}),
-    )
-    status = forms.ChoiceField(
-        required=False,
-        choices=[("", "Any status"), *RefundStatus.choices],
-        widget=forms.Select(attrs={"class": "input"}),
-    )
-    start = forms.DateField(
-        required=False, label="From", widget=forms.DateInput(attrs={"class": "input", "type": "date"})
-    )
-    end = forms.DateField(required=False, label="To", widget=forms.DateInput(attrs={"class": "input", "type": "date"}))
-
-    def keys(self) -> KeyRange:
-        """The days as a range of keys."""
-        return KeyRange.of_days(self.cleaned_data.get("start"), self.cleaned_data.get("end"))
+    q = SearchField(example="Id of a refund or payment")
+    status = forms.ChoiceField(required=False, choices=[("", "Any status"), *RefundStatus.choices])
 
 
 class DestinationForm(LookMixin):

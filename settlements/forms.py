@@ -4,27 +4,14 @@ from __future__ import annotations
 
 from django import forms
 
-from config.api.pagination import KeyRange
-from merchants.forms import LookMixin
+from merchants.forms import FilterForm, LookMixin
 from settlements.states import SettlementStatus
 
 
-class SettlementFilterForm(forms.Form):
-    """The filters of the list. Each is optional; dates are whole days, UTC, both included."""
+class SettlementFilterForm(FilterForm):
+    """The filters of the list."""
 
-    status = forms.ChoiceField(
-        required=False,
-        choices=[("", "Any status"), *SettlementStatus.choices],
-        widget=forms.Select(attrs={"class": "input"}),
-    )
-    start = forms.DateField(
-        required=False, label="From", widget=forms.DateInput(attrs={"class": "input", "type": "date"})
-    )
-    end = forms.DateField(required=False, label="To", widget=forms.DateInput(attrs={"class": "input", "type": "date"}))
-
-    def keys(self) -> KeyRange:
-        """The days as a range of keys."""
-        return KeyRange.of_days(self.cleaned_data.get("start"), self.cleaned_data.get("end"))
+    status = forms.ChoiceField(required=False, choices=[("", "Any status"), *SettlementStatus.choices])
 
 
 class OtherWalletForm(LookMixin):

@@ -10,9 +10,8 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 
 from config.api.fields import MAX_URL_CHARACTERS
-from config.api.pagination import KeyRange
 from config.environments import Environment
-from merchants.forms import LookMixin
+from merchants.forms import FilterForm, LookMixin, SearchField
 from webhooks.events import CATALOGUE, EVERYTHING
 from webhooks.models import Endpoint
 from webhooks.services import DESCRIPTION_MAX, EndpointChanges
@@ -70,37 +69,17 @@ class EndpointForm(LookMixin):
         return {"url": cleaned["url"], "description": cleaned["description"], "events": cleaned["events"]}
 
 
-class DeliveryFilterForm(forms.Form):
-    """The filters of the list of deliveries. Each is optional; dates are whole days, UTC, both included."""
+class DeliveryFilterForm(FilterForm):
+    """The filters of the list of deliveries."""
 
-    q = forms.CharField(
-        required=False,
-        max_length=120,
-        label="Search",
-        widget=forms.TextInput(attrs={"class": "input", "type": "search", "placeholder": "Id of a payment or event"}),
-    )
-    endpoint = forms.ChoiceField(required=False, widget=forms.Select(attrs={"class": "input"}))
-    status = forms.ChoiceField(
-        required=False,
-        choices=[("", "Any status"), *DeliveryStatus.choices],
-        widget=forms.Select(attrs={"class": "input"}),
-    )
+    q = SearchField(example="Id of a payment or event")
+    endpoint = forms.ChoiceField(required=False)
+    status = forms.ChoiceField(required=False, choices=[("", "Any status"), *DeliveryStatus.choices])
     type = forms.ChoiceField(
-        required=False,
-        label="Event",
-        choices=[("", "Any event"), *((name, name) for name in CATALOGUE)],
-        widget=forms.Select(attrs={"class": "input"}),
+        required=False, label="Event", choices=[("", "Any event"), *((name, name) for name in CATALOGUE)]
     )
-    start = forms.DateField(
-        required=False, label="From", widget=forms.DateInput(attrs={"class": "input", "type": "date"})
-    )
-    end = forms.DateField(required=False, label="To", widget=forms.DateInput(attrs={"class": "input", "type": "date"}))
 
     def __init__(self, *args: Any, endpoints: Iterable[Endpoint], **options: Any) -> None:
         super().__init__(*args, **options)
         choices = [(endpoint.public_id, endpoint.url[:MOST_CHARACTERS_OF_A_CHOICE]) for endpoint in endpoints]
         self.fields["endpoint"].choices = [("", "Any endpoint"), *choices]  # type: ignore[attr-defined]  # a ChoiceField
-
-    def keys(self) -> KeyRange:
-        """The days as a range of keys."""
-        return KeyRange.of_days(self.cleaned_data.get("start"), self.cleaned_data.get("end"))
