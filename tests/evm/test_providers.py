@@ -6,12 +6,13 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import httpx
 import pytest
 
 from payments.chains.base import ChainUnavailable
 from payments.chains.evm.providers import DOWN_AFTER_SECONDS, PROBE_SECONDS, Providers
 from payments.chains.evm.questions import header, logs, nonce
-from payments.chains.evm.rpc import RpcError
+from payments.chains.evm.rpc import LARGEST_REPLY_BYTES, RpcError
 from tests.evm.fakes import FakeProvider, Refusal, block_hash
 
 
@@ -135,6 +136,17 @@ class TestAgreeing:
         with pytest.raises(RpcError) as refusal:
             two.providers.agree_on(logs(1, 60, []))
         assert refusal.value.asks_for_less
+
+    def test_an_answer_nobody_should_have_to_read_is_asked_for_in_parts(self, two: Scene) -> None:
+        def reply(_: httpx.Request) -> httpx.Response:
+            return httpx.Response(200, content=b" " * (LARGEST_REPLY_BYTES + 1))
+
+        two.fakes[0].reply = reply
+        with pytest.raises(RpcError) as refusal:
+            two.providers.gather(logs(1, 60, []))
+        assert refusal.value.asks_for_less
+        with pytest.raises(ChainUnavailable):
+            two.providers.agree_on(header(1))
 
     def test_a_node_that_lacks_the_block_says_nothing(self, three: Scene) -> None:
         three.fakes[0].answers["eth_getTransactionCount"] = refusing("header not found")

@@ -17,7 +17,7 @@ import structlog
 
 from payments.chains.base import ChainUnavailable, Head, ProviderState
 from payments.chains.evm.questions import Answer, Header, Question, header
-from payments.chains.evm.rpc import ProviderFailed, Rpc, RpcError
+from payments.chains.evm.rpc import ProviderFailed, ReplyTooLong, Rpc, RpcError
 
 logger = structlog.get_logger(__name__)
 
@@ -112,9 +112,13 @@ class Providers:
         RpcError when one would answer a smaller question. ChainUnavailable when too few answer.
         """
         needed, said = self._needed(), list[list[Any]]()
+        too_long: ReplyTooLong | None = None
         for provider in self._in_use():
             try:
                 answers = self._answers(provider, questions)
+            except ReplyTooLong as error:
+                too_long = error
+                continue
             except ProviderFailed:
                 continue
             errors = [answer for answer in answers if isinstance(answer, RpcError)]
@@ -122,6 +126,8 @@ class Providers:
                 said.append(answers)
             elif any(error.asks_for_less for error in errors):
                 raise errors[0]
+        if len(said) < needed and too_long is not None:
+            raise RpcError(0, str(too_long))
         if len(said) < needed:
             raise ChainUnavailable(f"Only {len(said)} of {needed} providers of {self.network} answer.")
         return said

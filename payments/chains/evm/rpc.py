@@ -47,6 +47,10 @@ class ProviderFailed(ChainUnavailable):
     """One provider gave no usable answer: none at all, half of one, or one of another chain."""
 
 
+class ReplyTooLong(ProviderFailed):
+    """More than anybody should have to read. A smaller question may be answered."""
+
+
 class RpcError(ChainError):
     """A provider's answer is an error. The texts differ by client, so what they mean is a guess by its words."""
 
@@ -155,7 +159,7 @@ class Rpc:
                 for chunk in reply.iter_bytes():
                     received += chunk
                     if len(received) > LARGEST_REPLY_BYTES:
-                        raise ProviderFailed(f"{self.name} sent more than {LARGEST_REPLY_BYTES} bytes")
+                        raise ReplyTooLong(f"{self.name} sent more than {LARGEST_REPLY_BYTES} bytes")
             return orjson.loads(received)
         except httpx.HTTPError as error:
             raise ProviderFailed(f"{self.name} cannot be reached: {type(error).__name__}") from error
