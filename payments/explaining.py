@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from enum import StrEnum
 
 from config.money import Asset
@@ -14,6 +15,9 @@ from payments.chains.base import CreditRule, FoundTransaction, IdleMovement, Inc
 from payments.models import Deposit, Payment, ScanCursor
 from payments.states import DepositStatus, DiscrepancyKind, DiscrepancyStatus, PaymentStatus
 from payments.watching import WATCHED_AFTER_END
+
+READ_SEVERAL_TIMES = timedelta(minutes=1)
+"""A block is read more than once at first: what one provider overlooked in it, another one still tells."""
 
 
 class ClaimCode(StrEnum):
@@ -194,7 +198,9 @@ def _unseen(payment: Payment, place: Place, transfer: IncomingTransfer) -> Claim
     cursor = place.cursor
     if cursor is not None and cursor.halted_at:
         return ClaimCode.NETWORK_HALTED
-    if cursor is None or transfer.height > cursor.finalized_height:
+    if cursor is None or cursor.read_until is None or transfer.height > cursor.finalized_height:
+        return ClaimCode.NOT_READ_YET
+    if cursor.read_until - transfer.block_time < READ_SEVERAL_TIMES:
         return ClaimCode.NOT_READ_YET
     watched_until = payment.closes_at + WATCHED_AFTER_END
     return ClaimCode.NO_LONGER_WATCHED if transfer.block_time > watched_until else ClaimCode.MISSED
@@ -215,6 +221,8 @@ def _waiting(payment: Payment, place: Place, deposit: Deposit) -> ClaimCode:
     cursor = place.cursor
     if cursor is None or cursor.halted_at:
         return ClaimCode.NETWORK_HALTED
+    if payment.cancelled_at or payment.closed_at or deposit.first_block_time > payment.closes_at:
+        return ClaimCode.LATE
     rule = CreditRule(payment.required_confirmations)
     confirmed = rule.satisfied(
         height=deposit.height, head_height=cursor.head_height, finalized_height=cursor.finalized_height

@@ -223,6 +223,7 @@ def test_a_missed_deposit_is_read_again_and_credited(square: Square) -> None:
         head_height=head.height,
         finalized_height=head.finalized_height,
     )
+    square.mainnets[ETHEREUM].let_time_pass(60)
     payment_tasks.watch_networks()
     assert not payment.deposits.exists()
     assert square.said(payment, transaction_hash) == ("missed", "ethereum", [("missed", True)])

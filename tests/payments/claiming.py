@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
+from django.utils import timezone
+
 from payments.chains import registry
+from payments.chains.simulated import control
 from payments.claims import claim_record, explain_claim
 from payments.models import Payment, ScanCursor
-from tests.payments.scenes import SANDBOX, everything
+from tests.payments.scenes import SANDBOX, everything, watch
 
 UNKNOWN = "0x" + "ab" * 32
 
@@ -38,3 +42,5 @@ def skip_unread_blocks(network: str) -> None:
     ScanCursor.objects.filter(environment=SANDBOX, network=network).update(
         cursor=chain.cursor_at(height), head_height=height, finalized_height=height
     )
+    control.mine(network, at=timezone.now() + timedelta(minutes=2))
+    watch()

@@ -8,10 +8,12 @@ import pytest
 from django.db import connection
 
 from config.environments import Environment
+from config.errors import InvalidParameter
 from merchants.access.scopes import Scope
 from merchants.models import IdempotencyRecord
 from payments.chains.simulated import control
 from payments.chains.simulated.adapter import SimulatedChain
+from payments.claims import parse_transaction_hash
 from payments.models import Payment
 from tests.factories import ApiClient, api_client, make_key, make_merchant
 from tests.payments.claiming import UNKNOWN
@@ -148,3 +150,25 @@ def test_networks_are_asked_in_no_database_transaction(
     monkeypatch.setattr(SimulatedChain, "find_transaction", listening)
     assert ask(client_of(payment), payment, {"transactionHash": UNKNOWN}, **headers).status_code == 200
     assert inside == [False, False]
+
+
+# The hash itself.
+
+
+@pytest.mark.parametrize("text", ["", "0x", "ab" * 32, UNKNOWN + "0", "0x" + "zz" * 32, "0x" + "ab" * 20])
+def test_what_is_no_hash_on_an_evm_network_is_refused_by_name(text: str) -> None:
+    with pytest.raises(InvalidParameter) as refused:
+        parse_transaction_hash(make_payment(ETHEREUM), text)
+    assert (refused.value.param, refused.value.message) == (
+        "transactionHash",
+        "A transaction hash on this network is 0x and 64 hexadecimal digits.",
+    )
+
+
+def test_a_hash_is_taken_in_either_case() -> None:
+    merchant = make_merchant()
+    on_ethereum, on_stellar = make_payment(ETHEREUM, merchant=merchant), make_payment(STELLAR, merchant=merchant)
+    assert parse_transaction_hash(on_ethereum, f" 0x{'AB' * 32} ") == UNKNOWN
+    assert parse_transaction_hash(on_stellar, "AB" * 32) == "ab" * 32
+    with pytest.raises(InvalidParameter):
+        parse_transaction_hash(on_stellar, UNKNOWN)

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from config.errors import InvalidParameter
 from payments.chains import registry
 from payments.chains.simulated import control
 from payments.chains.simulated.blocks import NATIVE
 from payments.chains.simulated.networks import address_named, look_alike
-from payments.claims import MOST_TRANSFERS_SHOWN, explain_claim, parse_transaction_hash
+from payments.claims import MOST_TRANSFERS_SHOWN, explain_claim
 from payments.models import ReadingRequest, ScanCursor
 from payments.services import NetworkUnavailable, accept_discrepancy, cancel_payment
-from tests.factories import make_merchant
 from tests.payments.claiming import UNKNOWN, claim, message, said
 from tests.payments.scenes import (
     ETHEREUM,
@@ -215,10 +213,14 @@ def test_late_money_waits_for_a_decision_and_then_counts() -> None:
     assert said(payment, transaction_hash) == ("credited", [("credited", True)])
 
 
-def test_money_for_a_cancelled_payment_is_late() -> None:
+def test_money_for_a_cancelled_payment_is_late_from_the_first_block_on() -> None:
     payment = make_payment(ETHEREUM)
     cancel_payment(payment)
     transaction_hash = pay(payment)
+    mine_and_watch(ETHEREUM)
+    assert message(payment, transaction_hash) == (
+        "It matches, but it was sent after the payment's time was over. Once it is confirmed it is kept for a decision."
+    )
     confirm(payment)
     assert said(payment, transaction_hash) == ("late", [("late", True)])
 
@@ -379,25 +381,3 @@ def test_a_memo_that_fits_is_credited() -> None:
     transaction_hash = pay(payment)
     confirm(payment)
     assert said(payment, transaction_hash) == ("credited", [("credited", True)])
-
-
-# The hash itself.
-
-
-@pytest.mark.parametrize("text", ["", "0x", "ab" * 32, UNKNOWN + "0", "0x" + "zz" * 32, "0x" + "ab" * 20])
-def test_what_is_no_hash_on_an_evm_network_is_refused_by_name(text: str) -> None:
-    with pytest.raises(InvalidParameter) as refused:
-        parse_transaction_hash(make_payment(ETHEREUM), text)
-    assert (refused.value.param, refused.value.message) == (
-        "transactionHash",
-        "A transaction hash on this network is 0x and 64 hexadecimal digits.",
-    )
-
-
-def test_a_hash_is_taken_in_either_case() -> None:
-    merchant = make_merchant()
-    on_ethereum, on_stellar = make_payment(ETHEREUM, merchant=merchant), make_payment(STELLAR, merchant=merchant)
-    assert parse_transaction_hash(on_ethereum, f" 0x{'AB' * 32} ") == UNKNOWN
-    assert parse_transaction_hash(on_stellar, "AB" * 32) == "ab" * 32
-    with pytest.raises(InvalidParameter):
-        parse_transaction_hash(on_stellar, UNKNOWN)

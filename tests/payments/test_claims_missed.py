@@ -9,7 +9,7 @@ import structlog
 from django.utils import timezone
 
 from payments.chains.simulated import control
-from payments.models import Payment, ReadingRequest
+from payments.models import Payment, ReadingRequest, ScanCursor
 from tests.payments.claiming import claim, said, skip_unread_blocks
 from tests.payments.scenes import (
     ETHEREUM,
@@ -61,6 +61,17 @@ def test_reading_again_leaves_every_other_deposit_as_it_is() -> None:
     assert (now(payment).status, now(other).status) == ("completed", "completed")
     assert now(other).version == other.version
     assert_all_is_well()
+
+
+def test_for_a_minute_a_block_is_taken_to_be_read_still() -> None:
+    payment = make_payment(POLYGON)
+    watch()
+    transaction_hash = pay(payment)
+    mine(POLYGON, 10)
+    skip_unread_blocks(POLYGON)
+    ScanCursor.objects.filter(network=POLYGON).update(read_until=timezone.now() + timedelta(seconds=30))
+    assert said(payment, transaction_hash) == ("not_read_yet", [("not_read_yet", True)])
+    assert not ReadingRequest.objects.exists()
 
 
 def test_a_block_that_scans_still_read_is_left_to_them() -> None:
