@@ -185,13 +185,7 @@ def accept_discrepancy(discrepancy: Discrepancy, *, resolved_by: str, note: str 
         raise InvalidParameter("Money that names no payment must be assigned to one before it can be accepted.")
     with transaction.atomic():
         payment = Payment.objects.select_for_update().get(pk=discrepancy.payment_id)
-        discrepancy = Discrepancy.objects.select_for_update().get(pk=discrepancy.pk)
-        if discrepancy.status != DiscrepancyStatus.OPEN:
-            raise DiscrepancyResolved
-        DISCREPANCY_MOVES.check(discrepancy.status, DiscrepancyStatus.ACCEPTED)
-        discrepancy.status = DiscrepancyStatus.ACCEPTED
-        discrepancy.resolved_at, discrepancy.resolved_by, discrepancy.note = timezone.now(), resolved_by, note
-        discrepancy.save(update_fields=["status", "resolved_at", "resolved_by", "note"])
+        discrepancy = _decide(discrepancy, resolved_by=resolved_by, note=note)
         payment.booking_count += 1
         if _counts_when_accepted(discrepancy, payment):
             _count_for_payment(discrepancy, payment)
@@ -206,15 +200,21 @@ def take_discrepancy(discrepancy: Discrepancy, *, resolved_by: str, note: str = 
         raise InvalidParameter("This money was sent for a payment.", param="discrepancy")
     with transaction.atomic():
         deposit = Deposit.objects.select_for_update().get(pk=discrepancy.deposit_id)
-        discrepancy = Discrepancy.objects.select_for_update().get(pk=discrepancy.pk)
-        if discrepancy.status != DiscrepancyStatus.OPEN:
-            raise DiscrepancyResolved
-        DISCREPANCY_MOVES.check(discrepancy.status, DiscrepancyStatus.ACCEPTED)
-        discrepancy.status = DiscrepancyStatus.ACCEPTED
-        discrepancy.resolved_at, discrepancy.resolved_by, discrepancy.note = timezone.now(), resolved_by, note
-        discrepancy.save(update_fields=["status", "resolved_at", "resolved_by", "note"])
+        discrepancy = _decide(discrepancy, resolved_by=resolved_by, note=note)
         post_draft(postings.suspense_taken(deposit, discrepancy.kind), environment=deposit.environment)
         return discrepancy
+
+
+def _decide(discrepancy: Discrepancy, *, resolved_by: str, note: str) -> Discrepancy:
+    """Accepted from now on, by whoever came first. Its payment or deposit is locked."""
+    discrepancy = Discrepancy.objects.select_for_update().get(pk=discrepancy.pk)
+    if discrepancy.status != DiscrepancyStatus.OPEN:
+        raise DiscrepancyResolved
+    DISCREPANCY_MOVES.check(discrepancy.status, DiscrepancyStatus.ACCEPTED)
+    discrepancy.status = DiscrepancyStatus.ACCEPTED
+    discrepancy.resolved_at, discrepancy.resolved_by, discrepancy.note = timezone.now(), resolved_by, note
+    discrepancy.save(update_fields=["status", "resolved_at", "resolved_by", "note"])
+    return discrepancy
 
 
 def _counts_when_accepted(discrepancy: Discrepancy, payment: Payment) -> bool:
