@@ -10,7 +10,7 @@ from decimal import Decimal
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
@@ -171,11 +171,7 @@ def delete_key(request: MemberRequest, key_id: str) -> HttpResponse:
 
 def _own_key(request: MemberRequest, key_id: str) -> ApiKey:
     own = ApiKey.objects.of(request.merchant, request.environment).live()
-    uuid = ids.KEY.decode(key_id)
-    key = own.filter(id=uuid).first() if uuid else None
-    if key is None:
-        raise Http404
-    return key
+    return get_object_or_404(own, pk=ids.KEY.decode(key_id))
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,11 @@ def short(instant: datetime, timezone: str) -> str:
     return f"{instant.astimezone(ZoneInfo(timezone)):%-d %b %Y, %H:%M}"
 
 
+def exact(instant: datetime | None) -> str:
+    """`22 Jan 2027, 09:30:00 UTC`, for records; nothing of what has not happened."""
+    return f"{instant:%-d %b %Y, %H:%M:%S} UTC" if instant else ""
+
+
 def zone(timezone: str) -> str:
     """`Buenos Aires time` for America/Argentina/Buenos_Aires."""
     city = timezone.rpartition("/")[2].replace("_", " ")

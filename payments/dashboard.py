@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
 
 from django.conf import settings
 from django.contrib import messages
 from django.db import transaction
 from django.http import Http404, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
@@ -22,6 +21,7 @@ from merchants import counting
 from merchants.access.sessions import MemberRequest, member_required
 from merchants.listing import list_page
 from merchants.models import ApiKey, Role
+from merchants.wording import exact
 from payments import overview, simulator, wording
 from payments.forms import PaymentFilterForm
 from payments.lookup import find_payment
@@ -30,6 +30,7 @@ from payments.services import cancel_payment
 from payments.states import DepositStatus, DiscrepancyKind, DiscrepancyStatus, PaymentStatus, StatusReason
 from webhooks import events as catalogue
 from webhooks.models import Event
+from webhooks.showing import Moment
 
 RECENT = 6
 
@@ -177,7 +178,7 @@ def _detail_context(request: MemberRequest, payment: Payment) -> dict[str, objec
         "metadata": sorted(payment.metadata.items()),
         "deposit_columns": DEPOSIT_COLUMNS,
         "deposits": [DepositRow(deposit, heads.get(deposit.network, 0)) for deposit in deposits],
-        "moments": [Moment(event) for event in happened],
+        "moments": [PaymentMoment(event, EVENT_WORDS) for event in happened],
         "undecided": [_undecided_words(discrepancy) for discrepancy in undecided],
         "cancellable": payment.status == PaymentStatus.CREATED and not deposits,
         "scenarios": simulator.SCENARIOS.items() if in_sandbox else (),
@@ -204,19 +205,8 @@ class DepositRow:
         return 0 if self.deposit.status == DepositStatus.ORPHANED else max(0, self.head - self.deposit.height + 1)
 
 
-@dataclass(frozen=True)
-class Moment:
-    """One event of a payment, in words."""
-
-    event: Event
-
-    @property
-    def at(self) -> datetime:
-        return self.event.created_at
-
-    @property
-    def title(self) -> str:
-        return EVENT_WORDS.get(self.event.type, self.event.type)
+class PaymentMoment(Moment):
+    """With what it was about in coins."""
 
     @property
     def amount(self) -> str:
@@ -251,11 +241,11 @@ def _facts(payment: Payment) -> list[tuple[str, str]]:
         ("Refunded", f"{wording.coins_held(payment.refunded, payment.decimals)} {coin}" if payment.refunded else ""),
         ("Unusual", ", ".join(StatusReason(reason).label for reason in payment.status_reasons)),
         ("Rate", f"1 {coin} = {wording.rate(payment.rate)} {payment.currency}"),
-        ("Rate from", f"{payment.rate_source}, {_instant(payment.rate_quoted_at)}"),
-        ("Created", _instant(payment.created_at)),
-        ("Expires", _instant(payment.expires_at)),
-        ("Completed", _instant(payment.completed_at)),
-        ("Cancelled", _instant(payment.cancelled_at)),
+        ("Rate from", f"{payment.rate_source}, {exact(payment.rate_quoted_at)}"),
+        ("Created", exact(payment.created_at)),
+        ("Expires", exact(payment.expires_at)),
+        ("Completed", exact(payment.completed_at)),
+        ("Cancelled", exact(payment.cancelled_at)),
     ]
 
 
@@ -270,10 +260,6 @@ def _address_facts(payment: Payment) -> list[tuple[str, str]]:
         ("Returns to", payment.redirect_url),
         ("Webhook", payment.webhook_url),
     ]
-
-
-def _instant(at: datetime | None) -> str:
-    return f"{at:%-d %b %Y, %H:%M:%S} UTC" if at else ""
 
 
 def _undecided_words(discrepancy: Discrepancy) -> str:
@@ -315,8 +301,5 @@ def simulate(request: MemberRequest, payment_id: str) -> HttpResponse:
 
 
 def _own_payment(request: MemberRequest, payment_id: str) -> Payment:
-    key = ids.PAYMENT.decode(payment_id)
-    payment = key and Payment.objects.of(request.merchant, request.environment).filter(id=key).first()
-    if not payment:
-        raise Http404
-    return payment
+    own = Payment.objects.of(request.merchant, request.environment)
+    return get_object_or_404(own, pk=ids.PAYMENT.decode(payment_id))

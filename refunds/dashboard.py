@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
 
 from django.contrib import messages
 from django.db.models import Q
-from django.http import Http404, HttpResponse, QueryDict
-from django.shortcuts import redirect, render
+from django.http import HttpResponse, QueryDict
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -20,6 +19,7 @@ from merchants.access.sessions import MemberRequest, member_required
 from merchants.access.single_use import close_form, open_form
 from merchants.listing import list_page
 from merchants.models import Role
+from merchants.wording import exact
 from payments import refunding
 from payments.models import Discrepancy, Payment
 from payments.transfers.states import PayoutStatus
@@ -27,11 +27,12 @@ from refunds import wording
 from refunds.claims import claim_url
 from refunds.destinations import takes_memos
 from refunds.forms import OWN_MONEY, DestinationForm, RefundFilterForm, RefundForm
-from refunds.models import REFUNDS, Refund, RefundQuerySet
+from refunds.models import REFUNDS, Refund
 from refunds.services import NewRefund, cancel_refund, create_refund, give_destination, what_is_left
 from refunds.states import NamedBy, RefundStatus
 from webhooks import events as catalogue
 from webhooks.models import Event
+from webhooks.showing import Moment
 
 SECTION = "dashboard_refunds"
 USED_FORM = "That form was already used: this is what came of it. Nothing was refunded a second time."
@@ -250,7 +251,7 @@ def _show(request: MemberRequest, refund: Refund, form: DestinationForm | None =
         "row": RefundRow(refund),
         "facts": _facts(refund),
         "metadata": sorted(refund.metadata.items()),
-        "moments": [Moment(event) for event in happened],
+        "moments": [Moment(event, EVENT_WORDS) for event in happened],
         "cancellable": _is_cancellable(refund),
         "failure": wording.failure(refund) if refund.status == RefundStatus.FAILED else None,
         "claim_url": claim_url(refund) if waits else None,
@@ -285,28 +286,9 @@ def _facts(refund: Refund) -> list[tuple[str, str]]:
         ("What was said", refund.failure_message),
         ("Reason", refund.reason),
         ("Asked for by", refund.requested_by),
-        ("Created", _instant(refund.created_at)),
-        ("Completed", _instant(refund.completed_at)),
+        ("Created", exact(refund.created_at)),
+        ("Completed", exact(refund.completed_at)),
     ]
-
-
-def _instant(at: datetime | None) -> str:
-    return f"{at:%-d %b %Y, %H:%M:%S} UTC" if at else ""
-
-
-@dataclass(frozen=True)
-class Moment:
-    """One event of a refund, in words."""
-
-    event: Event
-
-    @property
-    def at(self) -> datetime:
-        return self.event.created_at
-
-    @property
-    def title(self) -> str:
-        return EVENT_WORDS.get(self.event.type, self.event.type)
 
 
 EVENT_WORDS = {
@@ -320,22 +302,11 @@ EVENT_WORDS = {
 }
 
 
-def _own(request: MemberRequest) -> RefundQuerySet:
-    found: RefundQuerySet = Refund.objects.of(request.merchant, request.environment)
-    return found
-
-
 def _own_refund(request: MemberRequest, refund_id: str) -> Refund:
-    key = ids.REFUND.decode(refund_id)
-    refund = key and _own(request).select_related("payment", "payout", "discrepancy").filter(pk=key).first()
-    if not refund:
-        raise Http404
-    return refund
+    own = Refund.objects.of(request.merchant, request.environment)
+    return get_object_or_404(own.select_related("payment", "payout", "discrepancy"), pk=ids.REFUND.decode(refund_id))
 
 
 def _own_payment(request: MemberRequest, payment_id: str) -> Payment:
-    key = ids.PAYMENT.decode(payment_id)
-    payment = key and Payment.objects.of(request.merchant, request.environment).filter(id=key).first()
-    if not payment:
-        raise Http404
-    return payment
+    own = Payment.objects.of(request.merchant, request.environment)
+    return get_object_or_404(own, pk=ids.PAYMENT.decode(payment_id))

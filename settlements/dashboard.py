@@ -6,7 +6,7 @@ from datetime import datetime
 
 from django.contrib import messages
 from django.http import Http404, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -277,8 +277,5 @@ def _timezone_of(request: MemberRequest) -> str:
 
 
 def _own_settlement(request: MemberRequest, settlement_id: str) -> Settlement:
-    key = ids.SETTLEMENT.decode(settlement_id)
-    settlement = key and Settlement.objects.of(request.merchant, request.environment).filter(id=key).first()
-    if not settlement:
-        raise Http404
-    return settlement
+    own = Settlement.objects.of(request.merchant, request.environment)
+    return get_object_or_404(own, pk=ids.SETTLEMENT.decode(settlement_id))

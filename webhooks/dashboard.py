@@ -6,8 +6,8 @@ from datetime import datetime
 
 from django.conf import settings
 from django.contrib import messages
-from django.http import Http404, HttpResponse
-from django.shortcuts import redirect, render
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -18,6 +18,7 @@ from config.errors import DomainError
 from merchants.access.sessions import MemberRequest, member_required
 from merchants.access.single_use import close_form, open_form
 from merchants.models import Role
+from merchants.wording import exact
 from webhooks.events import CATALOGUE, EVERYTHING
 from webhooks.forms import EndpointForm
 from webhooks.models import Delivery, Endpoint, EndpointQuerySet, SigningSecret
@@ -36,7 +37,6 @@ from webhooks.showing import (
     endpoint_badge,
     endpoint_reason,
     endpoint_rows,
-    instant,
     last_days,
     with_attempts,
 )
@@ -125,8 +125,8 @@ def _facts(endpoint: Endpoint) -> list[tuple[str, str]]:
     return [
         ("Description", endpoint.description),
         ("Id", endpoint.public_id),
-        ("Created", instant(endpoint.created_at)),
-        ("Disabled", instant(endpoint.disabled_at)),
+        ("Created", exact(endpoint.created_at)),
+        ("Disabled", exact(endpoint.disabled_at)),
     ]
 
 
@@ -266,8 +266,4 @@ def _own(request: MemberRequest) -> EndpointQuerySet:
 
 def _endpoint(among: EndpointQuerySet, webhook_id: str) -> Endpoint:
     """Direct endpoints and deleted ones are left out by whoever asks; somebody else's always are."""
-    key = ids.WEBHOOK.decode(webhook_id)
-    endpoint = key and among.filter(pk=key).first()
-    if not endpoint:
-        raise Http404
-    return endpoint
+    return get_object_or_404(among, pk=ids.WEBHOOK.decode(webhook_id))

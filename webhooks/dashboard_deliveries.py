@@ -8,8 +8,8 @@ from datetime import datetime
 
 from django.contrib import messages
 from django.db.models import Q
-from django.http import Http404, HttpResponse
-from django.shortcuts import redirect, render
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
@@ -20,12 +20,13 @@ from config.errors import DomainError
 from merchants.access.sessions import MemberRequest, member_required
 from merchants.listing import list_page
 from merchants.models import Role
+from merchants.wording import exact
 from webhooks.forms import DeliveryFilterForm
 from webhooks.models import Delivery, DeliveryQuerySet, Endpoint
 from webhooks.preparing import USER_AGENT
 from webhooks.records import event_record
 from webhooks.services import redeliver
-from webhooks.showing import OBJECT_KINDS, AttemptRow, delivery_badge, delivery_rows, instant, object_id, with_attempts
+from webhooks.showing import OBJECT_KINDS, AttemptRow, delivery_badge, delivery_rows, object_id, with_attempts
 from webhooks.states import DeliveryStatus, EndpointStatus
 
 SECTION = "dashboard_webhooks"
@@ -141,9 +142,9 @@ def show_delivery(request: MemberRequest, delivery_id: str) -> HttpResponse:
 def _facts(delivery: Delivery) -> list[tuple[str, str]]:
     return [
         ("Event", delivery.event.public_id),
-        ("Happened", instant(delivery.event.created_at)),
+        ("Happened", exact(delivery.event.created_at)),
         ("Version", str(delivery.event.version)),
-        ("Delivered", instant(delivery.delivered_at)),
+        ("Delivered", exact(delivery.delivered_at)),
         ("Attempts", str(delivery.attempt_count)),
     ]
 
@@ -157,7 +158,7 @@ def _next_attempt(delivery: Delivery, now: datetime) -> str:
     if due <= now:
         return "It is due now."
     number, last = delivery.attempt_count + 1, delivery.attempt_count + delivery.attempts_left
-    return f"Attempt {number} of {last} is due at {instant(due)}, in {_span((due - now).total_seconds())}."
+    return f"Attempt {number} of {last} is due at {exact(due)}, in {_span((due - now).total_seconds())}."
 
 
 def _span(seconds: float) -> str:
@@ -196,8 +197,4 @@ def send_again(request: MemberRequest, delivery_id: str) -> HttpResponse:
 
 
 def _delivery(among: DeliveryQuerySet, delivery_id: str) -> Delivery:
-    key = ids.DELIVERY.decode(delivery_id)
-    delivery = key and among.filter(pk=key).first()
-    if not delivery:
-        raise Http404
-    return delivery
+    return get_object_or_404(among, pk=ids.DELIVERY.decode(delivery_id))

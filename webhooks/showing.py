@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from http import HTTPStatus
@@ -14,7 +14,7 @@ from django.db.models import Count, Func, IntegerField, OuterRef, Prefetch, Quer
 
 from config import ids
 from webhooks.events import EVERYTHING
-from webhooks.models import REPLY_START_BYTES, Attempt, Delivery, Endpoint
+from webhooks.models import REPLY_START_BYTES, Attempt, Delivery, Endpoint, Event
 from webhooks.states import DeliveryStatus, DisabledReason, EndpointStatus
 
 HOURS = 24
@@ -24,6 +24,25 @@ LEAST_HEIGHT = 4
 
 OBJECT_KINDS = {"payment": ids.PAYMENT, "refund": ids.REFUND, "settlement": ids.SETTLEMENT, "webhook": ids.WEBHOOK}
 """By the first word of an event's type: what kind of record it is about."""
+
+
+# --- what happened -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Moment:
+    """One event on the timeline of the record it is about; `words` say what types of events mean there."""
+
+    event: Event
+    words: Mapping[str, str]
+
+    @property
+    def at(self) -> datetime:
+        return self.event.created_at
+
+    @property
+    def title(self) -> str:
+        return self.words.get(self.event.type, self.event.type)
 
 
 # --- the last day ------------------------------------------------------------------------------------
@@ -283,7 +302,3 @@ def delivery_badge(delivery: Delivery) -> tuple[str, str]:
 def object_id(delivery: Delivery) -> str:
     kind = OBJECT_KINDS.get(delivery.event.type.partition(".")[0])
     return kind.encode(delivery.event.object_id) if kind else ""
-
-
-def instant(at: datetime | None) -> str:
-    return f"{at:%-d %b %Y, %H:%M:%S} UTC" if at else ""

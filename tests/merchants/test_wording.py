@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from merchants.wording import from_now, local, short, zone
+from merchants.wording import exact, from_now, local, short, zone
 
 NOW = datetime(2027, 1, 31, 12, tzinfo=UTC)
 
@@ -14,6 +14,8 @@ NOW = datetime(2027, 1, 31, 12, tzinfo=UTC)
 def test_an_instant_is_told_on_the_clocks_of_its_zone() -> None:
     assert local(NOW, "UTC") == "Sun 31 Jan 2027, 12:00"
     assert short(NOW, "Asia/Tokyo") == "31 Jan 2027, 21:00"
+    assert exact(NOW) == "31 Jan 2027, 12:00:00 UTC"
+    assert exact(None) == ""
     assert local(NOW, "Pacific/Auckland") == "Mon 1 Feb 2027, 01:00"
     assert local(NOW, "Australia/Lord_Howe") == "Sun 31 Jan 2027, 23:00"
 
