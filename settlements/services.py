@@ -69,7 +69,7 @@ class MoneyInMotion(DomainError):
     type = "api_error"
     code = "money_in_motion"
     status = 409
-    message = "Money came in between each time the settlement was planned. Nothing was settled. Try again shortly."
+    message = "Money moved each time the settlement was planned. Nothing was settled. Try again shortly."
 
 
 # --- asked for by people -----------------------------------------------------------------------------
