@@ -267,7 +267,7 @@ class NativeCoin(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.held} of {self.network}'s own coin for {self.payment_id}"
+        return f"{self.network}'s own coin at {ids.PAYMENT.encode(self.payment_id)}"
 
 
 class Discrepancy(models.Model):
