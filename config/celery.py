@@ -31,6 +31,7 @@ app.conf.task_routes = {
     "refunds.*": {"queue": "money"},
     "settlements.*": {"queue": "money"},
     "merchants.*": {"queue": "reports"},
+    "operations.measure_networks": {"queue": "chain"},
     "operations.*": {"queue": "reports"},
 }
 
@@ -51,7 +52,7 @@ app.conf.beat_schedule = {
     **every(5, "payments.expire_due"),
     **every(30, "payments.refresh_rates"),
     **every(10, "operations.watch_dangers"),
-    **every(60, "operations.measure_networks"),
+    **every(30, "operations.measure_networks"),
     **every(2, "refunds.resolve_destinations"),
     **every(2, "refunds.follow_payouts"),
     **every(15, "settlements.run_due"),

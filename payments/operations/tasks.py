@@ -1,6 +1,6 @@
 """Sweeps: measure the networks, and let operators know what threatens money there.
 
-They have another queue than what reads the networks, so that its worker is missed when it stops.
+Dangers are looked for on another queue than what talks to networks, so that its worker is missed when it stops.
 """
 
 from __future__ import annotations
