@@ -116,6 +116,12 @@ def cost_of(chain: Chain, coins: Iterable[NativeCoin]) -> int:
     return full * costs.of_sweep(first_time=most) + costs.of_sweep(first_time=rest)
 
 
+def worth_bringing_in(chain: Chain, coins: Iterable[NativeCoin]) -> list[NativeCoin]:
+    """Those that hold more than each adds to the cost of a sweep."""
+    share = chain.costs().first_time
+    return [coin for coin in coins if coin.held > share]
+
+
 def ask_for(coins: Sequence[NativeCoin], *, asked_by: str) -> int:
     """An operator wants this brought to the hot wallet, to pay fees with; answers how much it is.
 

@@ -309,6 +309,17 @@ class TestTheCommand:
         assert payment.native_coins.get().asked_at is None
         assert "Asked for." in command("--payment", payment.public_id, "--at-a-loss")
 
+    def test_all_of_it_is_all_that_is_worth_its_share_of_the_cost(self) -> None:
+        payment, dusty = make_payment(), make_payment()
+        send_native(payment)
+        send_native(dusty, 5)
+        look()
+        assert dusty.public_id in command()
+        assert dusty.public_id not in command("--all")
+        assert [coin.payment for coin in NativeCoin.objects.exclude(asked_at=None)] == [payment]
+        command("--all", "--at-a-loss")
+        assert NativeCoin.objects.exclude(asked_at=None).count() == 2
+
     @pytest.mark.parametrize(
         ("words", "network", "said"),
         [

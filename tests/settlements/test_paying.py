@@ -20,6 +20,7 @@ from payments.rates.quoting import forget_rates
 from payments.states import BalanceChangeKind
 from payments.transfers.models import Payout, PayoutPolicy
 from payments.transfers.services import approve_payout, policy_of, reject_payout
+from payments.transfers.states import HoldReason
 from settlements import runs, services
 from settlements.models import Settlement
 from settlements.states import WAITS, SettlementProblem, SettlementStatus
@@ -252,6 +253,26 @@ def test_network_unavailable_an_outage_is_waited_for() -> None:
     assert waits(advance(settlement), SettlementProblem.NETWORK_UNAVAILABLE)
     control.outage(ETHEREUM, 0)
     assert pay_out(settlement).status == COMPLETED
+
+
+def test_network_unavailable_fees_above_the_cap_are_waited_for() -> None:
+    merchant = make_merchant()
+    earn(merchant, "100")
+    stock_treasury("100")
+    settlement = advance(settle_one(merchant))
+    control.set_fee_level(ETHEREUM, 101)
+    finish(ETHEREUM)
+    settlement = advance(settlement)
+    assert waits(settlement, SettlementProblem.NETWORK_UNAVAILABLE)
+    assert settlement.failure_message == HoldReason.FEES.label
+    control.set_fee_level(ETHEREUM, 1)
+    Payout.objects.update(next_attempt_at=timezone.now())
+    settlement = pay_out(settlement)
+    assert (settlement.status, settlement.failure_code, settlement.failure_message) == (COMPLETED, "", "")
+
+
+def test_whatever_holds_a_payout_means_something_for_its_settlement() -> None:
+    assert set(services.PROBLEM_OF_HOLD) == set(HoldReason)
 
 
 @pytest.mark.parametrize("stopped", ["breaker", "kill switch"])

@@ -31,7 +31,7 @@ class Command(BaseCommand):
         parser.add_argument("--network", required=True)
         chosen = parser.add_mutually_exclusive_group()
         chosen.add_argument("--payment", metavar="PAY", help="Look at its address now, and bring that in.")
-        chosen.add_argument("--all", action="store_true", help="Bring in all that is listed.")
+        chosen.add_argument("--all", action="store_true", help="Bring in all that is worth more than it costs.")
         parser.add_argument("--at-a-loss", action="store_true", help="Even if that costs more than it brings.")
         parser.add_argument("--by", metavar="NAME", help="Who says so. Default: the account this runs under.")
         parser.add_argument("--yes", action="store_true", help="Do not ask.")
@@ -45,6 +45,8 @@ class Command(BaseCommand):
             if options["payment"]:
                 self._look_at(environment, network, options["payment"])
             coins = _chosen(environment, network, options["payment"])
+            if options["all"] and not options["at_a_loss"]:
+                coins = native.worth_bringing_in(chain, coins)
             cost = self._list(coins, chain.profile.native, native.cost_of(chain, coins))
             if not coins or not (options["payment"] or options["all"]):
                 return
