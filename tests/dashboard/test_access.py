@@ -27,6 +27,7 @@ PUBLIC = {
     "dashboard/",
     "docs/api",
     "pay/<str:payment_id>",
+    "pay/<str:payment_id>/claim",
     "pay/<str:payment_id>/status",
     "refund/<str:token>",
 }
