@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 import structlog
 from django.conf import settings
 from django.core.mail import send_mail
-from django.db import connection
 
 from config.environments import Environment
+from config.turns import turn
 from webhooks.models import Endpoint
 from webhooks.states import DisabledReason, EndpointStatus
 
@@ -30,7 +27,7 @@ def mail_disabled() -> int:
 
     One sweep mails at a time. What the mail server refuses, or a crash leaves, stays due: better told twice than never.
     """
-    with _only_one() as is_ours:
+    with turn(*LOCK) as is_ours:
         if not is_ours:
             return 0
         due = Endpoint.objects.filter(is_mail_due=True, status=EndpointStatus.DISABLED)
@@ -55,16 +52,3 @@ def _text(endpoint: Endpoint) -> str:
         "What happens is still recorded. When the webhook works again, enable it and replay what it missed:\n"
         f"{settings.PUBLIC_URL}/dashboard/\n"
     )
-
-
-@contextmanager
-def _only_one() -> Iterator[bool]:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_lock(%s, %s)", LOCK)
-        [is_ours] = cursor.fetchone() or [False]
-    try:
-        yield bool(is_ours)
-    finally:
-        if is_ours:
-            with connection.cursor() as cursor:
-                cursor.execute("SELECT pg_advisory_unlock(%s, %s)", LOCK)

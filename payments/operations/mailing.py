@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from datetime import datetime
 
 import structlog
 from django.conf import settings
 from django.core.mail import send_mail
-from django.db import connection
 from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
 from config.environments import Environment
+from config.turns import turn
 from payments.operations.models import Alarm
 from payments.operations.states import PATIENCE
 
@@ -33,7 +32,7 @@ def mail_alarms() -> int:
     """
     if not settings.OPERATOR_EMAILS:
         return 0
-    with _only_one() as is_ours:
+    with turn(*LOCK) as is_ours:
         if not is_ours:
             return 0
         raised, over = list(_raised()[:MOST_IN_A_MAIL]), list(_over()[:MOST_IN_A_MAIL])
@@ -83,16 +82,3 @@ def _text(raised: Sequence[Alarm], over: Sequence[Alarm]) -> str:
 
 def _instant(at: datetime | None) -> str:
     return f"{at:%Y-%m-%d %H:%M:%S} UTC" if at else ""
-
-
-@contextmanager
-def _only_one() -> Iterator[bool]:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_lock(%s, %s)", LOCK)
-        [is_ours] = cursor.fetchone() or [False]
-    try:
-        yield bool(is_ours)
-    finally:
-        if is_ours:
-            with connection.cursor() as cursor:
-                cursor.execute("SELECT pg_advisory_unlock(%s, %s)", LOCK)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 
-from django.db import connection
-
+from config.turns import turn
 from payments.chains.base import Chain
 from payments.transfers.models import Wallet
 
@@ -24,16 +22,6 @@ def wallet_of(environment: str, network: str, chain: Chain) -> Wallet:
     return Wallet.objects.get_or_create(environment=environment, network=network, address=address)[0]
 
 
-@contextmanager
-def hold(wallet: Wallet) -> Iterator[bool]:
-    """Be the only one who signs for a wallet; False when somebody else is. Ends with the database session at the
-    latest, so a worker that dies holds up nobody."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_lock(%s, %s)", [LOCK_CLASS, wallet.pk])
-        [held] = cursor.fetchone() or [False]
-    try:
-        yield bool(held)
-    finally:
-        if held and connection.connection is not None and not connection.needs_rollback:
-            with connection.cursor() as cursor:
-                cursor.execute("SELECT pg_advisory_unlock(%s, %s)", [LOCK_CLASS, wallet.pk])
+def hold(wallet: Wallet) -> AbstractContextManager[bool]:
+    """Be the only one who signs for a wallet; False when somebody else is."""
+    return turn(LOCK_CLASS, wallet.pk)
