@@ -21,6 +21,7 @@ from payments.services import NetworkUnavailable, NewPayment, create_payment
 from payments.transfers import driving
 from payments.transfers.models import Transfer, Wallet
 from tests.evm.harness import NodeHarness, prepared, profile_of
+from tests.evm.node import ETHEREUM_ID, running_node
 from tests.factories import make_merchant
 
 PRODUCTION, SANDBOX = Environment.PRODUCTION, Environment.SANDBOX
@@ -181,6 +182,20 @@ class TestOnANode:
         settings.EVM_PROVIDERS = {"polygon": [url]}
         tasks.watch_networks()
         assert cursor().failing_since is None
+
+    def test_providers_of_another_chain_are_a_fault(self, harness: NodeHarness, settings: Settings) -> None:
+        right = settings.EVM_PROVIDERS
+        ethereum = running_node(ETHEREUM_ID).url
+        settings.EVM_PROVIDERS = {"polygon": [ethereum, ethereum.replace("127.0.0.1", "localhost")]}
+        tasks.watch_networks()
+        assert cursor().fault.startswith("No provider of polygon is one: 127.0.0.1:")
+        assert cursor().fault.count("speaks for chain '0x1', not for 0x89") == 2
+        settings.EVM_PROVIDERS = {"polygon": [ethereum, *right["polygon"]]}
+        tasks.watch_networks()
+        assert "No provider" not in cursor().last_error, "one is right, so the other is at fault and no setting of ours"
+        settings.EVM_PROVIDERS = right
+        tasks.watch_networks()
+        assert (cursor().fault, cursor().failing_since) == ("", None)
 
     def test_a_fault_stays_while_nobody_can_say_that_it_is_right(
         self, harness: NodeHarness, settings: Settings, monkeypatch: pytest.MonkeyPatch

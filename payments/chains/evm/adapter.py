@@ -196,7 +196,15 @@ class EvmChain:
     # Setting up
 
     def require_set_up(self, *, signing: bool = False) -> None:
-        self._readiness.require("contracts and coins", self.check)
+        try:
+            self._readiness.require("contracts and coins", self.check)
+        except NotSetUp:
+            raise
+        except ChainUnavailable as error:
+            if self.providers.are_elsewhere:
+                said = "; ".join(state.problems["failing"] for state in self.providers.states())
+                raise NotSetUp(f"No provider of {self.profile.network} is one: {said}.") from error
+            raise
         if signing:
             self._readiness.require("key", self._check_key)
 

@@ -17,7 +17,7 @@ import structlog
 
 from payments.chains.base import ChainUnavailable, Head, ProviderState
 from payments.chains.evm.questions import Answer, Header, Question, header
-from payments.chains.evm.rpc import ProviderFailed, ReplyTooLong, Rpc, RpcError
+from payments.chains.evm.rpc import ProviderFailed, ReplyTooLong, Rpc, RpcError, WrongChain
 
 logger = structlog.get_logger(__name__)
 
@@ -40,6 +40,8 @@ class Provider:
 
     rpc: Rpc
     failing_since: float | None = None
+    is_elsewhere: bool = False
+    """It spoke for another chain when it was last asked."""
     asked_at: float = 0.0
     problems: dict[str, str] = field(default_factory=dict)
     """What is wrong with it now, by kind: failing, old_head, disagrees."""
@@ -182,6 +184,11 @@ class Providers:
             for kind, message in provider.problems.items()
         )
 
+    @property
+    def are_elsewhere(self) -> bool:
+        """Whether every one of them spoke for another chain when it was last asked."""
+        return all(provider.is_elsewhere for provider in self._providers)
+
     def states(self) -> tuple[ProviderState, ...]:
         """Who is asked, and what is wrong with each at present."""
         return tuple(ProviderState(provider.name, dict(provider.problems)) for provider in self._providers)
@@ -246,9 +253,10 @@ class Providers:
                 raise ProviderFailed(f"{provider.name} lacks a block: {missing}")
         except ProviderFailed as error:
             provider.failing_since = provider.failing_since or self._clock()
+            provider.is_elsewhere = isinstance(error, WrongChain)
             self._note(provider, "failing", str(error))
             raise
-        provider.failing_since = None
+        provider.failing_since, provider.is_elsewhere = None, False
         self._note(provider, "failing", None)
         return answers
 

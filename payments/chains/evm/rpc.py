@@ -51,6 +51,10 @@ class ReplyTooLong(ProviderFailed):
     """More than anybody should have to read. A smaller question may be answered."""
 
 
+class WrongChain(ProviderFailed):
+    """It speaks for another chain than the one that is meant."""
+
+
 class RpcError(ChainError):
     """A provider's answer is an error. The texts differ by client, so what they mean is a guess by its words."""
 
@@ -140,7 +144,7 @@ class Rpc:
         if isinstance(chain_id, RpcError):
             raise ProviderFailed(f"{self.name} does not say its chain: {chain_id}")
         if chain_id != hex(self._chain_id):
-            raise ProviderFailed(f"{self.name} speaks for chain {chain_id!r}, not for {hex(self._chain_id)}")
+            raise WrongChain(f"{self.name} speaks for chain {chain_id!r}, not for {hex(self._chain_id)}")
         if passing := next((answer for answer in answers if isinstance(answer, RpcError) and answer.is_passing), None):
             raise ProviderFailed(f"{self.name} cannot answer now: {passing}")
         return answers

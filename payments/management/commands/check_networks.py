@@ -30,8 +30,8 @@ class Command(BaseCommand):
                 chain = registry.chain(env, network)
                 if not isinstance(chain, EvmChain):
                     continue
+                chain.require_set_up()
                 head = chain.head()
-                chain.check()
                 problems += [f"{network}: {alarm.provider} {alarm.message}" for alarm in chain.providers.alarms()]
                 self.stdout.write(f"{network}: head {head.height}, final {head.finalized_height}")
             except (ImproperlyConfigured, ChainError) as error:
