@@ -13,7 +13,9 @@ from django.http import HttpRequest, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
+from config.environments import Environment
 from config.heartbeat import heartbeat_age_seconds
+from payments.operations.models import Alarm
 
 OK = "ok"
 UNAVAILABLE = "unavailable"
@@ -29,13 +31,17 @@ def live(request: HttpRequest) -> JsonResponse:
 @never_cache
 @require_safe
 def ready(request: HttpRequest) -> JsonResponse:
-    """Everything a request needs is there: 200, or 503 with what is missing. Beat is told of, and does not decide."""
+    """Everything a request needs is there: 200, or 503 with what is missing. Beat and alarms are told of, and do not
+    decide: no other process would serve better."""
     checks = {"database": UNAVAILABLE, "migrations": UNAVAILABLE}
     age: float | None = None
+    alarms: int | None = None
     try:
         age = heartbeat_age_seconds()
         checks["database"] = OK
-        checks["migrations"] = OK if _is_migrated() else UNAVAILABLE
+        if _is_migrated():
+            checks["migrations"] = OK
+            alarms = Alarm.objects.open().filter(environment=Environment.PRODUCTION).count()
     except DatabaseError:
         _every_migration_is_applied.cache_clear()
     if settings.REDIS_URL:
@@ -45,6 +51,7 @@ def ready(request: HttpRequest) -> JsonResponse:
         "status": OK if is_ready else UNAVAILABLE,
         "checks": checks,
         "beatHeartbeatAgeSeconds": None if age is None else round(age, 1),
+        "openAlarms": alarms,
     }
     return JsonResponse(body, status=200 if is_ready else 503)
 

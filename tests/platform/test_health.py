@@ -9,6 +9,9 @@ from pytest_django.plugin import DjangoDbBlocker
 
 from config import beat, health
 from config.celery import app
+from payments.operations.dangers import Danger
+from payments.operations.states import AlarmKind
+from tests.operations.scenes import there_is
 
 
 def test_live_asks_nothing_outside_the_process(client: Client) -> None:
@@ -36,6 +39,17 @@ def test_ready_tells_how_long_ago_beat_ticked(client: Client) -> None:
         assert 0 <= age < 5
     finally:
         scheduler.close()
+
+
+@pytest.mark.django_db
+def test_ready_counts_the_alarms_of_production(client: Client) -> None:
+    low = Danger(AlarmKind.GAS_TANK_LOW, "The hot wallet holds nothing.")
+    there_is(low)
+    there_is(low, environment="sandbox")
+    reply = client.get("/health/ready")
+    assert (reply.status_code, reply.json()["openAlarms"]) == (200, 1)
+    there_is()
+    assert client.get("/health/ready").json()["openAlarms"] == 0
 
 
 @pytest.mark.django_db
