@@ -1,6 +1,6 @@
 """`python -m tests.bench`: the product's main requests beside bare twins, in interleaved rounds.
 
-Takes under four minutes. DATABASE_URL and REDIS_URL are used when they are set; the database is one of its own.
+Takes about five minutes. DATABASE_URL and REDIS_URL are used when they are set; the database is one of its own.
 """
 # ruff: noqa: T201 - its report goes to standard output
 
@@ -85,7 +85,7 @@ def _run(arguments: argparse.Namespace, database: str) -> bool:
     from django.core.management import call_command
     from django.db import connection
 
-    from tests.bench import costs, report, webhooks
+    from tests.bench import costs, reading, report, telling, webhooks
     from tests.bench.models import TwinPayment
 
     print(f"{_machine()}; {database}; {'Redis' if os.environ.get('REDIS_URL') else 'no Redis'}; granian, WSGI,")
@@ -112,6 +112,8 @@ def _run(arguments: argparse.Namespace, database: str) -> bool:
         report.Line("bare select (twin of GET)", report.loads_figure(loads["bare select"])),
         *costs_lines,
         *webhooks.lines(),
+        *reading.lines(),
+        *telling.lines(),
     ]
     print()
     for line in [report.HEADING, *lines]:
