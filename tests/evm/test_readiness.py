@@ -17,6 +17,7 @@ from payments.chains.base import ChainUnavailable, NotSetUp
 from payments.chains.evm.development import devnet
 from payments.chains.evm.readiness import ASK_AGAIN_SECONDS, Readiness
 from payments.models import ScanCursor
+from payments.rates.quoting import RateUnavailable
 from payments.services import NetworkUnavailable, NewPayment, create_payment
 from payments.transfers import driving
 from payments.transfers.models import Transfer, Wallet
@@ -120,8 +121,29 @@ def give_wrong_decimals(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("payments.chains.registry.REAL_PROFILES", {"polygon": replace(profile, assets=assets)})
 
 
+def ask_for_payment() -> None:
+    create_payment(
+        merchant=make_merchant(),
+        environment=PRODUCTION,
+        request=NewPayment(
+            amount=Decimal(1),
+            currency="USD",
+            cryptocurrency="USDC",
+            network="polygon",
+            merchant_wallet=devnet.OWNER,
+        ),
+    )
+
+
 @pytest.mark.django_db
 class TestOnANode:
+    def test_a_network_that_was_never_read_takes_no_payments_yet(self, harness: NodeHarness) -> None:
+        with pytest.raises(NetworkUnavailable):
+            ask_for_payment()
+        tasks.watch_networks()
+        with pytest.raises(RateUnavailable):  # all that is wanting now
+            ask_for_payment()
+
     def test_a_network_with_a_wrong_coin_is_not_read_and_takes_no_payments(
         self, harness: NodeHarness, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -132,17 +154,7 @@ class TestOnANode:
             assert (cursor().fault, cursor().last_error, cursor().cursor) == (fault, fault, None)
             assert cursor(SANDBOX).polled_at is not None
             with pytest.raises(NetworkUnavailable):
-                create_payment(
-                    merchant=make_merchant(),
-                    environment=PRODUCTION,
-                    request=NewPayment(
-                        amount=Decimal(1),
-                        currency="USD",
-                        cryptocurrency="USDC",
-                        network="polygon",
-                        merchant_wallet=devnet.OWNER,
-                    ),
-                )
+                ask_for_payment()
         tasks.watch_networks()
         assert (cursor().fault, cursor().last_error) == ("", "")
         assert cursor().cursor is not None
