@@ -14,9 +14,9 @@ from config.environments import Environment
 from merchants import dashboard as merchant_pages
 from merchants.access.sessions import operators_log_in
 from merchants.viewsets import BalanceViewSet, MerchantRecordViewSet
-from payments import checkout, claim_page
 from payments import dashboard as payment_pages
 from payments.chains.registry import decimals
+from payments.checkout import claim_page, page
 from payments.operations.admin import show_start
 from payments.overview import in_suspense
 from payments.viewsets import PaymentViewSet
@@ -133,8 +133,8 @@ page_routes = [
         {"outlook_of": settlement_pages.outlook_of},
         name="dashboard_settings",
     ),
-    path("pay/<str:payment_id>", checkout.show_payment, name="checkout"),
-    path("pay/<str:payment_id>/status", checkout.show_status, name="checkout_status"),
+    path("pay/<str:payment_id>", page.show_payment, name="checkout"),
+    path("pay/<str:payment_id>/status", page.show_status, name="checkout_status"),
     path("pay/<str:payment_id>/claim", claim_page.show_claim, name="claim"),
     path("refund/<str:token>", show_claim, name="claim_refund"),
 ]

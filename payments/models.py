@@ -178,6 +178,29 @@ class Sweep(models.Model):
         return f"sweep of {self.expected} {self.asset}"
 
 
+class SweepRequest(models.Model):
+    """An operator wants a coin swept before as much of it waits as usual."""
+
+    environment = models.CharField(max_length=10, choices=Environment.choices)
+    network = models.CharField(max_length=20)
+    asset = models.CharField(max_length=8, help_text="Code of the coin.")
+    requested_by = models.CharField(max_length=120)
+    requested_at = models.DateTimeField(default=timezone.now)
+    done_at = models.DateTimeField(null=True, help_text="When it was signed, or nothing worth it was left.")
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["environment", "network", "asset"],
+                name="sweep_requested_once",
+                condition=Q(done_at__isnull=True),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.asset} on {self.network} ({self.environment})"
+
+
 class Deposit(models.Model):
     """An incoming transfer seen on a chain, whoever it was meant for. Never deleted."""
 

@@ -24,8 +24,7 @@ from payments import native, postings
 from payments.chains import registry
 from payments.chains.base import ChainError, ChainUnavailable, Costs
 from payments.dust import Fees, WaitingAddress
-from payments.models import Deposit, ScanCursor, Sweep
-from payments.operations.models import SweepRequest
+from payments.models import Deposit, ScanCursor, Sweep, SweepRequest
 from payments.states import DepositStatus
 from payments.transfers.driving import sign_sweep
 from payments.transfers.models import Payout, Transfer

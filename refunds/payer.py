@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from payments import wording as payment_wording
-from payments.payer import State
+from payments.checkout.payer import State
 from refunds import wording
 from refunds.claims import Claim
 from refunds.destinations import takes_memos

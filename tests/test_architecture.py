@@ -225,9 +225,9 @@ OWN_NAMES = {
         "secrets", "showing", "signing", "statements", "targets",
     },
     "payments": {
-        "assessment", "balance_changes", "changes", "checkout", "claim_page", "claims", "crediting", "dust", "examples",
-        "explaining", "halting", "lookup", "native", "overview", "payer", "payer_claims", "paying", "qr", "records",
-        "refunding", "rereading", "reversing", "simulator", "sweeping", "treasury", "watching", "wording",
+        "assessment", "balance_changes", "changes", "claims", "crediting", "dust", "examples", "explaining", "halting",
+        "lookup", "native", "overview", "qr", "records", "refunding", "rereading", "reversing", "simulator", "sweeping",
+        "treasury", "watching", "wording",
     },
     "refunds": {"amounts", "claim_page", "claims", "destinations", "examples", "payer", "records", "wording"},
     "settlements": {
@@ -240,7 +240,7 @@ OWN_NAMES = {
 FOLDERS = {
     "merchants": {"access", "ledger", "management", "migrations"},
     "webhooks": {"management", "migrations"},
-    "payments": {"chains", "management", "migrations", "operations", "rates", "transfers"},
+    "payments": {"chains", "checkout", "management", "migrations", "operations", "rates", "transfers"},
     "refunds": {"management", "migrations"},
     "settlements": {"management", "migrations"},
 }

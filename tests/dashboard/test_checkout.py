@@ -19,9 +19,9 @@ from PIL import Image
 from config import ids
 from payments.chains.networks import REAL_PROFILES
 from payments.chains.simulated.networks import FINALITY_DEPTH
+from payments.checkout.payer import Notice, PayerView, State, look_at
+from payments.checkout.paying import HowToPay, WalletTransfer
 from payments.models import Payment, ScanCursor
-from payments.payer import Notice, PayerView, State, look_at
-from payments.paying import HowToPay, WalletTransfer
 from payments.services import cancel_payment
 from payments.simulator import simulate_payment
 from tests.factories import make_merchant

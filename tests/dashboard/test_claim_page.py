@@ -11,9 +11,9 @@ from django.test import Client
 
 from merchants.models import AttemptCount
 from payments.chains.simulated import control
+from payments.checkout.claims import ANSWERS, IN_SHORT, Beside, ClaimAnswer
 from payments.explaining import ClaimCode
 from payments.models import Payment
-from payments.payer_claims import ANSWERS, IN_SHORT, Beside, ClaimAnswer
 from payments.states import PaymentStatus
 from tests.factories import make_merchant
 from tests.payments.claiming import UNKNOWN, skip_unread_blocks

@@ -12,8 +12,9 @@ from pytest_django.fixtures import Settings
 
 from payments import tasks as payment_tasks
 from payments.chains import registry
+from payments.models import SweepRequest
 from payments.operations.dangers import Danger
-from payments.operations.models import Alarm, NetworkSnapshot, SweepRequest
+from payments.operations.models import Alarm, NetworkSnapshot
 from payments.operations.services import acknowledge_alarm
 from payments.operations.states import AlarmKind
 from payments.transfers.models import Transfer

@@ -18,8 +18,7 @@ from payments.chains.base import Costs
 from payments.chains.networks import NATIVE_COINS
 from payments.chains.simulated import control
 from payments.dust import Fees, WaitingAddress
-from payments.models import Payment, ScanCursor, Sweep
-from payments.operations.models import SweepRequest
+from payments.models import Payment, ScanCursor, Sweep, SweepRequest
 from payments.transfers.models import Payout, Transfer
 from payments.transfers.postings import payout_account
 from payments.transfers.services import request_payout

@@ -135,31 +135,4 @@ class Migration(migrations.Migration):
                 ],
             },
         ),
-        migrations.CreateModel(
-            name="SweepRequest",
-            fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                (
-                    "environment",
-                    models.CharField(choices=[("sandbox", "Sandbox"), ("production", "Production")], max_length=10),
-                ),
-                ("network", models.CharField(max_length=20)),
-                ("asset", models.CharField(help_text="Code of the coin.", max_length=8)),
-                ("requested_by", models.CharField(max_length=120)),
-                ("requested_at", models.DateTimeField(default=django.utils.timezone.now)),
-                (
-                    "done_at",
-                    models.DateTimeField(help_text="When it was signed, or nothing worth it was left.", null=True),
-                ),
-            ],
-            options={
-                "constraints": [
-                    models.UniqueConstraint(
-                        condition=models.Q(("done_at__isnull", True)),
-                        fields=("environment", "network", "asset"),
-                        name="sweep_requested_once",
-                    )
-                ],
-            },
-        ),
     ]

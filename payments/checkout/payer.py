@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 
 from payments import wording
 from payments.chains.base import NetworkProfile
+from payments.checkout.paying import HowToPay, how_to_pay
 from payments.models import Deposit, Discrepancy, Payment, ScanCursor
-from payments.paying import HowToPay, how_to_pay
 from payments.records import confirmations_of
 from payments.states import DepositStatus, DiscrepancyKind, DiscrepancyStatus, PaymentStatus
 

@@ -1,4 +1,4 @@
-"""The hosted payment page: public, without a log-in, showing what payments.payer lets out and nothing else."""
+"""The hosted payment page: public, without a log-in, showing what payments.checkout.payer lets out and nothing else."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from config import ids
+from payments.checkout.payer import PayerView, look_at
 from payments.models import Payment
-from payments.payer import PayerView, look_at
 
 PRIVATE_HEADERS = {
     "Cache-Control": "no-store",

@@ -12,11 +12,11 @@ from config.errors import DomainError
 from merchants.access import attempts
 from merchants.access.addresses import client_address, guesser
 from merchants.access.errors import TooManyRequests
+from payments.checkout.claims import ClaimAnswer, answer_payer
+from payments.checkout.payer import look_at
 from payments.claims import explain_claim
 from payments.forms import ClaimForm
 from payments.models import Payment
-from payments.payer import look_at
-from payments.payer_claims import ClaimAnswer, answer_payer
 
 # `same-origin` keeps the link from other sites; with `no-referrer` a browser would not say where the form comes from.
 PRIVATE_HEADERS = {

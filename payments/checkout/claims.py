@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from payments import wording
 from payments.chains import registry
+from payments.checkout.payer import State, Tone
 from payments.explaining import ClaimCode, ExplainedTransfer, Explanation
 from payments.models import Payment
-from payments.payer import State, Tone
 from payments.states import DiscrepancyStatus, PaymentStatus
 from payments.watching import sibling_networks
 
