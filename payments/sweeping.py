@@ -28,7 +28,7 @@ from payments.models import Deposit, ScanCursor, Sweep, SweepRequest
 from payments.states import DepositStatus
 from payments.transfers.driving import sign_sweep
 from payments.transfers.models import Payout, Transfer
-from payments.transfers.services import retry_waiting
+from payments.transfers.payouts import retry_waiting
 from payments.transfers.states import HoldReason, PayoutStatus, TransferStatus
 
 logger = structlog.get_logger(__name__)

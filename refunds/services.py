@@ -25,7 +25,7 @@ from payments.models import Discrepancy, Payment
 from payments.refunding import RefundExceedsPayment
 from payments.services import DiscrepancyResolved
 from payments.states import DiscrepancyStatus
-from payments.transfers.services import PayoutNotCancellable, cancel_payout, request_payout
+from payments.transfers.payouts import PayoutNotCancellable, cancel_payout, request_payout
 from payments.transfers.states import PayoutStatus
 from refunds import events
 from refunds.amounts import Quote, Share, all_that_is_left, take

@@ -26,7 +26,7 @@ from payments.models import BalanceChange
 from payments.rates.quoting import RateUnavailable
 from payments.states import BalanceChangeKind
 from payments.transfers.models import Payout
-from payments.transfers.services import policy_of, request_payout
+from payments.transfers.payouts import policy_of, request_payout
 from payments.transfers.states import HoldReason, PayoutStatus
 from settlements import postings
 from settlements.events import event_of

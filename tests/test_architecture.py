@@ -57,6 +57,7 @@ MAY_CHANGE_A_STATUS = {
     "payments/refunding.py",
     "payments/reversing.py",
     "payments/services.py",
+    "payments/transfers/payouts.py",
     "payments/transfers/services.py",
     "payments/watching.py",
     "refunds/services.py",

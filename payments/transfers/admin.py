@@ -26,6 +26,7 @@ from payments.transfers.models import (
     TransferLine,
     Wallet,
 )
+from payments.transfers.payouts import approve_payout, policy_of, reject_payout
 
 
 @admin.register(PayoutPolicy)
@@ -44,7 +45,7 @@ class PayoutPolicyAdmin(admin.ModelAdmin[PayoutPolicy]):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[PayoutPolicy]:
         for environment, _ in PayoutPolicy._meta.get_field("environment").choices or ():
-            services.policy_of(str(environment))  # so that payouts can be stopped before the first one is asked for
+            policy_of(str(environment))  # so that payouts can be stopped before the first one is asked for
         return super().get_queryset(request)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
@@ -150,7 +151,7 @@ class PayoutAdmin(ReadOnly, admin.ModelAdmin[Payout]):
             consequence="Once two people have approved a payout it leaves. Nobody can call it back then.",
         )
         if question is None:
-            self._decide(request, chosen, "approved", lambda each: services.approve_payout(each, operator=_me(request)))
+            self._decide(request, chosen, "approved", lambda each: approve_payout(each, operator=_me(request)))
         return question
 
     @admin.action(description="Reject: the money goes back to where it came from", permissions=["decide"])
@@ -170,7 +171,7 @@ class PayoutAdmin(ReadOnly, admin.ModelAdmin[Payout]):
                 request,
                 chosen,
                 "rejected",
-                lambda each: services.reject_payout(each, operator=_me(request), note=note),
+                lambda each: reject_payout(each, operator=_me(request), note=note),
             )
         return question
 

@@ -26,6 +26,7 @@ from payments.transfers import postings, services
 from payments.transfers.judging import Judgement, Verdict, judge
 from payments.transfers.limits import WINDOW, Limits, Spent, usd_units, why_held
 from payments.transfers.models import Envelope, Payout, Transfer, Wallet
+from payments.transfers.payouts import fail_payout, hold_payout, policy_of, postpone_payouts
 from payments.transfers.states import OPEN_TRANSFERS, HoldReason, PayoutStatus, TransferPurpose
 from payments.transfers.wallets import hold, wallet_of
 
@@ -115,7 +116,7 @@ class _Round:
     def __init__(self, wallet: Wallet, chain: Chain) -> None:
         self._wallet = wallet
         self._chain = chain
-        self._policy = services.policy_of(wallet.environment)
+        self._policy = policy_of(wallet.environment)
         step = timedelta(seconds=chain.profile.block_seconds / 2)
         self._step = min(max(step, STEP_MIN), STEP_MAX) if chain.profile.block_seconds else timedelta()
         self._trouble = ""
@@ -254,7 +255,7 @@ class _Round:
         for place, batch in enumerate(batches):
             sequence = self.sequence() if self.places > 0 else None
             if sequence is None:
-                services.postpone_payouts([payout.pk for payout in batch], until=timezone.now() + self._step)
+                postpone_payouts([payout.pk for payout in batch], until=timezone.now() + self._step)
                 continue
             payouts = tuple(self._chain_payout(payout) for payout in batch)
             try:
@@ -262,7 +263,7 @@ class _Round:
             except FeesAboveCap as error:
                 self._note(error)
                 for payout in (each for later in batches[place:] for each in later):
-                    services.hold_payout(payout.pk, HoldReason.FEES, until=timezone.now() + FEES_PAUSE)
+                    hold_payout(payout.pk, HoldReason.FEES, until=timezone.now() + FEES_PAUSE)
                 break
             keys = [payout.pk for payout in batch]
             moved |= services.record_signed(self._wallet, signed, payout_ids=keys) is not None
@@ -291,19 +292,19 @@ class _Round:
             reason = allowance.why_held(payout) or (None if purse.covers(payout) else HoldReason.LIQUIDITY)
             if reason is not None:
                 pause = LIQUIDITY_PAUSE if reason is HoldReason.LIQUIDITY else HELD_FOR
-                services.hold_payout(payout.pk, reason, until=timezone.now() + pause)
+                hold_payout(payout.pk, reason, until=timezone.now() + pause)
                 continue
             is_turn = len(allowed) < room
             try:
                 if is_turn:
                     self._chain.check_recipient(self._chain_payout(payout))
             except RecipientRefused as error:
-                services.fail_payout(payout.pk, code=error.problem, message=str(error)[:300])
+                fail_payout(payout.pk, code=error.problem, message=str(error)[:300])
                 continue
             allowance.take(payout)
             purse.take(payout)
             (allowed if is_turn else later).append(payout)
-        services.postpone_payouts([payout.pk for payout in later], until=timezone.now() + self._step)
+        postpone_payouts([payout.pk for payout in later], until=timezone.now() + self._step)
         return allowed
 
     def _batches(self, payouts: Sequence[Payout]) -> Iterable[list[Payout]]:
@@ -343,7 +344,7 @@ class _Round:
     def _wait(self) -> None:
         """Nothing can be done now: leave what is due for the next step instead of asking again at once."""
         later = timezone.now() + max(self._step, STEP_MIN)
-        services.postpone_payouts([payout.pk for payout in self._due()], until=later)
+        postpone_payouts([payout.pk for payout in self._due()], until=later)
         for transfer in self._open().filter(next_step_at__lte=timezone.now()):
             services.postpone_transfer(transfer, until=later)
 

@@ -27,8 +27,8 @@ from payments.services import NewPayment, create_payment
 from payments.states import PaymentStatus
 from payments.transfers import tasks as transfer_tasks
 from payments.transfers.models import PayoutPolicy, Transfer
+from payments.transfers.payouts import policy_of
 from payments.transfers.postings import gas_account, hot_account
-from payments.transfers.services import policy_of
 from refunds.services import NewRefund, create_refund
 from tests.evm.mainnet import Mainnet
 

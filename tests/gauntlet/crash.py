@@ -38,7 +38,7 @@ from payments.states import PaymentStatus
 from payments.transfers import services
 from payments.transfers import tasks as transfer_tasks
 from payments.transfers.models import Payout, PayoutPolicy, Transfer
-from payments.transfers.services import policy_of
+from payments.transfers.payouts import policy_of
 from payments.transfers.states import PayoutStatus
 from refunds import tasks as refund_tasks
 from refunds.models import Refund

@@ -23,7 +23,7 @@ from payments.models import Payment
 from payments.services import NewPayment, create_payment
 from payments.states import PaymentStatus
 from payments.transfers.models import PayoutPolicy
-from payments.transfers.services import policy_of
+from payments.transfers.payouts import policy_of
 from settlements.models import Settlement, SettlementRun
 from settlements.states import SettlementStatus
 from tests.gauntlet.installation import BEAT, OPTIONS, Installation

@@ -20,8 +20,8 @@ from payments.chains.simulated import control
 from payments.dust import Fees, WaitingAddress
 from payments.models import Payment, ScanCursor, Sweep, SweepRequest
 from payments.transfers.models import Payout, Transfer
+from payments.transfers.payouts import request_payout
 from payments.transfers.postings import payout_account
-from payments.transfers.services import request_payout
 from tests.payments.scenes import (
     BLOCKS_UNTIL_FINAL,
     ETHEREUM,

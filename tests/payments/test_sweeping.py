@@ -21,8 +21,8 @@ from payments.models import Deposit, Payment, ScanCursor, Sweep
 from payments.services import accept_discrepancy
 from payments.transfers import driving
 from payments.transfers.models import Transfer
+from payments.transfers.payouts import request_payout
 from payments.transfers.postings import hot_account, payout_account
-from payments.transfers.services import request_payout
 from tests.payments.scenes import (
     BLOCKS_UNTIL_FINAL,
     ETHEREUM,

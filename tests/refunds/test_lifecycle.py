@@ -13,7 +13,7 @@ from payments.models import Payment
 from payments.states import DiscrepancyStatus
 from payments.transfers import driving
 from payments.transfers.models import Payout
-from payments.transfers.services import fail_payout
+from payments.transfers.payouts import fail_payout
 from refunds import tasks
 from refunds.models import REFUNDS, Refund
 from refunds.services import (

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from config.errors import DomainError
 from payments.states import DiscrepancyStatus
-from payments.transfers.services import fail_payout
+from payments.transfers.payouts import fail_payout
 from refunds.models import Refund
 from refunds.services import cancel_refund, follow_payout, give_destination, what_is_left
 from refunds.states import NamedBy, RefundStatus

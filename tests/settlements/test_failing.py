@@ -13,7 +13,7 @@ from payments.chains.base import RecipientProblem
 from payments.chains.simulated import control
 from payments.models import BalanceChange
 from payments.transfers.models import Payout, PayoutPolicy
-from payments.transfers.services import reject_payout
+from payments.transfers.payouts import reject_payout
 from settlements.models import Settlement
 from settlements.services import NothingToRedirect, SettlementNotFailed, redirect_failed, retry_failed
 from settlements.states import BLOCKING, WAITS, SettlementProblem, SettlementStatus

@@ -19,7 +19,7 @@ from payments.rates.models import CurrentRate
 from payments.rates.quoting import forget_rates
 from payments.states import BalanceChangeKind
 from payments.transfers.models import Payout, PayoutPolicy
-from payments.transfers.services import approve_payout, policy_of, reject_payout
+from payments.transfers.payouts import approve_payout, policy_of, reject_payout
 from payments.transfers.states import HoldReason
 from settlements import runs, services
 from settlements.models import Settlement

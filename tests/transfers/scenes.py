@@ -16,8 +16,8 @@ from payments.chains.simulated import control
 from payments.chains.simulated.networks import address_named
 from payments.transfers import driving
 from payments.transfers.models import Payout, Transfer, Wallet
+from payments.transfers.payouts import request_payout
 from payments.transfers.postings import hot_account, payout_account
-from payments.transfers.services import request_payout
 from tests.factories import make_merchant
 
 __all__ = ["ETHEREUM", "POLYGON", "STELLAR"]

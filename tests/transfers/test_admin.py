@@ -15,6 +15,7 @@ from payments.chains import registry
 from payments.chains.simulated import control
 from payments.transfers import services
 from payments.transfers.models import Payout, PayoutPolicy, Transfer
+from payments.transfers.payouts import approve_payout, policy_of
 from payments.transfers.states import PayoutStatus
 from tests.factories import make_user
 from tests.transfers.scenes import COIN, ETHEREUM, SANDBOX, ask, drive, finish, fresh, somebody, stock, the_wallet
@@ -52,7 +53,7 @@ def act(client: Client, action: str, row: Model, **answer: str) -> str:
 @pytest.fixture
 def held() -> Payout:
     """A payout that two people must approve."""
-    services.policy_of(SANDBOX)
+    policy_of(SANDBOX)
     PayoutPolicy.objects.filter(environment=SANDBOX).update(approval_above=2)
     stock(ETHEREUM, 100 * COIN)
     payout = ask(ETHEREUM, 3 * COIN)
@@ -124,7 +125,7 @@ class TestPolicy:
 
     def test_policies_are_neither_added_nor_removed(self) -> None:
         client, _ = operator()
-        policy = services.policy_of(SANDBOX)
+        policy = policy_of(SANDBOX)
         assert client.get(reverse("admin:transfers_payoutpolicy_add")).status_code == 403
         assert client.post(reverse("admin:transfers_payoutpolicy_delete", args=[policy.pk])).status_code == 403
 
@@ -177,7 +178,7 @@ class TestWallets:
 def test_payouts_and_transfers_are_found_by_any_hash(held: Payout) -> None:
     client, _ = operator()
     for _ in range(2):
-        services.approve_payout(held, operator=make_user())
+        approve_payout(held, operator=make_user())
     finish(ETHEREUM)
     transfer = Transfer.objects.get()
     transaction_hash = transfer.envelopes.get().transaction_hash

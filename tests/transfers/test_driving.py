@@ -19,6 +19,7 @@ from payments.chains.simulated import control
 from payments.chains.simulated.adapter import SimulatedChain
 from payments.transfers import driving, services
 from payments.transfers.models import Envelope, Payout, Transfer, Wallet
+from payments.transfers.payouts import PayoutNotCancellable, cancel_payout, request_payout
 from payments.transfers.states import PayoutStatus, TransferStatus
 from tests.factories import make_merchant
 from tests.transfers.scenes import (
@@ -286,10 +287,10 @@ def test_a_payout_can_be_called_back_until_it_is_signed() -> None:
     stock(ETHEREUM, 10 * COIN)
     early, late = ask(ETHEREUM), ask(ETHEREUM)
     with transaction.atomic():
-        assert services.cancel_payout(early).status == PayoutStatus.CANCELLED
+        assert cancel_payout(early).status == PayoutStatus.CANCELLED
     drive(ETHEREUM)
-    with pytest.raises(services.PayoutNotCancellable), transaction.atomic():
-        services.cancel_payout(late)
+    with pytest.raises(PayoutNotCancellable), transaction.atomic():
+        cancel_payout(late)
     finish(ETHEREUM)
     assert (fresh(early).status, fresh(late).status) == (PayoutStatus.CANCELLED, PayoutStatus.PAID)
     assert (reserved(early), reserved(late)) == (COIN, 0)
@@ -297,7 +298,7 @@ def test_a_payout_can_be_called_back_until_it_is_signed() -> None:
 
 def test_a_payout_is_only_for_money_that_is_reserved() -> None:
     with pytest.raises(RuntimeError, match="0 is reserved for a payout of 1000000"), transaction.atomic():
-        services.request_payout(
+        request_payout(
             id=ids.new_uuid(),
             environment=SANDBOX,
             merchant_id=make_merchant().pk,

@@ -20,6 +20,7 @@ from payments.chains.simulated.models import SimulatedTransfer
 from payments.chains.stellar import addresses as stellar_addresses
 from payments.transfers import services
 from payments.transfers.models import Payout, PayoutPolicy, Transfer, TransferLine, Wallet
+from payments.transfers.payouts import fail_payout, policy_of, reject_payout
 from payments.transfers.states import PayoutStatus, TransferStatus
 from tests.factories import make_user
 from tests.transfers.scenes import (
@@ -117,14 +118,14 @@ def test_payouts_on_their_way_are_clean() -> None:
 
 
 def test_payouts_held_cancelled_and_given_up_are_clean() -> None:
-    services.policy_of(SANDBOX)
+    policy_of(SANDBOX)
     PayoutPolicy.objects.filter(environment=SANDBOX).update(approval_above=1)
     stock(ETHEREUM, 10 * COIN)
     held = ask(ETHEREUM, 5 * COIN)
     drive(ETHEREUM)
     assert fresh(held).status == PayoutStatus.HELD
     assert findings() == {}
-    services.reject_payout(fresh(held), operator=make_user(), note="No.")
+    reject_payout(fresh(held), operator=make_user(), note="No.")
     assert findings() == {}, "its owner has a minute to give the money back"
 
 
@@ -253,7 +254,7 @@ def test_reserved_money_of_another_coin_is_found() -> None:
 def test_the_money_of_a_failed_payout_may_wait_a_minute() -> None:
     stock(ETHEREUM, 10 * COIN)
     failed = ask(ETHEREUM, 3 * COIN)
-    services.fail_payout(failed.pk, code="no_trustline", message="No.")
+    fail_payout(failed.pk, code="no_trustline", message="No.")
     assert findings() == {}
     Payout.objects.filter(pk=failed.pk).update(finished_at=timezone.now() - timedelta(seconds=61))
     [finding] = findings()["I18"]
@@ -263,7 +264,7 @@ def test_the_money_of_a_failed_payout_may_wait_a_minute() -> None:
 def test_part_of_the_money_of_a_failed_payout_may_not() -> None:
     stock(ETHEREUM, 10 * COIN)
     failed = ask(ETHEREUM, 3 * COIN)
-    services.fail_payout(failed.pk, code="no_trustline", message="No.")
+    fail_payout(failed.pk, code="no_trustline", message="No.")
     vandalise("UPDATE ledger_account SET balance = balance + 5 WHERE kind = 'payout' AND owner = %s", str(failed.pk))
     [finding] = findings()["I18"]
     assert finding.severity is Severity.ERROR
@@ -342,7 +343,7 @@ def test_a_transfer_that_is_not_final_is_a_warning_after_twice_the_usual_time() 
 
 
 def test_what_keeps_payouts_back_is_a_warning(paid: Payout) -> None:
-    services.policy_of(SANDBOX)
+    policy_of(SANDBOX)
     PayoutPolicy.objects.filter(environment=SANDBOX).update(payouts_enabled=False)
     services.freeze_wallet(the_wallet(ETHEREUM), reason="looked odd")
     breakers.open_breaker(environment=SANDBOX, network=STELLAR, reason="a loss")

@@ -14,8 +14,9 @@ from payments.chains import registry
 from payments.chains.base import Payout as ChainPayout
 from payments.chains.simulated import control
 from payments.postings import chain_account
-from payments.transfers import driving, services
+from payments.transfers import driving
 from payments.transfers.models import Payout, PayoutPolicy, Transfer
+from payments.transfers.payouts import AlreadyApproved, approve_payout, policy_of, reject_payout
 from payments.transfers.postings import hot_account
 from payments.transfers.states import HoldReason, PayoutStatus, TransferStatus
 from tests.factories import make_merchant, make_user
@@ -44,7 +45,7 @@ NETWORKS = (ETHEREUM, POLYGON, STELLAR)
 
 
 def set_policy(**changes: object) -> None:
-    services.policy_of(SANDBOX)
+    policy_of(SANDBOX)
     PayoutPolicy.objects.filter(environment=SANDBOX).update(**changes)
 
 
@@ -91,12 +92,12 @@ def test_above_a_limit_two_different_operators_must_agree() -> None:
     drive(ETHEREUM)
     assert (fresh(payout).status, fresh(payout).hold_reason) == (PayoutStatus.HELD, HoldReason.APPROVAL)
     first, second = make_user(is_staff=True), make_user(is_staff=True)
-    services.approve_payout(payout, operator=first)
+    approve_payout(payout, operator=first)
     drive(ETHEREUM)
     assert fresh(payout).status == PayoutStatus.HELD
-    with pytest.raises(services.AlreadyApproved):
-        services.approve_payout(payout, operator=first)
-    services.approve_payout(payout, operator=second)
+    with pytest.raises(AlreadyApproved):
+        approve_payout(payout, operator=first)
+    approve_payout(payout, operator=second)
     finish(ETHEREUM)
     assert fresh(payout).status == PayoutStatus.PAID
 
@@ -106,7 +107,7 @@ def test_a_held_payout_can_be_rejected_and_says_why() -> None:
     stock(ETHEREUM, 10 * COIN)
     payout = ask(ETHEREUM, 3 * COIN)
     drive(ETHEREUM)
-    services.reject_payout(payout, operator=make_user(is_staff=True), note="The address is on a list.")
+    reject_payout(payout, operator=make_user(is_staff=True), note="The address is on a list.")
     rejected = fresh(payout)
     assert (rejected.status, rejected.failure_code) == (PayoutStatus.FAILED, "rejected")
     assert rejected.failure_message == "The address is on a list."
