@@ -198,7 +198,12 @@ class _Round:
                 self._postpone(transfer)
                 return False
             case Verdict.WAITING:
-                return self.may_send and self._replace_late(transfer, versions)
+                if not self.may_send:
+                    return False
+                is_replaced = self._replace_late(transfer, versions)
+                if not is_replaced and answers[-1].state == "unknown":  # lost, while one that offers less waits on
+                    self._broadcast(transfer)
+                return is_replaced
             case Verdict.MISSING:
                 if self.may_send:
                     self._replace_late(transfer, versions)

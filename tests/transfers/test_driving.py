@@ -130,6 +130,22 @@ def test_a_transfer_that_waits_too_long_offers_more_and_keeps_every_hash(monkeyp
     assert on_chain(ETHEREUM, somebody(ETHEREUM)) == COIN
 
 
+def test_an_offer_that_was_lost_is_made_again_while_the_one_before_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    stock(ETHEREUM, 10 * COIN)
+    payout = ask(ETHEREUM)
+    drive(ETHEREUM)
+    control.set_fee_level(ETHEREUM, 5)
+    control.lose_broadcasts(ETHEREUM, 1)
+    monkeypatch.setattr(driving, "REPLACE_AFTER", timedelta(0))
+    drive(ETHEREUM)
+    monkeypatch.setattr(driving, "REPLACE_AFTER", timedelta(hours=1))
+    finish(ETHEREUM)
+    assert fresh(payout).status == PayoutStatus.PAID
+    _, high = the_transfer().envelopes.all()
+    assert (the_transfer().transaction_hash, the_transfer().send_count) == (high.transaction_hash, 3)
+    assert on_chain(ETHEREUM, somebody(ETHEREUM)) == COIN
+
+
 def test_payouts_wait_while_fees_are_above_the_cap_and_say_so() -> None:
     stock(ETHEREUM, 10 * COIN)
     payouts = [ask(ETHEREUM) for _ in range(3)]
@@ -175,7 +191,7 @@ def test_the_version_that_was_replaced_may_still_be_the_one_that_is_mined(monkey
     versions = list(the_transfer().envelopes.all())
     assert len(versions) >= 2
     control.revive(ETHEREUM, versions[0].transaction_hash)
-    monkeypatch.setattr(driving, "REPLACE_AFTER", timedelta(hours=1))
+    control.mine(ETHEREUM)
     finish(ETHEREUM)
     assert fresh(payout).status == PayoutStatus.PAID
     assert the_transfer().transaction_hash == versions[0].transaction_hash
