@@ -223,7 +223,7 @@ OWN_NAMES = {
     "webhooks": {
         "addresses", "attempts", "claiming", "connection", "desk", "dispatch", "examples", "fan_out", "leases",
         "listener", "mailing", "outbound", "preparing", "purging", "recording", "records", "resolving", "schedule",
-        "secrets", "showing", "signing", "statements", "targets",
+        "secrets", "showing", "signing", "statements", "targets", "threads",
     },
     "payments": {
         "assessment", "balance_changes", "changes", "claims", "crediting", "dust", "examples", "explaining", "halting",

@@ -24,10 +24,6 @@ logger = structlog.get_logger(__name__)
 RELEASE_EVERY_SECONDS = 1.0
 
 
-class DatabaseLost(Exception):
-    """The database did not do it. What was handed over may be handed over again: nothing is recorded twice."""
-
-
 class Desk:
     """Holds a dispatcher's number, and gives it a session's lock again when the database was away."""
 
@@ -42,7 +38,10 @@ class Desk:
     def exchange(
         self, results: Sequence[Sent], *, room: int, probes: int, in_flight: Collection[uuid.UUID]
     ) -> list[Prepared]:
-        """Write results down, and claim up to `room` deliveries. `in_flight` are the claims still being sent."""
+        """Write results down, and claim up to `room` deliveries. `in_flight` are the claims still being sent.
+
+        After a failure the same results may be handed over again: nothing is recorded twice.
+        """
         try:
             if not self._is_open():
                 self._open([*in_flight, *(sent.claim.delivery_id for sent in results)])
@@ -50,9 +49,9 @@ class Desk:
                 self._record(results)
             self._is_doubtful = False
             return self._take(room, probes) if room > 0 else []
-        except (OperationalError, InterfaceError) as error:
+        except (OperationalError, InterfaceError):
             self._is_doubtful = True  # the answer to a commit may have been lost
-            raise DatabaseLost(str(error)) from error
+            raise
 
     def give_back(self) -> None:
         """End all claims. When the database is away they end with the session."""
@@ -61,9 +60,6 @@ class Desk:
                 release_own(self.number)
         except (OperationalError, InterfaceError) as error:
             logger.warning("webhook_claims_not_given_back", error=str(error))
-
-    def close(self) -> None:
-        connection.close()
 
     def _is_open(self) -> bool:
         """Whether this is still the session that holds the number: after a failure Django may have opened another."""

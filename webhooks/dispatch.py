@@ -7,25 +7,23 @@ import gc
 import sys
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from threading import Lock
-from typing import TypeVar
 
 import structlog
 import uvloop
-from django.db import InterfaceError, OperationalError, connection
 
 from config import ids
 from webhooks.attempts import Sent
-from webhooks.desk import DatabaseLost, Desk
+from webhooks.desk import Desk
 from webhooks.fan_out import fan_out
 from webhooks.outbound import Outbound
 from webhooks.preparing import USER_AGENT, Prepared
 from webhooks.schedule import Reply
 from webhooks.signing import signed_headers
+from webhooks.threads import DatabaseLost, DatabaseThread
 
 logger = structlog.get_logger(__name__)
 
@@ -44,8 +42,6 @@ STOP_SECONDS = 5.0
 """What is in flight when the worker is told to stop has this long to finish."""
 
 _HEADERS = {"Content-Type": "application/json", "User-Agent": USER_AGENT}
-
-Answer = TypeVar("Answer")
 
 _lock = Lock()
 _current: Dispatcher | None = None
@@ -67,22 +63,6 @@ def dispatch(*, run_seconds: float, idle_seconds: float, is_stopping: Callable[[
         return dispatcher.run(run_seconds=run_seconds, idle_seconds=idle_seconds)
     finally:
         dispatcher.is_claiming = False
-
-
-class DatabaseThread:
-    """A thread with a database connection of its own: what it is asked never holds up the event loop."""
-
-    def __init__(self, name: str) -> None:
-        self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix=name)
-
-    async def ask(self, question: Callable[[], Answer]) -> Answer:
-        """What the question answers; the thread takes one after the other."""
-        return await asyncio.get_running_loop().run_in_executor(self._executor, question)
-
-    async def close(self) -> None:
-        """Once what it was asked has been answered."""
-        await self.ask(lambda: connection.close())
-        self._executor.shutdown()
 
 
 class Dispatcher:
@@ -170,12 +150,9 @@ class Dispatcher:
     async def _fan_out(self) -> int:
         """Make the deliveries of all new events; beside the exchange, as the database takes long over many of them."""
         events = 0
-        try:
-            while self.is_claiming and (found := await self._fan_out_thread.ask(fan_out)):
-                events += found
-                self._woken.set()
-        except (OperationalError, InterfaceError) as error:
-            raise DatabaseLost(str(error)) from error
+        while self.is_claiming and (found := await self._fan_out_thread.ask(fan_out)):
+            events += found
+            self._woken.set()
         return events
 
     async def _fanned_out(self) -> bool:

@@ -411,6 +411,22 @@ def test_a_database_that_goes_away_in_the_middle_costs_no_attempt_and_no_event(s
     assert not Delivery.objects.exclude(status=DeliveryStatus.DELIVERED, dispatcher=None).exists()
 
 
+def test_a_server_that_ends_every_session_is_gone_back_to(shop: Shop, merchant: Merchant) -> None:
+    endpoint_at(shop.behave(), merchant)
+    happen(merchant)
+    worker = in_background(lambda: deliver(idle_seconds=2))
+    until(lambda: len(shop.arrivals) == 1)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
+        )
+        assert cursor.rowcount >= 2, "one session claims, another makes deliveries"
+    happen(merchant, 3)
+    worker.join()
+    assert len({arrival.message_id for arrival in shop.arrivals}) == 4
+
+
 def test_an_endpoint_deleted_meanwhile_gets_no_more(shop: Shop, merchant: Merchant) -> None:
     endpoint = endpoint_at(shop.behave(seconds=0.4), merchant)
     happen(merchant, 10)

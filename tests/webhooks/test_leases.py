@@ -174,7 +174,7 @@ def test_a_result_that_cannot_be_stored_keeps_no_other_from_it() -> None:
     desk = Desk()
     results = [sent(first, SUCCESS), sent(bad, Reply(status_code=99_999)), sent(last, SUCCESS)]
     desk.exchange(results, room=0, probes=0, in_flight=[])
-    desk.close()
+    connection.close()
     assert {attempt.delivery_id for attempt in Attempt.objects.all()} == {first.delivery_id, last.delivery_id}
     assert Delivery.objects.get(pk=bad.delivery_id).status == DeliveryStatus.PENDING
 
@@ -183,13 +183,13 @@ def test_a_dispatcher_that_comes_back_gives_back_what_it_does_not_remember() -> 
     make_delivery(make_endpoint())
     desk = Desk()
     (taken,) = desk.exchange([], room=10, probes=10, in_flight=[])
-    desk.close()
+    connection.close()
     assert desk.exchange([], room=10, probes=10, in_flight=[taken.claim.delivery_id]) == []
-    desk.close()
+    connection.close()
     (again,) = desk.exchange([], room=10, probes=10, in_flight=[])
     assert again.claim.delivery_id == taken.claim.delivery_id
     desk.give_back()
-    desk.close()
+    connection.close()
     assert the_delivery().dispatcher is None
 
 
