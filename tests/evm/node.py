@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -79,8 +80,9 @@ class TestNode:
 
     @contextmanager
     def put_back(self) -> Iterator[None]:
-        """Undo whatever happens inside."""
+        """Undo whatever happens inside. The node sets its clock back as well when it does, so it is put right first."""
         snapshot = self.rpc.call("evm_snapshot")
+        self.rpc.call("evm_setTime", hex(int(time.time())))
         try:
             yield
         finally:
