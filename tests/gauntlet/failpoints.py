@@ -43,7 +43,7 @@ _STEPS: dict[str, list[str]] = {
         "payments.chains.evm.adapter:EvmChain.sign",
     ],
     "transfer.store": ["payments.transfers.services:_insert"],
-    "transfer.carry": ["payments.transfers.services:_carry"],
+    "transfer.carry": ["payments.transfers.services:carry"],
     "transfer.commit": ["payments.transfers.driving:services.record_signed"],
     "transfer.replace": ["payments.transfers.driving:services.record_replacement"],
     "transfer.send": [
@@ -56,7 +56,7 @@ _STEPS: dict[str, list[str]] = {
         "payments.chains.evm.adapter:EvmChain.transfer_status",
     ],
     "transfer.final": ["payments.transfers.driving:services.record_final"],
-    "payout.end": ["payments.transfers.services:_end_payout"],
+    "payout.end": ["payments.transfers.payouts:end_payout", "payments.transfers.services:end_payout"],
     "settlement.run": ["settlements.making:_make"],
     "settlement.convert": ["settlements.services:hand_over"],
     "settlement.follow": ["settlements.services:follow_payout"],

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import timedelta
-from threading import Barrier
+from threading import Barrier, BrokenBarrierError
 from typing import Any
 
 import pytest
@@ -38,6 +37,7 @@ def at_once(work: Callable[[int], Any], threads: int = THREADS) -> list[Any]:
 
     def run(number: int) -> Any:
         try:
+            connection.ensure_connection()
             start.wait()
             return work(number)
         finally:
@@ -68,11 +68,13 @@ def test_without_its_guards_a_run_is_made_more_than_once(monkeypatch: pytest.Mon
         return MerchantSettings.objects.select_related("merchant").get(merchant=merchant_id, environment=environment)
 
     def insert(run: SettlementRun) -> bool:
-        time.sleep(0.05)  # so that they all look before one of them writes
+        with suppress(BrokenBarrierError):  # so that two have looked before one of them writes
+            together.wait(timeout=5)
         run.period_key = f"{run.id}"
         run.save(force_insert=True)
         return True
 
+    together = Barrier(2)
     monkeypatch.setattr(making, "_locked_settings", unlocked)
     monkeypatch.setattr(making, "_insert", insert)
     merchants = [make_merchant() for _ in range(FEW)]
