@@ -59,7 +59,10 @@ def lines() -> list[Line]:
         stack.enter_context(override_settings(SANDBOX_CHAIN=DEVNET))
         ScanCursor.objects.filter(environment=Environment.SANDBOX).delete()
         stack.enter_context(_background(nodes))
-        _wait_for(ScanCursor.objects.filter(network=ETHEREUM, polled_at__isnull=False).exists, START_SECONDS)
+        read = ScanCursor.objects.filter(
+            environment=Environment.SANDBOX, network=ETHEREUM, polled_at__isnull=False, fault="", halted_at=None
+        )
+        _wait_for(read.exists, START_SECONDS)
         merchant = open_merchant(name="Told", email="told@example.com")
         register_endpoint(
             merchant=merchant,
