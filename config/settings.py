@@ -364,10 +364,12 @@ EVM_HOT_WALLET_KEY = variables.text("EVM_HOT_WALLET_KEY")
 if EVM_KEYSTORE and EVM_HOT_WALLET_KEY:
     variables.refuse("EVM_HOT_WALLET_KEY", "is set beside EVM_KEYSTORE; unset one of them")
 for network, urls in EVM_PROVIDERS.items():
-    needed = {f"{network.upper()}_RPC_URLS": urls, "EVM_FACTORY": EVM_FACTORY, "EVM_HOT_WALLET": EVM_HOT_WALLET}
-    for name, value in needed.items():
-        if network in PRODUCTION_NETWORKS and not value:
-            variables.refuse(name, f"is not set, but PRODUCTION_NETWORKS names {network}; docs/networks.md says how")
+    if network in PRODUCTION_NETWORKS:
+        variables.require(
+            {f"{network.upper()}_RPC_URLS": urls, "EVM_FACTORY": EVM_FACTORY, "EVM_HOT_WALLET": EVM_HOT_WALLET},
+            because=f"PRODUCTION_NETWORKS names {network}",
+            see="docs/networks.md",
+        )
 EVM_TIP_FLOOR_GWEI = {"ethereum": "0", "polygon": "30"} | variables.mapping("EVM_TIP_FLOOR_GWEI")
 """The least a transaction offers above the base fee, for a unit of gas."""
 EVM_FEE_CAP_GWEI = {"ethereum": "200", "polygon": "2000"} | variables.mapping("EVM_FEE_CAP_GWEI")
@@ -399,14 +401,15 @@ TESTNET_TOKENS = variables.mapping("TESTNET_TOKENS")
 if TESTNET_EVM_KEYSTORE and TESTNET_EVM_HOT_WALLET_KEY:
     variables.refuse("TESTNET_EVM_HOT_WALLET_KEY", "is set beside TESTNET_EVM_KEYSTORE; unset one of them")
 if SANDBOX_CHAIN == "testnet":
-    needed = {
-        "TESTNET_ETHEREUM_RPC_URLS": [url for urls in TESTNET_EVM_PROVIDERS.values() for url in urls],
-        "TESTNET_EVM_FACTORY": TESTNET_EVM_FACTORY,
-        "TESTNET_EVM_HOT_WALLET": TESTNET_EVM_HOT_WALLET,
-    }
-    for name, value in needed.items():
-        if not value:
-            variables.refuse(name, "is not set, but SANDBOX_CHAIN is testnet; docs/networks.md says how")
+    variables.require(
+        {
+            "TESTNET_ETHEREUM_RPC_URLS": [url for urls in TESTNET_EVM_PROVIDERS.values() for url in urls],
+            "TESTNET_EVM_FACTORY": TESTNET_EVM_FACTORY,
+            "TESTNET_EVM_HOT_WALLET": TESTNET_EVM_HOT_WALLET,
+        },
+        because="SANDBOX_CHAIN is testnet",
+        see="docs/networks.md",
+    )
 
 # What the operator keeps of settled money, by plan, in hundredths of a percent. A merchant may have a rate of its own.
 FEE_BPS: dict[str, int] = {}

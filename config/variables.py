@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
@@ -76,6 +76,12 @@ class Variables:
 
     def mail(self, name: str, default: str) -> dict[str, Any]:
         return dict(self._env.email_url_config(self.text(name, default)))
+
+    def require(self, needed: Mapping[str, object], *, because: str, see: str) -> None:
+        """Refuse what is empty of these, by their names."""
+        for name, value in needed.items():
+            if not value:
+                self.refuse(name, f"is not set, but {because}; {see} says how")
 
     def refuse(self, name: str, fault: str) -> None:
         self._problems.append(f"{name} {fault}.")

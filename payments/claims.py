@@ -12,7 +12,7 @@ import structlog
 from config.celery import wake
 from config.errors import InvalidParameter
 from config.money import format_crypto
-from payments import native, wording
+from payments import native
 from payments.chains import registry
 from payments.chains.base import ChainUnavailable, FoundTransaction
 from payments.explaining import ClaimCode, ExplainedTransfer, Explanation, Facts, Place, explain
@@ -35,7 +35,7 @@ _FORMS = {
 
 def parse_transaction_hash(payment: Payment, text: str) -> str:
     """The hash in the one spelling networks use; InvalidParameter when no network has such hashes."""
-    family = wording.network_of(payment.environment, payment.network).family
+    family = registry.known_profile(payment.environment, payment.network).family
     known = text.strip().lower()
     if not _HASHES[family].fullmatch(known):
         raise InvalidParameter(_FORMS[family], param="transactionHash")
@@ -97,17 +97,14 @@ def _look_up(payment: Payment, transaction_hash: str) -> tuple[tuple[str, FoundT
 
     One that does not answer is left out if another knows the transaction; else nothing can be said.
     """
-    networks = sorted(
-        sibling_networks(payment.environment, payment.network), key=lambda network: network != payment.network
-    )
     said: list[tuple[str, FoundTransaction | None]] = []
     silent: list[str] = []
-    for network in networks:
+    for network in sibling_networks(payment.environment, payment.network):
         try:
             said.append((network, registry.chain(payment.environment, network).find_transaction(transaction_hash)))
         except ChainUnavailable as error:
             logger.warning("claim could not be looked up", network=network, error=str(error))
-            silent.append(wording.network_of(payment.environment, network).name)
+            silent.append(registry.known_profile(payment.environment, network).name)
     if silent and not any(found for _, found in said):
         raise NetworkUnavailable(
             f"{' and '.join(silent)} cannot be asked right now. Try again shortly.",

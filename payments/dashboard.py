@@ -23,6 +23,7 @@ from merchants.listing import list_page
 from merchants.models import ApiKey, Role
 from merchants.wording import exact
 from payments import overview, simulator, wording
+from payments.chains import registry
 from payments.forms import PaymentFilterForm
 from payments.lookup import find_payment
 from payments.models import PAYMENTS, Deposit, Discrepancy, Payment, ScanCursor
@@ -68,7 +69,7 @@ class PaymentRow:
 
     @property
     def network(self) -> str:
-        return wording.network_of(self.payment.environment, self.payment.network).name
+        return registry.known_profile(self.payment.environment, self.payment.network).name
 
     @property
     def due(self) -> str:
@@ -252,7 +253,7 @@ def _facts(payment: Payment) -> list[tuple[str, str]]:
 def _address_facts(payment: Payment) -> list[tuple[str, str]]:
     rule = f"{payment.required_confirmations} confirmations"
     return [
-        ("Coin", f"{payment.cryptocurrency} on {wording.network_of(payment.environment, payment.network).name}"),
+        ("Coin", f"{payment.cryptocurrency} on {registry.known_profile(payment.environment, payment.network).name}"),
         ("Deposit address", payment.deposit_address),
         ("Memo", payment.memo),
         ("Credited after", f"{rule}, and a final block" if payment.require_finalized else rule),

@@ -11,6 +11,7 @@ from enum import StrEnum
 from config.money import Asset
 from merchants.ledger.chart import suspense
 from payments import wording
+from payments.chains import registry
 from payments.chains.base import CreditRule, FoundTransaction, IdleMovement, IncomingTransfer, NetworkProfile
 from payments.models import Deposit, Payment, ScanCursor
 from payments.states import DepositStatus, DiscrepancyKind, DiscrepancyStatus, PaymentStatus
@@ -263,11 +264,11 @@ def _explained(
         "token": _token_name(place.profile, moved.contract),
         "network": place.profile.name,
         "block": f"{height or 0:,}",
-        "asked": f"{payment.cryptocurrency} on {wording.network_of(payment.environment, payment.network).name}",
+        "asked": f"{payment.cryptocurrency} on {registry.known_profile(payment.environment, payment.network).name}",
         "confirmations": str(confirmations),
         "required": str(payment.required_confirmations),
-        "missing": _held(payment, max(0, payment.due - payment.received)),
-        "surplus": _held(payment, payment.surplus),
+        "missing": wording.held(payment, max(0, payment.due - payment.received)),
+        "surplus": wording.held(payment, payment.surplus),
         "other": other or "",
     }
     message = _SENTENCES[code].format(**words)
@@ -303,10 +304,6 @@ def _confirmations(payment: Payment, place: Place, deposit: Deposit | None, heig
 
 def _amount(units: int, asset: Asset | None) -> str:
     return f"{wording.coins_held(units, asset.decimals)} {asset.code}" if asset else "an unknown token"
-
-
-def _held(payment: Payment, units: int) -> str:
-    return f"{wording.coins_held(units, payment.decimals)} {payment.cryptocurrency}"
 
 
 def _token_name(profile: NetworkProfile, contract: str) -> str:

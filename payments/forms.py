@@ -9,7 +9,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 
 from merchants.forms import FilterForm, LookMixin, SearchField
-from payments import wording
+from payments.chains import registry
 from payments.claims import parse_transaction_hash
 from payments.models import Payment
 from payments.states import PaymentStatus
@@ -41,7 +41,7 @@ class ClaimForm(LookMixin):
     def __init__(self, *args: Any, payment: Payment, **options: Any) -> None:
         super().__init__(*args, **options)
         self._payment = payment
-        self._family = wording.network_of(payment.environment, payment.network).family
+        self._family = registry.known_profile(payment.environment, payment.network).family
         self.fields["hash"].help_text = f"{_LOOKS[self._family]} Never give a key or a recovery phrase to anybody."
 
     def clean_hash(self) -> str:

@@ -13,6 +13,7 @@ from merchants import counting
 from merchants.ledger.balances import merchant_balances
 from merchants.models import Merchant
 from payments import wording
+from payments.chains import registry
 from payments.models import PAYMENTS, Discrepancy
 from payments.states import DiscrepancyStatus, PaymentStatus
 
@@ -43,7 +44,7 @@ class Figures:
 def balances(merchant: Merchant, environment: str) -> list[Balance]:
     shown = []
     for balance in merchant_balances(merchant, environment):
-        network = wording.network_of(environment, balance.network)
+        network = registry.known_profile(environment, balance.network)
         decimals = network.assets[balance.asset].decimals
         shown.append(
             Balance(

@@ -64,9 +64,10 @@ class PaymentAddresses:
 
 
 def sibling_networks(environment: str, network: str) -> list[str]:
-    """The networks in use on which a payment has the same deposit address as on this one, itself included."""
+    """The networks in use on which a payment has the same deposit address as on this one, which comes first."""
     family = profile(environment, network).family
-    return [name for name in networks(environment) if profile(environment, name).family == family]
+    others = [name for name in networks(environment) if name != network]
+    return [network, *(name for name in others if profile(environment, name).family == family)]
 
 
 def watch_network(environment: str, network: str) -> bool:

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from config.environments import Environment
 from config.money import FIAT_DIGITS, format_crypto, from_units, round_up_to_shown
-from payments.chains import registry
-from payments.chains.base import NetworkProfile
 from payments.models import Payment
 
 COIN_NAMES = {"USDC": "USD Coin", "USDT": "Tether USD", "DAI": "Dai"}
@@ -31,6 +28,11 @@ def coins_asked(units: int, decimals: int) -> str:
     return _without_needless_zeros(f"{round_up_to_shown(from_units(units, decimals)):f}")
 
 
+def held(payment: Payment, units: int) -> str:
+    """So much of the coin that a payment asks for, which is there: `12.50 USDC`."""
+    return f"{coins_held(units, payment.decimals)} {payment.cryptocurrency}"
+
+
 def rate(price: Decimal) -> str:
     return _without_needless_zeros(f"{price.normalize():f}")
 
@@ -52,10 +54,3 @@ def short_hash(text: str) -> str:
 def _without_needless_zeros(number: str) -> str:
     whole, _, fraction = number.partition(".")
     return f"{whole}.{fraction.rstrip('0').ljust(_SHOWN_DIGITS, '0')}"
-
-
-def network_of(environment: str, network: str) -> NetworkProfile:
-    """What is true of a network, also of one that takes no new payments any more."""
-    if environment == Environment.SANDBOX:
-        return registry.profile(environment, network)
-    return registry.real_profile(network)

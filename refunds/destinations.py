@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from config.errors import InvalidParameter
-from payments import wording
 from payments.chains import registry
 from payments.chains.base import Chain, InvalidAddress, RecipientRefused
 from payments.chains.recipients import payable_account
@@ -25,7 +24,7 @@ class Destination:
 
 
 def takes_memos(environment: str, network: str) -> bool:
-    return wording.network_of(environment, network).family == "stellar"
+    return registry.known_profile(environment, network).family == "stellar"
 
 
 def parse_destination(*, environment: str, network: str, address: str, memo: str = "") -> Destination:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from config.money import FIAT_DIGITS, from_units
 from payments import wording
+from payments.chains import registry
 from payments.models import Discrepancy, Payment
 from payments.states import DiscrepancyKind
 from refunds.models import Refund
@@ -47,13 +48,13 @@ def price(refund: Refund) -> str:
 
 
 def network(refund: Refund) -> str:
-    return wording.network_of(refund.environment, refund.network).name
+    return registry.known_profile(refund.environment, refund.network).name
 
 
 def suspense(discrepancy: Discrepancy) -> str:
     amount = f"{wording.coins_held(discrepancy.amount, discrepancy.decimals)} {discrepancy.asset}"
     kind = DiscrepancyKind(discrepancy.kind).label
-    where = wording.network_of(discrepancy.environment, discrepancy.network).name
+    where = registry.known_profile(discrepancy.environment, discrepancy.network).name
     return f"{amount} on {where}, in suspense: {kind[0].lower()}{kind[1:]}"
 
 

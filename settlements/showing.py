@@ -13,6 +13,7 @@ from django.urls import reverse
 from config import ids
 from merchants import wording as instants
 from payments import wording as coins
+from payments.chains import registry
 from payments.models import BalanceChange
 from settlements import wording
 from settlements.models import Settlement
@@ -51,7 +52,7 @@ class SettlementRow:
 
     @property
     def network(self) -> str:
-        return coins.network_of(self.settlement.environment, self.settlement.network).name
+        return registry.known_profile(self.settlement.environment, self.settlement.network).name
 
     @property
     def wallet(self) -> str:
@@ -255,7 +256,7 @@ class PlannedRow:
 
     @property
     def network(self) -> str:
-        return coins.network_of(self.environment, self.planned.network).name
+        return registry.known_profile(self.environment, self.planned.network).name
 
     @property
     def wallet(self) -> str:
@@ -279,7 +280,7 @@ class CarriedRow:
 
     @property
     def network(self) -> str:
-        return coins.network_of(self.environment, self.left.network).name
+        return registry.known_profile(self.environment, self.left.network).name
 
     @property
     def wallet(self) -> str:

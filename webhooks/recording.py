@@ -55,30 +55,6 @@ def record_events(events: Sequence[Event]) -> None:
     wake_dispatcher()
 
 
-def record_event(
-    *,
-    merchant_id: uuid.UUID,
-    environment: str,
-    type: str,
-    object_id: uuid.UUID,
-    version: int,
-    payload: dict[str, Any],
-    direct_url: str = "",
-) -> Event:
-    """Store one event; the arguments are those of `build_event`."""
-    event = build_event(
-        merchant_id=merchant_id,
-        environment=environment,
-        type=type,
-        object_id=object_id,
-        version=version,
-        payload=payload,
-        direct_url=direct_url,
-    )
-    record_events([event])
-    return event
-
-
 def wake_dispatcher() -> None:
     """Have what is due sent as soon as the current database transaction has committed.
 

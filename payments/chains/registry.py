@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
@@ -38,7 +38,6 @@ REAL_ADAPTERS: Mapping[str, Adapter] = {
 }
 
 SIMULATED, DEVNET, TESTNET = "simulated", "devnet", "testnet"
-SANDBOX_CHAINS = (SIMULATED, DEVNET, TESTNET)
 """What the sandbox runs on: rows in the database, the nodes that `manage.py devnet` starts on this machine, or the test
 networks that the operator has providers of."""
 
@@ -60,7 +59,7 @@ class UnsupportedAsset(DomainError):
 def networks(environment: str) -> tuple[str, ...]:
     """The names of the networks in use."""
     if environment == Environment.SANDBOX:
-        return _sandbox_networks()
+        return _sandbox().networks()
     configured: list[str] = settings.PRODUCTION_NETWORKS
     if missing := sorted(set(configured) - REAL_ADAPTERS.keys()):
         raise ImproperlyConfigured(f"PRODUCTION_NETWORKS names networks without an adapter: {', '.join(missing)}.")
@@ -73,15 +72,22 @@ def profile(environment: str, network: str) -> NetworkProfile:
     if network not in in_use:
         raise UnsupportedNetwork(_not_in_use(environment, network, in_use), param="network")
     if environment == Environment.SANDBOX:
-        return _sandbox_profile(network)
+        return _sandbox().profile(network)
     return real_profile(network)
+
+
+def known_profile(environment: str, network: str) -> NetworkProfile:
+    """A network's data, in use or not: what was paid on it is still shown."""
+    if network in networks(environment):
+        return profile(environment, network)
+    return simulated_profile(network) if environment == Environment.SANDBOX else real_profile(network)
 
 
 def chain(environment: str, network: str) -> Chain:
     """The adapter of a network in use; UnsupportedNetwork for any other."""
     found = profile(environment, network)
     if environment == Environment.SANDBOX:
-        return _sandbox_adapter(found)
+        return _sandbox().adapter(found)
     return REAL_ADAPTERS[network](found)
 
 
@@ -105,7 +111,7 @@ def decimals(environment: str, network: str, code: str) -> int:
 
 def is_simulated(environment: str) -> bool:
     """Whether rows in the database stand in for the networks there: no node answers, and no wallet knows them."""
-    return environment == Environment.SANDBOX and _sandbox_chain() == SIMULATED
+    return environment == Environment.SANDBOX and settings.SANDBOX_CHAIN == SIMULATED
 
 
 def real_profile(network: str) -> NetworkProfile:
@@ -136,41 +142,33 @@ def testnet_profile(network: str) -> NetworkProfile:
     return replace(found, assets={code: coins[code] for code in COINS if code in coins})
 
 
-def _sandbox_chain() -> str:
+@dataclass(frozen=True, slots=True)
+class _Sandbox:
+    """Something the sandbox can run on."""
+
+    networks: Callable[[], tuple[str, ...]]
+    profile: Callable[[str], NetworkProfile]
+    adapter: Adapter
+
+
+_SANDBOXES: Mapping[str, _Sandbox] = {
+    SIMULATED: _Sandbox(
+        lambda: NETWORKS, lambda network: simulated_profile(network), lambda found: SimulatedChain(found)
+    ),
+    DEVNET: _Sandbox(lambda: tuple(devnet.PORTS), devnet.profile, lambda found: devnet_chain(found.network)),
+    TESTNET: _Sandbox(
+        lambda: tuple(network for network in TEST_PROFILES if settings.TESTNET_EVM_PROVIDERS[network]),
+        testnet_profile,
+        testnet_chain,
+    ),
+}
+
+
+def _sandbox() -> _Sandbox:
     found: str = settings.SANDBOX_CHAIN
-    if found not in SANDBOX_CHAINS:
-        raise ImproperlyConfigured(f"SANDBOX_CHAIN is {found!r}; set it to {' or '.join(SANDBOX_CHAINS)}.")
-    return found
-
-
-def _sandbox_networks() -> tuple[str, ...]:
-    match _sandbox_chain():
-        case "devnet":
-            return tuple(devnet.PORTS)
-        case "testnet":
-            return tuple(network for network in TEST_PROFILES if settings.TESTNET_EVM_PROVIDERS[network])
-        case _:
-            return NETWORKS
-
-
-def _sandbox_profile(network: str) -> NetworkProfile:
-    match _sandbox_chain():
-        case "devnet":
-            return devnet.profile(network)
-        case "testnet":
-            return testnet_profile(network)
-        case _:
-            return simulated_profile(network)
-
-
-def _sandbox_adapter(profile: NetworkProfile) -> Chain:
-    match _sandbox_chain():
-        case "devnet":
-            return devnet_chain(profile.network)
-        case "testnet":
-            return testnet_chain(profile)
-        case _:
-            return SimulatedChain(profile)
+    if found not in _SANDBOXES:
+        raise ImproperlyConfigured(f"SANDBOX_CHAIN is {found!r}; set it to {' or '.join(_SANDBOXES)}.")
+    return _SANDBOXES[found]
 
 
 def _checked_issuer(code: str, issuer: str) -> str:

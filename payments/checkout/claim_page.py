@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
-from config import ids
 from config.errors import DomainError
 from merchants.access import attempts
 from merchants.access.addresses import client_address, guesser
 from merchants.access.errors import TooManyRequests
 from payments.checkout.claims import ClaimAnswer, answer_payer
+from payments.checkout.page import payment_of
 from payments.checkout.payer import look_at
 from payments.claims import explain_claim
 from payments.forms import ClaimForm
@@ -29,7 +29,7 @@ PRIVATE_HEADERS = {
 @require_http_methods(["GET", "HEAD", "POST"])
 def show_claim(request: HttpRequest, payment_id: str) -> HttpResponse:
     """Asks for a transaction's hash, and answers below what has become of it."""
-    payment = _payment_of(payment_id)
+    payment = payment_of(payment_id)
     form = ClaimForm(request.POST or None, payment=payment)
     if request.method != "POST" or not form.is_valid():
         return _page(request, payment, form)
@@ -43,7 +43,7 @@ def show_claim(request: HttpRequest, payment_id: str) -> HttpResponse:
     except DomainError as refusal:
         form.add_error(None, "We cannot read the network just now. Your money is not lost; ask again in a minute.")
         return _page(request, payment, form, retry_after=refusal.retry_after_seconds)
-    payment = _payment_of(payment_id)  # the watcher may have gone on meanwhile
+    payment = payment_of(payment_id)  # the watcher may have gone on meanwhile
     return _page(request, payment, form, answer=answer_payer(payment, explanation))
 
 
@@ -55,14 +55,6 @@ def _count_question(request: HttpRequest, payment: Payment) -> None:
     wait = wait or attempts.take_attempt(f"claim of {payment.public_id}", attempts.CLAIMS_OF_PAYMENT, now=now)
     if wait:
         raise TooManyRequests(retry_after_seconds=wait)
-
-
-def _payment_of(public_id: str) -> Payment:
-    key = ids.PAYMENT.decode(public_id)
-    payment = Payment.objects.select_related("merchant").filter(id=key).first() if key else None
-    if payment is None:
-        raise Http404
-    return payment
 
 
 def _page(

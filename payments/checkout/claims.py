@@ -59,8 +59,8 @@ def _state(payment: Payment, explanation: Explanation) -> State:
         "asked": f"{payment.cryptocurrency} on {_name(payment.environment, payment.network)}",
         "confirmations": str(chosen.confirmations if chosen else 0),
         "required": str(payment.required_confirmations),
-        "missing": _held(payment, max(0, payment.due - payment.received)),
-        "surplus": _held(payment, payment.surplus),
+        "missing": wording.held(payment, max(0, payment.due - payment.received)),
+        "surplus": wording.held(payment, payment.surplus),
     }
     is_confirming = code in _CONFIRMING
     tone, icon = _look(code)
@@ -96,20 +96,15 @@ def _amount(transfer: ExplainedTransfer) -> str:
     return f"{wording.coins_held(transfer.amount, transfer.asset.decimals)} {transfer.asset.code}"
 
 
-def _held(payment: Payment, units: int) -> str:
-    return f"{wording.coins_held(units, payment.decimals)} {payment.cryptocurrency}"
-
-
 def _name(environment: str, network: str) -> str:
-    return wording.network_of(environment, network).name
+    return registry.known_profile(environment, network).name
 
 
 def _names(payment: Payment) -> str:
     if payment.network not in registry.networks(payment.environment):
         return _name(payment.environment, payment.network)
     siblings = sibling_networks(payment.environment, payment.network)
-    ordered = sorted(siblings, key=lambda network: network != payment.network)
-    return " or ".join(_name(payment.environment, network) for network in ordered)
+    return " or ".join(_name(payment.environment, network) for network in siblings)
 
 
 _GOOD = {ClaimCode.CREDITED, ClaimCode.OVERPAID}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404
 from django.template.loader import render_to_string
 from django.utils import timezone
 from django.views.decorators.http import require_safe
@@ -39,9 +40,10 @@ def show_status(request: HttpRequest, payment_id: str) -> HttpResponse:
     return JsonResponse(body, headers=PRIVATE_HEADERS)
 
 
+def payment_of(payment_id: str) -> Payment:
+    """The payment whose page this is; Http404 when there is none."""
+    return get_object_or_404(Payment.objects.select_related("merchant"), pk=ids.PAYMENT.decode(payment_id))
+
+
 def _view_of(payment_id: str) -> PayerView:
-    key = ids.PAYMENT.decode(payment_id)
-    payment = Payment.objects.select_related("merchant").filter(id=key).first() if key else None
-    if payment is None:
-        raise Http404
-    return look_at(payment, timezone.now())
+    return look_at(payment_of(payment_id), timezone.now())

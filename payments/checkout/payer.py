@@ -10,6 +10,7 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from payments import wording
+from payments.chains import registry
 from payments.chains.base import NetworkProfile
 from payments.checkout.paying import HowToPay, how_to_pay
 from payments.models import Deposit, Discrepancy, Payment, ScanCursor
@@ -137,7 +138,7 @@ class Sighting:
         return waiting and cursor.finality_standstill.total_seconds() >= self.network.finality_stall_seconds
 
     def held(self, units: int) -> str:
-        return f"{wording.coins_held(units, self.payment.decimals)} {self.payment.cryptocurrency}"
+        return wording.held(self.payment, units)
 
     def asked(self, units: int) -> str:
         return f"{wording.coins_asked(units, self.payment.decimals)} {self.payment.cryptocurrency}"
@@ -152,7 +153,7 @@ def look_at(payment: Payment, now: datetime) -> PayerView:
         discrepancies=list(payment.discrepancies.filter(status=DiscrepancyStatus.OPEN).order_by("id"))
         if watched
         else [],
-        network=wording.network_of(payment.environment, payment.network),
+        network=registry.known_profile(payment.environment, payment.network),
         cursor=ScanCursor.objects.filter(environment=payment.environment, network=payment.network).first(),
         now=now,
     )

@@ -120,7 +120,7 @@ class NetworkFigures:
     cursor: ScanCursor | None
     alarms: Sequence[Alarm]
     coins: Sequence[CoinFigures]
-    """None where deposits arrive at the hot wallet itself."""
+    """Empty where deposits arrive at the hot wallet itself."""
     tank: GasTank | None
     """None: it was never measured."""
     last_sweep: Sweep | None

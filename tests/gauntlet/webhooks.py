@@ -22,7 +22,7 @@ from tests.gauntlet.report import Check, Progress
 from tests.webhooks.receivers import Shop
 from webhooks.events import PAYMENT_COMPLETED
 from webhooks.models import Endpoint
-from webhooks.recording import record_event
+from webhooks.recording import build_event, record_events
 from webhooks.services import disable_endpoint, register_endpoint
 from webhooks.states import DisabledReason, EndpointStatus
 
@@ -53,15 +53,16 @@ class Story:
     def happen(self, number: int = 1) -> None:
         """So many events, each in a database transaction of its own."""
         for _ in range(number):
+            event = build_event(
+                merchant_id=self.merchant.pk,
+                environment=Environment.SANDBOX,
+                type=PAYMENT_COMPLETED,
+                object_id=uuid.uuid4(),
+                version=1,
+                payload={"object": "payment", "id": ids.PAYMENT.encode(ids.new_uuid()), "amount": "25.00"},
+            )
             with transaction.atomic():
-                event = record_event(
-                    merchant_id=self.merchant.pk,
-                    environment=Environment.SANDBOX,
-                    type=PAYMENT_COMPLETED,
-                    object_id=uuid.uuid4(),
-                    version=1,
-                    payload={"object": "payment", "id": ids.PAYMENT.encode(ids.new_uuid()), "amount": "25.00"},
-                )
+                record_events([event])
             self.committed[event.public_id] = time.monotonic()
 
 

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import timedelta
-from threading import Barrier, BrokenBarrierError
+from threading import Barrier, BrokenBarrierError, Event, Lock
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.utils import timezone
 
 from merchants.ledger.posting import InsufficientFunds
@@ -67,14 +67,23 @@ def test_without_its_guards_a_run_is_made_more_than_once(monkeypatch: pytest.Mon
     def unlocked(merchant_id: Any, environment: str, *, skip_locked: bool = False) -> MerchantSettings | None:
         return MerchantSettings.objects.select_related("merchant").get(merchant=merchant_id, environment=environment)
 
+    settled: dict[Any, Event] = {}
+    together, turn = Barrier(2), Lock()
+
     def insert(run: SettlementRun) -> bool:
         with suppress(BrokenBarrierError):  # so that two have looked before one of them writes
             together.wait(timeout=5)
         run.period_key = f"{run.id}"
         run.save(force_insert=True)
+        with turn:
+            is_first = run.merchant_id not in settled
+            done = settled.setdefault(run.merchant_id, Event())
+        if is_first:
+            transaction.on_commit(done.set)
+        else:
+            done.wait(timeout=10)
         return True
 
-    together = Barrier(2)
     monkeypatch.setattr(making, "_locked_settings", unlocked)
     monkeypatch.setattr(making, "_insert", insert)
     merchants = [make_merchant() for _ in range(FEW)]

@@ -20,7 +20,7 @@ from webhooks.claiming import claim
 from webhooks.fan_out import fan_out
 from webhooks.models import Delivery, Endpoint, Event
 from webhooks.preparing import Preparation
-from webhooks.recording import record_event
+from webhooks.recording import build_event, record_events
 from webhooks.schedule import Reply
 from webhooks.services import register_endpoint
 from webhooks.states import DeliveryStatus
@@ -44,13 +44,15 @@ def make_endpoint(merchant: Merchant | None = None, environment: str = SANDBOX, 
 
 def make_event(merchant: Merchant, type: str = "payment.completed", environment: str = SANDBOX, **fields: Any) -> Event:
     """An event of a record that nobody else knows."""
+    event = build_event(
+        merchant_id=merchant.pk,
+        environment=environment,
+        type=type,
+        **{"object_id": ids.new_uuid(), "version": 1, "payload": {"object": "payment"}, **fields},
+    )
     with transaction.atomic():
-        return record_event(
-            merchant_id=merchant.pk,
-            environment=environment,
-            type=type,
-            **{"object_id": ids.new_uuid(), "version": 1, "payload": {"object": "payment"}, **fields},
-        )
+        record_events([event])
+    return event
 
 
 def make_delivery(endpoint: Endpoint, type: str = "payment.completed") -> Delivery:

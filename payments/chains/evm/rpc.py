@@ -5,7 +5,6 @@ Trying again, and trying another provider, is above this.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -184,11 +183,6 @@ class Rpc:
         if item is None or "result" not in item:
             raise ProviderFailed(f"{self.name} left a question without an answer")
         return item["result"]
-
-
-def calls_of(method: str, parameters: Sequence[tuple[Any, ...]]) -> tuple[Call, ...]:
-    """The same question about several things."""
-    return tuple(Call(method, each) for each in parameters)
 
 
 def _error(said: dict[str, Any]) -> RpcError:
