@@ -14,7 +14,8 @@ from config.errors import InvalidParameter
 from config.money import format_crypto
 from payments import native
 from payments.chains import registry
-from payments.chains.base import ChainUnavailable, FoundTransaction
+from payments.chains.base import FoundTransaction
+from payments.chains.errors import ChainUnavailable
 from payments.explaining import ClaimCode, ExplainedTransfer, Explanation, Facts, Place, explain
 from payments.models import Deposit, Discrepancy, Payment, ReadingRequest, ScanCursor
 from payments.services import NetworkUnavailable

@@ -14,7 +14,7 @@ from merchants import counting
 from merchants.ledger.posting import post_drafts
 from payments import events, postings
 from payments.assessment import Assessment, DepositFact, Facts, assess
-from payments.chains.base import CreditRule
+from payments.chains.profiles import CreditRule
 from payments.changes import Changes, book_deposit, hold_deposit, open_discrepancy, record_payment_events
 from payments.models import PAYMENTS, Deposit, Payment, ScanCursor
 from payments.reversing import reverse_held, undo_lost_bookings

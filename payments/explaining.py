@@ -12,7 +12,8 @@ from config.money import Asset
 from merchants.ledger.chart import suspense
 from payments import wording
 from payments.chains import registry
-from payments.chains.base import CreditRule, FoundTransaction, IdleMovement, IncomingTransfer, NetworkProfile
+from payments.chains.base import FoundTransaction, IdleMovement, IncomingTransfer
+from payments.chains.profiles import CreditRule, NetworkProfile
 from payments.models import Deposit, Payment, ScanCursor
 from payments.states import DepositStatus, DiscrepancyKind, DiscrepancyStatus, PaymentStatus
 from payments.watching import WATCHED_AFTER_END

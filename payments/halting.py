@@ -12,7 +12,8 @@ from django.utils import timezone
 from merchants.ledger.breakers import close_breaker, open_breaker
 from merchants.ledger.models import Breaker
 from payments.chains import registry
-from payments.chains.base import ChainError, Cursor
+from payments.chains.base import Cursor
+from payments.chains.errors import ChainError
 from payments.models import ScanCursor
 from payments.services import NetworkUnavailable
 

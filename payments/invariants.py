@@ -11,7 +11,7 @@ from django.utils import timezone
 from merchants.invariants import inexact_counters
 from merchants.ledger.invariants import CouldNotCheck, Finding, Scope, Severity, invariant
 from payments.chains import registry
-from payments.chains.base import ChainError
+from payments.chains.errors import ChainError
 from payments.models import PAYMENTS, ScanCursor, Sweep
 from payments.rereading import Rereading
 from payments.states import PaymentStatus

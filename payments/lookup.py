@@ -5,7 +5,7 @@ from __future__ import annotations
 from config import ids
 from merchants.models import Merchant
 from payments.chains import registry
-from payments.chains.base import InvalidAddress
+from payments.chains.errors import InvalidAddress
 from payments.models import Deposit, Payment
 
 

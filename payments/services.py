@@ -21,7 +21,8 @@ from merchants.models import LatePayments, Merchant
 from merchants.wallets import WalletRules
 from payments import events, postings, qr
 from payments.chains import registry
-from payments.chains.base import Chain, InvalidAddress
+from payments.chains.base import Chain
+from payments.chains.errors import InvalidAddress
 from payments.changes import Changes, record_payment_events
 from payments.crediting import assess_locked, count_move, move_payment
 from payments.models import PAYMENTS, Deposit, Discrepancy, Payment

@@ -22,7 +22,8 @@ from config.money import Asset
 from merchants.ledger.posting import post_draft
 from payments import native, postings
 from payments.chains import registry
-from payments.chains.base import ChainError, ChainUnavailable, Costs
+from payments.chains.base import Costs
+from payments.chains.errors import ChainError, ChainUnavailable
 from payments.dust import Fees, WaitingAddress
 from payments.models import Deposit, ScanCursor, Sweep, SweepRequest
 from payments.states import DepositStatus

@@ -8,7 +8,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from config.environments import Environment
 from payments import crediting, native, sweeping
-from payments.chains.base import ChainError
+from payments.chains.errors import ChainError
 from payments.chains.registry import networks
 from payments.operations.services import note_providers
 from payments.rates.quoting import refresh_rates as refresh

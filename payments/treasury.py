@@ -16,7 +16,7 @@ from merchants.ledger.chart import AccountKind
 from merchants.ledger.invariants import CouldNotCheck, Finding, Severity
 from merchants.ledger.models import Account, Entry, Posting
 from merchants.ledger.posting import AccountRef, Line, post
-from payments.chains.base import ChainError
+from payments.chains.errors import ChainError
 from payments.chains.networks import SHARED_WALLETS
 from payments.models import Deposit, ScanCursor, Sweep
 from payments.native import on_their_way

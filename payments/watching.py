@@ -14,7 +14,8 @@ from django.db.models import F, Q
 from django.db.models.expressions import RawSQL
 from django.utils import timezone
 
-from payments.chains.base import ChainUnavailable, FinalityViolation, IncomingTransfer, NotSetUp, Scan
+from payments.chains.base import IncomingTransfer, Scan
+from payments.chains.errors import ChainUnavailable, FinalityViolation, NotSetUp
 from payments.chains.registry import chain, networks, profile
 from payments.crediting import ask_for_judgement
 from payments.halting import halt_network

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from config.errors import InvalidParameter
 from payments.chains import registry
-from payments.chains.base import Chain, InvalidAddress, RecipientRefused
+from payments.chains.base import Chain
+from payments.chains.errors import InvalidAddress, RecipientRefused
 from payments.chains.recipients import payable_account
 from payments.chains.stellar import addresses as stellar_addresses
 from payments.models import Payment

@@ -5,7 +5,7 @@ from __future__ import annotations
 import structlog
 from celery import shared_task
 
-from payments.chains.base import ChainUnavailable
+from payments.chains.errors import ChainUnavailable
 from refunds.models import Refund
 from refunds.services import follow_payout, resolve_destination
 

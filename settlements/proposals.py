@@ -14,7 +14,7 @@ from merchants.models import Merchant, MerchantSettings
 from merchants.services import fee_bps_of
 from merchants.wallets import WalletRules
 from payments.chains import registry
-from payments.chains.base import InvalidAddress
+from payments.chains.errors import InvalidAddress
 from payments.models import BalanceChange
 from payments.states import BalanceChangeKind
 from settlements.models import Settlement

@@ -20,8 +20,8 @@ from merchants.ledger.posting import InsufficientFunds, post_draft
 from merchants.models import Merchant, MerchantSettings
 from merchants.wallets import WalletRules
 from payments.chains import registry
-from payments.chains.base import ChainError, InvalidAddress, RecipientRefused
 from payments.chains.base import Payout as ChainPayout
+from payments.chains.errors import ChainError, InvalidAddress, RecipientRefused
 from payments.models import BalanceChange
 from payments.rates.quoting import RateUnavailable
 from payments.states import BalanceChangeKind

@@ -7,60 +7,15 @@ may raise ChainUnavailable (try again later); FinalityViolation means stop and c
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from config.money import Asset
+from payments.chains.profiles import NetworkProfile
 
 Cursor = dict[str, Any]
 """Where the next scan goes on: made and read by the adapter alone, stored as JSON by the watcher."""
-
-
-class ChainError(Exception):
-    """Something went wrong at the network's side."""
-
-
-class ChainUnavailable(ChainError):
-    """No provider answered, or none answered consistently. Nothing is known; ask again later."""
-
-
-class FeesAboveCap(ChainUnavailable):
-    """The network asks for more than the operator lets us pay. Nothing is signed until prices come down again."""
-
-
-class NotSetUp(ChainUnavailable):
-    """Contracts, coins or key are not what the settings say. Nothing is read and nothing is sent until they are."""
-
-
-class FinalityViolation(ChainError):
-    """A block that was final has another hash now. Crediting and paying must stop."""
-
-
-class TransferRefused(ChainError):
-    """The network would not take these bytes. A hint only: what became of them, `transfer_status` says."""
-
-
-class InvalidAddress(ValueError):
-    """The text is no address of this network; the message says what is wrong with it."""
-
-
-RecipientProblem = Literal["destination_invalid", "no_trustline", "memo_required", "destination_refused"]
-"""Why an address cannot be paid:
-
-- destination_invalid: nobody is paid there: no account, a token's own contract, the zero address, our own wallet.
-- no_trustline: the account does not hold this coin yet, or holds as much of it as it allows.
-- memo_required: the account belongs to many people, and needs a memo that says whom the money is for.
-- destination_refused: the issuer of the coin forbids this account.
-"""
-
-
-class RecipientRefused(ChainError):
-    """This payout would fail or be lost. The message is for the person who named the address."""
-
-    def __init__(self, problem: RecipientProblem, message: str) -> None:
-        super().__init__(message)
-        self.problem = problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,58 +224,6 @@ class ProviderState:
 
     name: str
     problems: Mapping[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class CreditRule:
-    """When a deposit counts: so many confirmations and, if asked for, only once its block is final."""
-
-    confirmations: int
-    require_finalized: bool = False
-
-    def satisfied(self, *, height: int, head_height: int, finalized_height: int) -> bool:
-        confirmed = head_height - height + 1 >= self.confirmations
-        return confirmed and (not self.require_finalized or height <= finalized_height)
-
-
-STALLED_BLOCKS, SHORTEST_STALL_SECONDS = 20, 60.0
-"""A network without a new block for the time of so many is delayed, but no sooner than after a minute."""
-
-
-@dataclass(frozen=True, slots=True)
-class NetworkProfile:
-    """What is always true of a network, asked without talking to it."""
-
-    network: str
-    name: str
-    family: Literal["evm", "stellar"]
-    chain_id: int | None
-    block_seconds: float
-    assets: Mapping[str, Asset]
-    """Accepted coins by code."""
-    rules: tuple[tuple[int | None, CreditRule], ...]
-    """Credit rules by amount: (USD limit, rule), ascending; the limit None matches everything."""
-    native: Asset
-    """The network's own coin, in which its fees are paid. Nobody is paid in it."""
-    payouts_per_transfer: int = 1
-    """How many payouts one on-chain transaction can carry."""
-    finality_stall_seconds: float = 120
-    """How long no further block may become final before it is called a delay; several times what is usual."""
-    sweeps_per_transfer: int = 0
-    """How many deposit addresses one on-chain transaction can empty; 0: deposits arrive where payouts leave from."""
-    metadata: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def head_stall_seconds(self) -> float:
-        """How long the newest block may stay the same before it is called a delay."""
-        return max(SHORTEST_STALL_SECONDS, STALLED_BLOCKS * self.block_seconds)
-
-    def credit_rule(self, usd_amount: int) -> CreditRule:
-        """The rule for an amount worth so many whole US dollars."""
-        for limit, rule in self.rules:
-            if limit is None or usd_amount < limit:
-                return rule
-        raise LookupError("the last rule of a profile has no limit")
 
 
 @runtime_checkable

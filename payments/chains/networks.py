@@ -7,7 +7,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from config.money import Asset
-from payments.chains.base import CreditRule, NetworkProfile
+from payments.chains.profiles import CreditRule, NetworkProfile
 
 ETHEREUM, POLYGON, STELLAR = "ethereum", "polygon", "stellar"
 NETWORKS = (STELLAR, ETHEREUM, POLYGON)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from payments.chains.base import InvalidAddress, NetworkProfile, RecipientRefused
+from payments.chains.errors import InvalidAddress, RecipientRefused
 from payments.chains.evm import addresses as evm_addresses
+from payments.chains.profiles import NetworkProfile
 from payments.chains.stellar import addresses as stellar_addresses
 
 

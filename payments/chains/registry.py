@@ -11,7 +11,8 @@ from django.core.exceptions import ImproperlyConfigured
 from config.environments import Environment
 from config.errors import DomainError
 from config.money import Asset
-from payments.chains.base import Chain, InvalidAddress, NetworkProfile
+from payments.chains.base import Chain
+from payments.chains.errors import InvalidAddress
 from payments.chains.evm import addresses as evm_addresses
 from payments.chains.evm.configuration import devnet_chain, evm_chain, testnet_chain
 from payments.chains.evm.development import devnet
@@ -25,6 +26,7 @@ from payments.chains.networks import (
     STELLAR_DECIMALS,
     TEST_PROFILES,
 )
+from payments.chains.profiles import NetworkProfile
 from payments.chains.simulated.adapter import SimulatedChain
 from payments.chains.simulated.networks import simulated_profile
 from payments.chains.stellar import addresses as stellar_addresses

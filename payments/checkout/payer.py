@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from payments import wording
 from payments.chains import registry
-from payments.chains.base import NetworkProfile
+from payments.chains.profiles import NetworkProfile
 from payments.checkout.paying import HowToPay, how_to_pay
 from payments.models import Deposit, Discrepancy, Payment, ScanCursor
 from payments.records import confirmations_of

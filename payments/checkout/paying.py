@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from payments import wording
 from payments.chains import registry
-from payments.chains.base import DepositAddress, NetworkProfile
+from payments.chains.base import DepositAddress
+from payments.chains.profiles import NetworkProfile
 from payments.models import Payment
 from payments.qr import data_uri, render_png
 

@@ -10,7 +10,8 @@ from django.utils import timezone
 
 from merchants.ledger.models import Breaker
 from payments.chains import registry
-from payments.chains.base import NetworkProfile, ProviderState
+from payments.chains.base import ProviderState
+from payments.chains.profiles import NetworkProfile
 from payments.invariants import UNBOOKED_MAX
 from payments.models import ScanCursor, Sweep
 from payments.operations.figures import coins_text, figures_of

@@ -7,7 +7,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.utils import timezone
 
 from payments.chains import registry
-from payments.chains.base import ChainError
+from payments.chains.errors import ChainError
 from payments.operations.models import NetworkSnapshot
 
 logger = structlog.get_logger(__name__)

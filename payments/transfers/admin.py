@@ -15,7 +15,7 @@ from config.money import format_crypto
 from config.operators import ReadOnly, ask_first
 from merchants.models import User
 from payments.chains import registry
-from payments.chains.base import ChainError
+from payments.chains.errors import ChainError
 from payments.transfers import recovery, services
 from payments.transfers.models import (
     Envelope,

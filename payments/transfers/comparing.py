@@ -11,7 +11,7 @@ from datetime import datetime
 from django.db.models import Min, QuerySet
 
 from merchants.ledger.invariants import CouldNotCheck, Finding
-from payments.chains.base import ChainError, InvalidAddress
+from payments.chains.errors import ChainError, InvalidAddress
 from payments.chains.stellar import addresses as stellar_addresses
 from payments.transfers.models import Envelope, Transfer, TransferLine
 from payments.transfers.sighting import Sight

@@ -19,9 +19,10 @@ from merchants.ledger import breakers
 from merchants.ledger.balances import balance
 from merchants.ledger.posting import InsufficientFunds
 from payments.chains import registry
-from payments.chains.base import Chain, ChainError, FeesAboveCap, NotSetUp, RecipientRefused, SignedTransfer
+from payments.chains.base import Chain, SignedTransfer
 from payments.chains.base import Payout as ChainPayout
 from payments.chains.base import TransferStatus as ChainStatus
+from payments.chains.errors import ChainError, FeesAboveCap, NotSetUp, RecipientRefused
 from payments.transfers import postings, services
 from payments.transfers.judging import Judgement, Verdict, judge
 from payments.transfers.limits import WINDOW, Limits, Spent, usd_units, why_held

@@ -17,7 +17,8 @@ from merchants.ledger.chart import kinds_where
 from merchants.ledger.invariants import CouldNotCheck, Finding, Scope, Severity
 from merchants.ledger.models import Account
 from payments.chains import registry
-from payments.chains.base import Chain, ChainError
+from payments.chains.base import Chain
+from payments.chains.errors import ChainError
 from payments.transfers.models import Wallet
 
 Place = tuple[str, str]

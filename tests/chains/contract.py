@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import pytest
 
-from payments.chains.base import Chain, ChainUnavailable, FinalityViolation, FoundTransaction, InvalidAddress
+from payments.chains.base import Chain, FoundTransaction
+from payments.chains.errors import ChainUnavailable, FinalityViolation, InvalidAddress
 from tests.chains.harness import Harness, Outcome, Reader, Watched
 
 ONE = 1_000_000

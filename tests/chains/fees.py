@@ -7,7 +7,8 @@ from itertools import pairwise
 
 import pytest
 
-from payments.chains.base import FeesAboveCap, Payout, SignedTransfer, TransferRefused
+from payments.chains.base import Payout, SignedTransfer
+from payments.chains.errors import FeesAboveCap, TransferRefused
 from tests.chains.harness import Reader, payout
 from tests.chains.sending import STOCK, Till
 

@@ -6,7 +6,8 @@ import json
 from collections.abc import Collection
 from typing import Literal, Protocol
 
-from payments.chains.base import Chain, Cursor, IncomingTransfer, Payout, RecipientProblem, Scan
+from payments.chains.base import Chain, Cursor, IncomingTransfer, Payout, Scan
+from payments.chains.errors import RecipientProblem
 
 Outcome = Literal["moved", "kept", "dropped", "replaced"]
 

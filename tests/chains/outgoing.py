@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from payments.chains.base import ChainUnavailable
+from payments.chains.errors import ChainUnavailable
 from tests.chains.harness import payout
 from tests.chains.sending import STOCK, Till
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from payments.chains.base import ChainUnavailable, Payout, RecipientProblem, RecipientRefused
+from payments.chains.base import Payout
+from payments.chains.errors import ChainUnavailable, RecipientProblem, RecipientRefused
 from tests.chains.harness import payout
 from tests.chains.sending import STOCK, Till
 

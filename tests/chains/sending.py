@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from payments.chains.base import Chain, ChainUnavailable, SignedTransfer, TransferRefused
+from payments.chains.base import Chain, SignedTransfer
+from payments.chains.errors import ChainUnavailable, TransferRefused
 from tests.chains.harness import Harness, Outcome, Reader, payout
 
 STOCK = 1_000_000_000

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from config.money import Asset
-from payments.chains.base import ChainUnavailable, SignedTransfer, TransferRefused
+from payments.chains.base import SignedTransfer
+from payments.chains.errors import ChainUnavailable, TransferRefused
 from tests.chains.harness import Harness, Outcome, Reader, payout
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from payments.chains.base import CreditRule
+from payments.chains.profiles import CreditRule
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from payments.chains.base import InvalidAddress
+from payments.chains.errors import InvalidAddress
 from payments.chains.evm import addresses
 
 CHECKSUMMED = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from payments.chains.base import InvalidAddress, RecipientRefused
+from payments.chains.errors import InvalidAddress, RecipientRefused
 from payments.chains.networks import ETHEREUM, POLYGON, REAL_PROFILES, STELLAR
 from payments.chains.recipients import account_of, payable_account
 from payments.chains.stellar import addresses as stellar_addresses

@@ -10,7 +10,7 @@ from django.db import transaction
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from payments.chains.base import ChainUnavailable
+from payments.chains.errors import ChainUnavailable
 from payments.chains.simulated.models import SimulatedTransaction, SimulatedTransfer
 from payments.chains.simulated.networks import mint
 from tests.chains.contract import Scene

@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from payments.chains.base import RecipientRefused
+from payments.chains.errors import RecipientRefused
 from payments.chains.simulated import control
 from payments.chains.simulated.models import SimulatedAccount, SimulatedTransaction
 from payments.chains.simulated.networks import NATIVE_ENDOWMENT

@@ -11,7 +11,8 @@ from django.db import transaction
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from payments.chains.base import ChainUnavailable, SignedTransfer, TransferRefused, TransferStatus
+from payments.chains.base import SignedTransfer, TransferStatus
+from payments.chains.errors import ChainUnavailable, TransferRefused
 from payments.chains.networks import ETHEREUM, NETWORKS
 from payments.chains.simulated import control
 from payments.chains.simulated.models import SimulatedTransaction

@@ -10,7 +10,8 @@ from typing import Any
 
 import httpx
 
-from payments.chains.base import Chain, NetworkProfile, RecipientProblem
+from payments.chains.base import Chain
+from payments.chains.errors import RecipientProblem
 from payments.chains.evm import abi
 from payments.chains.evm.adapter import EvmChain
 from payments.chains.evm.addresses import encode, parse
@@ -22,6 +23,7 @@ from payments.chains.evm.providers import Providers
 from payments.chains.evm.rpc import Rpc
 from payments.chains.evm.signing import Transaction, signer_from_key
 from payments.chains.networks import REAL_PROFILES
+from payments.chains.profiles import NetworkProfile
 from tests.chains.harness import Outcome
 from tests.evm.front import GWEI, PROVIDERS, USUAL_TIP, Front
 from tests.evm.node import EPOCH_BLOCKS, ETHEREUM_ID, POLYGON_ID, TestNode, running_node

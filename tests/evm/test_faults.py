@@ -8,7 +8,7 @@ import httpx
 import orjson
 import pytest
 
-from payments.chains.base import ChainUnavailable, FinalityViolation
+from payments.chains.errors import ChainUnavailable, FinalityViolation
 from payments.chains.evm.addresses import encode
 from payments.chains.evm.reading import MOST_ADDRESSES_PER_QUESTION, Pace
 from tests.chains.harness import Reader, Watched

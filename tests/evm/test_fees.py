@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pytest_django.fixtures import Settings
 
-from payments.chains.base import FeesAboveCap
+from payments.chains.errors import FeesAboveCap
 from payments.chains.evm.configuration import fee_rules
 from payments.chains.evm.fees import GWEI, FeeRules, Offer, with_margin
 

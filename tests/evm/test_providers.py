@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from payments.chains.base import ChainUnavailable
+from payments.chains.errors import ChainUnavailable
 from payments.chains.evm.providers import DOWN_AFTER_SECONDS, PROBE_SECONDS, Providers
 from payments.chains.evm.questions import header, logs, nonce
 from payments.chains.evm.rpc import LARGEST_REPLY_BYTES, RpcError

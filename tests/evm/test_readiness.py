@@ -13,7 +13,7 @@ from structlog.testing import capture_logs
 
 from config.environments import Environment
 from payments import tasks
-from payments.chains.base import ChainUnavailable, NotSetUp
+from payments.chains.errors import ChainUnavailable, NotSetUp
 from payments.chains.evm.development import devnet
 from payments.chains.evm.readiness import ASK_AGAIN_SECONDS, Readiness
 from payments.models import ScanCursor

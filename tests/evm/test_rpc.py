@@ -8,7 +8,7 @@ import httpx
 import orjson
 import pytest
 
-from payments.chains.base import ChainUnavailable
+from payments.chains.errors import ChainUnavailable
 from payments.chains.evm.rpc import LARGEST_REPLY_BYTES, Call, ProviderFailed, RpcError
 from tests.evm.fakes import FakeProvider, Refusal
 from tests.evm.node import TestNode

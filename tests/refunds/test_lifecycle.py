@@ -7,7 +7,7 @@ from typing import get_args
 import pytest
 
 from merchants import counting
-from payments.chains.base import RecipientProblem
+from payments.chains.errors import RecipientProblem
 from payments.chains.simulated import control
 from payments.models import Payment
 from payments.states import DiscrepancyStatus

@@ -8,7 +8,7 @@ from config.environments import Environment
 from config.money import to_units
 from merchants.models import Merchant
 from payments.chains import registry
-from payments.chains.base import RecipientProblem
+from payments.chains.errors import RecipientProblem
 from payments.chains.simulated import control
 from payments.models import Payment
 from settlements.models import Settlement

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from config.errors import InvalidParameter
 from merchants.services import change_fee, update_settings
-from payments.chains.base import RecipientProblem
+from payments.chains.errors import RecipientProblem
 from payments.chains.simulated import control
 from payments.models import BalanceChange
 from payments.transfers.models import Payout, PayoutPolicy

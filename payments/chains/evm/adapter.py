@@ -9,24 +9,21 @@ from django.core.exceptions import ImproperlyConfigured
 from config.money import Asset
 from payments.chains import recipients
 from payments.chains.base import (
-    ChainUnavailable,
     Costs,
     Cursor,
     DepositAddress,
     FoundTransaction,
     Head,
     IncomingTransfer,
-    NetworkProfile,
-    NotSetUp,
     OutgoingTransfer,
     Payout,
     ProviderState,
-    RecipientRefused,
     Scan,
     SignedTransfer,
     TransferStatus,
     WatchList,
 )
+from payments.chains.errors import ChainUnavailable, NotSetUp, RecipientRefused
 from payments.chains.evm import abi, addresses, deployment, links, questions
 from payments.chains.evm.fees import FeeRules
 from payments.chains.evm.providers import Providers
@@ -35,6 +32,7 @@ from payments.chains.evm.reading import BLOCKS_PER_SCAN, QUESTIONS_PER_BATCH, Pa
 from payments.chains.evm.rpc import RpcError
 from payments.chains.evm.sending import Sending
 from payments.chains.evm.signing import Signer
+from payments.chains.profiles import NetworkProfile
 
 # EIP-7702: the account of a person that lets a contract act for it is still the account of a person.
 _DELEGATION = bytes.fromhex("ef0100")

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from Crypto.Hash import keccak
 
-from payments.chains.base import InvalidAddress
+from payments.chains.errors import InvalidAddress
 
 ADDRESS_BYTES = 20
 ZERO_ADDRESS = "0x" + "00" * ADDRESS_BYTES

@@ -16,7 +16,7 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 from config.money import Asset
-from payments.chains.base import InvalidAddress, NetworkProfile
+from payments.chains.errors import InvalidAddress
 from payments.chains.evm import addresses
 from payments.chains.evm.adapter import EvmChain
 from payments.chains.evm.development import devnet
@@ -26,6 +26,7 @@ from payments.chains.evm.readiness import Readiness
 from payments.chains.evm.reading import Pace
 from payments.chains.evm.rpc import Rpc
 from payments.chains.evm.signing import KeyRefused, Signer, signer_from_key, signer_from_keystore
+from payments.chains.profiles import NetworkProfile
 
 Settings = Literal["", "TESTNET_"]
 """What stands before the names of settings."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from payments.chains.base import ChainError
+from payments.chains.errors import ChainError
 from payments.chains.evm import abi, addresses, questions
 from payments.chains.evm.addresses import keccak256
 from payments.chains.evm.artifacts import artifact

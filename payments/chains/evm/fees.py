@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from payments.chains.base import FeesAboveCap
+from payments.chains.errors import FeesAboveCap
 
 GWEI = 10**9
 

@@ -15,7 +15,8 @@ from typing import Any, TypeVar
 
 import structlog
 
-from payments.chains.base import ChainUnavailable, Head, ProviderState
+from payments.chains.base import Head, ProviderState
+from payments.chains.errors import ChainUnavailable
 from payments.chains.evm.questions import Answer, Header, Question, header
 from payments.chains.evm.rpc import ProviderFailed, ReplyTooLong, Rpc, RpcError, WrongChain
 

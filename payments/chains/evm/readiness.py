@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import structlog
 
-from payments.chains.base import NotSetUp
+from payments.chains.errors import NotSetUp
 
 logger = structlog.get_logger(__name__)
 

@@ -9,22 +9,21 @@ from itertools import islice
 from typing import TypeVar
 
 from payments.chains.base import (
-    ChainUnavailable,
     Cursor,
-    FinalityViolation,
     FoundTransaction,
     Head,
     IdleMovement,
     IncomingTransfer,
-    NetworkProfile,
     OutgoingTransfer,
     Scan,
     WatchList,
 )
+from payments.chains.errors import ChainUnavailable, FinalityViolation
 from payments.chains.evm import abi, addresses, questions
 from payments.chains.evm.providers import Providers
 from payments.chains.evm.questions import TRANSFER, Header, Log, Question, Receipt, SentTransaction
 from payments.chains.evm.rpc import RpcError
+from payments.chains.profiles import NetworkProfile
 
 BLOCKS_PER_SCAN = 2_000
 """How far one scan goes beyond what has been read before."""

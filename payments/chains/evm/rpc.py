@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import httpx
 import orjson
 
-from payments.chains.base import ChainError, ChainUnavailable
+from payments.chains.errors import ChainError, ChainUnavailable
 
 TIMEOUT = httpx.Timeout(10, connect=3)
 LARGEST_REPLY_BYTES = 64 * 2**20

@@ -5,22 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 
 from config.money import Asset
-from payments.chains.base import (
-    ChainUnavailable,
-    Costs,
-    Head,
-    NetworkProfile,
-    Payout,
-    SignedTransfer,
-    TransferRefused,
-    TransferStatus,
-)
+from payments.chains.base import Costs, Head, Payout, SignedTransfer, TransferStatus
+from payments.chains.errors import ChainUnavailable, TransferRefused
 from payments.chains.evm import abi, questions
 from payments.chains.evm.fees import FeeRules, Offer, with_margin
 from payments.chains.evm.providers import Providers
 from payments.chains.evm.questions import Receipt
 from payments.chains.evm.rpc import RpcError
 from payments.chains.evm.signing import Signer, Transaction, read_signed
+from payments.chains.profiles import NetworkProfile
 
 # When a node says that a transfer would fail now, it may still be right later, as when the money for it is on its way.
 # A limit costs nothing that is not used.

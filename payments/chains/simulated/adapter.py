@@ -11,20 +11,18 @@ from django.utils import timezone
 from config.money import Asset
 from payments.chains import recipients
 from payments.chains.base import (
-    ChainUnavailable,
     Costs,
     DepositAddress,
-    NetworkProfile,
     Payout,
     ProviderState,
-    RecipientProblem,
-    RecipientRefused,
     SignedTransfer,
     TransferState,
     TransferStatus,
 )
+from payments.chains.errors import ChainUnavailable, RecipientProblem, RecipientRefused
 from payments.chains.evm import addresses as evm_addresses
 from payments.chains.evm import links as evm_links
+from payments.chains.profiles import NetworkProfile
 from payments.chains.simulated import actions, mempool, signing
 from payments.chains.simulated.blocks import Timetable, finalized_height, next_sequences
 from payments.chains.simulated.clock import locked

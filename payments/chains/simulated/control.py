@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from django.utils import timezone
 
-from payments.chains.base import RecipientProblem
+from payments.chains.errors import RecipientProblem
 from payments.chains.simulated import actions, clock, mempool
 from payments.chains.simulated.actions import Action, Movement, Outcome, ReorgTooDeep
 from payments.chains.simulated.blocks import NATIVE, holdings

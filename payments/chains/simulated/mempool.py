@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from payments.chains.base import TransferRefused
+from payments.chains.errors import TransferRefused
 from payments.chains.simulated import actions, signing
 from payments.chains.simulated.blocks import Timetable
 from payments.chains.simulated.models import SimulatedNetwork, SimulatedTransaction, TransactionStatus

@@ -9,7 +9,7 @@ from django.db import models
 from django.db.models import Q
 
 from config.fields import UnitsField
-from payments.chains.base import RecipientProblem
+from payments.chains.errors import RecipientProblem
 
 
 class SimulatedNetwork(models.Model):

@@ -13,9 +13,9 @@ from functools import cache
 from django.conf import settings
 
 from config.money import Asset
-from payments.chains.base import CreditRule, NetworkProfile
 from payments.chains.evm import addresses as evm_addresses
 from payments.chains.networks import COINS, ETHEREUM, POLYGON, REAL_PROFILES, STELLAR
+from payments.chains.profiles import CreditRule, NetworkProfile
 from payments.chains.stellar import addresses as stellar_addresses
 
 FINALITY_DEPTH = {ETHEREUM: 6, POLYGON: 2, STELLAR: 0}

@@ -10,18 +10,17 @@ from django.utils import timezone
 
 from config.money import Asset
 from payments.chains.base import (
-    ChainUnavailable,
     Cursor,
-    FinalityViolation,
     FoundTransaction,
     Head,
     IdleMovement,
     IncomingTransfer,
-    NetworkProfile,
     OutgoingTransfer,
     Scan,
     WatchList,
 )
+from payments.chains.errors import ChainUnavailable, FinalityViolation
+from payments.chains.profiles import NetworkProfile
 from payments.chains.simulated.blocks import NATIVE, Timetable, finalized_height, holdings
 from payments.chains.simulated.clock import current, steady
 from payments.chains.simulated.models import (

@@ -9,7 +9,8 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
-from payments.chains.base import FeesAboveCap, SignedTransfer
+from payments.chains.base import SignedTransfer
+from payments.chains.errors import FeesAboveCap
 from payments.chains.simulated.networks import is_evm, price
 
 FEE_LEVEL_CAP = 100

@@ -6,7 +6,7 @@ import base64
 import binascii
 import hashlib
 
-from payments.chains.base import InvalidAddress
+from payments.chains.errors import InvalidAddress
 
 MAXIMUM_ID = (1 << 64) - 1
 """Memo ids and muxed ids are unsigned 64-bit integers."""

@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from config.environments import Environment
 from payments.chains import registry
-from payments.chains.base import ChainError
+from payments.chains.errors import ChainError
 from payments.chains.evm.adapter import EvmChain
 
 

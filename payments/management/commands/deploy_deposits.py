@@ -8,13 +8,14 @@ from typing import Any
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from payments.chains.base import ChainError, NetworkProfile
+from payments.chains.errors import ChainError
 from payments.chains.evm import configuration, deployment, questions
 from payments.chains.evm.configuration import MAINNET, TESTNET, Settings
 from payments.chains.evm.deployment import DEPLOYER, Deployment
 from payments.chains.evm.providers import Providers
 from payments.chains.evm.rpc import RpcError
 from payments.chains.networks import REAL_PROFILES, TEST_PROFILES
+from payments.chains.profiles import NetworkProfile
 
 EVM_NETWORKS = tuple(name for name, profile in REAL_PROFILES.items() if profile.family == "evm")
 POLL_SECONDS = 1.0

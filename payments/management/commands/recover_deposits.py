@@ -12,7 +12,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from config.environments import Environment
 from config.money import Asset
 from payments.chains import registry
-from payments.chains.base import ChainError, InvalidAddress
+from payments.chains.errors import ChainError, InvalidAddress
 from payments.chains.evm import addresses, deployment, questions
 from payments.chains.evm.adapter import EvmChain
 from payments.chains.evm.providers import Providers

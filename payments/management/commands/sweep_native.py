@@ -15,7 +15,7 @@ from config.errors import DomainError
 from config.money import Asset, from_units
 from payments import native
 from payments.chains import registry
-from payments.chains.base import ChainError
+from payments.chains.errors import ChainError
 from payments.models import NativeCoin, Payment
 
 

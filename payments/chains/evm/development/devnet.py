@@ -9,13 +9,13 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from payments.chains.base import CreditRule, NetworkProfile
 from payments.chains.evm import abi
 from payments.chains.evm.addresses import decode, encode, keccak256, parse
 from payments.chains.evm.artifacts import DEVELOPMENT_CONTRACTS, artifact
 from payments.chains.evm.deployment import DEPLOYER, Deployment
 from payments.chains.evm.rpc import Rpc
 from payments.chains.networks import ETHEREUM, POLYGON, REAL_PROFILES
+from payments.chains.profiles import CreditRule, NetworkProfile
 
 CHAIN_IDS = {ETHEREUM: 31_337, POLYGON: 31_338}
 PORTS = {ETHEREUM: 8545, POLYGON: 8546}

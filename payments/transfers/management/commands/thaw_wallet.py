@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from config.environments import Environment
 from config.money import from_units
 from payments.chains import registry
-from payments.chains.base import ChainError
+from payments.chains.errors import ChainError
 from payments.transfers import services
 from payments.transfers.models import Wallet
 from payments.transfers.recovery import StartUnknown, Unknown, adopt, unknown_transfers

@@ -1,0 +1,51 @@
+"""What can be wrong with a network, an address or a transfer, said alike by every adapter."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+
+class ChainError(Exception):
+    """Something went wrong at the network's side."""
+
+
+class ChainUnavailable(ChainError):
+    """No provider answered, or none answered consistently. Nothing is known; ask again later."""
+
+
+class FeesAboveCap(ChainUnavailable):
+    """The network asks for more than the operator lets us pay. Nothing is signed until prices come down again."""
+
+
+class NotSetUp(ChainUnavailable):
+    """Contracts, coins or key are not what the settings say. Nothing is read and nothing is sent until they are."""
+
+
+class FinalityViolation(ChainError):
+    """A block that was final has another hash now. Crediting and paying must stop."""
+
+
+class TransferRefused(ChainError):
+    """The network would not take these bytes. A hint only: what became of them, `transfer_status` says."""
+
+
+class InvalidAddress(ValueError):
+    """The text is no address of this network; the message says what is wrong with it."""
+
+
+RecipientProblem = Literal["destination_invalid", "no_trustline", "memo_required", "destination_refused"]
+"""Why an address cannot be paid:
+
+- destination_invalid: nobody is paid there: no account, a token's own contract, the zero address, our own wallet.
+- no_trustline: the account does not hold this coin yet, or holds as much of it as it allows.
+- memo_required: the account belongs to many people, and needs a memo that says whom the money is for.
+- destination_refused: the issuer of the coin forbids this account.
+"""
+
+
+class RecipientRefused(ChainError):
+    """This payout would fail or be lost. The message is for the person who named the address."""
+
+    def __init__(self, problem: RecipientProblem, message: str) -> None:
+        super().__init__(message)
+        self.problem = problem
