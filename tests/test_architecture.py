@@ -221,9 +221,9 @@ ROLES = {
 OWN_NAMES = {
     "merchants": {"counting", "listing", "wallets", "wording"},
     "webhooks": {
-        "addresses", "attempts", "claiming", "connection", "desk", "dispatch", "examples", "fan_out", "leases",
-        "listener", "mailing", "outbound", "preparing", "purging", "recording", "records", "resolving", "schedule",
-        "secrets", "showing", "signing", "statements", "targets", "threads",
+        "addresses", "attempts", "claiming", "connection", "desk", "dispatch", "examples", "fan_out", "lanes",
+        "leases", "listener", "mailing", "outbound", "preparing", "purging", "recording", "records",
+        "resolving", "schedule", "secrets", "showing", "signing", "statements", "targets", "threads",
     },
     "payments": {
         "assessment", "balance_changes", "changes", "claims", "crediting", "dust", "examples", "explaining", "halting",

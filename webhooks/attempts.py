@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import random
 import uuid
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from webhooks.claiming import Claim
-from webhooks.models import Attempt, Delivery, Endpoint
+from webhooks.models import Attempt, Delivery, Endpoint, EndpointLease
 from webhooks.schedule import FAILING_MAX, Outcome, Reply, next_attempt_at
 from webhooks.services import disable_endpoint
 from webhooks.statements import together
@@ -22,6 +22,9 @@ from webhooks.states import DELIVERY_MOVES, DeliveryStatus, DisabledReason, Endp
 
 OUTAGE_MIN = timedelta(seconds=30)
 """An endpoint that failed for less is sent its backlog as fast as it takes it."""
+
+
+UNRECORDED_PAUSE = timedelta(minutes=1)
 
 
 class Sent(NamedTuple):
@@ -45,19 +48,19 @@ _HOLD_ENDPOINTS = "SELECT FROM webhooks_endpoint WHERE id = ANY(%(keys)s) ORDER 
 
 # The usual case, whole: a success of an endpoint that is well. All of it comes as one JSON text, at a fraction of what
 # eight arrays cost. Answers which attempts are left to the long way: also those of a delivery that is not pending any
-# more, or not held any more.
+# more.
 _RECORD_SUCCESSES = """
     WITH sent AS (
         SELECT * FROM json_to_recordset(%(sent)s) AS sent (
-            id uuid, endpoint_id uuid, delivery_id uuid, dispatcher bigint, started_at timestamptz,
-            ended_at timestamptz, milliseconds integer, status_code smallint, reply text, error text
+            id uuid, endpoint_id uuid, delivery_id uuid, started_at timestamptz, ended_at timestamptz,
+            milliseconds integer, status_code smallint, reply text, error text
         )
     ), delivered AS (
         UPDATE webhooks_delivery AS delivery SET
             status = 'delivered', attempt_count = delivery.attempt_count + 1, next_attempt_at = NULL,
-            delivered_at = sent.ended_at, dispatcher = NULL, leased_until = NULL
+            delivered_at = sent.ended_at
         FROM sent JOIN webhooks_endpoint AS endpoint ON endpoint.id = sent.endpoint_id
-        WHERE delivery.id = sent.delivery_id AND delivery.status = 'pending' AND delivery.dispatcher = sent.dispatcher
+        WHERE delivery.id = sent.delivery_id AND delivery.status = 'pending'
             AND endpoint.failing_since IS NULL AND NOT endpoint.is_recovering
         RETURNING sent.*, delivery.attempt_count AS number
     ), recorded AS (
@@ -74,11 +77,9 @@ _RECORD_SUCCESSES = """
 _UPDATE_DELIVERIES = """
     UPDATE webhooks_delivery AS delivery SET
         status = new.status, attempt_count = new.attempt_count, attempts_left = new.attempts_left,
-        next_attempt_at = new.next_attempt_at, delivered_at = new.delivered_at,
-        dispatcher = new.dispatcher, leased_until = CASE WHEN new.dispatcher IS NULL THEN NULL ELSE leased_until END
-    FROM unnest(
-        %s::uuid[], %s::text[], %s::int[], %s::int[], %s::timestamptz[], %s::timestamptz[], %s::bigint[]
-    ) AS new (id, status, attempt_count, attempts_left, next_attempt_at, delivered_at, dispatcher)
+        next_attempt_at = new.next_attempt_at, delivered_at = new.delivered_at
+    FROM unnest(%s::uuid[], %s::text[], %s::int[], %s::int[], %s::timestamptz[], %s::timestamptz[])
+        AS new (id, status, attempt_count, attempts_left, next_attempt_at, delivered_at)
     WHERE delivery.id = new.id
 """
 
@@ -104,6 +105,12 @@ def record(results: Sequence[Sent], *, chance: random.Random, again: bool = Fals
             _record_in_full(rest, chance)
 
 
+def put_off(sent: Sent) -> None:
+    """What cannot be recorded is not sent again at once, as its delivery is still due."""
+    pending = Delivery.objects.filter(pk=sent.claim.delivery_id, status=DeliveryStatus.PENDING)
+    pending.update(next_attempt_at=timezone.now() + UNRECORDED_PAUSE)
+
+
 def _record_usual(results: Sequence[Sent]) -> list[Sent]:
     """Record the successes of endpoints of which a success says nothing new; answers the rest."""
     successes = [sent for sent in results if sent.reply.outcome is Outcome.SUCCESS]
@@ -122,7 +129,6 @@ def _row(sent: Sent) -> dict[str, object]:
         "id": sent.id,
         "endpoint_id": sent.claim.endpoint_id,
         "delivery_id": sent.claim.delivery_id,
-        "dispatcher": sent.dispatcher,
         "started_at": sent.started_at,
         "ended_at": sent.ended_at,
         "milliseconds": sent.duration // timedelta(milliseconds=1),
@@ -135,12 +141,13 @@ def _row(sent: Sent) -> dict[str, object]:
 def _record_in_full(results: Sequence[Sent], chance: random.Random) -> None:
     endpoints = _locked_endpoints({sent.claim.endpoint_id for sent in results})
     deliveries = _locked_deliveries({sent.claim.delivery_id for sent in results})
+    leased = _leased(endpoints)
     attempts, learned = [], set()
     for sent in results:
         delivery, endpoint = deliveries[sent.claim.delivery_id], endpoints[sent.claim.endpoint_id]
         delivery.attempt_count += 1
         attempts.append(_attempt(sent, delivery))
-        _advance(delivery, sent, chance)
+        _advance(delivery, sent, chance, is_leased=(endpoint.pk, sent.dispatcher) in leased)
         if _learn(endpoint, sent):
             learned.add(endpoint)
     Attempt.objects.bulk_create(attempts)
@@ -159,8 +166,13 @@ def _locked_endpoints(keys: set[uuid.UUID]) -> dict[uuid.UUID, Endpoint]:
 
 def _locked_deliveries(keys: set[uuid.UUID]) -> dict[uuid.UUID, Delivery]:
     rows = Delivery.objects.select_for_update(no_key=True).filter(pk__in=keys).order_by("pk")
-    fields = ("status", "attempt_count", "attempts_left", "next_attempt_at", "delivered_at", "dispatcher")
+    fields = ("status", "attempt_count", "attempts_left", "next_attempt_at", "delivered_at")
     return {row.pk: row for row in rows.only(*fields)}
+
+
+def _leased(keys: Collection[uuid.UUID]) -> set[tuple[uuid.UUID, int]]:
+    """Which of these endpoints are whose."""
+    return set(EndpointLease.objects.filter(pk__in=keys).values_list("pk", "dispatcher"))
 
 
 def _attempt(sent: Sent, delivery: Delivery) -> Attempt:
@@ -176,18 +188,15 @@ def _attempt(sent: Sent, delivery: Delivery) -> Attempt:
     )
 
 
-def _advance(delivery: Delivery, sent: Sent, chance: random.Random) -> None:
-    is_held = delivery.dispatcher == sent.dispatcher
-    if is_held:
-        delivery.dispatcher = None
+def _advance(delivery: Delivery, sent: Sent, chance: random.Random, *, is_leased: bool) -> None:
     if delivery.status != DeliveryStatus.PENDING:
         return  # discarded while it was on its way, or delivered by another; the attempt is kept
     if sent.reply.outcome is Outcome.SUCCESS:
         _finish(delivery, DeliveryStatus.DELIVERED)
         delivery.delivered_at = sent.ended_at
         return
-    if not is_held:
-        return  # its lease was lost, and whoever has it now decides what follows
+    if not is_leased:
+        return  # another dispatcher may be sending it, and decides what follows
     delivery.attempts_left = max(0, delivery.attempts_left - 1)
     due_at = next_attempt_at(
         sent.ended_at, attempts_left=delivery.attempts_left, retry_after=sent.reply.retry_after, chance=chance
@@ -244,7 +253,6 @@ def _update_deliveries(deliveries: Sequence[Delivery]) -> None:
                 [row.attempts_left for row in deliveries],
                 [row.next_attempt_at for row in deliveries],
                 [row.delivered_at for row in deliveries],
-                [row.dispatcher for row in deliveries],
             ],
         )
 

@@ -1,14 +1,20 @@
-"""Which deliveries a dispatcher may send now: few for each endpoint, fair to all, never one twice."""
+"""Which deliveries a dispatcher may send now: few for each endpoint, fair to all, never one twice.
+
+An endpoint is one dispatcher's at a time. So who has its lease reads what is due and writes nothing down: it knows
+itself what it has taken, and what it has not sent is simply still due.
+"""
 
 from __future__ import annotations
 
 import uuid
+from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
+import orjson
 from django.db import transaction
 
-from webhooks.leases import LEASE
+from webhooks.leases import LEASE, RENEW_AFTER
 from webhooks.statements import together
 
 IN_FLIGHT_PER_ENDPOINT = 4
@@ -28,14 +34,19 @@ class Claim(NamedTuple):
     """Another one whenever anything about the endpoint has changed."""
 
 
-_ONE_AT_A_TIME = "SELECT pg_advisory_xact_lock(%(lock)s)"
-_LOCK = 0x77686B636C61696D
+class Holding(NamedTuple):
+    """What a dispatcher has of one endpoint already."""
 
-# The first part steps from endpoint to endpoint through the index of what is pending, past the backlog of each and past
-# all endpoints that have none. Each gives as much as it has room for, oldest first; the places are taken in turn, so
-# that a long backlog of one never stands before the first delivery of another. Claims are made one after the other, so
-# that no two count the same requests in flight. They hold no endpoint: one disabled meanwhile has nothing pending.
-_CLAIM = """
+    endpoint_id: uuid.UUID
+    delivery_ids: Sequence[uuid.UUID]
+    """Sent and not yet recorded, or to be sent."""
+    ahead: int
+    """How many more than those that may be in flight it can use."""
+
+
+# Steps from endpoint to endpoint through the index of what is pending, past the backlog of each and past all endpoints
+# that have none. No more are leased than there is work for, so that other dispatchers have theirs.
+_LEASE = """
     WITH RECURSIVE waiting AS (
         (
             SELECT endpoint_id, next_attempt_at FROM webhooks_delivery WHERE status = 'pending'
@@ -47,43 +58,63 @@ _CLAIM = """
             WHERE pending.status = 'pending' AND pending.endpoint_id > waiting.endpoint_id
             ORDER BY pending.endpoint_id, pending.next_attempt_at LIMIT 1
         ) AS following
+    ), free AS (
+        SELECT endpoint.id, endpoint.is_failing,
+            row_number() OVER (PARTITION BY endpoint.is_failing ORDER BY random()) AS number
+        FROM waiting
+        CROSS JOIN LATERAL (
+            SELECT candidate.id, candidate.failing_since IS NOT NULL AS is_failing FROM webhooks_endpoint AS candidate
+            WHERE candidate.id = waiting.endpoint_id AND candidate.status = 'enabled'
+                AND candidate.next_claim_at <= %(now)s
+            OFFSET 0
+        ) AS endpoint
+        WHERE waiting.next_attempt_at <= %(now)s
+            AND NOT EXISTS (SELECT FROM webhooks_endpointlease AS lease WHERE lease.endpoint_id = waiting.endpoint_id)
+    )
+    INSERT INTO webhooks_endpointlease (endpoint_id, dispatcher, until)
+    SELECT id, %(dispatcher)s, %(until)s FROM free
+    WHERE number <= CASE WHEN is_failing THEN %(probes)s ELSE %(endpoints)s END
+    ORDER BY id
+    ON CONFLICT (endpoint_id) DO NOTHING
+"""
+
+# Each endpoint gives as much as it has room for, oldest first; the places are taken in turn, so that a long backlog of
+# one never stands before the first delivery of another. Nothing that is locked, as by whoever discards it, is taken.
+_CLAIM = """
+    WITH held AS (
+        SELECT * FROM json_to_recordset(%(held)s) AS held (endpoint_id uuid, number integer, ahead integer)
     ), ready AS (
         SELECT endpoint.id, endpoint.version, endpoint.failing_since IS NOT NULL AS is_failing,
             endpoint.failing_since IS NOT NULL OR endpoint.is_recovering AS is_paced,
             CASE
-                WHEN endpoint.failing_since IS NOT NULL THEN 1 - flying.number
-                WHEN endpoint.is_recovering THEN least(1, %(in_flight)s - flying.number)
-                ELSE %(in_flight)s - flying.number
+                WHEN endpoint.failing_since IS NOT NULL THEN 1 - coalesce(held.number, 0)
+                WHEN endpoint.is_recovering THEN least(1, %(in_flight)s - coalesce(held.number, 0))
+                ELSE %(in_flight)s + coalesce(held.ahead - held.number, 0)
             END AS room
-        FROM waiting
+        FROM webhooks_endpointlease AS lease
         CROSS JOIN LATERAL (
             SELECT candidate.*, candidate.xmin::text AS version FROM webhooks_endpoint AS candidate
-            WHERE candidate.id = waiting.endpoint_id OFFSET 0
+            WHERE candidate.id = lease.endpoint_id OFFSET 0
         ) AS endpoint
-        CROSS JOIN LATERAL (
-            SELECT count(*) AS number FROM webhooks_delivery AS delivery
-            WHERE delivery.endpoint_id = endpoint.id AND delivery.dispatcher IS NOT NULL
-        ) AS flying
-        WHERE waiting.next_attempt_at <= %(now)s AND endpoint.status = 'enabled' AND endpoint.next_claim_at <= %(now)s
+        LEFT JOIN held ON held.endpoint_id = lease.endpoint_id
+        WHERE lease.dispatcher = %(dispatcher)s AND endpoint.status = 'enabled' AND endpoint.next_claim_at <= %(now)s
     ), turns AS (
         SELECT turn.*, ready.version, ready.is_failing, ready.is_paced,
             row_number() OVER (PARTITION BY ready.is_failing ORDER BY turn.place, random()) AS number
         FROM ready CROSS JOIN LATERAL (
-            SELECT due.id, row_number() OVER (ORDER BY due.next_attempt_at) AS place FROM (
-                SELECT delivery.id, delivery.next_attempt_at FROM webhooks_delivery AS delivery
+            SELECT due.*, row_number() OVER (ORDER BY due.next_attempt_at) AS place FROM (
+                SELECT delivery.id, delivery.endpoint_id, delivery.event_id, delivery.next_attempt_at
+                FROM webhooks_delivery AS delivery
                 WHERE delivery.endpoint_id = ready.id AND delivery.status = 'pending'
-                    AND delivery.next_attempt_at <= %(now)s AND delivery.dispatcher IS NULL
+                    AND delivery.next_attempt_at <= %(now)s AND delivery.id <> ALL(%(taken)s::uuid[])
                 ORDER BY delivery.next_attempt_at LIMIT greatest(ready.room, 0)
                 FOR NO KEY UPDATE SKIP LOCKED
             ) AS due
         ) AS turn
-    ), picked AS (
-        SELECT id, version, is_failing, is_paced FROM turns WHERE NOT is_failing OR number <= %(probes)s
-        ORDER BY place, random() LIMIT %(limit)s
     )
-    UPDATE webhooks_delivery AS delivery SET dispatcher = %(dispatcher)s, leased_until = %(leased_until)s
-    FROM picked WHERE delivery.id = picked.id
-    RETURNING delivery.id, delivery.endpoint_id, delivery.event_id, picked.is_failing, picked.version, picked.is_paced
+    SELECT id, endpoint_id, event_id, is_failing, version, is_paced FROM turns
+    WHERE NOT is_failing OR number <= %(probes)s
+    ORDER BY place, random() LIMIT %(limit)s
 """
 
 # Whoever holds an endpoint may be waiting for one of these deliveries, so it is not waited for in turn.
@@ -92,25 +123,54 @@ _PACE = """
     WHERE id IN (SELECT id FROM webhooks_endpoint WHERE id = ANY(%(paced)s) FOR NO KEY UPDATE SKIP LOCKED)
 """
 
+_RENEW = """
+    UPDATE webhooks_endpointlease SET until = %(until)s WHERE dispatcher = %(dispatcher)s AND until < %(old)s
+"""
 
-def claim(dispatcher: int, *, limit: int, probes: int, now: datetime) -> list[Claim]:
-    """Take up to `limit` deliveries that are due, at most `probes` of them to endpoints that have been failing."""
+_RELEASE = """
+    DELETE FROM webhooks_endpointlease WHERE dispatcher = %(dispatcher)s AND endpoint_id <> ALL(%(in_use)s::uuid[])
+"""
+
+
+def claim(
+    dispatcher: int, *, limit: int, probes: int, now: datetime, holdings: Collection[Holding] = ()
+) -> list[Claim]:
+    """Take up to `limit` deliveries that are due, at most `probes` of them to endpoints that have been failing.
+
+    The leases of endpoints of which the dispatcher has anything, in `holdings` or taken now, are renewed; others end.
+    """
+    until = now + LEASE
     with transaction.atomic():
+        rows = _take(dispatcher, limit, probes, now, until, holdings) if limit > 0 else []
+        claims = [Claim(*row[:5]) for row in rows]
+        in_use = {holding.endpoint_id for holding in holdings} | {each.endpoint_id for each in claims}
         with together() as send:
-            send(_ONE_AT_A_TIME, {"lock": _LOCK})
-            claimed = send(
-                _CLAIM,
-                {
-                    "now": now,
-                    "in_flight": IN_FLIGHT_PER_ENDPOINT,
-                    "limit": limit,
-                    "probes": probes,
-                    "dispatcher": dispatcher,
-                    "leased_until": now + LEASE,
-                },
-            )
-        rows = claimed.fetchall()
-        if paced := [endpoint_id for _, endpoint_id, *_, is_paced in rows if is_paced]:
-            with together() as send:
+            if paced := [each.endpoint_id for each, row in zip(claims, rows, strict=True) if row[5]]:
                 send(_PACE, {"at": now + PACE, "paced": paced})
-        return [Claim(*row) for *row, _ in rows]
+            send(_RELEASE, {"dispatcher": dispatcher, "in_use": list(in_use)})
+            send(_RENEW, {"dispatcher": dispatcher, "until": until, "old": until - RENEW_AFTER})
+        return claims
+
+
+def _take(
+    dispatcher: int, limit: int, probes: int, now: datetime, until: datetime, holdings: Collection[Holding]
+) -> list[tuple[uuid.UUID, uuid.UUID, uuid.UUID, bool, str, bool]]:
+    held = [
+        {"endpoint_id": endpoint_id, "number": len(delivery_ids), "ahead": ahead}
+        for endpoint_id, delivery_ids, ahead in holdings
+    ]
+    asked = {
+        "now": now,
+        "until": until,
+        "dispatcher": dispatcher,
+        "in_flight": IN_FLIGHT_PER_ENDPOINT,
+        "limit": limit,
+        "endpoints": -(-limit // IN_FLIGHT_PER_ENDPOINT),
+        "probes": probes,
+        "held": orjson.dumps(held).decode(),
+        "taken": [key for holding in holdings for key in holding.delivery_ids],
+    }
+    with together() as send:
+        send(_LEASE, asked)
+        claimed = send(_CLAIM, asked)
+    return claimed.fetchall()

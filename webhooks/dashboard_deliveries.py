@@ -153,10 +153,8 @@ def _next_attempt(delivery: Delivery, now: datetime) -> str:
     due = delivery.next_attempt_at
     if due is None:
         return ""
-    if delivery.dispatcher is not None:
-        return "It is being sent right now."
     if due <= now:
-        return "It is due now."
+        return "It is due now, or on its way."
     number, last = delivery.attempt_count + 1, delivery.attempt_count + delivery.attempts_left
     return f"Attempt {number} of {last} is due at {exact(due)}, in {_span((due - now).total_seconds())}."
 

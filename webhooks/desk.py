@@ -14,8 +14,8 @@ from django.db import InterfaceError, OperationalError, connection
 from django.utils import timezone
 from psycopg import Connection
 
-from webhooks.attempts import Sent, record
-from webhooks.claiming import claim
+from webhooks.attempts import Sent, put_off, record
+from webhooks.claiming import Holding, claim
 from webhooks.leases import hold_number, release_abandoned, release_own
 from webhooks.preparing import Preparation, Prepared
 
@@ -36,37 +36,37 @@ class Desk:
         self._released_at = float("-inf")
 
     def exchange(
-        self, results: Sequence[Sent], *, room: int, probes: int, in_flight: Collection[uuid.UUID]
+        self, results: Sequence[Sent], *, room: int, probes: int, holdings: Collection[Holding]
     ) -> list[Prepared]:
-        """Write results down, and claim up to `room` deliveries. `in_flight` are the claims still being sent.
+        """Write results down, and claim up to `room` deliveries beside the `holdings`.
 
         After a failure the same results may be handed over again: nothing is recorded twice.
         """
         try:
             if not self._is_open():
-                self._open([*in_flight, *(sent.claim.delivery_id for sent in results)])
+                self._open({holding.endpoint_id for holding in holdings} | {sent.claim.endpoint_id for sent in results})
             if results:
                 self._record(results)
             self._is_doubtful = False
-            return self._take(room, probes) if room > 0 else []
+            return self._take(room, probes, holdings)
         except (OperationalError, InterfaceError):
             self._is_doubtful = True  # the answer to a commit may have been lost
             raise
 
     def give_back(self) -> None:
-        """End all claims. When the database is away they end with the session."""
+        """Give all endpoints back. When the database is away their leases end with the session."""
         try:
             if self._is_open():
                 release_own(self.number)
         except (OperationalError, InterfaceError) as error:
-            logger.warning("webhook_claims_not_given_back", error=str(error))
+            logger.warning("webhook_leases_not_given_back", error=str(error))
 
     def _is_open(self) -> bool:
         """Whether this is still the session that holds the number: after a failure Django may have opened another."""
         return self._session is not None and connection.connection is self._session and not self._session.closed
 
     def _open(self, known: Collection[uuid.UUID]) -> None:
-        """A session of its own, whose end frees the number's claims; those that nobody remembers are given back."""
+        """A session of its own, whose end frees the number's endpoints; those it knows nothing of are given back."""
         connection.close()
         if not hold_number(self.number):
             raise OperationalError("the server has not noticed yet that the session before is gone")
@@ -85,13 +85,15 @@ class Desk:
                 for sent in results:
                     self._record([sent])
                 return
-            logger.exception("webhook_attempt_not_recorded", delivery=str(results[0].claim.delivery_id))
+            (sent,) = results
+            logger.exception("webhook_attempt_not_recorded", delivery=str(sent.claim.delivery_id))
+            put_off(sent)
 
-    def _take(self, room: int, probes: int) -> list[Prepared]:
+    def _take(self, room: int, probes: int, holdings: Collection[Holding]) -> list[Prepared]:
         if time.monotonic() - self._released_at >= RELEASE_EVERY_SECONDS:
             if freed := release_abandoned(timezone.now()):
-                logger.warning("webhook_claims_of_lost_dispatcher_freed", count=freed)
+                logger.warning("webhook_leases_of_lost_dispatcher_freed", count=freed)
             self._released_at = time.monotonic()
         now = timezone.now()
-        claims = claim(self.number, limit=room, probes=probes, now=now)
+        claims = claim(self.number, limit=room, probes=probes, now=now, holdings=holdings)
         return self._preparation.prepare(claims, now=now)

@@ -6,6 +6,7 @@ import asyncio
 import gc
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
@@ -19,15 +20,19 @@ from config import ids
 from webhooks.attempts import Sent
 from webhooks.desk import Desk
 from webhooks.fan_out import fan_out
-from webhooks.outbound import Outbound
+from webhooks.lanes import Lanes
+from webhooks.leases import LEASE, RENEW_AFTER
+from webhooks.outbound import DEADLINE_SECONDS, Outbound
 from webhooks.preparing import USER_AGENT, Prepared
-from webhooks.schedule import Reply
+from webhooks.schedule import Outcome, Reply
 from webhooks.signing import signed_headers
 from webhooks.threads import DatabaseLost, DatabaseThread
 
 logger = structlog.get_logger(__name__)
 
 IN_FLIGHT_MAX = 512
+"""Requests that are open at once; about as many more may be taken ahead of them."""
+
 PROBES_MAX = IN_FLIGHT_MAX // 2
 """Endpoints that are failing never take more than this, so that there is always room for those that work."""
 
@@ -37,6 +42,9 @@ DATABASE_PAUSE_SECONDS = 0.5
 DATABASE_OUTAGE_MAX_SECONDS = 60.0
 SWITCH_SECONDS = 0.0005
 """How long a thread with an answer from the database waits for the loop to let it go on; it would be ten times that."""
+
+FRESH_SECONDS = (LEASE - RENEW_AFTER).total_seconds() - DEADLINE_SECONDS
+"""When the database has not been asked for longer, nothing more is sent: its reply might come after the lease."""
 
 STOP_SECONDS = 5.0
 """What is in flight when the worker is told to stop has this long to finish."""
@@ -66,7 +74,7 @@ def dispatch(*, run_seconds: float, idle_seconds: float, is_stopping: Callable[[
 
 
 class Dispatcher:
-    """Claims, sends, records, over and over. Killed, it loses nothing: its claims end with its database session."""
+    """Claims, sends, records, over and over. Killed, it loses nothing: its leases end with its database session."""
 
     def __init__(self, is_stopping: Callable[[], bool] = lambda: False) -> None:
         self.is_claiming = True
@@ -77,8 +85,10 @@ class Dispatcher:
         self._fanning_out: asyncio.Task[int] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._clients: dict[bool, Outbound] = {}
-        self._in_flight: dict[asyncio.Task[None], Prepared] = {}
+        self._lanes = Lanes()
+        self._places: set[asyncio.Task[None]] = set()
         self._results: list[Sent] = []
+        self._fresh_until = 0.0
         self._woken = asyncio.Event()
         self._attempts = 0
         self._lost_at: float | None = None
@@ -112,7 +122,7 @@ class Dispatcher:
     async def _work(self, ends_at: float, idle_seconds: float) -> None:
         quiet_since = time.monotonic()
         while (now := time.monotonic()) < ends_at and not self._is_stopping():
-            if await self._step() or self._in_flight:
+            if await self._step() or self._lanes:
                 quiet_since = now
             elif now - quiet_since >= idle_seconds:
                 return
@@ -120,14 +130,15 @@ class Dispatcher:
 
     async def _finish(self) -> None:
         """Wait for what is in flight, not for long once the worker stops, and give back what has not come by then."""
+        self._lanes.forget_waiting()
         stops_at = float("inf")
-        while self._in_flight and time.monotonic() < stops_at:
+        while self._places and time.monotonic() < stops_at:
             if self._is_stopping():
                 stops_at = min(stops_at, time.monotonic() + STOP_SECONDS)
             await self._wait(IDLE_POLL_SECONDS)
             await self._step()
-        for task in list(self._in_flight):
-            task.cancel()
+        for place in self._places:
+            place.cancel()
         await self._step()
         if self._fanning_out is not None:
             with suppress(DatabaseLost):
@@ -167,32 +178,45 @@ class Dispatcher:
     async def _exchange(self) -> bool:
         self._woken.clear()
         results, self._results = self._results, []
-        claims = [prepared.claim for prepared in self._in_flight.values()]
+        asked = time.monotonic()
+        holdings = self._lanes.holdings(Counter(sent.claim.endpoint_id for sent in results))
+        room = IN_FLIGHT_MAX + sum(holding.ahead - len(holding.delivery_ids) for holding in holdings)
         exchange = partial(
             self._desk.exchange,
             results,
-            room=IN_FLIGHT_MAX - len(claims) if self.is_claiming else 0,
-            probes=PROBES_MAX - sum(claim.is_probe for claim in claims),
-            in_flight=[claim.delivery_id for claim in claims],
+            room=room if self.is_claiming else 0,
+            probes=PROBES_MAX - self._lanes.probes,
+            holdings=holdings,
         )
         try:
             taken = await self._desk_thread.ask(exchange)
         except DatabaseLost:
             self._results = results + self._results
+            self._lanes.forget_waiting()
             raise
         self._attempts += len(results)
-        for prepared in taken:
-            task = asyncio.create_task(self._send(prepared))
-            self._in_flight[task] = prepared
-            task.add_done_callback(self._in_flight.pop)
+        self._fresh_until = asked + FRESH_SECONDS
+        self._lanes.add(taken)
+        while self._lanes.in_flight < IN_FLIGHT_MAX and (prepared := self._lanes.next()):
+            place = asyncio.create_task(self._send_on(prepared))
+            self._places.add(place)
+            place.add_done_callback(self._places.discard)
         return bool(results or taken)
 
-    async def _send(self, prepared: Prepared) -> None:
+    async def _send_on(self, prepared: Prepared | None) -> None:
+        """Send this one, and then in its place whatever comes next."""
+        while prepared is not None:
+            sent = await self._send(prepared)
+            self._results.append(sent)
+            self._woken.set()
+            self._lanes.end(prepared, is_success=sent.reply.outcome is Outcome.SUCCESS)
+            prepared = self._lanes.next() if time.monotonic() < self._fresh_until else None
+
+    async def _send(self, prepared: Prepared) -> Sent:
         started_at, started = datetime.now(UTC), time.monotonic()
         reply = await self._reply(prepared, timestamp=int(started_at.timestamp()))
         duration = timedelta(seconds=time.monotonic() - started)
-        self._results.append(Sent(ids.new_uuid(), prepared.claim, self._desk.number, started_at, duration, reply))
-        self._woken.set()
+        return Sent(ids.new_uuid(), prepared.claim, self._desk.number, started_at, duration, reply)
 
     async def _reply(self, prepared: Prepared, *, timestamp: int) -> Reply:
         _, target, message = prepared

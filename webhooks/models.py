@@ -162,6 +162,17 @@ class Endpoint(models.Model):
         return ids.created_at_of(self.id)
 
 
+class EndpointLease(models.Model):
+    """One dispatcher sends to an endpoint at a time. There is a lease while it does, and none before and after."""
+
+    endpoint = models.OneToOneField(Endpoint, on_delete=models.CASCADE, primary_key=True, related_name="lease")
+    dispatcher = models.BigIntegerField()
+    until = models.DateTimeField(help_text="Any dispatcher may have the endpoint then, if this one has not renewed it.")
+
+    def __str__(self) -> str:
+        return f"{self.endpoint_id} to {self.dispatcher}"
+
+
 class DeliveryQuerySet(models.QuerySet["Delivery"]):
     def of(self, merchant: Merchant, environment: str) -> Self:
         return self.filter(merchant=merchant, environment=environment)
@@ -184,8 +195,6 @@ class Delivery(models.Model):
     attempt_count = models.PositiveIntegerField(default=0, help_text="Attempts ever made.")
     attempts_left = models.PositiveSmallIntegerField(default=0, help_text="Of the schedule, this one included.")
     next_attempt_at = models.DateTimeField(null=True, default=timezone.now, help_text="Empty when none is due.")
-    dispatcher = models.BigIntegerField(null=True, help_text="The dispatcher that is sending it just now.")
-    leased_until = models.DateTimeField(null=True, help_text="It has given up sending it by then.")
     delivered_at = models.DateTimeField(null=True, blank=True)
 
     objects: ClassVar[models.Manager[Delivery]] = DeliveryQuerySet.as_manager()
@@ -208,7 +217,6 @@ class Delivery(models.Model):
                 name="delivery_due",
                 condition=Q(status=DeliveryStatus.PENDING),
             ),
-            models.Index(fields=["endpoint"], name="delivery_in_flight", condition=Q(dispatcher__isnull=False)),
         ]
 
     def __str__(self) -> str:

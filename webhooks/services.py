@@ -323,9 +323,9 @@ def _new_delivery(endpoint: Endpoint, event_id: uuid.UUID, now: datetime) -> Del
 
 
 def _send_again(keys: Iterable[uuid.UUID], endpoint: Endpoint, now: datetime) -> None:
-    """Make deliveries of a locked endpoint due now. One that is on its way is left to arrive."""
+    """Make deliveries of a locked endpoint due now. Whoever is sending one just now does not send it twice."""
     own = Delivery.objects.filter(pk__in=list(keys), endpoint=endpoint)
-    own.filter(status=DeliveryStatus.PENDING, dispatcher__isnull=True).update(next_attempt_at=now)
+    own.filter(status=DeliveryStatus.PENDING).update(next_attempt_at=now)
     for ended in (DeliveryStatus.DELIVERED, DeliveryStatus.FAILED, DeliveryStatus.DISCARDED):
         DELIVERY_MOVES.check(ended, DeliveryStatus.PENDING)
         own.filter(status=ended).update(

@@ -294,8 +294,6 @@ def delivery_badge(delivery: Delivery) -> tuple[str, str]:
             return "bad", "Given up"
         case DeliveryStatus.DISCARDED:
             return "calm", "Discarded"
-    if delivery.dispatcher is not None:
-        return "accent", "Sending"
     return ("warn", "Retrying") if delivery.attempt_count else ("accent", "Waiting")
 
 

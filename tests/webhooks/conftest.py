@@ -4,6 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from merchants.models import Merchant
+from tests.factories import make_merchant
 from tests.webhooks.receivers import Shop
 
 
@@ -11,3 +13,8 @@ from tests.webhooks.receivers import Shop
 def shop() -> Iterator[Shop]:
     with Shop() as running:
         yield running
+
+
+@pytest.fixture
+def merchant() -> Merchant:
+    return make_merchant()

@@ -65,6 +65,14 @@ def fan_out_all() -> None:
         pass
 
 
+def the_delivery() -> Delivery:
+    return Delivery.objects.get()
+
+
+def the_endpoint() -> Endpoint:
+    return Endpoint.objects.get()
+
+
 def pass_time(delta: timedelta) -> None:
     """As if so much time had gone by for everything that waits or fails."""
     Delivery.objects.filter(next_attempt_at__isnull=False).update(next_attempt_at=F("next_attempt_at") - delta)

@@ -1,45 +1,33 @@
+"""One delivery, from the event to the arrival, the attempt and what follows from it."""
+
 from __future__ import annotations
 
 import json
 import time
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
-from django.db import connection
 from django.utils import timezone
 from standardwebhooks import Webhook
 
 from config.environments import Environment
 from merchants.models import Merchant
-from tests.factories import make_merchant
-from tests.webhooks.delivering import deliver, endpoint_at, happen, in_background, pass_time, until
+from tests.webhooks.delivering import (
+    deliver,
+    endpoint_at,
+    happen,
+    pass_time,
+    the_delivery,
+    the_endpoint,
+)
 from tests.webhooks.receivers import Shop
-from webhooks import dispatch as dispatching
-from webhooks.dispatch import Dispatcher, dispatch
-from webhooks.models import Attempt, Delivery, Endpoint
+from webhooks.models import Attempt, Delivery, Endpoint, EndpointLease
 from webhooks.schedule import WAITS
 from webhooks.secrets import live_secrets
-from webhooks.services import account_secret, delete_endpoint, register_endpoint, rotate_secret
+from webhooks.services import account_secret, register_endpoint, rotate_secret
 from webhooks.states import DeliveryStatus, DisabledReason, EndpointStatus
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture
-def merchant() -> Merchant:
-    return make_merchant()
-
-
-def the_delivery() -> Delivery:
-    return Delivery.objects.get()
-
-
-def the_endpoint() -> Endpoint:
-    return Endpoint.objects.get()
-
-
-# --- one delivery ------------------------------------------------------------------------------------
 
 
 def test_an_event_arrives_at_once_and_its_attempt_is_kept(shop: Shop, merchant: Merchant) -> None:
@@ -54,7 +42,8 @@ def test_an_event_arrives_at_once_and_its_attempt_is_kept(shop: Shop, merchant: 
     assert arrival.at - started < 1
     delivery = the_delivery()
     assert delivery.status == DeliveryStatus.DELIVERED
-    assert (delivery.attempt_count, delivery.next_attempt_at, delivery.dispatcher) == (1, None, None)
+    assert (delivery.attempt_count, delivery.next_attempt_at) == (1, None)
+    assert not EndpointLease.objects.exists()
     assert delivery.delivered_at is not None
     attempt = Attempt.objects.get()
     assert (attempt.number, attempt.status_code, bytes(attempt.reply), attempt.error) == (1, 200, b"ok", "")
@@ -108,7 +97,7 @@ def test_a_failure_is_tried_again_five_seconds_later(shop: Shop, merchant: Merch
     assert deliver() == 1
     assert len(shop.arrivals) == 1
     delivery, attempt = the_delivery(), Attempt.objects.get()
-    assert (delivery.status, delivery.attempts_left, delivery.dispatcher) == (DeliveryStatus.PENDING, 9, None)
+    assert (delivery.status, delivery.attempts_left) == (DeliveryStatus.PENDING, 9)
     assert delivery.next_attempt_at is not None
     ended_at = attempt.started_at + timedelta(milliseconds=attempt.duration_milliseconds)
     assert 3.9 <= (delivery.next_attempt_at - ended_at).total_seconds() <= 6.1
@@ -200,243 +189,6 @@ def test_production_never_calls_this_machine(shop: Shop, merchant: Merchant) -> 
     happen(merchant, direct_url="https://localhost/hook", environment=Environment.PRODUCTION)
     assert deliver() == 1
     assert Attempt.objects.get().error.startswith("Must be a public address")
-
-
-# --- many of them ------------------------------------------------------------------------------------
-
-
-def test_at_most_four_requests_are_open_to_an_endpoint(shop: Shop, merchant: Merchant) -> None:
-    endpoint_at(shop.behave("/a", seconds=0.03), merchant)
-    endpoint_at(shop.behave("/b", seconds=0.03), merchant)
-    happen(merchant, 40)
-    assert deliver() == 80
-    assert shop.most_in_flight == {"/a": 4, "/b": 4}
-
-
-def test_a_failing_endpoint_gets_one_request_at_a_time(shop: Shop, merchant: Merchant) -> None:
-    endpoint_at(shop.behave(status=500, seconds=0.05), merchant)
-    happen(merchant)
-    deliver()
-    happen(merchant, 10)
-    deliver()
-    assert len(shop.arrivals) == 11
-    assert shop.most_in_flight == {"/hook": 1}
-
-
-def test_a_hanging_endpoint_delays_nobody(shop: Shop, merchant: Merchant, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dispatching, "STOP_SECONDS", 0.1)
-    for number in range(5):
-        endpoint_at(shop.behave(f"/hanging/{number}", hangs=True), merchant)
-    endpoint_at(shop.url("/works"), merchant)
-    happen(merchant, 100)
-    started = time.monotonic()
-
-    dispatch(run_seconds=20, idle_seconds=1, is_stopping=lambda: len(shop.at("/works")) == 100)
-
-    assert shop.at("/works")[-1].at - started < 3
-    assert shop.most_in_flight["/hanging/0"] == 4
-
-
-def test_a_long_backlog_of_one_does_not_stand_before_the_first_of_another(
-    shop: Shop, merchant: Merchant, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(dispatching, "IN_FLIGHT_MAX", 4)
-    monkeypatch.setattr(dispatching, "PROBES_MAX", 2)
-    other = make_merchant()
-    endpoint_at(shop.behave("/busy", seconds=0.02), merchant)
-    endpoint_at(shop.url("/quiet"), other)
-    happen(merchant, 100)
-    happen(other)
-    deliver()
-    order = [arrival.path for arrival in shop.arrivals]
-    assert len(order) == 101
-    assert order.index("/quiet") < 8
-
-
-def test_failing_endpoints_leave_room_for_those_that_work(
-    shop: Shop, merchant: Merchant, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(dispatching, "IN_FLIGHT_MAX", 4)
-    monkeypatch.setattr(dispatching, "PROBES_MAX", 2)
-    monkeypatch.setattr(dispatching, "STOP_SECONDS", 0.1)
-    for number in range(8):
-        endpoint_at(shop.behave(f"/hanging/{number}", hangs=True), merchant)
-    Endpoint.objects.update(failing_since=timezone.now())
-    endpoint_at(shop.url("/works"), merchant)
-    happen(merchant, 20)
-
-    dispatch(run_seconds=10, idle_seconds=1, is_stopping=lambda: len(shop.at("/works")) == 20)
-
-    assert len([arrival for arrival in shop.arrivals if arrival.path.startswith("/hanging")]) == 2
-
-
-def test_after_an_outage_the_backlog_is_sent_slowly(shop: Shop, merchant: Merchant) -> None:
-    endpoint_at(shop.behave(status=500), merchant)
-    happen(merchant)
-    deliver()
-    pass_time(timedelta(minutes=10))
-    shop.behave(status=200)
-    happen(merchant, 24)
-    shop.arrivals.clear()
-
-    assert deliver() == 25
-
-    instants = [arrival.at for arrival in shop.at()]
-    busiest = max(sum(start <= instant < start + 1 for instant in instants) for start in instants)
-    assert 5 <= busiest <= 12
-    assert instants[-1] - instants[0] >= 2.0
-    assert not the_endpoint().is_recovering
-    happen(merchant, 25)
-    shop.arrivals.clear()
-    deliver()
-    assert shop.at()[-1].at - shop.at()[0].at < 1
-
-
-def test_after_a_hiccup_the_backlog_is_sent_as_fast_as_ever(shop: Shop, merchant: Merchant) -> None:
-    endpoint_at(shop.behave(status=500), merchant)
-    happen(merchant)
-    deliver()
-    pass_time(timedelta(seconds=10))
-    shop.behave(status=200)
-    happen(merchant, 24)
-    shop.arrivals.clear()
-    assert deliver() == 25
-    assert shop.at()[-1].at - shop.at()[0].at < 1
-
-
-def test_two_dispatchers_never_send_the_same_delivery_twice(
-    shop: Shop, merchant: Merchant, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # Neither can take all the places there are, and both have started before the first answer: so both have work.
-    monkeypatch.setattr(dispatching, "IN_FLIGHT_MAX", 6)
-    for path in ("/a", "/b", "/c"):
-        endpoint_at(shop.behave(path, hangs=True), merchant)
-    events = happen(merchant, 150)
-
-    def open_when_full() -> None:
-        until(lambda: len(shop.arrivals) == 12, 30)
-        shop.open_gate()
-
-    def work(_: int) -> int:
-        return Dispatcher().run(run_seconds=30, idle_seconds=0.5)
-
-    with ThreadPoolExecutor(3) as pool:
-        pool.submit(open_when_full)
-        attempts = list(pool.map(work, range(2)))
-
-    assert sum(attempts) == len(shop.arrivals) == 450
-    assert min(attempts) > 0
-    for path in ("/a", "/b", "/c"):
-        assert {arrival.message_id for arrival in shop.at(path)} == {event.public_id for event in events}
-    assert max(shop.most_in_flight.values()) <= 4
-    assert Attempt.objects.count() == 450
-    assert not Delivery.objects.exclude(status=DeliveryStatus.DELIVERED).exists()
-
-
-def test_a_second_call_in_one_process_wakes_the_first(
-    shop: Shop, merchant: Merchant, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(dispatching, "BUSY_POLL_SECONDS", 3.0)
-    monkeypatch.setattr(dispatching, "IDLE_POLL_SECONDS", 3.0)
-    endpoint_at(shop.url(), merchant)
-    first = in_background(lambda: dispatch(run_seconds=10, idle_seconds=3))
-    time.sleep(0.5)
-    happen(merchant)
-    started = time.monotonic()
-
-    assert dispatch(run_seconds=10, idle_seconds=3) == 0
-
-    assert time.monotonic() - started < 0.1
-    until(lambda: len(shop.arrivals) == 1, seconds=1)
-    first.join()
-
-
-def test_the_next_call_takes_over_while_the_one_before_waits_for_its_last_replies(
-    shop: Shop, merchant: Merchant
-) -> None:
-    endpoint_at(shop.behave("/slow", seconds=1.5), merchant)
-    happen(merchant)
-    first = in_background(lambda: dispatch(run_seconds=0.3, idle_seconds=0.3))
-    until(lambda: len(shop.arrivals) == 1)
-    time.sleep(0.5)
-    endpoint_at(shop.url("/other"), merchant)
-    happen(merchant)
-
-    assert dispatch(run_seconds=0.3, idle_seconds=0.3) == 2
-
-    assert len(shop.at("/other")) == 1
-    first.join()
-    assert Delivery.objects.filter(status=DeliveryStatus.DELIVERED).count() == 3
-
-
-# --- what goes wrong around it -----------------------------------------------------------------------
-
-
-def test_a_worker_that_stops_finishes_what_is_in_flight_and_gives_back_the_rest(
-    shop: Shop, merchant: Merchant, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(dispatching, "STOP_SECONDS", 1.0)
-    endpoint_at(shop.behave("/slow", seconds=0.5), merchant)
-    endpoint_at(shop.behave("/hanging", hangs=True), merchant)
-    happen(merchant)
-    started = time.monotonic()
-
-    dispatch(run_seconds=20, idle_seconds=1, is_stopping=lambda: len(shop.arrivals) == 2)
-
-    assert time.monotonic() - started < 3
-    slow, hanging = (
-        Delivery.objects.get(endpoint__url=shop.url("/slow")),
-        Delivery.objects.exclude(attempt_count=1).get(),
-    )
-    assert slow.status == DeliveryStatus.DELIVERED
-    assert (hanging.status, hanging.attempt_count, hanging.dispatcher) == (DeliveryStatus.PENDING, 0, None)
-    assert hanging.next_attempt_at is not None
-    assert hanging.next_attempt_at <= timezone.now()
-
-
-def test_a_database_that_goes_away_in_the_middle_costs_no_attempt_and_no_event(shop: Shop, merchant: Merchant) -> None:
-    endpoint_at(shop.behave(seconds=0.4), merchant)
-    happen(merchant, 12)
-    worker = in_background(lambda: deliver(idle_seconds=1))
-    until(lambda: len(shop.arrivals) == 4)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2 AND granted"
-            " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
-        )
-        assert cursor.rowcount == 1
-    worker.join()
-    assert len(shop.arrivals) == len({arrival.message_id for arrival in shop.arrivals}) == 12
-    assert Attempt.objects.count() == 12
-    assert not Delivery.objects.exclude(status=DeliveryStatus.DELIVERED, dispatcher=None).exists()
-
-
-def test_a_server_that_ends_every_session_is_gone_back_to(shop: Shop, merchant: Merchant) -> None:
-    endpoint_at(shop.behave(), merchant)
-    happen(merchant)
-    worker = in_background(lambda: deliver(idle_seconds=2))
-    until(lambda: len(shop.arrivals) == 1)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-            " WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
-        )
-        assert cursor.rowcount >= 2, "one session claims, another makes deliveries"
-    happen(merchant, 3)
-    worker.join()
-    assert len({arrival.message_id for arrival in shop.arrivals}) == 4
-
-
-def test_an_endpoint_deleted_meanwhile_gets_no_more(shop: Shop, merchant: Merchant) -> None:
-    endpoint = endpoint_at(shop.behave(seconds=0.4), merchant)
-    happen(merchant, 10)
-    worker = in_background(deliver)
-    until(lambda: len(shop.arrivals) == 4)
-    delete_endpoint(endpoint=endpoint)
-    worker.join()
-    assert len(shop.arrivals) == 4
-    assert Attempt.objects.count() == 4
-    assert {(row.status, row.dispatcher) for row in Delivery.objects.all()} == {(DeliveryStatus.DISCARDED, None)}
 
 
 def test_a_secret_that_cannot_be_read_stops_nobody_else(shop: Shop, merchant: Merchant) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from datetime import datetime, timedelta
 from typing import Any
@@ -13,14 +13,14 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from config import ids
-from tests.webhooks.delivering import until
+from tests.webhooks.delivering import the_delivery, until
 from tests.webhooks.scenes import make_delivery, make_endpoint
 from webhooks import claiming
 from webhooks.attempts import Sent, record
-from webhooks.claiming import Claim, claim
+from webhooks.claiming import Claim, Holding, claim
 from webhooks.desk import Desk
-from webhooks.leases import LEASE, hold_number, release_abandoned, release_own
-from webhooks.models import Attempt, Delivery, Endpoint
+from webhooks.leases import LEASE, RENEW_AFTER, hold_number, release_abandoned, release_own
+from webhooks.models import Attempt, Delivery, Endpoint, EndpointLease
 from webhooks.preparing import Preparation
 from webhooks.schedule import Reply
 from webhooks.secrets import live_secrets
@@ -59,8 +59,16 @@ def is_alive(number: int) -> bool:
         return bool(cursor.rowcount)
 
 
-def take(dispatcher: int) -> list[Claim]:
-    return claim(dispatcher, limit=100, probes=100, now=timezone.now())
+def take(dispatcher: int, *, limit: int = 100, holdings: Sequence[Holding] = ()) -> list[Claim]:
+    return claim(dispatcher, limit=limit, probes=100, now=timezone.now(), holdings=holdings)
+
+
+def holding(*claims: Claim, ahead: int = 0) -> Holding:
+    return Holding(claims[0].endpoint_id, [one.delivery_id for one in claims], ahead)
+
+
+def lessees() -> set[int]:
+    return set(EndpointLease.objects.values_list("dispatcher", flat=True))
 
 
 def sent(one: Claim, reply: Reply, dispatcher: int = OURS, **fields: Any) -> Sent:
@@ -70,10 +78,6 @@ def sent(one: Claim, reply: Reply, dispatcher: int = OURS, **fields: Any) -> Sen
 
 def note(*results: Sent, again: bool = False) -> None:
     record(results, chance=random.Random(1), again=again)
-
-
-def the_delivery() -> Delivery:
-    return Delivery.objects.get()
 
 
 def test_what_a_killed_dispatcher_claimed_is_free_at_once() -> None:
@@ -109,14 +113,70 @@ def test_a_number_has_one_holder() -> None:
     connection.close()
 
 
-def test_claims_are_given_back_but_for_those_that_are_kept() -> None:
-    endpoint = make_endpoint()
-    make_delivery(endpoint)
-    make_delivery(endpoint)
-    kept, _ = take(OURS)
-    assert release_own(OURS, keep=[kept.delivery_id]) == 1
-    assert [row.pk for row in Delivery.objects.filter(dispatcher=OURS)] == [kept.delivery_id]
+def test_endpoints_are_given_back_but_for_those_that_are_kept() -> None:
+    kept, other = make_endpoint(), make_endpoint()
+    make_delivery(kept)
+    make_delivery(other)
+    take(OURS)
+    assert release_own(OURS, keep=[kept.pk]) == 1
+    assert EndpointLease.objects.get().endpoint == kept
     assert release_own(OURS) == 1
+
+
+def test_an_endpoint_is_one_dispatchers_until_nothing_is_left_to_do_there() -> None:
+    endpoint = make_endpoint()
+    for _ in range(3):
+        make_delivery(endpoint)
+    first, *_ = ours = take(OURS)
+    assert len(ours) == 3
+    make_delivery(endpoint)
+    assert take(THEIRS) == []
+
+    assert len(take(OURS, holdings=[holding(*ours)])) == 1
+    note(*(sent(one, SUCCESS) for one in ours))
+    assert take(OURS, limit=0, holdings=[holding(first)]) == []
+    assert take(THEIRS) == []
+
+    take(OURS, limit=0)
+    assert lessees() == set()
+    assert len(take(THEIRS)) == 1
+
+
+def test_a_lease_is_renewed_as_long_as_something_is_in_flight() -> None:
+    make_delivery(make_endpoint())
+    ours = take(OURS)
+    until = EndpointLease.objects.get().until
+    take(OURS, limit=0, holdings=[holding(*ours)])
+    assert EndpointLease.objects.get().until == until, "not at every look"
+
+    later = timezone.now() + RENEW_AFTER
+    assert claim(OURS, limit=0, probes=0, now=later, holdings=[holding(*ours)]) == []
+    assert EndpointLease.objects.get().until == later + LEASE
+
+
+def test_what_is_held_is_not_taken_again_and_counts_as_in_flight() -> None:
+    endpoint = make_endpoint()
+    for _ in range(10):
+        make_delivery(endpoint)
+    first = take(OURS)
+    assert len(first) == 4
+    assert take(OURS, holdings=[holding(*first)]) == []
+
+    second = take(OURS, holdings=[holding(*first[:3])])
+    assert [one.delivery_id for one in second] == [first[3].delivery_id]
+
+    ahead = take(OURS, holdings=[holding(*first, ahead=5)])
+    assert len(ahead) == 5
+    assert not {one.delivery_id for one in ahead} & {one.delivery_id for one in first}
+
+
+def test_no_more_endpoints_are_leased_than_there_is_work_for() -> None:
+    for _ in range(5):
+        endpoint = make_endpoint()
+        for _ in range(4):
+            make_delivery(endpoint)
+    assert len({one.endpoint_id for one in take(OURS, limit=8)}) == 2
+    assert len({one.endpoint_id for one in take(THEIRS)}) == 3
 
 
 def test_a_success_counts_although_the_lease_was_lost() -> None:
@@ -127,11 +187,11 @@ def test_a_success_counts_although_the_lease_was_lost() -> None:
 
     note(sent(ours, SUCCESS))
     delivery = the_delivery()
-    assert (delivery.status, delivery.attempt_count, delivery.dispatcher) == (DeliveryStatus.DELIVERED, 1, THEIRS)
+    assert (delivery.status, delivery.attempt_count) == (DeliveryStatus.DELIVERED, 1)
 
     note(sent(theirs, FAILURE, THEIRS))
     delivery = the_delivery()
-    assert (delivery.status, delivery.attempt_count, delivery.dispatcher) == (DeliveryStatus.DELIVERED, 2, None)
+    assert (delivery.status, delivery.attempt_count) == (DeliveryStatus.DELIVERED, 2)
     assert delivery.next_attempt_at is None
     assert [attempt.status_code for attempt in Attempt.objects.order_by("number")] == [200, 500]
 
@@ -147,10 +207,10 @@ def test_a_failure_after_the_lease_was_lost_is_kept_and_decides_nothing() -> Non
 
     delivery = the_delivery()
     assert (delivery.attempt_count, Attempt.objects.count()) == (1, 1)
-    assert (delivery.status, delivery.attempts_left, delivery.next_attempt_at, delivery.dispatcher) == (
-        DeliveryStatus.PENDING, before.attempts_left, before.next_attempt_at, THEIRS,
+    assert (delivery.status, delivery.attempts_left, delivery.next_attempt_at) == (
+        DeliveryStatus.PENDING, before.attempts_left, before.next_attempt_at,
     )  # fmt: skip
-    assert delivery.leased_until == before.leased_until
+    assert lessees() == {THEIRS}
 
 
 def test_what_may_have_been_recorded_before_is_not_recorded_twice() -> None:
@@ -173,7 +233,7 @@ def test_a_result_that_cannot_be_stored_keeps_no_other_from_it() -> None:
     first, bad, last = take(OURS)
     desk = Desk()
     results = [sent(first, SUCCESS), sent(bad, Reply(status_code=99_999)), sent(last, SUCCESS)]
-    desk.exchange(results, room=0, probes=0, in_flight=[])
+    assert desk.exchange(results, room=10, probes=10, holdings=[]) == [], "the bad one waits for a minute"
     connection.close()
     assert {attempt.delivery_id for attempt in Attempt.objects.all()} == {first.delivery_id, last.delivery_id}
     assert Delivery.objects.get(pk=bad.delivery_id).status == DeliveryStatus.PENDING
@@ -182,22 +242,23 @@ def test_a_result_that_cannot_be_stored_keeps_no_other_from_it() -> None:
 def test_a_dispatcher_that_comes_back_gives_back_what_it_does_not_remember() -> None:
     make_delivery(make_endpoint())
     desk = Desk()
-    (taken,) = desk.exchange([], room=10, probes=10, in_flight=[])
+    (taken,) = desk.exchange([], room=10, probes=10, holdings=[])
     connection.close()
-    assert desk.exchange([], room=10, probes=10, in_flight=[taken.claim.delivery_id]) == []
+    assert desk.exchange([], room=10, probes=10, holdings=[holding(taken.claim)]) == []
+    assert lessees() == {desk.number}
     connection.close()
-    (again,) = desk.exchange([], room=10, probes=10, in_flight=[])
+    (again,) = desk.exchange([], room=10, probes=10, holdings=[])
     assert again.claim.delivery_id == taken.claim.delivery_id
     desk.give_back()
     connection.close()
-    assert the_delivery().dispatcher is None
+    assert lessees() == set()
 
 
 # --- claims that are made at once --------------------------------------------------------------------
 
 
 def claims_while_another_has_not_committed() -> tuple[bool, int]:
-    """Whether ours stood in line behind theirs, and how many requests are in flight at the end, of ten that are due."""
+    """Whether theirs stood in line behind ours, and how much they got, of ten deliveries that are due."""
     endpoint = make_endpoint()
     for _ in range(10):
         make_delivery(endpoint)
@@ -206,18 +267,36 @@ def claims_while_another_has_not_committed() -> tuple[bool, int]:
         assert len(take(OURS)) == 4
         theirs = other.start(lambda: take(THEIRS))
         done, _ = wait([theirs], timeout=0.3)
-    theirs.result(timeout=5)
+    claims = theirs.result(timeout=5)
     other.die()
-    return not done, Delivery.objects.filter(dispatcher__isnull=False).count()
+    return not done, len(claims)
 
 
-def test_who_claims_waits_for_the_claim_before_so_that_no_more_than_four_are_in_flight() -> None:
+def test_who_claims_waits_for_the_lease_before_so_that_no_more_than_four_are_in_flight() -> None:
+    assert claims_while_another_has_not_committed() == (True, 0)
+
+
+def test_without_leases_there_would_be_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    everybody = claiming._CLAIM.replace("lease.dispatcher = %(dispatcher)s", "%(dispatcher)s::bigint IS NOT NULL")
+    assert everybody != claiming._CLAIM
+    monkeypatch.setattr(claiming, "_CLAIM", everybody)
     assert claims_while_another_has_not_committed() == (True, 4)
 
 
-def test_without_a_turn_to_claim_there_would_be_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(claiming, "_ONE_AT_A_TIME", "SELECT %(lock)s::bigint")
-    assert claims_while_another_has_not_committed() == (False, 8)
+def test_what_one_has_sent_before_it_gave_the_endpoint_back_is_not_taken_by_the_next() -> None:
+    """Whoever waits for the lease sees what was delivered until it was given back."""
+    endpoint = make_endpoint()
+    make_delivery(endpoint)
+    (ours,) = take(OURS)
+    other = Session()
+    with transaction.atomic():
+        note(sent(ours, SUCCESS))
+        take(OURS, limit=0)
+        make_delivery(endpoint)
+        theirs = other.start(lambda: take(THEIRS))
+        wait([theirs], timeout=0.3)
+    assert ours.delivery_id not in {one.delivery_id for one in theirs.result(timeout=5)}
+    other.die()
 
 
 def test_what_is_discarded_while_it_is_claimed_is_not_sent() -> None:
@@ -229,7 +308,7 @@ def test_what_is_discarded_while_it_is_claimed_is_not_sent() -> None:
         assert other.do(lambda: take(THEIRS)) == []  # and does not wait
     assert other.do(lambda: take(THEIRS)) == []
     other.die()
-    assert (the_delivery().status, the_delivery().dispatcher) == (DeliveryStatus.DISCARDED, None)
+    assert (the_delivery().status, lessees()) == (DeliveryStatus.DISCARDED, set())
 
 
 def test_an_endpoint_that_somebody_holds_keeps_no_claim_waiting() -> None:
@@ -238,7 +317,7 @@ def test_an_endpoint_that_somebody_holds_keeps_no_claim_waiting() -> None:
     make_delivery(endpoint)
     other = Session()
     with transaction.atomic():
-        Endpoint.objects.select_for_update().get(pk=endpoint.pk)
+        Endpoint.objects.select_for_update(no_key=True).get(pk=endpoint.pk)
         assert len(other.do(lambda: take(THEIRS))) == 1
     other.die()
 
@@ -251,7 +330,7 @@ def test_what_an_endpoint_is_sent_with_is_what_it_has_now() -> None:
 
     def secrets_at(now: datetime) -> tuple[str, ...]:
         make_delivery(endpoint)
-        (prepared,) = preparation.prepare(take(OURS)[-1:], now=now)
+        (prepared,) = preparation.prepare(take(OURS, limit=1), now=now)
         return prepared.target.secrets
 
     now = timezone.now()

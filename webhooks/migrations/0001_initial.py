@@ -174,11 +174,6 @@ class Migration(migrations.Migration):
                         default=django.utils.timezone.now, help_text="Empty when none is due.", null=True
                     ),
                 ),
-                (
-                    "dispatcher",
-                    models.BigIntegerField(help_text="The dispatcher that is sending it just now.", null=True),
-                ),
-                ("leased_until", models.DateTimeField(help_text="It has given up sending it by then.", null=True)),
                 ("delivered_at", models.DateTimeField(blank=True, null=True)),
                 (
                     "merchant",
@@ -211,6 +206,28 @@ class Migration(migrations.Migration):
             options={
                 "verbose_name_plural": "deliveries",
             },
+        ),
+        migrations.CreateModel(
+            name="EndpointLease",
+            fields=[
+                (
+                    "endpoint",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        primary_key=True,
+                        related_name="lease",
+                        serialize=False,
+                        to="webhooks.endpoint",
+                    ),
+                ),
+                ("dispatcher", models.BigIntegerField()),
+                (
+                    "until",
+                    models.DateTimeField(
+                        help_text="Any dispatcher may have the endpoint then, if this one has not renewed it."
+                    ),
+                ),
+            ],
         ),
         migrations.CreateModel(
             name="SigningSecret",
@@ -316,12 +333,6 @@ class Migration(migrations.Migration):
             model_name="delivery",
             index=models.Index(
                 condition=models.Q(("status", "pending")), fields=["endpoint", "next_attempt_at"], name="delivery_due"
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="delivery",
-            index=models.Index(
-                condition=models.Q(("dispatcher__isnull", False)), fields=["endpoint"], name="delivery_in_flight"
             ),
         ),
         migrations.AddConstraint(

@@ -1,0 +1,114 @@
+"""What a dispatcher has taken and not yet sent: for each endpoint few are on their way, and the others wait in line."""
+
+from __future__ import annotations
+
+import uuid
+from collections import deque
+from collections.abc import Iterable, Mapping
+
+from webhooks.claiming import IN_FLIGHT_PER_ENDPOINT, Holding
+from webhooks.preparing import Prepared
+
+AHEAD_MAX = 8
+"""How many more are taken of an endpoint that answers quickly, to be sent while the database is asked again."""
+
+
+class Lane:
+    """Of one endpoint."""
+
+    __slots__ = ("answered", "endpoint_id", "has_failed", "has_turn", "in_flight", "waiting")
+
+    def __init__(self, endpoint_id: uuid.UUID) -> None:
+        self.endpoint_id = endpoint_id
+        self.waiting: deque[Prepared] = deque()
+        self.in_flight: list[Prepared] = []
+        self.answered = 0
+        """Between the last two times the database was told."""
+        self.has_turn = False
+        self.has_failed = False
+        """Since the database was told last. What it does not know yet, it takes no heed of."""
+
+    @property
+    def may_send(self) -> bool:
+        return bool(self.waiting) and len(self.in_flight) < IN_FLIGHT_PER_ENDPOINT
+
+
+class Lanes:
+    """Endpoints take turns, so that whoever waits for a place does not wait for somebody else's backlog."""
+
+    def __init__(self) -> None:
+        self._lanes: dict[uuid.UUID, Lane] = {}
+        self._turns: deque[Lane] = deque()
+        self.in_flight = 0
+
+    def __bool__(self) -> bool:
+        """Whether anything is on its way or waits."""
+        return any(lane.in_flight or lane.waiting for lane in self._lanes.values())
+
+    @property
+    def probes(self) -> int:
+        """How many of all are to endpoints that have been failing."""
+        lanes = self._lanes.values()
+        return sum(prepared.claim.is_probe for lane in lanes for prepared in (*lane.in_flight, *lane.waiting))
+
+    def add(self, taken: Iterable[Prepared]) -> None:
+        """Line them up, but for those of endpoints that have failed meanwhile: these are to be asked one at a time."""
+        for prepared in taken:
+            key = prepared.claim.endpoint_id
+            lane = self._lanes.get(key) or self._lanes.setdefault(key, Lane(key))
+            if not lane.has_failed:
+                lane.waiting.append(prepared)
+                self._line_up(lane)
+
+    def next(self) -> Prepared | None:
+        """The next that may be sent; from now on it is in flight."""
+        while self._turns:
+            lane = self._turns.popleft()
+            lane.has_turn = False
+            if lane.may_send:
+                prepared = lane.waiting.popleft()
+                lane.in_flight.append(prepared)
+                self.in_flight += 1
+                self._line_up(lane)
+                return prepared
+        return None
+
+    def end(self, prepared: Prepared, *, is_success: bool) -> None:
+        """One that was in flight has been answered. After a failure nothing more goes there before that is recorded."""
+        lane = self._lanes[prepared.claim.endpoint_id]
+        lane.in_flight.remove(prepared)
+        self.in_flight -= 1
+        if is_success:
+            self._line_up(lane)
+        else:
+            lane.has_failed = True
+            lane.waiting.clear()
+
+    def forget_waiting(self) -> None:
+        """Nothing more of what has been taken is sent. It is still due."""
+        for lane in self._lanes.values():
+            lane.waiting.clear()
+
+    def holdings(self, answered: Mapping[uuid.UUID, int]) -> list[Holding]:
+        """What is held of each endpoint, for the database, which is now told who has `answered` how often.
+
+        As many more will be of use as were answered since the last time but one. What waits for an endpoint that
+        answered nothing since then is let go: so nothing is sent that was taken long ago.
+        """
+        holdings = []
+        for key, lane in list(self._lanes.items()):
+            ahead = lane.answered + answered.get(key, 0)
+            lane.answered, lane.has_failed = answered.get(key, 0), False
+            if not ahead:
+                lane.waiting.clear()
+            if ahead or lane.in_flight:
+                held = [prepared.claim.delivery_id for prepared in (*lane.in_flight, *lane.waiting)]
+                holdings.append(Holding(key, held, min(ahead, AHEAD_MAX)))
+            else:
+                del self._lanes[key]
+        return holdings
+
+    def _line_up(self, lane: Lane) -> None:
+        if not lane.has_turn and lane.may_send:
+            lane.has_turn = True
+            self._turns.append(lane)
