@@ -62,7 +62,7 @@ MAY_CHANGE_A_STATUS = {
     "payments/watching.py",
     "refunds/services.py",
     "settlements/services.py",
-    "webhooks/attempts.py",
+    "webhooks/sending/attempts.py",
     "webhooks/services.py",
 }
 """Everything else asks them to."""
@@ -221,9 +221,8 @@ ROLES = {
 OWN_NAMES = {
     "merchants": {"counting", "listing", "wallets", "wording"},
     "webhooks": {
-        "addresses", "attempts", "claiming", "connection", "desk", "dispatch", "examples", "fan_out", "lanes",
-        "leases", "listener", "mailing", "outbound", "preparing", "purging", "recording", "records",
-        "resolving", "schedule", "secrets", "showing", "signing", "statements", "targets", "threads",
+        "addresses", "examples", "listener", "mailing", "purging", "recording", "records", "schedule",
+        "secrets", "showing", "signing", "targets",
     },
     "payments": {
         "assessment", "balance_changes", "changes", "claims", "crediting", "dust", "examples", "explaining", "halting",
@@ -240,7 +239,7 @@ OWN_NAMES = {
 
 FOLDERS = {
     "merchants": {"access", "ledger", "management", "migrations"},
-    "webhooks": {"management", "migrations"},
+    "webhooks": {"management", "migrations", "sending"},
     "payments": {"chains", "checkout", "management", "migrations", "operations", "rates", "transfers"},
     "refunds": {"management", "migrations"},
     "settlements": {"management", "migrations"},

@@ -23,8 +23,8 @@ from merchants.models import Role
 from merchants.wording import exact
 from webhooks.forms import DeliveryFilterForm
 from webhooks.models import Delivery, DeliveryQuerySet, Endpoint
-from webhooks.preparing import USER_AGENT
 from webhooks.records import event_record
+from webhooks.sending.preparing import USER_AGENT
 from webhooks.services import redeliver
 from webhooks.showing import OBJECT_KINDS, AttemptRow, delivery_badge, delivery_rows, object_id, with_attempts
 from webhooks.states import DeliveryStatus, EndpointStatus

@@ -5,9 +5,9 @@ from __future__ import annotations
 from celery import shared_task
 from celery.worker import state
 
-from webhooks.dispatch import dispatch
 from webhooks.mailing import mail_disabled
 from webhooks.purging import purge_attempts
+from webhooks.sending.dispatch import dispatch
 
 RUN_SECONDS = 240.0
 """Shorter than the worker's own limit for a task, with the last replies to wait for."""

@@ -22,11 +22,11 @@ from config.environments import Environment
 from merchants.services import open_merchant
 from tests.bench.receiver import HOST, receiver
 from tests.bench.report import Line
-from webhooks import dispatch
 from webhooks.events import PAYMENT_COMPLETED
 from webhooks.models import Endpoint, Event
 from webhooks.recording import build_event, record_events
 from webhooks.records import event_record
+from webhooks.sending import dispatch
 from webhooks.services import disable_endpoint, register_endpoint
 from webhooks.states import DisabledReason
 

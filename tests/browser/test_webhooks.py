@@ -13,7 +13,7 @@ from pytest_django.live_server_helper import LiveServer
 from tests.browser.conftest import Complaints
 from tests.browser.pages import add_webhook, log_in
 from tests.factories import PASSWORD, make_member, make_merchant
-from tests.webhooks.delivering import deliver
+from tests.sending.delivering import deliver
 from webhooks.listener import Listener, Receiver
 from webhooks.models import Endpoint
 

@@ -13,9 +13,9 @@ from config.environments import Environment
 from merchants.models import Merchant
 from tests.webhooks.scenes import make_all_due, send_due
 from webhooks.events import PAYMENT_COMPLETED, PAYMENT_OVERPAID, PAYMENT_REFUNDED
-from webhooks.fan_out import fan_out
 from webhooks.models import Attempt, Delivery, Endpoint, Event
 from webhooks.schedule import Reply
+from webhooks.sending.fan_out import fan_out
 from webhooks.services import disable_endpoint, register_endpoint, rotate_secret, send_test
 from webhooks.states import DeliveryStatus, DisabledReason
 

@@ -17,9 +17,9 @@ from tests.dashboard.conftest import browser_of
 from tests.factories import make_member
 from tests.webhooks.scenes import answering, current, make_delivery, make_endpoint, make_event, send_due
 from webhooks.events import CATALOGUE, PAYMENT_COMPLETED, PAYMENT_CREATED
-from webhooks.fan_out import fan_out
 from webhooks.models import Delivery, Endpoint, SigningSecret
 from webhooks.secrets import live_secrets
+from webhooks.sending.fan_out import fan_out
 from webhooks.services import disable_endpoint
 from webhooks.showing import Bar, LastDay, last_days
 from webhooks.states import DisabledReason

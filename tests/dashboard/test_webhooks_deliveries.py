@@ -29,10 +29,10 @@ from tests.webhooks.scenes import (
     unknown,
 )
 from webhooks.events import PAYMENT_CREATED, PAYMENT_EXPIRED
-from webhooks.fan_out import fan_out
 from webhooks.models import Attempt, Delivery, Endpoint
 from webhooks.records import event_record
 from webhooks.schedule import Reply
+from webhooks.sending.fan_out import fan_out
 from webhooks.services import delete_endpoint, disable_endpoint, send_test
 from webhooks.states import DisabledReason
 

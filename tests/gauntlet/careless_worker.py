@@ -17,10 +17,10 @@ WINDOW_SECONDS = 0.2
 
 def be_careless() -> None:
     from config import ids
-    from webhooks import desk
-    from webhooks.attempts import Sent, record
-    from webhooks.claiming import Claim, claim
     from webhooks.schedule import Reply
+    from webhooks.sending import desk
+    from webhooks.sending.attempts import Sent, record
+    from webhooks.sending.claiming import Claim, claim
 
     def claim_and_record(dispatcher: int, **options: Any) -> list[Claim]:
         claims = claim(dispatcher, **options)

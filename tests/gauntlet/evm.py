@@ -45,7 +45,7 @@ from tests.gauntlet import failpoints, lives
 from tests.gauntlet.failpoints import SIDES, Failpoint
 from tests.gauntlet.installation import Installation
 from tests.gauntlet.report import Check, Progress
-from webhooks.fan_out import fan_out
+from webhooks.sending.fan_out import fan_out
 
 CHAIN_IDS = {ETHEREUM: ETHEREUM_ID, POLYGON: POLYGON_ID}
 PAYMENTS_EACH, REFUNDS_OF_EACH = 25, 10

@@ -19,7 +19,7 @@ from merchants.models import Merchant
 from merchants.services import open_merchant
 from tests.gauntlet.installation import BEAT, WORKER, Installation
 from tests.gauntlet.report import Check, Progress
-from tests.webhooks.receivers import Shop
+from tests.sending.receivers import Shop
 from webhooks.events import PAYMENT_COMPLETED
 from webhooks.models import Endpoint
 from webhooks.recording import build_event, record_events

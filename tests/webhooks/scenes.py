@@ -15,13 +15,13 @@ from config import ids
 from config.environments import Environment
 from merchants.models import Merchant
 from tests.factories import ApiClient, api_client, make_key, make_merchant
-from webhooks.attempts import Sent, record
-from webhooks.claiming import claim
-from webhooks.fan_out import fan_out
 from webhooks.models import Delivery, Endpoint, Event
-from webhooks.preparing import Preparation
 from webhooks.recording import build_event, record_events
 from webhooks.schedule import Reply
+from webhooks.sending.attempts import Sent, record
+from webhooks.sending.claiming import claim
+from webhooks.sending.fan_out import fan_out
+from webhooks.sending.preparing import Preparation
 from webhooks.services import register_endpoint
 from webhooks.states import DeliveryStatus
 

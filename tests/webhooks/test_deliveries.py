@@ -31,9 +31,9 @@ from tests.webhooks.scenes import (
     unknown,
 )
 from webhooks import services
-from webhooks.fan_out import fan_out
 from webhooks.models import Delivery, Endpoint, Event
 from webhooks.schedule import ATTEMPTS, Reply
+from webhooks.sending.fan_out import fan_out
 from webhooks.services import (
     ReplayTooLarge,
     delete_endpoint,

@@ -25,8 +25,8 @@ from tests.webhooks.scenes import (
     refusal,
     unknown,
 )
-from webhooks.fan_out import fan_out
 from webhooks.models import Delivery, Endpoint
+from webhooks.sending.fan_out import fan_out
 from webhooks.services import ENDPOINTS_MAX, delete_endpoint, disable_endpoint
 from webhooks.states import DisabledReason
 

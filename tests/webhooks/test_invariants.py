@@ -13,9 +13,9 @@ from merchants.ledger.invariants import Scope, Severity, registered
 from merchants.models import Merchant
 from tests.factories import make_merchant
 from tests.webhooks.scenes import answering, make_delivery, make_endpoint, make_event, send_due
-from webhooks.fan_out import fan_out
 from webhooks.invariants import OLDEST_WAIT_MAX, SETTLING
 from webhooks.models import Delivery, Endpoint, Event
+from webhooks.sending.fan_out import fan_out
 from webhooks.services import delete_endpoint, disable_endpoint, enable_endpoint, send_test, update_endpoint
 from webhooks.states import DisabledReason
 

@@ -9,7 +9,7 @@ from django.db import connection
 from pytest_django.fixtures import Settings
 
 from tests.factories import make_merchant
-from tests.webhooks.delivering import endpoint_at
+from tests.sending.delivering import endpoint_at
 from webhooks.mailing import LOCK, mail_disabled
 from webhooks.models import Endpoint
 from webhooks.services import disable_endpoint, enable_endpoint

@@ -27,11 +27,11 @@ from tests.webhooks.scenes import (
     make_event,
     send_due,
 )
-from webhooks.claiming import claim
-from webhooks.fan_out import fan_out
 from webhooks.models import Endpoint, SigningSecret
-from webhooks.preparing import Preparation
 from webhooks.secrets import SecretUnreadable, decrypt, encrypt, live_secrets, new_secret, owner_of, reencrypt
+from webhooks.sending.claiming import claim
+from webhooks.sending.fan_out import fan_out
+from webhooks.sending.preparing import Preparation
 from webhooks.services import account_secret, delete_endpoint, rotate_account_secret, rotate_secret
 from webhooks.signing import secret_bytes
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from webhooks.preparing import USER_AGENT
 from webhooks.schedule import FAILING_MAX, RETRY_AFTER_MAX, WAITS
+from webhooks.sending.preparing import USER_AGENT
 from webhooks.services import ENDPOINTS_MAX, PREVIOUS_SECRET_LIVES, REPLAY_MAX
 from webhooks.signing import signed_headers
 

@@ -8,9 +8,9 @@ import pytest
 
 from config.environments import Environment
 from tests.factories import make_merchant
-from tests.webhooks.delivering import deliver, happen, in_background, until
+from tests.sending.delivering import deliver, happen, in_background, until
+from tests.sending.receivers import Shop
 from tests.webhooks.forging import mutations, random_value, verifies
-from tests.webhooks.receivers import Shop
 from webhooks.secrets import new_secret
 from webhooks.services import register_endpoint, rotate_secret
 

@@ -15,10 +15,10 @@ from typing import Self
 
 import pytest
 
-from tests.webhooks.spies import answer_names, in_loop, post
-from webhooks.connection import HEAD_BYTES_MAX, RECEIVED_BYTES_MAX, REPLY_BYTES_MAX
-from webhooks.outbound import KEEP_ALIVE_SECONDS, Outbound, parse_url
+from tests.sending.spies import answer_names, in_loop, post
 from webhooks.schedule import Outcome, Reply
+from webhooks.sending.connection import HEAD_BYTES_MAX, RECEIVED_BYTES_MAX, REPLY_BYTES_MAX
+from webhooks.sending.outbound import KEEP_ALIVE_SECONDS, Outbound, parse_url
 
 HOST = "127.0.0.1"
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"

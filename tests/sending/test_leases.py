@@ -13,17 +13,17 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from config import ids
-from tests.webhooks.delivering import the_delivery, until
+from tests.sending.delivering import the_delivery, until
 from tests.webhooks.scenes import make_delivery, make_endpoint
-from webhooks import claiming
-from webhooks.attempts import Sent, record
-from webhooks.claiming import Claim, Holding, claim
-from webhooks.desk import Desk
-from webhooks.leases import LEASE, RENEW_AFTER, hold_number, release_abandoned, release_own
 from webhooks.models import Attempt, Delivery, Endpoint, EndpointLease
-from webhooks.preparing import Preparation
 from webhooks.schedule import Reply
 from webhooks.secrets import live_secrets
+from webhooks.sending import claiming
+from webhooks.sending.attempts import Sent, record
+from webhooks.sending.claiming import Claim, Holding, claim
+from webhooks.sending.desk import Desk
+from webhooks.sending.leases import LEASE, RENEW_AFTER, hold_number, release_abandoned, release_own
+from webhooks.sending.preparing import Preparation
 from webhooks.services import PREVIOUS_SECRET_LIVES, disable_endpoint, rotate_secret
 from webhooks.states import DeliveryStatus, DisabledReason
 

@@ -14,10 +14,10 @@ from django.db import InterfaceError, OperationalError, connection
 from django.utils import timezone
 from psycopg import Connection
 
-from webhooks.attempts import Sent, put_off, record
-from webhooks.claiming import Holding, claim
-from webhooks.leases import hold_number, release_abandoned, release_own
-from webhooks.preparing import Preparation, Prepared
+from webhooks.sending.attempts import Sent, put_off, record
+from webhooks.sending.claiming import Holding, claim
+from webhooks.sending.leases import hold_number, release_abandoned, release_own
+from webhooks.sending.preparing import Preparation, Prepared
 
 logger = structlog.get_logger(__name__)
 

@@ -10,17 +10,17 @@ from django.db import connection
 from django.utils import timezone
 
 from merchants.models import Merchant
-from tests.webhooks.delivering import (
+from tests.sending.delivering import (
     deliver,
     endpoint_at,
     happen,
     in_background,
     until,
 )
-from tests.webhooks.receivers import Shop
-from webhooks import dispatch as dispatching
-from webhooks.dispatch import Dispatcher, dispatch
+from tests.sending.receivers import Shop
 from webhooks.models import Attempt, Delivery, EndpointLease
+from webhooks.sending import dispatch as dispatching
+from webhooks.sending.dispatch import Dispatcher, dispatch
 from webhooks.services import delete_endpoint
 from webhooks.states import DeliveryStatus
 

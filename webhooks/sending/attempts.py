@@ -13,11 +13,11 @@ import orjson
 from django.db import connection, transaction
 from django.utils import timezone
 
-from webhooks.claiming import Claim
 from webhooks.models import Attempt, Delivery, Endpoint, EndpointLease
 from webhooks.schedule import FAILING_MAX, Outcome, Reply, next_attempt_at
+from webhooks.sending.claiming import Claim
+from webhooks.sending.statements import together
 from webhooks.services import disable_endpoint
-from webhooks.statements import together
 from webhooks.states import DELIVERY_MOVES, DeliveryStatus, DisabledReason, EndpointStatus
 
 OUTAGE_MIN = timedelta(seconds=30)

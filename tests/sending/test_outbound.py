@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.webhooks.receivers import Shop
-from tests.webhooks.spies import answer_names, in_loop, post, post_all, watch_connections
-from webhooks.connection import ERROR_CHARACTERS_MAX, REPLY_BYTES_MAX
-from webhooks.outbound import CONNECT_SECONDS, DEADLINE_SECONDS, Outbound
+from tests.sending.receivers import Shop
+from tests.sending.spies import answer_names, in_loop, post, post_all, watch_connections
 from webhooks.schedule import Outcome, Reply
+from webhooks.sending.connection import ERROR_CHARACTERS_MAX, REPLY_BYTES_MAX
+from webhooks.sending.outbound import CONNECT_SECONDS, DEADLINE_SECONDS, Outbound
 
 PUBLIC = "93.184.215.14"
 MEBIBYTE = 2**20

@@ -15,11 +15,11 @@ from django.db.models import F
 from config import ids
 from config.environments import Environment
 from merchants.models import Merchant
-from webhooks.dispatch import dispatch
 from webhooks.events import PAYMENT_COMPLETED
-from webhooks.fan_out import fan_out
 from webhooks.models import Delivery, Endpoint, Event
 from webhooks.recording import build_event, record_events
+from webhooks.sending.dispatch import dispatch
+from webhooks.sending.fan_out import fan_out
 from webhooks.services import register_endpoint
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from merchants.models import Merchant
 from tests.factories import make_merchant
-from tests.webhooks.receivers import Shop
+from tests.sending.receivers import Shop
 
 
 @pytest.fixture

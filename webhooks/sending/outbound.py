@@ -19,9 +19,9 @@ from typing import NamedTuple, Self
 from aiohappyeyeballs import start_connection
 
 from webhooks.addresses import is_forbidden, parse_address
-from webhooks.connection import Connection, shown
-from webhooks.resolving import SharedResolver
 from webhooks.schedule import Reply
+from webhooks.sending.connection import Connection, shown
+from webhooks.sending.resolving import SharedResolver
 
 DEADLINE_SECONDS = 15.0
 """Of one attempt, by the wall clock: from the look-up of the name to the last byte that is read."""

@@ -6,8 +6,8 @@ import uuid
 from collections import deque
 from collections.abc import Iterable, Mapping
 
-from webhooks.claiming import IN_FLIGHT_PER_ENDPOINT, Holding
-from webhooks.preparing import Prepared
+from webhooks.sending.claiming import IN_FLIGHT_PER_ENDPOINT, Holding
+from webhooks.sending.preparing import Prepared
 
 AHEAD_MAX = 8
 """How many more are taken of an endpoint that answers quickly, to be sent while the database is asked again."""

@@ -16,7 +16,7 @@ from config import ids
 from webhooks.events import EVERYTHING
 from webhooks.models import Endpoint
 from webhooks.schedule import ATTEMPTS
-from webhooks.statements import together
+from webhooks.sending.statements import together
 
 BATCH = 100
 """Events of one database transaction; short enough for what waits to be recorded meanwhile."""

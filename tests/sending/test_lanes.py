@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from webhooks.claiming import Claim
-from webhooks.lanes import AHEAD_MAX, Lanes
-from webhooks.preparing import Message, Prepared, Target
+from webhooks.sending.claiming import Claim
+from webhooks.sending.lanes import AHEAD_MAX, Lanes
+from webhooks.sending.preparing import Message, Prepared, Target
 
 A, B, C = (uuid.UUID(int=number) for number in (1, 2, 3))
 

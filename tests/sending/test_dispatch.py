@@ -12,7 +12,7 @@ from standardwebhooks import Webhook
 
 from config.environments import Environment
 from merchants.models import Merchant
-from tests.webhooks.delivering import (
+from tests.sending.delivering import (
     deliver,
     endpoint_at,
     happen,
@@ -20,7 +20,7 @@ from tests.webhooks.delivering import (
     the_delivery,
     the_endpoint,
 )
-from tests.webhooks.receivers import Shop
+from tests.sending.receivers import Shop
 from webhooks.models import Attempt, Delivery, Endpoint, EndpointLease
 from webhooks.schedule import WAITS
 from webhooks.secrets import live_secrets

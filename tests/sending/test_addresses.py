@@ -9,8 +9,8 @@ import aiohttp
 import pytest
 from yarl import URL
 
-from tests.webhooks.receivers import Shop
-from tests.webhooks.spies import answer_names, post_all, watch_connections
+from tests.sending.receivers import Shop
+from tests.sending.spies import answer_names, post_all, watch_connections
 from webhooks.addresses import is_forbidden, parse_address
 
 # A literal in brackets, a number in any base, a name: what stands between `http://` and the port. All lead inside.

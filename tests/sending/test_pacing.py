@@ -10,17 +10,17 @@ from django.utils import timezone
 
 from merchants.models import Merchant
 from tests.factories import make_merchant
-from tests.webhooks.delivering import (
+from tests.sending.delivering import (
     deliver,
     endpoint_at,
     happen,
     pass_time,
     the_endpoint,
 )
-from tests.webhooks.receivers import Shop
-from webhooks import dispatch as dispatching
-from webhooks.dispatch import dispatch
+from tests.sending.receivers import Shop
 from webhooks.models import Endpoint
+from webhooks.sending import dispatch as dispatching
+from webhooks.sending.dispatch import dispatch
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

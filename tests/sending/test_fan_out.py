@@ -10,12 +10,12 @@ from django.utils import timezone
 
 from config.environments import Environment
 from tests.factories import make_merchant
-from tests.webhooks.delivering import endpoint_at, fan_out_all, happen
-from webhooks import fan_out as fanning_out
+from tests.sending.delivering import endpoint_at, fan_out_all, happen
 from webhooks.events import PAYMENT_COMPLETED, PAYMENT_CREATED
-from webhooks.fan_out import BATCH, fan_out
 from webhooks.models import Delivery, Endpoint, Event
 from webhooks.schedule import ATTEMPTS
+from webhooks.sending import fan_out as fanning_out
+from webhooks.sending.fan_out import BATCH, fan_out
 from webhooks.services import delete_endpoint, disable_endpoint, enable_endpoint
 from webhooks.states import DeliveryStatus, DisabledReason
 

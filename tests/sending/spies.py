@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 import pytest
 import uvloop
 
-from webhooks.outbound import Outbound
 from webhooks.schedule import Reply
+from webhooks.sending.outbound import Outbound
 
 Answer = TypeVar("Answer")
 

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import orjson
 from django.db import transaction
 
-from webhooks.leases import LEASE, RENEW_AFTER
-from webhooks.statements import together
+from webhooks.sending.leases import LEASE, RENEW_AFTER
+from webhooks.sending.statements import together
 
 IN_FLIGHT_PER_ENDPOINT = 4
 PACE = timedelta(milliseconds=100)

@@ -17,16 +17,16 @@ import structlog
 import uvloop
 
 from config import ids
-from webhooks.attempts import Sent
-from webhooks.desk import Desk
-from webhooks.fan_out import fan_out
-from webhooks.lanes import Lanes
-from webhooks.leases import LEASE, RENEW_AFTER
-from webhooks.outbound import DEADLINE_SECONDS, Outbound
-from webhooks.preparing import USER_AGENT, Prepared
 from webhooks.schedule import Outcome, Reply
+from webhooks.sending.attempts import Sent
+from webhooks.sending.desk import Desk
+from webhooks.sending.fan_out import fan_out
+from webhooks.sending.lanes import Lanes
+from webhooks.sending.leases import LEASE, RENEW_AFTER
+from webhooks.sending.outbound import DEADLINE_SECONDS, Outbound
+from webhooks.sending.preparing import USER_AGENT, Prepared
+from webhooks.sending.threads import DatabaseLost, DatabaseThread
 from webhooks.signing import signed_headers
-from webhooks.threads import DatabaseLost, DatabaseThread
 
 logger = structlog.get_logger(__name__)
 

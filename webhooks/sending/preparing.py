@@ -13,10 +13,10 @@ from django.conf import settings
 
 from config.api.renderers import render_json
 from config.environments import Environment
-from webhooks.claiming import Claim
 from webhooks.models import Endpoint, Event, SigningSecret
 from webhooks.records import event_record
 from webhooks.secrets import SecretUnreadable, live_secrets
+from webhooks.sending.claiming import Claim
 from webhooks.services import account_secret
 from webhooks.targets import url_problem
 
