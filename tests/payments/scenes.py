@@ -193,6 +193,10 @@ def books(payment: Payment) -> dict[str, int]:
     return dict(totals)
 
 
+def cursor_of(network: str) -> ScanCursor:
+    return ScanCursor.objects.get(environment=SANDBOX, network=network)
+
+
 def events(payment: Payment) -> list[str]:
     """What has been told of the payment, oldest first."""
     return list(Event.objects.about(payment.pk).values_list("type", flat=True))

@@ -12,53 +12,35 @@ import pytest
 from django.db import connection
 from django.db.models import F
 from django.utils import timezone
-from pytest_django.fixtures import Settings
 
-from merchants.ledger.breakers import is_open, open_breaker
-from merchants.ledger.models import Breaker
 from payments import crediting, tasks, watching
 from payments.chains import registry
 from payments.chains.base import Scan
-from payments.chains.simulated import control
 from payments.chains.simulated.adapter import SimulatedChain
-from payments.chains.simulated.networks import look_alike
-from payments.halting import clear_halt
-from payments.models import Deposit, Discrepancy, Payment, ScanCursor
-from payments.services import NetworkUnavailable
+from payments.models import Deposit, Payment, ScanCursor
 from payments.watching import PaymentAddresses, watch_network
 from tests.payments.scenes import (
     ETHEREUM,
-    HELD_IN,
     NETWORKS,
     POLYGON,
     SANDBOX,
     STELLAR,
     assert_all_is_well,
     books,
-    confirm,
+    cursor_of,
     deposit_of,
-    discrepancies,
-    end_window,
     events,
-    findings,
     judge,
     make_payment,
     mine,
     mine_and_watch,
     now,
     pay,
-    pay_and_confirm,
-    pay_without_memo,
     read,
-    units,
     watch,
 )
 
 pytestmark = pytest.mark.django_db
-
-
-def cursor_of(network: str) -> ScanCursor:
-    return ScanCursor.objects.get(environment=SANDBOX, network=network)
 
 
 @contextmanager
@@ -275,274 +257,7 @@ def test_a_long_gap_is_read_page_by_page(monkeypatch: pytest.MonkeyPatch) -> Non
     assert_all_is_well()
 
 
-# Outages and halts.
-
-
-def test_an_outage_is_recorded_once_and_healed() -> None:
-    watch()
-    version = cursor_of(POLYGON).version
-    control.outage(POLYGON, 3600)
-    watch()
-    since = cursor_of(POLYGON).failing_since
-    watch()
-    cursor = cursor_of(POLYGON)
-    assert since is not None
-    assert (cursor.failing_since, cursor.last_error) == (since, "No provider of polygon answers.")
-    assert (cursor.version, cursor.halted_at) == (version, None)
-    control.outage(POLYGON, 0)
-    watch()
-    cursor = cursor_of(POLYGON)
-    assert (cursor.failing_since, cursor.last_error, cursor.version) == (None, "", version + 1)
-
-
-@pytest.mark.parametrize("network", NETWORKS)
-def test_a_changed_final_block_halts_crediting_until_a_person_has_looked(network: str) -> None:
-    payment = make_payment(network)
-    confirm(payment)
-    pay(payment)
-    mine(network)
-    read(network)
-    control.reorg(network, control.deepest_reorg(network) + 2, "moved", force=True)
-    watch()
-    cursor = cursor_of(network)
-    assert cursor.halted_at is not None
-    assert cursor.cursor is not None
-    assert cursor.last_error.startswith(f"The final block {cursor.cursor['final']} of {network} is ")
-
-    # Nothing is credited, and nobody is asked to pay into the dark.
-    confirm(payment)
-    assert (now(payment).status, books(payment)) == ("created", {})
-    assert now(payment).assess_at is not None
-    with pytest.raises(NetworkUnavailable) as refusal:
-        make_payment(network)
-    assert (refusal.value.code, refusal.value.param) == ("network_unavailable", "network")
-    assert judge(payment).status == "created"
-    assert [finding.subject for finding in findings()["I15"]] == [f"network {network} (sandbox)"]
-
-    clear_halt(environment=SANDBOX, network=network, cleared_by="Ada")
-    payment = confirm(payment)
-    assert (payment.status, payment.deposit_count) == ("completed", 1)
-    assert cursor_of(network).halted_at is None
-    assert books(payment) == {HELD_IN[network]: payment.due, "merchant:available": payment.due}
-    make_payment(network)
-    assert_all_is_well()
-
-
-def halt(network: str) -> None:
-    """A final block changes."""
-    pay(make_payment(network))
-    mine(network)
-    read(network)
-    control.reorg(network, control.deepest_reorg(network) + 1, "kept", force=True)
-    watch()
-    assert cursor_of(network).halted_at is not None
-
-
-@pytest.mark.parametrize("network", NETWORKS)
-def test_a_halt_stops_payouts_too_until_it_is_cleared(network: str) -> None:
-    mine(network, 7)
-    halt(network)
-    [breaker] = Breaker.objects.all()
-    assert (breaker.network, breaker.closed_at) == (network, None)
-    assert breaker.reason == f"The network is halted: {cursor_of(network).last_error}"
-    clear_halt(environment=SANDBOX, network=network, cleared_by="Ada")
-    breaker.refresh_from_db()
-    assert (breaker.closed_by, breaker.closed_at is not None) == ("Ada", True)
-    assert_all_is_well()
-
-
-def test_payouts_that_were_stopped_for_another_reason_stay_stopped() -> None:
-    mine(ETHEREUM, 7)
-    open_breaker(environment=SANDBOX, network=ETHEREUM, reason="I14: coins are missing")
-    halt(ETHEREUM)
-    clear_halt(environment=SANDBOX, network=ETHEREUM, cleared_by="Ada")
-    assert cursor_of(ETHEREUM).halted_at is None
-    assert is_open(environment=SANDBOX, network=ETHEREUM)
-    assert Breaker.objects.get().reason == "I14: coins are missing"
-
-
-def test_a_halted_network_is_read_again_from_a_day_before(settings: Settings) -> None:
-    settings.SIMULATED_BLOCK_SECONDS = 6 * 3600
-    mine(ETHEREUM, 20)
-    halt(ETHEREUM)
-    final = cursor_of(ETHEREUM).finalized_height
-    clear_halt(environment=SANDBOX, network=ETHEREUM, cleared_by="Ada")
-    assert cursor_of(ETHEREUM).cursor == registry.chain(SANDBOX, ETHEREUM).cursor_at(final - 4)
-
-
-def test_a_network_that_does_not_answer_stays_halted() -> None:
-    mine(ETHEREUM, 7)
-    halt(ETHEREUM)
-    control.outage(ETHEREUM, 60)
-    with pytest.raises(NetworkUnavailable, match="ethereum must answer"):
-        clear_halt(environment=SANDBOX, network=ETHEREUM, cleared_by="Ada")
-    assert cursor_of(ETHEREUM).halted_at is not None
-    assert is_open(environment=SANDBOX, network=ETHEREUM)
-
-
-def test_the_other_networks_go_on_while_one_is_halted() -> None:
-    watch()
-    ScanCursor.objects.filter(network=ETHEREUM).update(halted_at=timezone.now())
-    version = cursor_of(ETHEREUM).version
-    payment = make_payment(STELLAR)
-    assert pay_and_confirm(payment).status == "completed"
-    assert cursor_of(ETHEREUM).version == version
-
-
-def test_a_network_that_is_not_halted_keeps_its_place() -> None:
-    mine_and_watch(STELLAR)
-    before = cursor_of(STELLAR).cursor
-    clear_halt(environment=SANDBOX, network=STELLAR, cleared_by="Ada")
-    assert cursor_of(STELLAR).cursor == before
-
-
-def test_credited_money_that_a_final_reorganisation_took_is_undone_once_the_halt_is_cleared() -> None:
-    payment = make_payment(STELLAR)
-    transaction_hash = pay(payment)
-    payment = confirm(payment)
-    assert payment.status == "completed"
-    control.reorg(STELLAR, 1, "dropped", force=True)
-    watch()
-    assert (now(payment).status, cursor_of(STELLAR).halted_at is None) == ("completed", False)
-    clear_halt(environment=SANDBOX, network=STELLAR, cleared_by="Ada")
-    watch()
-    payment = now(payment)
-    assert (payment.status, deposit_of(transaction_hash).status, books(payment)) == ("created", "orphaned", {})
-    assert events(payment)[-1] == "payment.reversed"
-    assert_all_is_well()
-
-
-def test_nothing_is_confirmed_by_blocks_that_are_still_to_be_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    payment, other = make_payment(ETHEREUM), make_payment(ETHEREUM)
-    mine(ETHEREUM, 4)
-    pay(other)
-    mine(ETHEREUM, 8)
-    transaction_hash = pay(payment)
-    mine_and_watch(ETHEREUM)
-    assert now(payment).status == "pending"
-    control.reorg(ETHEREUM, 8, "dropped", only=[transaction_hash], force=True)
-    mine_and_watch(ETHEREUM, 3)
-    assert cursor_of(ETHEREUM).halted_at is not None
-
-    clear_halt(environment=SANDBOX, network=ETHEREUM, cleared_by="Ada")
-    monkeypatch.setattr(registry, "SimulatedChain", partial(SimulatedChain, scan_transactions=1))
-    assert watch_network(SANDBOX, ETHEREUM) is True
-    crediting.assess_due()
-    assert now(payment).status == "pending"
-    monkeypatch.undo()
-    watch()
-    assert (now(payment).status, now(other).status) == ("created", "completed")
-    assert_all_is_well()
-
-
-def test_a_window_that_has_ended_stays_ended_while_blocks_are_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    mine(STELLAR, 3)
-    other = make_payment(STELLAR)
-    pay(other)
-    mine(STELLAR)
-    payment = end_window(make_payment(STELLAR))
-    assert payment.status == "expired"
-    ended = cursor_of(STELLAR).read_until
-    ScanCursor.objects.filter(network=STELLAR).update(cursor=None)
-    monkeypatch.setattr(registry, "SimulatedChain", partial(SimulatedChain, scan_transactions=1))
-    watch_network(SANDBOX, STELLAR)
-    assert cursor_of(STELLAR).read_until == ended
-    assert judge(payment).status == "expired"
-
-
-# What is none of ours, or not what was asked for.
-
-
-def test_an_unknown_token_is_ignored() -> None:
-    payment = make_payment(ETHEREUM)
-    control.pay(ETHEREUM, recipient=payment.deposit_address, contract=payment.deposit_address, amount=10**9)
-    payment = confirm(payment)
-    assert (payment.status, payment.status_reasons, payment.deposit_count) == ("created", [], 0)
-    assert (Deposit.objects.count(), books(payment)) == (0, {})
-
-
-@pytest.mark.parametrize("network", NETWORKS)
-def test_a_token_that_only_looks_like_the_coin_is_never_credited(network: str) -> None:
-    payment = make_payment(network)
-    fake = control.Part(look_alike(network), payment.due, payment.deposit_address, payment.memo or None)
-    control.pay_together(network, [fake] * 20)
-    payment = confirm(payment)
-    assert (payment.status, Deposit.objects.count(), books(payment)) == ("created", 0, {})
-    payment = pay_and_confirm(payment)
-    assert (payment.status, payment.received, Deposit.objects.count()) == ("completed", payment.due, 1)
-    assert_all_is_well()
-
-
-def test_transfers_of_nothing_are_ignored() -> None:
-    payment = make_payment(ETHEREUM)
-    asset = registry.asset(SANDBOX, ETHEREUM, "USDC")
-    control.pay(ETHEREUM, recipient=payment.deposit_address, contract=asset.contract, amount=0)
-    assert (confirm(payment).deposit_count, Deposit.objects.count()) == (0, 0)
-
-
-def test_money_to_a_stranger_is_not_ours() -> None:
-    payment = make_payment(ETHEREUM)
-    asset = registry.asset(SANDBOX, ETHEREUM, "USDC")
-    control.pay(ETHEREUM, recipient=payment.merchant_wallet, contract=asset.contract, amount=payment.due)
-    confirm(payment)
-    assert Deposit.objects.count() == 0
-
-
-def test_several_transfers_of_one_on_chain_transaction_are_several_deposits() -> None:
-    first, second = make_payment(ETHEREUM), make_payment(ETHEREUM)
-    asset = registry.asset(SANDBOX, ETHEREUM, "USDC")
-    parts = [
-        control.Part(asset.contract, units(first, "60"), first.deposit_address),
-        control.Part(asset.contract, units(second, "100"), second.deposit_address),
-        control.Part(asset.contract, units(first, "40"), first.deposit_address),
-    ]
-    transaction_hash = control.pay_together(ETHEREUM, parts)
-    first = confirm(first)
-    assert (first.status, first.deposit_count, now(second).status) == ("completed", 2, "completed")
-    found = Deposit.objects.filter(transaction_hash=transaction_hash).order_by("ordinal")
-    assert [(each.ordinal, each.amount) for each in found] == [
-        (0, units(first, "60")),
-        (1, units(first, "100")),
-        (2, units(first, "40")),
-    ]
-    assert_all_is_well()
-
-
-@pytest.mark.parametrize("memo", [None, "0", "999999999", "thanks for the fish"])
-def test_money_without_a_memo_that_names_a_payment_waits_for_a_person(memo: str | None) -> None:
-    payment = make_payment(STELLAR)
-    asset = registry.asset(SANDBOX, STELLAR, "USDC")
-    control.pay(STELLAR, recipient=payment.deposit_address, contract=asset.contract, amount=payment.due, memo=memo)
-    confirm(payment)
-    watch()  # once is enough
-    held = Discrepancy.objects.get()
-    assert (held.kind, held.merchant, held.payment, held.amount) == ("no_memo", None, None, payment.due)
-    assert books(payment) == {"chain:hot": payment.due, "suspense:no_memo": payment.due}
-    assert discrepancies(payment) == []
-    assert_all_is_well()
-
-
-def test_memo_less_money_that_the_chain_takes_back_leaves_the_books() -> None:
-    payment = make_payment(STELLAR)
-    pay_without_memo(payment, "10")
-    confirm(payment)
-    control.reorg(STELLAR, 1, "dropped", force=True)
-    watch()
-    clear_halt(environment=SANDBOX, network=STELLAR, cleared_by="Ada")
-    watch()
-    assert books(payment) == {}
-    assert Discrepancy.objects.get().status == "void"
-    assert_all_is_well()
-
-
-def test_memo_less_money_waits_while_its_network_is_halted() -> None:
-    payment = make_payment(STELLAR)
-    pay_without_memo(payment, "10")
-    mine(STELLAR)
-    read(STELLAR)
-    ScanCursor.objects.filter(network=STELLAR).update(halted_at=timezone.now())
-    assert crediting.book_strays(SANDBOX, STELLAR) == 0
-    assert books(payment) == {}
+# Whose addresses, and until when.
 
 
 def test_an_address_is_watched_on_every_evm_network_and_long_after_the_end() -> None:
