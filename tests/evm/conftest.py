@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from django.test import override_settings
 
+from payments.chains.evm.development import devnet
+from tests.evm.harness import NodeHarness, prepared, profile_of
 from tests.evm.node import ETHEREUM_ID, TestNode, running_node, stop_nodes
 
 
@@ -21,3 +24,23 @@ def node() -> Iterator[TestNode]:
     found = running_node(ETHEREUM_ID)
     with found.put_back():
         yield found
+
+
+@pytest.fixture
+def harness(monkeypatch: pytest.MonkeyPatch) -> Iterator[NodeHarness]:
+    """Polygon in production on a real node, the simulated networks in the sandbox."""
+    found = prepared("polygon")
+    monkeypatch.setattr("payments.chains.registry.REAL_PROFILES", {"polygon": profile_of("polygon")})
+    with (
+        found.node.put_back(),
+        override_settings(
+            PRODUCTION_NETWORKS=["polygon"],
+            EVM_PROVIDERS={"polygon": [found.node.url]},
+            EVM_FACTORY=devnet.DEPLOYMENT.factory,
+            EVM_HOT_WALLET=devnet.HOT_WALLET,
+            EVM_HOT_WALLET_KEY=devnet.HOT_WALLET_KEY,
+        ),
+    ):
+        harness = NodeHarness("polygon")
+        harness.mine()  # a head of just now
+        yield harness

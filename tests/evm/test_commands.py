@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -12,23 +11,7 @@ from django.core.management import CommandError, call_command
 from django.test import override_settings
 
 from payments.chains.evm.development import devnet
-from tests.evm.harness import NodeHarness, prepared, profile_of
-
-
-@pytest.fixture
-def harness(monkeypatch: pytest.MonkeyPatch) -> Iterator[NodeHarness]:
-    found = prepared("polygon")
-    monkeypatch.setattr("payments.chains.registry.REAL_PROFILES", {"polygon": profile_of("polygon")})
-    with (
-        found.node.put_back(),
-        override_settings(
-            PRODUCTION_NETWORKS=["polygon"],
-            EVM_PROVIDERS={"polygon": [found.node.url]},
-            EVM_FACTORY=devnet.DEPLOYMENT.factory,
-            EVM_HOT_WALLET=devnet.HOT_WALLET,
-        ),
-    ):
-        yield NodeHarness("polygon")
+from tests.evm.harness import NodeHarness, profile_of
 
 
 def recover(**options: object) -> list[dict[str, object]]:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
 
 import pytest
-from django.test import override_settings
 from pytest_django.fixtures import Settings
 from structlog.testing import capture_logs
 
@@ -21,7 +19,7 @@ from payments.rates.quoting import RateUnavailable
 from payments.services import NetworkUnavailable, NewPayment, create_payment
 from payments.transfers import driving
 from payments.transfers.models import Transfer, Wallet
-from tests.evm.harness import NodeHarness, prepared, profile_of
+from tests.evm.harness import NodeHarness, profile_of
 from tests.evm.node import ETHEREUM_ID, running_node
 from tests.factories import make_merchant
 
@@ -88,26 +86,6 @@ class TestRemembering:
         checks.finding = NotSetUp("another key")
         with pytest.raises(NotSetUp, match="another key"):
             checks.readiness.require("key", checks.check)
-
-
-@pytest.fixture
-def harness(monkeypatch: pytest.MonkeyPatch) -> Iterator[NodeHarness]:
-    """Polygon in production on a real node, the simulated networks in the sandbox."""
-    found = prepared("polygon")
-    monkeypatch.setattr("payments.chains.registry.REAL_PROFILES", {"polygon": profile_of("polygon")})
-    with (
-        found.node.put_back(),
-        override_settings(
-            PRODUCTION_NETWORKS=["polygon"],
-            EVM_PROVIDERS={"polygon": [found.node.url]},
-            EVM_FACTORY=devnet.DEPLOYMENT.factory,
-            EVM_HOT_WALLET=devnet.HOT_WALLET,
-            EVM_HOT_WALLET_KEY=devnet.HOT_WALLET_KEY,
-        ),
-    ):
-        harness = NodeHarness("polygon")
-        harness.mine()  # a head of just now
-        yield harness
 
 
 def cursor(environment: str = PRODUCTION) -> ScanCursor:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
 from django.core import mail
-from django.db import connection
 from pytest_django.fixtures import Settings
 
 from payments.operations.dangers import Danger
@@ -16,6 +14,7 @@ from payments.operations.models import Alarm
 from payments.operations.states import AlarmKind
 from payments.operations.tasks import watch_dangers
 from tests.operations.scenes import let_alarms_age, there_is
+from tests.turns import beside_another
 
 pytestmark = pytest.mark.django_db
 
@@ -127,15 +126,4 @@ def test_an_alarm_of_a_network_that_is_in_use_no_longer_ends_with_a_mail(setting
 @pytest.mark.django_db(transaction=True)
 def test_one_sweep_mails_at_a_time() -> None:
     there_is(LOW)
-
-    def sweep() -> int:
-        try:
-            return mail_alarms()
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(1) as pool, connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_lock(%s, %s)", LOCK)
-        assert pool.submit(sweep).result() == 0
-        cursor.execute("SELECT pg_advisory_unlock(%s, %s)", LOCK)
-        assert pool.submit(sweep).result() == 1
+    assert beside_another(mail_alarms, LOCK) == (0, 1)

@@ -1,15 +1,13 @@
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-
 import pytest
 from django.core import mail
 from django.core.mail.backends.locmem import EmailBackend
-from django.db import connection
 from pytest_django.fixtures import Settings
 
 from tests.factories import make_merchant
 from tests.sending.delivering import endpoint_at
+from tests.turns import beside_another
 from webhooks.mailing import LOCK, mail_disabled
 from webhooks.models import Endpoint
 from webhooks.services import disable_endpoint, enable_endpoint
@@ -80,15 +78,4 @@ def test_a_mail_server_that_fails_leaves_it_due_and_the_others_told(settings: Se
 @pytest.mark.django_db(transaction=True)
 def test_one_sweep_mails_at_a_time() -> None:
     disabled()
-
-    def sweep() -> int:
-        try:
-            return mail_disabled()
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(1) as pool, connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_lock(%s, %s)", LOCK)
-        assert pool.submit(sweep).result() == 0
-        cursor.execute("SELECT pg_advisory_unlock(%s, %s)", LOCK)
-        assert pool.submit(sweep).result() == 1
+    assert beside_another(mail_disabled, LOCK) == (0, 1)
