@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -20,7 +20,7 @@ from webhooks.states import DeliveryStatus, DisabledReason, EndpointStatus
 HOURS = 24
 BAR_WIDTH, BAR_STEP, BAR_HEIGHT = 4, 5, 24
 LEAST_HEIGHT = 4
-"""Of the part of a bar that says that something did not arrive, so that it is seen."""
+"""Of the part of a bar that says that something has not arrived, so that it is seen."""
 
 OBJECT_KINDS = {"payment": ids.PAYMENT, "refund": ids.REFUND, "settlement": ids.SETTLEMENT, "webhook": ids.WEBHOOK}
 """By the first word of an event's type: what kind of record it is about."""
@@ -50,24 +50,36 @@ class Moment:
 
 @dataclass(frozen=True)
 class Bar:
-    """One hour of the picture: from the bottom what arrived, above it what did not."""
+    """One hour of the picture: from the bottom what arrived, above it what still may, on top what will not."""
 
     x: int
     delivered: int
-    total: int
+    pending: int
+    lost: int
 
     @property
-    def missing_height(self) -> int:
-        missing = self.total - self.delivered
-        return max(LEAST_HEIGHT, BAR_HEIGHT * missing // self.total) if missing else 0
+    def total(self) -> int:
+        return self.delivered + self.pending + self.lost
+
+    @property
+    def lost_height(self) -> int:
+        return self._height(self.lost) if self.lost < self.total else BAR_HEIGHT
+
+    @property
+    def pending_height(self) -> int:
+        room = BAR_HEIGHT - self.lost_height
+        return min(self._height(self.pending), room - 1) if self.delivered else room
 
     @property
     def delivered_height(self) -> int:
-        return BAR_HEIGHT - self.missing_height if self.delivered else 0
+        return BAR_HEIGHT - self.delivered_y
 
     @property
     def delivered_y(self) -> int:
-        return BAR_HEIGHT - self.delivered_height
+        return self.lost_height + self.pending_height
+
+    def _height(self, number: int) -> int:
+        return max(LEAST_HEIGHT, BAR_HEIGHT * number // self.total) if number else 0
 
 
 @dataclass(frozen=True)
@@ -85,6 +97,10 @@ class LastDay:
         return sum(bar.total for bar in self.bars)
 
     @property
+    def pending(self) -> int:
+        return sum(bar.pending for bar in self.bars)
+
+    @property
     def share(self) -> str:
         """Rounded down: all is said of nothing less than all."""
         if not self.total:
@@ -94,7 +110,8 @@ class LastDay:
 
     @property
     def words(self) -> str:
-        return f"{self.delivered:,} of {self.total:,} delivered in the last 24 hours"
+        to_come = f", {self.pending:,} still to come" if self.pending else ""
+        return f"{self.delivered:,} of {self.total:,} delivered in the last 24 hours{to_come}"
 
 
 class _BucketOf(Func):
@@ -114,21 +131,20 @@ def last_days(endpoints: Collection[Endpoint], now: datetime) -> dict[uuid.UUID,
         .annotate(number=Count("pk"))
         .order_by()
     )
-    delivered: dict[tuple[uuid.UUID, int], int] = defaultdict(int)
-    total: dict[tuple[uuid.UUID, int], int] = defaultdict(int)
+    found: dict[tuple[uuid.UUID, int], Counter[str]] = defaultdict(Counter)
     for endpoint_id, hour, status, number in counts:
-        total[endpoint_id, hour] += number
-        if status == DeliveryStatus.DELIVERED:
-            delivered[endpoint_id, hour] += number
+        found[endpoint_id, hour][status] += number
     return {
         endpoint.pk: LastDay(
-            tuple(
-                Bar((hour - 1) * BAR_STEP, delivered[endpoint.pk, hour], total[endpoint.pk, hour])
-                for hour in range(1, HOURS + 1)
-            )
+            tuple(_bar((hour - 1) * BAR_STEP, found[endpoint.pk, hour]) for hour in range(1, HOURS + 1))
         )
         for endpoint in endpoints
     }
+
+
+def _bar(x: int, numbers: Counter[str]) -> Bar:
+    delivered, pending = numbers[DeliveryStatus.DELIVERED], numbers[DeliveryStatus.PENDING]
+    return Bar(x, delivered, pending, lost=numbers.total() - delivered - pending)
 
 
 # --- endpoints ---------------------------------------------------------------------------------------

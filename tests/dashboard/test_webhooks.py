@@ -301,7 +301,11 @@ def test_the_last_day_is_counted_hour_by_hour(member: Member) -> None:
     day = last_days([endpoint, other], now)[endpoint.pk]
     assert [bar.total for bar in day.bars] == [1, *[0] * 21, 1, 3]
     assert day.bars[-1].delivered == 2
-    assert day.words == "4 of 5 delivered in the last 24 hours"
+    assert (day.bars[-1].pending, day.bars[-1].lost) == (1, 0)
+    assert day.words == "4 of 5 delivered in the last 24 hours, 1 still to come"
+    disable_endpoint(endpoint=endpoint, reason=DisabledReason.MERCHANT)
+    bar = last_days([endpoint], now)[endpoint.pk].bars[-1]
+    assert (bar.delivered, bar.pending, bar.lost) == (2, 0, 1)
 
 
 @pytest.mark.parametrize(
@@ -309,13 +313,23 @@ def test_the_last_day_is_counted_hour_by_hour(member: Member) -> None:
     [(0, 0, ""), (0, 3, "0 %"), (1, 3, "33.3 %"), (1999, 2000, "99.9 %"), (9999, 10_000, "99.9 %"), (7, 7, "100 %")],
 )
 def test_nothing_less_than_all_is_called_all(delivered: int, total: int, share: str) -> None:
-    assert LastDay((Bar(0, delivered, total),)).share == share
+    assert LastDay((Bar(0, delivered, 0, total - delivered),)).share == share
 
 
 @pytest.mark.parametrize(
-    ("delivered", "total", "heights"),
-    [(0, 0, (0, 0)), (5, 5, (24, 0)), (0, 5, (0, 24)), (1, 2, (12, 12)), (999, 1000, (20, 4))],
+    ("numbers", "heights"),
+    [
+        ((5, 0, 0), (24, 0, 0)),
+        ((0, 5, 0), (0, 24, 0)),
+        ((0, 0, 5), (0, 0, 24)),
+        ((1, 0, 1), (12, 0, 12)),
+        ((0, 1, 1), (0, 12, 12)),
+        ((1, 1, 1), (8, 8, 8)),
+        ((999, 0, 1), (20, 0, 4)),
+        ((998, 1, 1), (16, 4, 4)),
+        ((1, 98, 1), (1, 19, 4)),
+    ],
 )
-def test_a_bar_shows_even_one_failure(delivered: int, total: int, heights: tuple[int, int]) -> None:
-    bar = Bar(0, delivered, total)
-    assert (bar.delivered_height, bar.missing_height) == heights
+def test_a_bar_shows_even_one_failure(numbers: tuple[int, int, int], heights: tuple[int, int, int]) -> None:
+    bar = Bar(0, *numbers)
+    assert (bar.delivered_height, bar.pending_height, bar.lost_height) == heights
