@@ -46,10 +46,13 @@ class Fees:
             value = self.native_usd * units * Decimal(10) ** (SCALE - self.native.decimals)
             return int(value.to_integral_value(ROUND_CEILING))
 
+    def most_dust(self, asset: Asset, *, is_new: bool) -> int:
+        """The most an address may hold for which taking it along costs as much as it holds, or more."""
+        own = self.costs.first_time if is_new else self.costs.again
+        return self.usd(own) // usd_units(1, asset.decimals)
+
     def is_dust(self, address: WaitingAddress, asset: Asset) -> bool:
-        """Whether taking this address along costs as much as it holds, or more."""
-        own = self.costs.first_time if address.is_new else self.costs.again
-        return usd_units(address.amount, asset.decimals) <= self.usd(own)
+        return address.amount <= self.most_dust(asset, is_new=address.is_new)
 
     def are_paid_by(self, addresses: Sequence[WaitingAddress], asset: Asset) -> bool:
         """Whether these addresses hold more than a sweep of them costs."""

@@ -13,7 +13,7 @@ from decimal import Decimal
 import structlog
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Exists, OuterRef, QuerySet, Sum
+from django.db.models import Count, OuterRef, Q, QuerySet, Sum
 from django.utils import timezone
 
 from config.celery import wake
@@ -56,10 +56,8 @@ def sweep_due(environment: str, network: str) -> int:
             environment=environment, network=network, asset=asset.code, done_at__isnull=True
         )
         is_requested = requests.exists()
-        chosen = _choose(environment, asset, waiting_addresses(cursor, asset.code), is_requested=is_requested)
-        is_signed = (
-            bool(chosen) and _sign(environment, asset, waiting, chosen[: profile.sweeps_per_transfer]) is not None
-        )
+        chosen = _choose(cursor, asset, is_requested=is_requested, most=profile.sweeps_per_transfer)
+        is_signed = bool(chosen) and _sign(environment, asset, waiting, chosen) is not None
         signed += is_signed
         if is_requested and (is_signed or not chosen):
             requests.update(done_at=timezone.now())
@@ -79,18 +77,41 @@ def request_sweep(*, environment: str, network: str, asset: str, requested_by: s
     return request
 
 
-def waiting_addresses(cursor: ScanCursor, code: str) -> list[WaitingAddress]:
-    """Where this coin waits to be swept, the fullest first."""
-    emptied = Deposit.objects.filter(payment=OuterRef("payment"), network=OuterRef("network"), sweep__moved__gt=0)
+def waiting_addresses(
+    cursor: ScanCursor, code: str, *, holding: Q | None = None, most: int | None = None
+) -> list[WaitingAddress]:
+    """Where this coin waits to be swept, the fullest first. `holding` is a condition on the `total` at an address."""
     rows = (
         _not_swept(cursor, code)
-        .annotate(is_new=~Exists(emptied))
         .order_by()
-        .values_list("payment", "payment__sequence", "is_new")
+        .values_list("payment", "payment__sequence", "payment__deposit_count")
         .annotate(total=Sum("amount"))
-        .order_by("-total", "payment")
+        .filter(holding or Q())
+        .order_by("-total", "payment")[:most]
     )
-    return [WaitingAddress(payment, sequence, int(total), is_new) for payment, sequence, is_new, total in rows]
+    several = [payment for payment, _, deposits, _ in rows if deposits > 1]
+    emptied = set(
+        Deposit.objects.filter(payment__in=several, network=cursor.network, sweep__moved__gt=0)
+        .order_by()
+        .values_list("payment", flat=True)
+    )
+    return [
+        WaitingAddress(payment, sequence, int(total), payment not in emptied) for payment, sequence, _, total in rows
+    ]
+
+
+def addresses_worth_sweeping(cursor: ScanCursor, asset: Asset, fees: Fees) -> list[WaitingAddress]:
+    """Those that are not dust, the fullest first. Dust gathers for years: it is passed over in the database."""
+    new, emptied = (fees.most_dust(asset, is_new=is_new) for is_new in (True, False))
+    holding = Q(total__gt=new) | Q(total__gt=emptied, payment__deposit_count__gt=1)
+    found = waiting_addresses(cursor, asset.code, holding=holding)
+    return [address for address in found if not fees.is_dust(address, asset)]
+
+
+def all_that_waits(cursor: ScanCursor, code: str) -> tuple[int, int]:
+    """At how many addresses this coin waits, and how much of it."""
+    found = _not_swept(cursor, code).aggregate(addresses=Count("payment", distinct=True), total=Sum("amount"))
+    return found["addresses"], int(found["total"] or 0)
 
 
 def fees_now(environment: str, network: str) -> Fees:
@@ -146,20 +167,19 @@ def _is_needed(environment: str, asset: Asset) -> bool:
     return waiting.filter(status=PayoutStatus.HELD, hold_reason=HoldReason.LIQUIDITY).exists()
 
 
-def _choose(
-    environment: str, asset: Asset, waiting: Sequence[WaitingAddress], *, is_requested: bool
-) -> Sequence[WaitingAddress]:
+def _choose(cursor: ScanCursor, asset: Asset, *, is_requested: bool, most: int) -> Sequence[WaitingAddress]:
     """The addresses to empty now. None while too little waits, or while it would cost more than it brings."""
-    if not waiting or _is_needed(environment, asset):
-        return waiting
+    if _is_needed(cursor.environment, asset):
+        return waiting_addresses(cursor, asset.code, most=most)
     enough = 0 if is_requested else settings.SWEEP_THRESHOLD * 10**asset.decimals
-    if _sum(waiting) < enough:
+    addresses, total = all_that_waits(cursor, asset.code)
+    if not addresses or total < enough:
         return []
-    fees = fees_now(environment, asset.network)
-    worth = [address for address in waiting if not fees.is_dust(address, asset)]
+    fees = fees_now(cursor.environment, asset.network)
+    worth = addresses_worth_sweeping(cursor, asset, fees)
     if _sum(worth) < enough or not (is_requested or fees.are_paid_by(worth, asset)):
         return []
-    return worth
+    return worth[:most]
 
 
 def _sum(addresses: Sequence[WaitingAddress]) -> int:

@@ -17,7 +17,7 @@ from payments.dust import Fees, WaitingAddress
 from payments.models import ScanCursor, Sweep
 from payments.operations.models import Alarm, NetworkSnapshot
 from payments.operations.states import PROVIDER_ALARMS
-from payments.sweeping import fees_at, waiting_addresses
+from payments.sweeping import addresses_worth_sweeping, all_that_waits, fees_at
 from payments.transfers.models import Payout
 from payments.transfers.states import PayoutStatus
 from payments.wording import coins_held
@@ -34,7 +34,8 @@ class CoinFigures:
 
     asset: Asset
     worth: Sequence[WaitingAddress]
-    dust: Sequence[WaitingAddress]
+    dust_addresses: int
+    dust: int
     threshold: int
     sweep_cost: int
     """Of sweeping what is worth it, in base units of the network's own coin."""
@@ -46,16 +47,12 @@ class CoinFigures:
         return sum(address.amount for address in self.worth)
 
     @property
-    def dust_amount(self) -> int:
-        return sum(address.amount for address in self.dust)
-
-    @property
     def sweepable_text(self) -> str:
-        return f"{coins_text(self.sweepable, self.asset)} at {_addresses(self.worth)}"
+        return f"{coins_text(self.sweepable, self.asset)} at {_addresses(len(self.worth))}"
 
     @property
     def dust_text(self) -> str:
-        return f"{coins_text(self.dust_amount, self.asset)} at {_addresses(self.dust)}" if self.dust else "none"
+        return f"{coins_text(self.dust, self.asset)} at {_addresses(self.dust_addresses)}" if self.dust else "none"
 
     @property
     def percent(self) -> int:
@@ -154,7 +151,7 @@ def figures_of(snapshot: NetworkSnapshot) -> NetworkFigures:
     coins: list[CoinFigures] = []
     if cursor is not None and profile.sweeps_per_transfer:
         fees = fees_at(snapshot.costs, profile.native)
-        coins = [_coin(asset, waiting_addresses(cursor, code), fees) for code, asset in profile.assets.items()]
+        coins = [_coin(cursor, asset, fees) for asset in profile.assets.values()]
     sweeps = Sweep.objects.filter(
         transfer__environment=snapshot.environment, transfer__network=snapshot.network
     ).select_related("transfer")
@@ -196,8 +193,8 @@ def _tank(snapshot: NetworkSnapshot, coins: Sequence[CoinFigures]) -> GasTank:
     )
 
 
-def _addresses(addresses: Sequence[WaitingAddress]) -> str:
-    return f"{len(addresses):,} address{'' if len(addresses) == 1 else 'es'}"
+def _addresses(number: int) -> str:
+    return f"{number:,} address{'' if number == 1 else 'es'}"
 
 
 def coins_text(units: int, asset: Asset) -> str:
@@ -211,12 +208,14 @@ def coins_text(units: int, asset: Asset) -> str:
     return f"{amount.normalize():,f} {asset.code}"
 
 
-def _coin(asset: Asset, waiting: Sequence[WaitingAddress], fees: Fees) -> CoinFigures:
-    worth = [address for address in waiting if not fees.is_dust(address, asset)]
+def _coin(cursor: ScanCursor, asset: Asset, fees: Fees) -> CoinFigures:
+    worth = addresses_worth_sweeping(cursor, asset, fees)
+    addresses, total = all_that_waits(cursor, asset.code)
     return CoinFigures(
         asset=asset,
         worth=worth,
-        dust=[address for address in waiting if fees.is_dust(address, asset)],
+        dust_addresses=max(0, addresses - len(worth)),  # a sweep may have begun between the two
+        dust=max(0, total - sum(address.amount for address in worth)),
         threshold=settings.SWEEP_THRESHOLD * 10**asset.decimals,
         sweep_cost=fees.of(worth),
         is_paid=fees.are_paid_by(worth, asset),

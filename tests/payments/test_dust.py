@@ -164,6 +164,21 @@ class TestSweeping:
         pay_and_confirm(payment, "1")
         assert waiting() == [(100 * CENTS, False)]
 
+    def test_an_address_emptied_before_is_worth_it_sooner(self) -> None:
+        payment = pay_and_confirm(make_payment(amount="5"))
+        tasks.sweep()
+        finish_sweep()
+        pay_and_confirm(payment, "0.1")
+        pay_and_confirm(make_payment(amount="0.1"))
+        twice = make_payment(amount="0.1")
+        pay(twice, "0.05")
+        pay_and_confirm(twice, "0.05")
+        cursor = ScanCursor.objects.get(environment=SANDBOX, network=ETHEREUM)
+        asset, fees = registry.asset(SANDBOX, ETHEREUM, "USDC"), sweeping.fees_now(SANDBOX, ETHEREUM)
+        worth = sweeping.addresses_worth_sweeping(cursor, asset, fees)
+        assert [(each.payment, each.amount) for each in worth] == [(payment.pk, 10 * CENTS)]
+        assert sweeping.all_that_waits(cursor, "USDC") == (3, 30 * CENTS)
+
     def test_what_the_networks_coin_is_worth_is_the_operators_to_say(self, settings: Settings) -> None:
         pay_and_confirm(make_payment(amount="0.17"))
         assert sweeping.sweep_due(SANDBOX, ETHEREUM) == 0
