@@ -174,8 +174,7 @@ class TestSweeping:
         pay(twice, "0.05")
         pay_and_confirm(twice, "0.05")
         cursor = ScanCursor.objects.get(environment=SANDBOX, network=ETHEREUM)
-        asset, fees = registry.asset(SANDBOX, ETHEREUM, "USDC"), sweeping.fees_now(SANDBOX, ETHEREUM)
-        worth = sweeping.addresses_worth_sweeping(cursor, asset, fees)
+        worth = sweeping.addresses_worth_sweeping(cursor, USDC, FEES)
         assert [(each.payment, each.amount) for each in worth] == [(payment.pk, 10 * CENTS)]
         assert sweeping.all_that_waits(cursor, "USDC") == (3, 30 * CENTS)
 
