@@ -34,7 +34,7 @@ HANGING = [f"/hanging/{number}" for number in range(5)]
 FAILING = [f"/failing/{number}" for number in range(3)]
 GONE, MOVED = "/gone", "/moved"
 
-BURSTS, BURST_EVENTS = 6, 20
+BURSTS, BURST_EVENTS = 6, 60
 BURST_SECONDS = 30.0
 KILL_DELAY_SECONDS = 0.3
 CARELESS_WORKER = [sys.executable, "-m", "tests.gauntlet.careless_worker", *WORKER[3:]]
