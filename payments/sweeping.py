@@ -172,8 +172,8 @@ def _choose(cursor: ScanCursor, asset: Asset, *, is_requested: bool, most: int) 
     if _is_needed(cursor.environment, asset):
         return waiting_addresses(cursor, asset.code, most=most)
     enough = 0 if is_requested else settings.SWEEP_THRESHOLD * 10**asset.decimals
-    addresses, total = all_that_waits(cursor, asset.code)
-    if not addresses or total < enough:
+    _, total = all_that_waits(cursor, asset.code)
+    if not total or total < enough:
         return []
     fees = fees_now(cursor.environment, asset.network)
     worth = addresses_worth_sweeping(cursor, asset, fees)

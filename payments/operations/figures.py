@@ -36,6 +36,7 @@ class CoinFigures:
     worth: Sequence[WaitingAddress]
     dust_addresses: int
     dust: int
+    """In base units of the coin."""
     threshold: int
     sweep_cost: int
     """Of sweeping what is worth it, in base units of the network's own coin."""

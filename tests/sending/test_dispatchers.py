@@ -6,21 +6,24 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.utils import timezone
 
 from merchants.models import Merchant
 from tests.sending.delivering import (
     deliver,
     endpoint_at,
+    fan_out_all,
     happen,
     in_background,
     until,
 )
 from tests.sending.receivers import Shop
+from tests.webhooks.scenes import send_due
 from webhooks.models import Attempt, Delivery, EndpointLease
 from webhooks.sending import dispatch as dispatching
 from webhooks.sending.dispatch import Dispatcher, dispatch
+from webhooks.sending.leases import LEASE, release_abandoned
 from webhooks.services import delete_endpoint
 from webhooks.states import DeliveryStatus
 
@@ -132,6 +135,35 @@ def test_a_database_that_goes_away_in_the_middle_costs_no_attempt_and_no_event(s
     assert Attempt.objects.count() == 12
     assert not Delivery.objects.exclude(status=DeliveryStatus.DELIVERED).exists()
     assert not EndpointLease.objects.exists()
+
+
+def sent_after_a_pause_in_which_another_sent_it(shop: Shop, merchant: Merchant) -> int:
+    """The dispatcher has taken deliveries, and then hears nothing of the database until others had its leases."""
+    endpoint_at(shop.url(), merchant)
+    happen(merchant, 3)
+    fan_out_all()
+    with transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute("LOCK TABLE webhooks_event")  # where it reads what to send
+        worker = in_background(lambda: deliver(idle_seconds=0.5))
+        until(EndpointLease.objects.exists)
+        time.sleep(0.3)
+        assert release_abandoned(timezone.now() + LEASE) == 1
+        assert send_due() == 3
+    worker.join()
+    assert not Delivery.objects.exclude(status=DeliveryStatus.DELIVERED).exists()
+    return len(shop.arrivals)
+
+
+def test_what_was_taken_too_long_ago_is_not_sent(
+    shop: Shop, merchant: Merchant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dispatching, "FRESH_SECONDS", 0.2)
+    assert sent_after_a_pause_in_which_another_sent_it(shop, merchant) == 0
+
+
+def test_without_asking_how_long_ago_it_would_be_sent_twice(shop: Shop, merchant: Merchant) -> None:
+    assert sent_after_a_pause_in_which_another_sent_it(shop, merchant) == 3
 
 
 def test_a_server_that_ends_every_session_is_gone_back_to(shop: Shop, merchant: Merchant) -> None:

@@ -59,7 +59,7 @@ def test_after_a_failure_nothing_more_is_sent_until_the_database_has_been_told(l
     lanes.add(taken(A, 2))
     assert sendable(lanes) == []
 
-    lanes.holdings({A: 1})
+    lanes.take_stock({A: 1})
     lanes.add(taken(A))
     assert endpoints(sendable(lanes)) == [A]
 
@@ -73,7 +73,7 @@ def test_as_much_is_taken_ahead_as_was_answered_lately(lanes: Lanes) -> None:
     assert answered == {A: 2, B: 1}
 
     def ahead(answered: dict[uuid.UUID, int]) -> dict[uuid.UUID, int]:
-        return {holding.endpoint_id: holding.ahead for holding in lanes.holdings(answered)}
+        return {holding.endpoint_id: holding.ahead for holding in lanes.take_stock(answered)}
 
     assert ahead(answered) == {A: 2, B: 1}
     assert ahead({A: 1}) == {A: 3, B: 1}, "also the time before counts"
@@ -85,7 +85,7 @@ def test_what_is_held_is_what_is_in_flight_and_what_waits(lanes: Lanes) -> None:
     lanes.add(six)
     sent = sendable(lanes)
     lanes.end(sent[0], is_success=True)
-    [holding] = lanes.holdings({A: 1})
+    [holding] = lanes.take_stock({A: 1})
     assert set(holding.delivery_ids) == {each.claim.delivery_id for each in six[1:]}
 
 
@@ -93,13 +93,13 @@ def test_what_waits_for_an_endpoint_that_does_not_answer_is_let_go(lanes: Lanes)
     lanes.add(taken(A, 4))
     sent = sendable(lanes)
     lanes.end(sent[0], is_success=True)
-    lanes.holdings({A: 1})
+    lanes.take_stock({A: 1})
     lanes.add(taken(A, 3))
     assert len(sendable(lanes)) == 1
 
-    [holding] = lanes.holdings({})
+    [holding] = lanes.take_stock({})
     assert len(holding.delivery_ids) == 6, "it has one more round to answer"
-    [holding] = lanes.holdings({})
+    [holding] = lanes.take_stock({})
     assert len(holding.delivery_ids) == 4
 
 
@@ -109,10 +109,10 @@ def test_an_endpoint_of_which_nothing_is_left_is_forgotten(lanes: Lanes) -> None
     assert lanes
     lanes.end(sent, is_success=True)
     assert not lanes
-    [holding] = lanes.holdings({A: 1})
+    [holding] = lanes.take_stock({A: 1})
     assert (holding.delivery_ids, holding.ahead) == ([], 1), "more of it may well be due"
-    assert len(lanes.holdings({})) == 1
-    assert lanes.holdings({}) == []
+    assert len(lanes.take_stock({})) == 1
+    assert lanes.take_stock({}) == []
 
 
 def test_what_waits_is_forgotten_when_nothing_more_may_be_sent(lanes: Lanes) -> None:
@@ -121,7 +121,7 @@ def test_what_waits_is_forgotten_when_nothing_more_may_be_sent(lanes: Lanes) -> 
     lanes.forget_waiting()
     lanes.end(sent[0], is_success=True)
     assert sendable(lanes) == []
-    assert len(lanes.holdings({A: 1})[0].delivery_ids) == 3
+    assert len(lanes.take_stock({A: 1})[0].delivery_ids) == 3
 
 
 def test_probes_are_counted(lanes: Lanes) -> None:

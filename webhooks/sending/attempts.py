@@ -23,8 +23,8 @@ from webhooks.states import DELIVERY_MOVES, DeliveryStatus, DisabledReason, Endp
 OUTAGE_MIN = timedelta(seconds=30)
 """An endpoint that failed for less is sent its backlog as fast as it takes it."""
 
-
 UNRECORDED_PAUSE = timedelta(minutes=1)
+"""Before a delivery is sent again of which an attempt could not be recorded."""
 
 
 class Sent(NamedTuple):
@@ -106,7 +106,7 @@ def record(results: Sequence[Sent], *, chance: random.Random, again: bool = Fals
 
 
 def put_off(sent: Sent) -> None:
-    """What cannot be recorded is not sent again at once, as its delivery is still due."""
+    """For what cannot be recorded: its delivery is still due, and would be sent again at once."""
     pending = Delivery.objects.filter(pk=sent.claim.delivery_id, status=DeliveryStatus.PENDING)
     pending.update(next_attempt_at=timezone.now() + UNRECORDED_PAUSE)
 

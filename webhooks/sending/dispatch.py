@@ -44,7 +44,7 @@ SWITCH_SECONDS = 0.0005
 """How long a thread with an answer from the database waits for the loop to let it go on; it would be ten times that."""
 
 FRESH_SECONDS = (LEASE - RENEW_AFTER).total_seconds() - DEADLINE_SECONDS
-"""When the database has not been asked for longer, nothing more is sent: its reply might come after the lease."""
+"""When the database has not answered for longer, nothing more is sent: a reply to it might come after the lease."""
 
 STOP_SECONDS = 5.0
 """What is in flight when the worker is told to stop has this long to finish."""
@@ -179,7 +179,9 @@ class Dispatcher:
         self._woken.clear()
         results, self._results = self._results, []
         asked = time.monotonic()
-        holdings = self._lanes.holdings(Counter(sent.claim.endpoint_id for sent in results))
+        if not self._is_fresh():
+            self._lanes.forget_waiting()
+        holdings = self._lanes.take_stock(Counter(sent.claim.endpoint_id for sent in results))
         room = IN_FLIGHT_MAX + sum(holding.ahead - len(holding.delivery_ids) for holding in holdings)
         exchange = partial(
             self._desk.exchange,
@@ -192,12 +194,12 @@ class Dispatcher:
             taken = await self._desk_thread.ask(exchange)
         except DatabaseLost:
             self._results = results + self._results
-            self._lanes.forget_waiting()
+            self._fresh_until = 0.0  # the leases have ended with the session
             raise
         self._attempts += len(results)
         self._fresh_until = asked + FRESH_SECONDS
         self._lanes.add(taken)
-        while self._lanes.in_flight < IN_FLIGHT_MAX and (prepared := self._lanes.next()):
+        while self._lanes.in_flight < IN_FLIGHT_MAX and (prepared := self._next()):
             place = asyncio.create_task(self._send_on(prepared))
             self._places.add(place)
             place.add_done_callback(self._places.discard)
@@ -210,7 +212,14 @@ class Dispatcher:
             self._results.append(sent)
             self._woken.set()
             self._lanes.end(prepared, is_success=sent.reply.outcome is Outcome.SUCCESS)
-            prepared = self._lanes.next() if time.monotonic() < self._fresh_until else None
+            prepared = self._next()
+
+    def _next(self) -> Prepared | None:
+        return self._lanes.next() if self._is_fresh() else None
+
+    def _is_fresh(self) -> bool:
+        """Whether nobody else can have the leases under which the lanes were filled."""
+        return time.monotonic() < self._fresh_until
 
     async def _send(self, prepared: Prepared) -> Sent:
         started_at, started = datetime.now(UTC), time.monotonic()

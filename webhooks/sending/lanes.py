@@ -16,10 +16,9 @@ AHEAD_MAX = 8
 class Lane:
     """Of one endpoint."""
 
-    __slots__ = ("answered", "endpoint_id", "has_failed", "has_turn", "in_flight", "waiting")
+    __slots__ = ("answered", "has_failed", "has_turn", "in_flight", "waiting")
 
-    def __init__(self, endpoint_id: uuid.UUID) -> None:
-        self.endpoint_id = endpoint_id
+    def __init__(self) -> None:
         self.waiting: deque[Prepared] = deque()
         self.in_flight: list[Prepared] = []
         self.answered = 0
@@ -55,7 +54,7 @@ class Lanes:
         """Line them up, but for those of endpoints that have failed meanwhile: these are to be asked one at a time."""
         for prepared in taken:
             key = prepared.claim.endpoint_id
-            lane = self._lanes.get(key) or self._lanes.setdefault(key, Lane(key))
+            lane = self._lanes.get(key) or self._lanes.setdefault(key, Lane())
             if not lane.has_failed:
                 lane.waiting.append(prepared)
                 self._line_up(lane)
@@ -89,8 +88,8 @@ class Lanes:
         for lane in self._lanes.values():
             lane.waiting.clear()
 
-    def holdings(self, answered: Mapping[uuid.UUID, int]) -> list[Holding]:
-        """What is held of each endpoint, for the database, which is now told who has `answered` how often.
+    def take_stock(self, answered: Mapping[uuid.UUID, int]) -> list[Holding]:
+        """What is held of each endpoint, before the database is asked. It is told now who has `answered` how often.
 
         As many more will be of use as were answered since the last time but one. What waits for an endpoint that
         answered nothing since then is let go: so nothing is sent that was taken long ago.
