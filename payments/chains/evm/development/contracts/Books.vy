@@ -1,12 +1,17 @@
 # pragma version 0.4.3
 """
-@title What every token of the tests has: balances, a blocklist, and money for anyone who asks
-@dev A module; each token adds transfers of its own kind.
+@title What every token of the tests has: balances, what issuers can do to them, and money for anyone who asks
+@dev A module; each token adds transfers of its own kind. Anyone may act as the issuer.
 """
 
 event Transfer:
     sender: indexed(address)
     receiver: indexed(address)
+    amount: uint256
+
+
+event Destroyed:
+    account: indexed(address)
     amount: uint256
 
 
@@ -23,6 +28,7 @@ totalSupply: public(uint256)
 balanceOf: public(HashMap[address, uint256])
 allowance: public(HashMap[address, HashMap[address, uint256]])
 blocked: public(HashMap[address, bool])
+paused: public(bool)
 
 
 @deploy
@@ -44,8 +50,27 @@ def set_blocked(account: address, blocked: bool):
     self.blocked[account] = blocked
 
 
+@external
+def set_paused(paused: bool):
+    self.paused = paused
+
+
+@external
+def destroy(account: address):
+    """
+    @notice Takes all that a blocked account holds out of the world.
+    @dev Says so in an event of its own and in no Transfer, as USDT's destroyBlackFunds does.
+    """
+    assert self.blocked[account], "not blocked"
+    amount: uint256 = self.balanceOf[account]
+    self.balanceOf[account] = 0
+    self.totalSupply -= amount
+    log Destroyed(account=account, amount=amount)
+
+
 @internal
 def _move(sender: address, receiver: address, amount: uint256):
+    assert not self.paused, "paused"
     assert not self.blocked[sender] and not self.blocked[receiver], "blocked"
     self.balanceOf[sender] -= amount
     self.balanceOf[receiver] += amount

@@ -14,8 +14,11 @@ exports: (
     books.balanceOf,
     books.allowance,
     books.blocked,
+    books.paused,
     books.mint,
     books.set_blocked,
+    books.set_paused,
+    books.destroy,
 )
 
 
