@@ -55,7 +55,7 @@ def database() -> Iterator[str]:
 @contextmanager
 def server() -> Iterator[int]:
     """Granian in front of the benchmark's settings; yields its port."""
-    port = _free_port()
+    port = free_port()
     command = [
         sys.executable, "-m", "granian", "--interface", "wsgi", "--no-ws", "--host", HOST, "--port", str(port),
         "--workers", str(cores()), "--blocking-threads", "1", "--blocking-threads-idle-timeout", "600",
@@ -74,7 +74,7 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as listener:
         listener.bind((HOST, 0))
         return int(listener.getsockname()[1])

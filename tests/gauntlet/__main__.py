@@ -17,7 +17,7 @@ import time
 from tests.gauntlet.installation import Installation
 from tests.gauntlet.report import Check
 
-SCENARIOS = ("webhooks", "crash", "settlements", "refunds", "evm")
+SCENARIOS = ("webhooks", "crash", "settlements", "refunds", "evm", "memory")
 
 
 def main() -> int:

@@ -95,6 +95,11 @@ class Installation:
     def is_running(self, name: str) -> bool:
         return self._processes[name].poll() is None
 
+    def memory_mib(self, name: str) -> float:
+        """What the process and its children hold in memory."""
+        process = psutil.Process(self._processes[name].pid)
+        return sum(each.memory_info().rss for each in [process, *process.children(recursive=True)]) / 2**20
+
     def log_of(self, name: str) -> str:
         return (self.folder / f"{name}.log").read_text(errors="replace")
 
