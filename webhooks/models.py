@@ -194,6 +194,7 @@ class Delivery(models.Model):
     status = models.CharField(max_length=10, choices=DeliveryStatus.choices, default=DeliveryStatus.PENDING)
     attempt_count = models.PositiveIntegerField(default=0, help_text="Attempts ever made.")
     attempts_left = models.PositiveSmallIntegerField(default=0, help_text="Of the schedule, this one included.")
+    early_tries = models.PositiveSmallIntegerField(default=0, db_default=0, help_text="Not counted as the schedule's.")
     next_attempt_at = models.DateTimeField(null=True, default=timezone.now, help_text="Empty when none is due.")
     delivered_at = models.DateTimeField(null=True, blank=True)
 

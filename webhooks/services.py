@@ -329,7 +329,11 @@ def _send_again(keys: Iterable[uuid.UUID], endpoint: Endpoint, now: datetime) ->
     for ended in (DeliveryStatus.DELIVERED, DeliveryStatus.FAILED, DeliveryStatus.DISCARDED):
         DELIVERY_MOVES.check(ended, DeliveryStatus.PENDING)
         own.filter(status=ended).update(
-            status=DeliveryStatus.PENDING, attempts_left=ATTEMPTS, next_attempt_at=now, delivered_at=None
+            status=DeliveryStatus.PENDING,
+            attempts_left=ATTEMPTS,
+            early_tries=0,
+            next_attempt_at=now,
+            delivered_at=None,
         )
 
 

@@ -37,6 +37,8 @@ class Behaviour:
     headers: Mapping[str, str] = field(default_factory=dict)
     seconds: float = 0.0
     hangs: bool = False
+    refuses: bytes = b""
+    """A body with this in it is answered 500."""
 
 
 class Shop:
@@ -121,9 +123,8 @@ class Shop:
 
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
         path = request.path
-        self.arrivals.append(
-            Arrival(path, {name.lower(): value for name, value in request.headers.items()}, await request.read())
-        )
+        body = await request.read()
+        self.arrivals.append(Arrival(path, {name.lower(): value for name, value in request.headers.items()}, body))
         self._in_flight[path] = self._in_flight.get(path, 0) + 1
         self.most_in_flight[path] = max(self.most_in_flight.get(path, 0), self._in_flight[path])
         try:
@@ -132,7 +133,8 @@ class Shop:
                 await self._gate.wait()
             if behaviour.seconds:
                 await asyncio.sleep(behaviour.seconds)
-            return web.Response(status=behaviour.status, body=behaviour.body, headers=behaviour.headers)
+            status = 500 if behaviour.refuses and behaviour.refuses in body else behaviour.status
+            return web.Response(status=status, body=behaviour.body, headers=behaviour.headers)
         finally:
             self._in_flight[path] -= 1
 

@@ -18,8 +18,9 @@ from tests.sending.delivering import (
     the_endpoint,
 )
 from tests.sending.receivers import Shop
-from webhooks.models import Endpoint
+from webhooks.models import Attempt, Delivery, Endpoint
 from webhooks.sending import dispatch as dispatching
+from webhooks.sending import recovering
 from webhooks.sending.dispatch import dispatch
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -122,3 +123,42 @@ def test_after_a_hiccup_the_backlog_is_sent_as_fast_as_ever(shop: Shop, merchant
     shop.arrivals.clear()
     assert deliver() == 25
     assert shop.at()[-1].at - shop.at()[0].at < 1
+
+
+@pytest.mark.parametrize("at_once", [recovering.RELEASED_AT_ONCE, 3])
+def test_the_first_success_after_an_outage_releases_the_backlog_oldest_first_and_paced(
+    shop: Shop, merchant: Merchant, monkeypatch: pytest.MonkeyPatch, at_once: int
+) -> None:
+    monkeypatch.setattr(recovering, "RELEASED_AT_ONCE", at_once)
+    endpoint_at(shop.behave(status=503), merchant)
+    backlog = sorted(happen(merchant, 8), key=lambda event: event.pk)
+    deliver()
+    pass_time(timedelta(minutes=1))
+    deliver()
+    pass_time(timedelta(seconds=1))
+    assert set(Delivery.objects.values_list("attempts_left", flat=True)) == {8}  # the next try is in five minutes
+    shop.behave(status=200)
+    (new,) = happen(merchant)
+    shop.arrivals.clear()
+
+    assert deliver() == 9
+
+    assert [arrival.message_id for arrival in shop.at()] == [each.public_id for each in [new, *backlog]]
+    instants = [arrival.at for arrival in shop.at()]
+    assert instants[-1] - instants[1] >= 0.6  # ten a second
+    assert set(Delivery.objects.values_list("status", flat=True)) == {"delivered"}
+    assert not the_endpoint().is_recovering
+
+
+def test_a_delivery_that_fails_while_others_succeed_keeps_all_tries_of_its_schedule(
+    shop: Shop, merchant: Merchant
+) -> None:
+    endpoint_at(shop.behave(refuses=b"indigestible"), merchant)
+    happen(merchant, note="indigestible")
+    deliver(idle_seconds=0.1)
+    for _ in range(4):
+        happen(merchant)
+        deliver(idle_seconds=0.1)
+    stuck = Delivery.objects.get(status="pending")
+    assert (stuck.attempts_left, stuck.early_tries) == (9, 1)
+    assert Attempt.objects.filter(delivery=stuck).count() == 2

@@ -16,6 +16,7 @@ from django.utils import timezone
 from webhooks.models import Attempt, Delivery, Endpoint, EndpointLease
 from webhooks.schedule import FAILING_MAX, Outcome, Reply, next_attempt_at
 from webhooks.sending.claiming import Claim
+from webhooks.sending.recovering import go_on
 from webhooks.sending.statements import together
 from webhooks.services import disable_endpoint
 from webhooks.states import DELIVERY_MOVES, DeliveryStatus, DisabledReason, EndpointStatus
@@ -83,14 +84,6 @@ _UPDATE_DELIVERIES = """
     WHERE delivery.id = new.id
 """
 
-_END_RECOVERY = """
-    UPDATE webhooks_endpoint AS endpoint SET is_recovering = false
-    WHERE endpoint.id = ANY(%s) AND endpoint.is_recovering AND endpoint.failing_since IS NULL AND NOT EXISTS (
-        SELECT FROM webhooks_delivery AS due
-        WHERE due.endpoint_id = endpoint.id AND due.status = 'pending' AND due.next_attempt_at <= %s
-    )
-"""
-
 
 def record(results: Sequence[Sent], *, chance: random.Random, again: bool = False) -> None:
     """Write down attempts, what becomes of the deliveries, and what that says of their endpoints.
@@ -154,7 +147,12 @@ def _record_in_full(results: Sequence[Sent], chance: random.Random) -> None:
     _update_deliveries(list(deliveries.values()))
     if learned:
         Endpoint.objects.bulk_update(learned, ["failing_since", "is_recovering"])
-    _end_recovery([endpoint for endpoint in endpoints.values() if endpoint.is_recovering])
+    well = [endpoint for endpoint in endpoints.values() if endpoint.failing_since is None]
+    go_on(
+        {endpoint.pk for endpoint in well if endpoint in learned},
+        {endpoint.pk for endpoint in well if endpoint.is_recovering},
+        now=timezone.now(),
+    )
     for endpoint, reason in _hopeless(endpoints, results):
         disable_endpoint(endpoint=endpoint, reason=reason)
 
@@ -255,9 +253,3 @@ def _update_deliveries(deliveries: Sequence[Delivery]) -> None:
                 [row.delivered_at for row in deliveries],
             ],
         )
-
-
-def _end_recovery(endpoints: Sequence[Endpoint]) -> None:
-    if endpoints:
-        with connection.cursor() as cursor:
-            cursor.execute(_END_RECOVERY, [[endpoint.pk for endpoint in endpoints], timezone.now()])
