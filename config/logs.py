@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import re
-from collections.abc import ItemsView, Mapping
+from collections.abc import Collection, ItemsView, Mapping
 from types import FrameType
 from typing import Any
 
@@ -43,10 +44,22 @@ _SECRET_TEXT: tuple[tuple[re.Pattern[str], str], ...] = (
 
 _DEEPEST = 8
 
+_concealed: re.Pattern[str] | None = None
+
+
+def conceal(values: Collection[str]) -> None:
+    """From now on these are redacted wherever they turn up, under whatever name: the secrets of the settings."""
+    global _concealed
+    spellings = {spelling for value in values for spelling in (value, html.escape(value), repr(value)[1:-1])}
+    longest_first = sorted(spellings, key=len, reverse=True)
+    _concealed = re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
+
 
 def redact(value: Any, depth: int = 0) -> Any:
     """The value with every secret in it replaced: by the name it has, or by what it looks like."""
     if isinstance(value, str):
+        if _concealed is not None:
+            value = _concealed.sub(REDACTED, value)
         for pattern, replacement in _SECRET_TEXT:
             value = pattern.sub(replacement, value)
         return value
@@ -137,14 +150,17 @@ structlog.configure(
 class SecretFilter(SafeExceptionReporterFilter):
     """What Django's error pages and mails may show. Unlike its own filter this one also works with DEBUG on."""
 
-    hidden_settings = SECRET_NAME
+    hidden_settings = re.compile(
+        f"{SECRET_NAME.pattern}|{SafeExceptionReporterFilter.hidden_settings.pattern}|keystore|_PROVIDERS$",
+        re.IGNORECASE,
+    )
     cleansed_substitute = REDACTED
 
     def is_active(self, request: HttpRequest | None) -> bool:
         return True
 
     def cleanse_setting(self, key: str | int, value: Any) -> Any:
-        if _is_secret(key) or (isinstance(key, str) and _is_address(key)):
+        if isinstance(key, str) and _is_address(key):
             return self.cleansed_substitute
         cleansed = super().cleanse_setting(key, value)
         return redact(cleansed) if isinstance(cleansed, (str, bytes)) else cleansed

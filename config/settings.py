@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import django_stubs_ext
 from csp.constants import NONE, SELF
 
-from config import logs
+from config import logs, roles
 from config.embedded import postgres
 from config.variables import Variables
 
@@ -33,6 +33,7 @@ IN_PRODUCTION = MODE == "production"
 VAR_DIR = Path(variables.text("BALLAST_VAR") or BASE_DIR / "var").resolve()
 if not IN_PRODUCTION:
     variables.read_file(VAR_DIR / "secrets.env")
+variables.role = variables.choice("BALLAST_ROLE", roles.ROLES, roles.ALL)
 
 DEBUG = variables.flag("DEBUG", default=False)
 if DEBUG and IN_PRODUCTION:
@@ -40,8 +41,13 @@ if DEBUG and IN_PRODUCTION:
 
 
 def secret(name: str, shortest: int) -> str:
-    """A secret that must be set in production. Elsewhere an unset one lasts as long as this process."""
-    value = variables.text(name)
+    """A secret that must be set in production, where this process uses it; empty where it does not.
+
+    Elsewhere than in production an unset one lasts as long as this process.
+    """
+    value = variables.secret(name)
+    if not roles.uses(variables.role, name):
+        return ""
     if IN_PRODUCTION and (len(value) < shortest or len(set(value)) < 5):
         fault = "is too short" if value else "is not set"
         variables.refuse(
@@ -51,10 +57,10 @@ def secret(name: str, shortest: int) -> str:
 
 
 SECRET_KEY = secret("SECRET_KEY", shortest=50)
-SECRET_KEY_FALLBACKS = variables.names("SECRET_KEY_FALLBACKS")
+SECRET_KEY_FALLBACKS = variables.secret_names("SECRET_KEY_FALLBACKS")
 API_KEY_PEPPER = secret("API_KEY_PEPPER", shortest=32)
 WEBHOOK_ENCRYPTION_KEY = secret("WEBHOOK_ENCRYPTION_KEY", shortest=32)
-WEBHOOK_ENCRYPTION_KEY_FALLBACKS = variables.names("WEBHOOK_ENCRYPTION_KEY_FALLBACKS")
+WEBHOOK_ENCRYPTION_KEY_FALLBACKS = variables.secret_names("WEBHOOK_ENCRYPTION_KEY_FALLBACKS")
 
 # Addresses
 PUBLIC_URL = variables.text("PUBLIC_URL", "" if IN_PRODUCTION else "http://127.0.0.1:8000").rstrip("/")
@@ -348,8 +354,8 @@ STELLAR_ISSUERS = variables.mapping("STELLAR_ISSUERS")
 
 # Ethereum and polygon. Two providers each, or more: what decides about money is believed when two say the same.
 EVM_PROVIDERS = {
-    "ethereum": variables.names("ETHEREUM_RPC_URLS"),
-    "polygon": variables.names("POLYGON_RPC_URLS"),
+    "ethereum": variables.addresses("ETHEREUM_RPC_URLS"),
+    "polygon": variables.addresses("POLYGON_RPC_URLS"),
 }
 EVM_FACTORY = variables.text("EVM_FACTORY")
 """The contract behind the deposit addresses, the same on both networks."""
@@ -357,9 +363,9 @@ EVM_HOT_WALLET = variables.text("EVM_HOT_WALLET")
 """The address payouts leave from and sweeps go to."""
 EVM_OWNER = variables.text("EVM_OWNER")
 """The address that owns the factory: a hardware wallet or a multisig, whose key no server has."""
-EVM_KEYSTORE = variables.text("EVM_KEYSTORE")
-EVM_KEYSTORE_PASSWORD = variables.text("EVM_KEYSTORE_PASSWORD")
-EVM_HOT_WALLET_KEY = variables.text("EVM_HOT_WALLET_KEY")
+EVM_KEYSTORE = variables.secret("EVM_KEYSTORE")
+EVM_KEYSTORE_PASSWORD = variables.secret("EVM_KEYSTORE_PASSWORD")
+EVM_HOT_WALLET_KEY = variables.secret("EVM_HOT_WALLET_KEY")
 """The hot wallet's key itself; a keystore file is better. Read by the worker that sends, alone."""
 if EVM_KEYSTORE and EVM_HOT_WALLET_KEY:
     variables.refuse("EVM_HOT_WALLET_KEY", "is set beside EVM_KEYSTORE; unset one of them")
@@ -387,15 +393,15 @@ else:
 
 # The same for a sandbox on test networks, Sepolia and Amoy: other contracts, another wallet, another key.
 TESTNET_EVM_PROVIDERS = {
-    "ethereum": variables.names("TESTNET_ETHEREUM_RPC_URLS"),
-    "polygon": variables.names("TESTNET_POLYGON_RPC_URLS"),
+    "ethereum": variables.addresses("TESTNET_ETHEREUM_RPC_URLS"),
+    "polygon": variables.addresses("TESTNET_POLYGON_RPC_URLS"),
 }
 TESTNET_EVM_FACTORY = variables.text("TESTNET_EVM_FACTORY")
 TESTNET_EVM_HOT_WALLET = variables.text("TESTNET_EVM_HOT_WALLET")
 TESTNET_EVM_OWNER = variables.text("TESTNET_EVM_OWNER")
-TESTNET_EVM_KEYSTORE = variables.text("TESTNET_EVM_KEYSTORE")
-TESTNET_EVM_KEYSTORE_PASSWORD = variables.text("TESTNET_EVM_KEYSTORE_PASSWORD")
-TESTNET_EVM_HOT_WALLET_KEY = variables.text("TESTNET_EVM_HOT_WALLET_KEY")
+TESTNET_EVM_KEYSTORE = variables.secret("TESTNET_EVM_KEYSTORE")
+TESTNET_EVM_KEYSTORE_PASSWORD = variables.secret("TESTNET_EVM_KEYSTORE_PASSWORD")
+TESTNET_EVM_HOT_WALLET_KEY = variables.secret("TESTNET_EVM_HOT_WALLET_KEY")
 TESTNET_TOKENS = variables.mapping("TESTNET_TOKENS")
 """Contracts of the coins that nobody issues on test networks: ethereum:USDT=0x..., polygon:DAI=0x..."""
 if TESTNET_EVM_KEYSTORE and TESTNET_EVM_HOT_WALLET_KEY:
@@ -433,3 +439,4 @@ if IN_PRODUCTION and "bundled" in RATE_SOURCES:
     variables.refuse("RATE_SOURCES", f"has `bundled`; leave it unset for {','.join(REAL_RATE_SOURCES)}")
 
 variables.check()
+logs.conceal(variables.secrets)

@@ -7,11 +7,15 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 import environ
 from django.core.exceptions import ImproperlyConfigured
 
+from config import roles
+
 Number = TypeVar("Number", int, float)
+_SHORTEST_SECRET = 8
 
 
 class Variables:
@@ -20,6 +24,13 @@ class Variables:
     def __init__(self) -> None:
         self._env = environ.Env()
         self._problems: list[str] = []
+        self._secrets: set[str] = set()
+        self.role = roles.ALL
+
+    @property
+    def secrets(self) -> frozenset[str]:
+        """Every secret value that has been read, to be kept out of logs and error pages wherever it turns up."""
+        return frozenset(self._secrets)
 
     def read_file(self, path: Path) -> None:
         """Adds the variables of a file; what the environment has already set wins."""
@@ -29,6 +40,31 @@ class Variables:
     def text(self, name: str, default: str = "") -> str:
         """The value, or the default: a variable set to nothing counts as one that is not set."""
         return str(self._env.str(name, default="")).strip() or default
+
+    def secret(self, name: str) -> str:
+        """As text, of a secret; refused where the role of this process has no use for it."""
+        value = self.text(name)
+        if value and not roles.uses(self.role, name):
+            self.refuse(name, f"is set, and the {self.role} process has no use for it; {roles.given_to(name)}")
+            return ""
+        self.conceal(value)
+        return value
+
+    def secret_names(self, name: str) -> list[str]:
+        """As names, of secrets."""
+        items = [item.strip() for item in self.secret(name).split(",") if item.strip()]
+        self.conceal(*items)
+        return items
+
+    def addresses(self, name: str, default: Sequence[str] = ()) -> list[str]:
+        """As names, of URLs. What of them may be an access key, and says no more than where they lead, is a secret."""
+        urls = self.names(name, default)
+        self.conceal(*(text for url in urls for text in _keys_in(url)))
+        return urls
+
+    def conceal(self, *values: str) -> None:
+        """Counts these among the secrets. Short ones would be found in innocent text."""
+        self._secrets |= {value for value in values if len(value) >= _SHORTEST_SECRET}
 
     def choice(self, name: str, choices: Sequence[str], default: str) -> str:
         value = self.text(name, default)
@@ -72,10 +108,13 @@ class Variables:
         if not address.startswith(("postgres://", "postgresql://")):
             self.refuse(name, "is not a PostgreSQL address; set it like postgres://user:password@host:5432/ballast")
             return None
+        self.conceal(*_keys_in(address))
         return dict(self._env.db_url_config(address))
 
     def mail(self, name: str, default: str) -> dict[str, Any]:
-        return dict(self._env.email_url_config(self.text(name, default)))
+        address = self.secret(name) or default
+        self.conceal(*_keys_in(address))
+        return dict(self._env.email_url_config(address))
 
     def require(self, needed: Mapping[str, object], *, because: str, see: str) -> None:
         """Refuse what is empty of these, by their names."""
@@ -100,3 +139,12 @@ class Variables:
                 return value
         self.refuse(name, f"is {text!r}; set it to a number of at least {minimum}")
         return default
+
+
+def _keys_in(url: str) -> list[str]:
+    """What of an address may give access: a password, and what stands behind the host."""
+    with suppress(ValueError):
+        parts = urlsplit(url)
+        path = parts.path.strip("/") if parts.scheme in ("http", "https", "ws", "wss") else ""
+        return [text for text in (parts.password or "", path, parts.query) if text]
+    return [url]

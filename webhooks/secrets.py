@@ -12,6 +12,7 @@ from datetime import datetime
 
 from Crypto.Cipher import AES
 from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
 
 from webhooks.models import Endpoint, SigningSecret
 from webhooks.signing import SECRET_PREFIX
@@ -92,6 +93,8 @@ def owner_of(holder: Endpoint | SigningSecret) -> str:
 
 
 def _keys() -> list[bytes]:
-    """The one that encrypts comes first."""
+    """The one that encrypts comes first. ImproperlyConfigured in a process that was given none."""
+    if not settings.WEBHOOK_ENCRYPTION_KEY:
+        raise ImproperlyConfigured("This process was not given WEBHOOK_ENCRYPTION_KEY: its role has no use for it.")
     texts = [settings.WEBHOOK_ENCRYPTION_KEY, *settings.WEBHOOK_ENCRYPTION_KEY_FALLBACKS]
     return [hashlib.sha256(text.encode()).digest() for text in texts]

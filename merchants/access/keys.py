@@ -9,6 +9,7 @@ from hmac import compare_digest
 from typing import Final
 
 from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
 
 from config.environments import Environment
 from merchants.models import ApiKey
@@ -41,7 +42,12 @@ def environment_of(public_key: str) -> Environment | None:
 
 
 def digest(secret: str) -> bytes:
-    """SHA-256 over the pepper and the secret: all that is stored, and useless without the pepper."""
+    """SHA-256 over the pepper and the secret: all that is stored, and useless without the pepper.
+
+    ImproperlyConfigured in a process that was given none.
+    """
+    if not settings.API_KEY_PEPPER:
+        raise ImproperlyConfigured("This process was not given API_KEY_PEPPER: its role has no use for it.")
     return hashlib.sha256(f"{settings.API_KEY_PEPPER}\0{secret}".encode()).digest()
 
 

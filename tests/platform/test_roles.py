@@ -1,0 +1,149 @@
+"""A secret reaches the processes that use it, and no other one's log lines or error pages."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from django.http import HttpRequest, HttpResponse
+from django.test import RequestFactory
+from django.views.debug import technical_500_response
+
+from config import logs, roles
+from config.variables import Variables
+from tests.platform.test_settings import PRODUCTION, python
+
+ROOT = Path(__file__).resolve().parents[2]
+OF_ONE_MACHINE = {
+    "BALLAST_VAR",
+    "BALLAST_HOST",
+    "BALLAST_PORT",
+    "DEBUG",
+    "WEB_PROCESSES",
+    "WEBHOOK_ALLOW_LOOPBACK",
+    "POSTGRES_PASSWORD",
+    "EVM_KEYSTORE_FILE",
+}
+"""Settings of an embedded run, and those that compose itself reads."""
+
+PROVIDERS = ["https://polygon.example/v2/opaque-path", "https://b.example/?key=opaque-query"]
+
+ONLY_IN_FILES = {"TESTNET_EVM_KEYSTORE", "TESTNET_EVM_KEYSTORE_PASSWORD"}
+
+
+@pytest.fixture
+def nothing_concealed() -> Iterator[None]:
+    """What a test conceals is forgotten after it."""
+    before = logs._concealed
+    yield
+    logs._concealed = before
+
+
+def services() -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = yaml.safe_load((ROOT / "compose.yaml").read_text())["services"]
+    return {name: service for name, service in found.items() if service.get("image") == "ballast"}
+
+
+def test_compose_gives_each_process_every_setting_and_its_own_secrets_alone() -> None:
+    documented = set(re.findall(r"^#?([A-Z_]+)=", (ROOT / ".env.example").read_text(), re.MULTILINE))
+    settings = documented - roles.USERS.keys() - OF_ONE_MACHINE
+    for name, service in services().items():
+        assert "env_file" not in service
+        given, role = set(service["environment"]), service["environment"]["BALLAST_ROLE"]
+        assert role == name
+        assert given - roles.USERS.keys() == settings
+        assert given & roles.USERS.keys() == {
+            secret for secret in roles.USERS.keys() - ONLY_IN_FILES if roles.uses(role, secret)
+        }
+        assert ("hot_wallet" in service.get("secrets", ())) is (role == "money")
+    assert set(services()) == set(roles.ROLES) - {roles.ALL}
+
+
+@pytest.mark.parametrize("role", roles.ROLES)
+def test_each_process_starts_without_the_secrets_of_the_others(role: str) -> None:
+    needed = {name: value for name, value in PRODUCTION.items() if name not in roles.USERS or roles.uses(role, name)}
+    worker = "import config.celery, django; django.setup(); config.celery.app.tasks"
+    entry = "import config.wsgi" if role == "web" else worker
+    result = python("-c", entry, **needed, BALLAST_ROLE=role)
+    assert result.returncode == 0, result.stderr
+
+
+@pytest.mark.parametrize("secret", sorted(roles.USERS))
+def test_a_process_that_is_handed_a_secret_it_has_no_use_for_does_not_start(
+    secret: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(secret, "opaque-value")
+    for role in roles.ROLES:
+        variables = Variables()
+        variables.role = role
+        assert variables.secret(secret) == ("opaque-value" if roles.uses(role, secret) else "")
+        if roles.uses(role, secret):
+            variables.check()
+        else:
+            with pytest.raises(Exception, match=f"{secret} is set, and the {role} process has no use for it"):
+                variables.check()
+
+
+def every_secret(monkeypatch: pytest.MonkeyPatch) -> Variables:
+    """Settings read from an environment in which every secret has a value of its own."""
+    variables = Variables()
+    for name in roles.USERS:
+        monkeypatch.setenv(name, f"opaque-{name.lower()}")
+        variables.secret(name)
+    monkeypatch.setenv("POLYGON_RPC_URLS", ",".join(PROVIDERS))
+    variables.addresses("POLYGON_RPC_URLS")
+    monkeypatch.setenv("DATABASE_URL", "postgres://ballast:opaque-database@db.example/ballast")
+    variables.database("DATABASE_URL")
+    return variables
+
+
+def failing_page(request: HttpRequest, values: list[str]) -> HttpResponse:
+    """A view that fails with secrets in variables of innocent names, and in what the error says."""
+    wallet = values[0]
+    try:
+        raise RuntimeError(f"could not use {wallet} among {values}")
+    except RuntimeError:
+        return technical_500_response(request, *sys.exc_info())
+
+
+@pytest.mark.usefixtures("nothing_concealed")
+@pytest.mark.parametrize("accept", ["text/html", "text/plain"])
+def test_no_error_page_shows_a_secret_of_the_settings(
+    settings: Any, monkeypatch: pytest.MonkeyPatch, accept: str
+) -> None:
+    variables = every_secret(monkeypatch)
+    settings.DEBUG = True
+    for name in roles.USERS:
+        setattr(settings, name, f"opaque-{name.lower()}")
+    settings.EVM_PROVIDERS = {"polygon": PROVIDERS}
+    request = RequestFactory().get("/", headers={"Accept": accept})
+    by_name = technical_500_response(request, *error()).content.decode()
+    assert "EVM_HOT_WALLET_KEY" in by_name or accept == "text/plain"
+    assert "opaque" not in by_name
+    logs.conceal(variables.secrets)
+    by_value = failing_page(request, sorted(variables.secrets)).content.decode()
+    assert "could not use [redacted]" in by_value
+    assert not [value for value in variables.secrets if value in by_value]
+
+
+def error() -> Any:
+    try:
+        raise RuntimeError("nothing secret")
+    except RuntimeError:
+        return sys.exc_info()
+
+
+@pytest.mark.usefixtures("nothing_concealed")
+def test_a_log_line_redacts_the_secrets_of_the_settings_under_whatever_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    variables = every_secret(monkeypatch)
+    logs.conceal(variables.secrets)
+    line = {f"innocent {number}": f"said {value!r} twice" for number, value in enumerate(sorted(variables.secrets))}
+    written = logs.redact(line)
+    assert set(written.values()) == {f"said '{logs.REDACTED}' twice"}
+    assert json.dumps(written).count("opaque") == 0
