@@ -31,7 +31,7 @@ from payments.chains.evm.development import devnet
 from payments.chains.evm.development.node import LocalNode
 from payments.chains.networks import ETHEREUM, POLYGON, REAL_PROFILES
 from payments.models import Payment
-from payments.transfers import driving, services
+from payments.transfers import rounds, services
 from payments.transfers import tasks as transfer_tasks
 from payments.transfers.models import Envelope, Payout, Transfer
 from payments.transfers.states import OPEN_TRANSFERS, PayoutStatus, TransferStatus
@@ -193,7 +193,7 @@ def _stormy(
 
 def _hurry(crashes: Path, armed: Failpoint | None) -> None:
     """What is particular to the worker of the gauntlet: it is in a hurry, it will die, and it tells of its errors."""
-    vars(driving)["REPLACE_AFTER"] = vars(driving)["FEES_PAUSE"] = PATIENCE
+    vars(rounds)["REPLACE_AFTER"] = vars(rounds)["FEES_PAUSE"] = PATIENCE
     profiles = {name: replace(profile, block_seconds=BLOCK_SECONDS) for name, profile in REAL_PROFILES.items()}
     vars(registry)["REAL_PROFILES"] = profiles
     logging.getLogger().addHandler(_Errors(crashes))

@@ -17,7 +17,7 @@ from payments.chains import registry
 from payments.chains.base import Payout as ChainPayout
 from payments.chains.simulated import control
 from payments.chains.simulated.adapter import SimulatedChain
-from payments.transfers import driving, services
+from payments.transfers import rounds, services
 from payments.transfers.models import Envelope, Payout, Transfer, Wallet
 from payments.transfers.payouts import PayoutNotCancellable, cancel_payout, request_payout
 from payments.transfers.states import PayoutStatus, TransferStatus
@@ -114,7 +114,7 @@ def test_what_the_network_lost_is_sent_again_as_it_was(network: str) -> None:
 
 
 def test_a_transfer_that_waits_too_long_offers_more_and_keeps_every_hash(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(driving, "REPLACE_AFTER", timedelta(0))
+    monkeypatch.setattr(rounds, "REPLACE_AFTER", timedelta(0))
     stock(ETHEREUM, 10 * COIN)
     payout = ask(ETHEREUM)
     drive(ETHEREUM)
@@ -136,9 +136,9 @@ def test_an_offer_that_was_lost_is_made_again_while_the_one_before_waits(monkeyp
     drive(ETHEREUM)
     control.set_fee_level(ETHEREUM, 5)
     control.lose_broadcasts(ETHEREUM, 1)
-    monkeypatch.setattr(driving, "REPLACE_AFTER", timedelta(0))
+    monkeypatch.setattr(rounds, "REPLACE_AFTER", timedelta(0))
     drive(ETHEREUM)
-    monkeypatch.setattr(driving, "REPLACE_AFTER", timedelta(hours=1))
+    monkeypatch.setattr(rounds, "REPLACE_AFTER", timedelta(hours=1))
     finish(ETHEREUM)
     assert fresh(payout).status == PayoutStatus.PAID
     _, high = the_transfer().envelopes.all()
@@ -170,7 +170,7 @@ def test_what_was_sent_waits_above_the_cap_and_holds_up_nobody(monkeypatch: pyte
     third = ask(ETHEREUM)
     drive(ETHEREUM)
     control.set_fee_level(ETHEREUM, 101)
-    monkeypatch.setattr(driving, "REPLACE_AFTER", timedelta(0))
+    monkeypatch.setattr(rounds, "REPLACE_AFTER", timedelta(0))
     control.mine(ETHEREUM, control.deepest_reorg(ETHEREUM) + 1)
     drive(ETHEREUM)
     waiting = Transfer.objects.get(payouts=third)
@@ -184,7 +184,7 @@ def test_what_was_sent_waits_above_the_cap_and_holds_up_nobody(monkeypatch: pyte
 
 
 def test_the_version_that_was_replaced_may_still_be_the_one_that_is_mined(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(driving, "REPLACE_AFTER", timedelta(0))
+    monkeypatch.setattr(rounds, "REPLACE_AFTER", timedelta(0))
     stock(ETHEREUM, 10 * COIN)
     payout = ask(ETHEREUM)
     drive(ETHEREUM, rounds=2)
@@ -337,7 +337,7 @@ def test_the_network_is_asked_about_no_more_payouts_than_may_leave_now(monkeypat
 
     monkeypatch.setattr(SimulatedChain, "check_recipient", counting)
     drive(ETHEREUM)
-    assert asked == [payout.recipient for payout in payouts[: driving.OPEN_MAX]]
+    assert asked == [payout.recipient for payout in payouts[: rounds.OPEN_MAX]]
     finish(ETHEREUM)
     assert asked == [payout.recipient for payout in payouts]
     assert {fresh(payout).status for payout in payouts} == {PayoutStatus.PAID}

@@ -14,7 +14,7 @@ from payments.chains import registry
 from payments.chains.base import Payout as ChainPayout
 from payments.chains.simulated import control
 from payments.postings import chain_account
-from payments.transfers import driving
+from payments.transfers import driving, rounds
 from payments.transfers.models import Payout, PayoutPolicy, Transfer
 from payments.transfers.payouts import AlreadyApproved, approve_payout, policy_of, reject_payout
 from payments.transfers.postings import hot_account
@@ -55,7 +55,7 @@ def set_policy(**changes: object) -> None:
 def test_the_kill_switch_stops_what_is_ready_and_what_is_signed(monkeypatch: pytest.MonkeyPatch) -> None:
     stock(ETHEREUM, 10 * COIN)
     first = ask(ETHEREUM)
-    monkeypatch.setattr(driving._Round, "_send", lambda self: False)
+    monkeypatch.setattr(rounds.Round, "_send", lambda self: False)
     drive(ETHEREUM)
     monkeypatch.undo()
     assert the_transfer().status == TransferStatus.SIGNED

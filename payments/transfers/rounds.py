@@ -1,0 +1,305 @@
+"""One round of a wallet, while it is held: follow what is on its way, sign what may leave, send what is signed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+from itertools import groupby
+
+import structlog
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from merchants.ledger import breakers
+from merchants.ledger.posting import InsufficientFunds
+from payments.chains import registry
+from payments.chains.base import Chain, SignedTransfer
+from payments.chains.base import Payout as ChainPayout
+from payments.chains.base import TransferStatus as ChainStatus
+from payments.chains.errors import ChainError, FeesAboveCap, RecipientRefused
+from payments.transfers import services
+from payments.transfers.judging import Judgement, Verdict, judge
+from payments.transfers.limits import Limits
+from payments.transfers.models import Envelope, Payout, Transfer, Wallet
+from payments.transfers.payouts import fail_payout, hold_payout, policy_of, postpone_payouts
+from payments.transfers.spending import Allowance, Purse
+from payments.transfers.states import OPEN_TRANSFERS, HoldReason, PayoutStatus, TransferPurpose
+
+logger = structlog.get_logger(__name__)
+
+OPEN_MAX = 16
+"""Transfers of one wallet that may be on their way at once."""
+
+PAYOUTS_PER_ROUND = 500
+STEP_MIN, STEP_MAX = timedelta(seconds=1), timedelta(seconds=30)
+REPLACE_AFTER = timedelta(seconds=60)
+"""A version that waits longer than this, and than five blocks, is replaced by one that offers more."""
+
+VERSIONS_MAX = 10
+HELD_FOR = timedelta(minutes=5)
+LIQUIDITY_PAUSE = timedelta(seconds=5)
+FEES_PAUSE = timedelta(seconds=30)
+
+
+class Round:
+    """What one wallet does while it is held."""
+
+    def __init__(self, wallet: Wallet, chain: Chain) -> None:
+        self._wallet = wallet
+        self._chain = chain
+        self._policy = policy_of(wallet.environment)
+        step = timedelta(seconds=chain.profile.block_seconds / 2)
+        self._step = min(max(step, STEP_MIN), STEP_MAX) if chain.profile.block_seconds else timedelta()
+        self._trouble = ""
+        self._replace_after = max(REPLACE_AFTER, timedelta(seconds=5 * chain.profile.block_seconds))
+
+    def run(self) -> bool:
+        try:
+            self._chain.require_set_up(signing=True)
+            moved = self._follow()
+            if self.may_send:
+                moved |= self._sign()
+                moved |= self._send()
+            else:
+                self._wait()
+            Wallet.objects.filter(pk=self._wallet.pk).update(checked_at=timezone.now(), last_error=self._trouble)
+        except ChainError as error:
+            self._wait()
+            Wallet.objects.filter(pk=self._wallet.pk).update(last_error=str(error)[:1000])
+            logger.warning("wallet's network unavailable", wallet=str(self._wallet), error=str(error))
+            return False
+        return moved
+
+    @property
+    def may_send(self) -> bool:
+        """Whether anything may leave: the kill switch, the breaker and the chain's own doubts forbid it."""
+        place = {"environment": self._wallet.environment, "network": self._wallet.network}
+        return self._policy.payouts_enabled and not breakers.is_open(**place)
+
+    @property
+    def places(self) -> int:
+        """How many more transfers may be on their way."""
+        return OPEN_MAX - self._open().count()
+
+    def sequence(self) -> int | None:
+        """The sequence to sign for next, or None while the wallet is frozen: then somebody must look first."""
+        wallet = Wallet.objects.get(pk=self._wallet.pk)
+        if wallet.frozen_at is not None:
+            return None
+        expected = self._chain.next_sequence(wallet.address)
+        if expected > wallet.next_sequence:
+            reason = (
+                f"The network has seen transfers of this wallet up to sequence {expected - 1}, the books only up to "
+                f"{wallet.next_sequence - 1}. Was the database restored from a backup, or is the key used elsewhere?"
+            )
+            services.freeze_wallet(wallet, reason=reason)
+            return None
+        return services.next_sequence(wallet, expected)
+
+    # What is on its way
+
+    def _open(self) -> QuerySet[Transfer]:
+        return Transfer.objects.filter(wallet=self._wallet, status__in=OPEN_TRANSFERS).order_by("sequence")
+
+    def _follow(self) -> bool:
+        """Ask what became of transfers that were sent, and write down what is proved."""
+        moved = False
+        for transfer in self._open().filter(next_step_at__lte=timezone.now(), sent_at__isnull=False):
+            versions = list(transfer.envelopes.all())
+            answers = [self._chain.transfer_status(self._signed(transfer, version)) for version in versions]
+            moved |= self._conclude(transfer, versions, answers, judge(answers))
+        return moved
+
+    def _conclude(
+        self, transfer: Transfer, versions: Sequence[Envelope], answers: Sequence[ChainStatus], judgement: Judgement
+    ) -> bool:
+        match judgement.verdict:
+            case Verdict.FINAL | Verdict.FAILED:
+                assert judgement.version is not None  # noqa: S101 - narrows the type: both name a version
+                return self._settle(transfer, versions[judgement.version], answers[judgement.version], judgement)
+            case Verdict.USURPED:
+                reason = f"Sequence {transfer.sequence} was used by an on-chain transaction that Ballast did not sign."
+                services.freeze_wallet(self._wallet, reason=reason)
+                services.record_dead(transfer)
+                return True
+            case Verdict.DEAD:
+                services.record_dead(transfer)
+                return True
+            case Verdict.MINED:
+                self._postpone(transfer)
+                return False
+            case Verdict.WAITING:
+                if not self.may_send:
+                    return False
+                is_replaced = self._replace_late(transfer, versions)
+                if not is_replaced and answers[-1].state == "unknown":  # lost, while one that offers less waits on
+                    self._broadcast(transfer)
+                return is_replaced
+            case Verdict.MISSING:
+                if self.may_send:
+                    self._replace_late(transfer, versions)
+                    self._broadcast(transfer)
+                else:
+                    self._postpone(transfer)
+                return False
+
+    def _settle(self, transfer: Transfer, version: Envelope, answer: ChainStatus, judgement: Judgement) -> bool:
+        native = self._chain.profile.native
+        mined = services.Mined(version.transaction_hash, answer.height, answer.fee_units, native)
+        if judgement.verdict is Verdict.FAILED:
+            services.record_failed(transfer, mined, error=answer.error or "")
+            return True
+        try:
+            services.record_final(transfer, mined)
+        except InsufficientFunds as error:  # a sweep that brought the coins is final too, and not booked yet
+            services.postpone_transfer(transfer, until=timezone.now() + LIQUIDITY_PAUSE, error=str(error))
+            return False
+        return True
+
+    def _replace_late(self, transfer: Transfer, versions: Sequence[Envelope]) -> bool:
+        """Offer more for a transfer that has waited too long, where that is possible; else wait on."""
+        is_late = timezone.now() - versions[-1].signed_at >= self._replace_after
+        if not is_late or len(versions) >= VERSIONS_MAX or not self._chain.can_replace():
+            self._postpone(transfer)
+            return False
+        earlier = [self._signed(transfer, version) for version in versions]
+        try:
+            signed = self._sign_again(transfer, earlier)
+        except FeesAboveCap as error:  # what was sent stays good, and others are still to be followed
+            self._note(error)
+            services.postpone_transfer(transfer, until=timezone.now() + self._step, error=str(error))
+            return False
+        if services.record_replacement(transfer, signed):
+            self._broadcast(transfer)
+        return True
+
+    def _sign_again(self, transfer: Transfer, earlier: Sequence[SignedTransfer]) -> SignedTransfer:
+        sender, sequence = self._wallet.address, transfer.sequence
+        if transfer.purpose == TransferPurpose.SWEEP:
+            coins = {**self._chain.profile.assets, self._chain.profile.native.code: self._chain.profile.native}
+            return self._chain.sign_sweep(
+                coins[transfer.asset], tuple(transfer.deposits), sender=sender, sequence=sequence, replacing=earlier
+            )
+        return self._chain.sign(earlier[-1].payouts, sender=sender, sequence=sequence, replacing=earlier)
+
+    # What is to leave
+
+    def _sign(self) -> bool:
+        """Sign for everything that may leave, as many payouts in each transfer as the network allows."""
+        moved = False
+        batches = list(self._batches(self._allowed(self._due())))
+        for place, batch in enumerate(batches):
+            sequence = self.sequence() if self.places > 0 else None
+            if sequence is None:
+                postpone_payouts([payout.pk for payout in batch], until=timezone.now() + self._step)
+                continue
+            payouts = tuple(self._chain_payout(payout) for payout in batch)
+            try:
+                signed = self._chain.sign(payouts, sender=self._wallet.address, sequence=sequence)
+            except FeesAboveCap as error:
+                self._note(error)
+                for payout in (each for later in batches[place:] for each in later):
+                    hold_payout(payout.pk, HoldReason.FEES, until=timezone.now() + FEES_PAUSE)
+                break
+            keys = [payout.pk for payout in batch]
+            moved |= services.record_signed(self._wallet, signed, payout_ids=keys) is not None
+        return moved
+
+    def _due(self) -> list[Payout]:
+        waiting = Payout.objects.filter(
+            environment=self._wallet.environment,
+            network=self._wallet.network,
+            status__in=[PayoutStatus.READY, PayoutStatus.HELD],
+            next_attempt_at__lte=timezone.now(),
+        )
+        return list(waiting.order_by("id")[:PAYOUTS_PER_ROUND])
+
+    def _allowed(self, due: Sequence[Payout]) -> list[Payout]:
+        """Those that no limit holds, that the hot wallet can pay, and that the network would not refuse.
+
+        The network is asked about no more than may leave now: with hundreds waiting it would be asked for nothing else.
+        """
+        allowed: list[Payout] = []
+        later: list[Payout] = []
+        room = self.places * self._chain.profile.payouts_per_transfer
+        purse = Purse(self._wallet)
+        allowance = Allowance(self._wallet.environment, self._policy_limits())
+        for payout in due:
+            reason = allowance.why_held(payout) or (None if purse.covers(payout) else HoldReason.LIQUIDITY)
+            if reason is not None:
+                pause = LIQUIDITY_PAUSE if reason is HoldReason.LIQUIDITY else HELD_FOR
+                hold_payout(payout.pk, reason, until=timezone.now() + pause)
+                continue
+            is_turn = len(allowed) < room
+            try:
+                if is_turn:
+                    self._chain.check_recipient(self._chain_payout(payout))
+            except RecipientRefused as error:
+                fail_payout(payout.pk, code=error.problem, message=str(error)[:300])
+                continue
+            allowance.take(payout)
+            purse.take(payout)
+            (allowed if is_turn else later).append(payout)
+        postpone_payouts([payout.pk for payout in later], until=timezone.now() + self._step)
+        return allowed
+
+    def _batches(self, payouts: Sequence[Payout]) -> Iterable[list[Payout]]:
+        size = self._chain.profile.payouts_per_transfer
+        together = sorted((payout for payout in payouts if not payout.is_alone), key=lambda payout: payout.memo)
+        for _, shared in groupby(together, key=lambda payout: payout.memo):
+            batch = list(shared)
+            yield from (batch[start : start + size] for start in range(0, len(batch), size))
+        yield from ([payout] for payout in payouts if payout.is_alone)
+
+    def _send(self) -> bool:
+        """Hand over what is signed and was never sent, in the order of the sequences."""
+        unsent = list(self._open().filter(sent_at__isnull=True))
+        for transfer in unsent:
+            self._broadcast(transfer)
+        return bool(unsent)
+
+    def _broadcast(self, transfer: Transfer) -> None:
+        newest = transfer.envelopes.last()
+        assert newest is not None  # noqa: S101 - a transfer is stored with its first version
+        error = ""
+        try:
+            self._chain.broadcast(self._signed(transfer, newest))
+        except ChainError as refusal:  # what became of it, the chain will say
+            error = f"{type(refusal).__name__}: {refusal}"
+        services.record_sent(transfer, next_step_at=timezone.now() + self._step, error=error)
+
+    # Small change
+
+    def _note(self, error: FeesAboveCap) -> None:
+        """Operators see it on the wallet until a round ends without it."""
+        self._trouble = str(error)[:1000]
+
+    def _postpone(self, transfer: Transfer) -> None:
+        services.postpone_transfer(transfer, until=timezone.now() + self._step)
+
+    def _wait(self) -> None:
+        """Nothing can be done now: leave what is due for the next step instead of asking again at once."""
+        later = timezone.now() + max(self._step, STEP_MIN)
+        postpone_payouts([payout.pk for payout in self._due()], until=later)
+        for transfer in self._open().filter(next_step_at__lte=timezone.now()):
+            services.postpone_transfer(transfer, until=later)
+
+    def _policy_limits(self) -> Limits:
+        policy = self._policy
+        return Limits(policy.approval_above, policy.transfer_limit, policy.daily_limit, policy.merchant_daily_limit)
+
+    def _chain_payout(self, payout: Payout) -> ChainPayout:
+        asset = registry.asset(payout.environment, payout.network, payout.asset)
+        return ChainPayout(asset, int(payout.amount), payout.recipient, payout.memo or None)
+
+    def _signed(self, transfer: Transfer, version: Envelope) -> SignedTransfer:
+        lines = transfer.lines.select_related("payout").order_by("place")
+        return SignedTransfer(
+            raw=bytes(version.raw),
+            transaction_hash=version.transaction_hash,
+            sender=self._wallet.address,
+            sequence=transfer.sequence,
+            valid_until=version.valid_until,
+            payouts=tuple(self._chain_payout(line.payout) for line in lines),
+            fee_limit_units=int(version.fee_limit_units),
+        )
