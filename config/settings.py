@@ -437,6 +437,17 @@ REAL_RATE_SOURCES = ["ecb", "official-pegs", "kraken", "coinbase", "bitstamp", "
 RATE_SOURCES = variables.names("RATE_SOURCES", REAL_RATE_SOURCES if IN_PRODUCTION else ["bundled"])
 if IN_PRODUCTION and "bundled" in RATE_SOURCES:
     variables.refuse("RATE_SOURCES", f"has `bundled`; leave it unset for {','.join(REAL_RATE_SOURCES)}")
+RATE_SOURCE_URLS = variables.mapping("RATE_SOURCE_URLS")
+"""Where sources are asked instead of at their own addresses: mirrors, or a proxy that lets nothing else out."""
+variables.conceal_keys_in(*RATE_SOURCE_URLS.values())
+for url in RATE_SOURCE_URLS.values():
+    parts = urlsplit(url)
+    is_near = not IN_PRODUCTION and parts.scheme == "http" and parts.hostname in ("127.0.0.1", "::1", "localhost")
+    if not parts.hostname or not (parts.scheme == "https" or is_near) or parts.query or parts.fragment:
+        variables.refuse(
+            "RATE_SOURCE_URLS", "has an entry that is no https address; set it like kraken=https://mirror/kraken"
+        )
+        break
 
 variables.check()
 logs.conceal(variables.secrets)

@@ -59,12 +59,16 @@ class Variables:
     def addresses(self, name: str, default: Sequence[str] = ()) -> list[str]:
         """As names, of URLs. What of them may be an access key, and says no more than where they lead, is a secret."""
         urls = self.names(name, default)
-        self.conceal(*(text for url in urls for text in _keys_in(url)))
+        self.conceal_keys_in(*urls)
         return urls
 
     def conceal(self, *values: str) -> None:
         """Counts these among the secrets. Short ones would be found in innocent text."""
         self._secrets |= {value for value in values if len(value) >= _SHORTEST_SECRET}
+
+    def conceal_keys_in(self, *urls: str) -> None:
+        """Counts what gives access in these addresses among the secrets."""
+        self.conceal(*(text for url in urls for text in _keys_in(url)))
 
     def choice(self, name: str, choices: Sequence[str], default: str) -> str:
         value = self.text(name, default)
@@ -108,12 +112,12 @@ class Variables:
         if not address.startswith(("postgres://", "postgresql://")):
             self.refuse(name, "is not a PostgreSQL address; set it like postgres://user:password@host:5432/ballast")
             return None
-        self.conceal(*_keys_in(address))
+        self.conceal_keys_in(address)
         return dict(self._env.db_url_config(address))
 
     def mail(self, name: str, default: str) -> dict[str, Any]:
         address = self.secret(name) or default
-        self.conceal(*_keys_in(address))
+        self.conceal_keys_in(address)
         return dict(self._env.email_url_config(address))
 
     def require(self, needed: Mapping[str, object], *, because: str, see: str) -> None:

@@ -22,10 +22,14 @@ _EXAMPLE = f"Leave it unset, or set it like RATE_SOURCES={','.join([*PROVIDERS, 
 
 @register()
 def check_rate_sources(app_configs: Sequence[AppConfig] | None, **options: Any) -> list[CheckMessage]:
-    return [
+    found: list[CheckMessage] = [
         Error(f"RATE_SOURCES {fault}.", hint=_EXAMPLE, id=f"rates.E{number:03}")
         for number, fault in faults(settings.RATE_SOURCES, in_production=settings.IN_PRODUCTION)
     ]
+    if unknown := sorted(settings.RATE_SOURCE_URLS.keys() - PROVIDERS.keys()):
+        named = f"RATE_SOURCE_URLS names sources that are not asked at an address: {', '.join(unknown)}."
+        found.append(Error(named, hint=f"Those that are: {', '.join(PROVIDERS)}.", id="rates.E006"))
+    return found
 
 
 def faults(names: Sequence[str], *, in_production: bool) -> list[tuple[int, str]]:

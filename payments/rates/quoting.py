@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from decimal import ROUND_FLOOR, Decimal, localcontext
 from typing import ClassVar
@@ -146,13 +146,19 @@ def refresh_rates(*, now: datetime | None = None, providers: Collection[Provider
     if BUNDLED in settings.RATE_SOURCES:
         return Refreshed()
     if providers is None:
-        providers = [PROVIDERS[name] for name in settings.RATE_SOURCES if name in PROVIDERS]
+        providers = [_where_set(PROVIDERS[name]) for name in settings.RATE_SOURCES if name in PROVIDERS]
     answers = sources.ask(_due(providers, now), now=now)
     heard = [*answers.observations, *(pegged_rates(now) if PEGS in settings.RATE_SOURCES else [])]
     agreed = _store(heard, now)
     forget_rates()
     pairs = {rate_pair for rate_pair in (observation.pair for observation in heard) if rule_for(rate_pair)}
     return Refreshed(tuple(sorted(agreed)), tuple(sorted(pairs - agreed)), answers.failures)
+
+
+def _where_set(provider: Provider) -> Provider:
+    """The source, at the operator's address for it where there is one."""
+    address = settings.RATE_SOURCE_URLS.get(provider.name)
+    return replace(provider, address=address.rstrip("/")) if address else provider
 
 
 def _due(providers: Iterable[Provider], now: datetime) -> list[Provider]:

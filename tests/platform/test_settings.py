@@ -82,6 +82,9 @@ def test_production_settings_pass_every_deployment_check() -> None:
         ("DEBUG", "maybe", "DEBUG is 'maybe'; set it to one of true, false"),
         ("BALLAST_MODE", "staging", "BALLAST_MODE is 'staging'; set it to one of production, embedded, test"),
         ("RATE_SOURCES", "bundled", "RATE_SOURCES has `bundled`"),
+        ("RATE_SOURCE_URLS", "kraken", "RATE_SOURCE_URLS has entries that are not NAME=VALUE: kraken"),
+        ("RATE_SOURCE_URLS", "kraken=http://127.0.0.1:8080", "RATE_SOURCE_URLS has an entry that is no https address"),
+        ("RATE_SOURCE_URLS", "kraken=ftp://mirror", "RATE_SOURCE_URLS has an entry that is no https address"),
         ("DATABASE_STATEMENT_TIMEOUT_SECONDS", "-1", "DATABASE_STATEMENT_TIMEOUT_SECONDS is '-1'"),
         ("DATABASE_STATEMENT_TIMEOUT_SECONDS", "inf", "DATABASE_STATEMENT_TIMEOUT_SECONDS is 'inf'"),
         ("SIMULATED_BLOCK_SECONDS", "soon", "SIMULATED_BLOCK_SECONDS is 'soon'"),
@@ -110,6 +113,14 @@ def test_an_unsafe_or_malformed_value_refuses_to_start(name: str, value: str, re
 @pytest.mark.parametrize("prices", ["polygon=25", "polygon=25.5,ethereum=0.05", "ethereum=0.000000001"])
 def test_prices_of_gas_may_have_a_fraction(prices: str) -> None:
     assert load_settings(**{**PRODUCTION, "EVM_TIP_FLOOR_GWEI": prices}).returncode == 0
+
+
+def test_rates_may_be_asked_at_mirrors_over_https_and_on_this_machine_outside_production() -> None:
+    mirror = {"RATE_SOURCE_URLS": "kraken=https://mirror.example.com/kraken,ecb=https://mirror.example.com"}
+    assert load_settings(**PRODUCTION, **mirror).returncode == 0
+    assert load_settings(BALLAST_MODE="embedded", RATE_SOURCE_URLS="ecb=http://127.0.0.1:8080/ecb").returncode == 0
+    refused = load_settings(BALLAST_MODE="embedded", RATE_SOURCE_URLS="ecb=http://mirror.example.com")
+    assert "RATE_SOURCE_URLS has an entry that is no https address" in refused.stderr
 
 
 def test_a_sandbox_on_a_test_network_needs_its_own_settings_and_no_others() -> None:

@@ -42,3 +42,9 @@ def test_the_refusal_is_a_system_check_that_says_what_to_set(settings: Settings)
 
 def test_production_prices_every_coin_from_enough_exchanges_when_nothing_is_set(settings: Settings) -> None:
     assert faults(settings.REAL_RATE_SOURCES, in_production=True) == []
+
+
+def test_an_address_for_a_source_that_has_none_is_refused(settings: Settings) -> None:
+    settings.RATE_SOURCE_URLS = {"kraken": "https://mirror.example.com", "oracle": "https://o.example", "bundled": "x"}
+    (error,) = [message for message in run_checks() if message.id == "rates.E006"]
+    assert error.msg == "RATE_SOURCE_URLS names sources that are not asked at an address: bundled, oracle."

@@ -33,6 +33,15 @@ def test_a_refresh_prices_every_coin_in_every_currency(provider_server: Provider
             assert quote(currency, coin, now=NOW).rate > 0
 
 
+def test_sources_are_asked_at_the_addresses_that_are_set(provider_server: ProviderServer, settings: Settings) -> None:
+    settings.RATE_SOURCE_URLS = {name: f"{provider_server.address}/{name}/" for name in PROVIDERS}
+
+    refreshed = refresh_rates(now=NOW)
+
+    assert (refreshed.disputed, refreshed.failures) == ((), ())
+    assert set(provider_server.requested) == set(PROVIDERS)
+
+
 def test_a_quote_is_the_product_of_the_medians_and_names_its_sources(provider_server: ProviderServer) -> None:
     refresh_rates(now=NOW, providers=provider_server.providers())
 
