@@ -15,7 +15,6 @@ from config.environments import Environment
 from config.errors import DomainError, InvalidParameter
 from config.money import Asset
 from merchants.counting import status_changed
-from merchants.ledger import breakers
 from merchants.ledger.posting import InsufficientFunds, post_draft
 from merchants.models import Merchant, MerchantSettings
 from merchants.wallets import WalletRules
@@ -26,7 +25,7 @@ from payments.models import BalanceChange
 from payments.rates.quoting import RateUnavailable
 from payments.states import BalanceChangeKind
 from payments.transfers.models import Payout
-from payments.transfers.payouts import policy_of, request_payout
+from payments.transfers.payouts import may_leave, policy_of, request_payout
 from payments.transfers.states import HoldReason, PayoutStatus
 from settlements import postings
 from settlements.events import event_of
@@ -289,8 +288,7 @@ def _asset_to_pay(settlement: Settlement) -> Asset:
 
 def _require_payouts(settlement: Settlement) -> None:
     """Nothing is converted that would then wait for as long as payouts are stopped."""
-    is_stopped = breakers.is_open(environment=settlement.environment, network=settlement.network)
-    if is_stopped or not policy_of(settlement.environment).payouts_enabled:
+    if not may_leave(policy_of(settlement.environment), settlement.network):
         raise _Waits(SettlementProblem.NETWORK_UNAVAILABLE, f"Payouts are stopped on {settlement.network}.")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import structlog
 from django.db import connection, transaction
@@ -13,6 +13,7 @@ from django.utils import timezone
 from config.celery import wake
 from config.errors import DomainError, InvalidParameter
 from config.money import Asset
+from merchants.ledger import breakers
 from merchants.ledger.posting import lock_accounts
 from merchants.models import User
 from payments.transfers import postings
@@ -20,6 +21,9 @@ from payments.transfers.models import Payout, PayoutApproval, PayoutPolicy, Tran
 from payments.transfers.states import PAYOUT_MOVES, HoldReason, PayoutStatus
 
 logger = structlog.get_logger(__name__)
+
+HELD_FOR = timedelta(minutes=5)
+"""How long a payout that a limit holds is left alone, unless an operator decides sooner."""
 
 
 class PayoutNotCancellable(DomainError):
@@ -39,6 +43,17 @@ class AlreadyApproved(DomainError):
 
 def policy_of(environment: str) -> PayoutPolicy:
     return PayoutPolicy.objects.get_or_create(environment=environment)[0]
+
+
+def lock_policy(environment: str) -> PayoutPolicy:
+    """The policy, locked: until the database transaction ends nothing else of the environment is signed for, and no
+    operator changes it."""
+    return PayoutPolicy.objects.select_for_update().get_or_create(environment=environment)[0]
+
+
+def may_leave(policy: PayoutPolicy, network: str) -> bool:
+    """Whether money may leave at all: the kill switch and the network's breaker forbid it."""
+    return policy.payouts_enabled and not breakers.is_open(environment=policy.environment, network=network)
 
 
 def request_payout(

@@ -10,7 +10,6 @@ import structlog
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from merchants.ledger import breakers
 from merchants.ledger.posting import InsufficientFunds
 from payments.chains import registry
 from payments.chains.base import Chain, SignedTransfer
@@ -19,9 +18,15 @@ from payments.chains.base import TransferStatus as ChainStatus
 from payments.chains.errors import ChainError, FeesAboveCap, RecipientRefused
 from payments.transfers import services
 from payments.transfers.judging import Judgement, Verdict, judge
-from payments.transfers.limits import Limits
 from payments.transfers.models import Envelope, Payout, Transfer, Wallet
-from payments.transfers.payouts import fail_payout, hold_payout, policy_of, postpone_payouts
+from payments.transfers.payouts import (
+    HELD_FOR,
+    fail_payout,
+    hold_payout,
+    may_leave,
+    policy_of,
+    postpone_payouts,
+)
 from payments.transfers.spending import Allowance, Purse
 from payments.transfers.states import OPEN_TRANSFERS, HoldReason, PayoutStatus, TransferPurpose
 
@@ -36,7 +41,6 @@ REPLACE_AFTER = timedelta(seconds=60)
 """A version that waits longer than this, and than five blocks, is replaced by one that offers more."""
 
 VERSIONS_MAX = 10
-HELD_FOR = timedelta(minutes=5)
 LIQUIDITY_PAUSE = timedelta(seconds=5)
 FEES_PAUSE = timedelta(seconds=30)
 
@@ -47,7 +51,6 @@ class Round:
     def __init__(self, wallet: Wallet, chain: Chain) -> None:
         self._wallet = wallet
         self._chain = chain
-        self._policy = policy_of(wallet.environment)
         step = timedelta(seconds=chain.profile.block_seconds / 2)
         self._step = min(max(step, STEP_MIN), STEP_MAX) if chain.profile.block_seconds else timedelta()
         self._trouble = ""
@@ -72,9 +75,8 @@ class Round:
 
     @property
     def may_send(self) -> bool:
-        """Whether anything may leave: the kill switch, the breaker and the chain's own doubts forbid it."""
-        place = {"environment": self._wallet.environment, "network": self._wallet.network}
-        return self._policy.payouts_enabled and not breakers.is_open(**place)
+        """Whether anything may leave just now: asked again each time, since an operator may stop it within a round."""
+        return may_leave(policy_of(self._wallet.environment), self._wallet.network)
 
     @property
     def places(self) -> int:
@@ -223,7 +225,7 @@ class Round:
         later: list[Payout] = []
         room = self.places * self._chain.profile.payouts_per_transfer
         purse = Purse(self._wallet)
-        allowance = Allowance(self._wallet.environment, self._policy_limits())
+        allowance = Allowance(policy_of(self._wallet.environment))
         for payout in due:
             reason = allowance.why_held(payout) or (None if purse.covers(payout) else HoldReason.LIQUIDITY)
             if reason is not None:
@@ -255,6 +257,8 @@ class Round:
         """Hand over what is signed and was never sent, in the order of the sequences."""
         unsent = list(self._open().filter(sent_at__isnull=True))
         for transfer in unsent:
+            if not self.may_send:
+                return False
             self._broadcast(transfer)
         return bool(unsent)
 
@@ -283,10 +287,6 @@ class Round:
         postpone_payouts([payout.pk for payout in self._due()], until=later)
         for transfer in self._open().filter(next_step_at__lte=timezone.now()):
             services.postpone_transfer(transfer, until=later)
-
-    def _policy_limits(self) -> Limits:
-        policy = self._policy
-        return Limits(policy.approval_above, policy.transfer_limit, policy.daily_limit, policy.merchant_daily_limit)
 
     def _chain_payout(self, payout: Payout) -> ChainPayout:
         asset = registry.asset(payout.environment, payout.network, payout.asset)

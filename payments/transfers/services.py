@@ -16,8 +16,19 @@ from config.money import Asset
 from merchants.ledger.posting import PostingDraft, lock_accounts, post_drafts
 from payments.chains.base import SignedTransfer
 from payments.transfers import postings
-from payments.transfers.models import Envelope, Payout, Transfer, Wallet
-from payments.transfers.payouts import carry, end_payout, lock_waiting, ready_again
+from payments.transfers.models import Envelope, Payout, PayoutPolicy, Transfer, Wallet
+from payments.transfers.payouts import (
+    HELD_FOR,
+    carry,
+    end_payout,
+    hold_payout,
+    lock_policy,
+    lock_waiting,
+    may_leave,
+    policy_of,
+    ready_again,
+)
+from payments.transfers.spending import Allowance
 from payments.transfers.states import TRANSFER_MOVES, PayoutStatus, TransferPurpose, TransferStatus
 
 logger = structlog.get_logger(__name__)
@@ -45,12 +56,16 @@ class Mined:
 def record_signed(wallet: Wallet, signed: SignedTransfer, *, payout_ids: Sequence[uuid.UUID]) -> Transfer | None:
     """Store a signed transfer before it is sent; None, and the bytes are forgotten, when the world has moved on.
 
-    The caller holds the wallet. `payout_ids` are what it carries, in this order.
+    The caller holds the wallet. `payout_ids` are what it carries, in this order. The policy is asked once more under
+    its lock, where nobody else can use up what is left of a limit: what exceeds one by now is held.
     """
     with transaction.atomic():
+        policy = lock_policy(wallet.environment)
         wallet = Wallet.objects.select_for_update().get(pk=wallet.pk)
         payouts = lock_waiting(payout_ids)
-        if payouts is None or not _may_sign(wallet, signed.sequence):
+        if payouts is None or not may_leave(policy, wallet.network) or not _may_sign(wallet, signed.sequence):
+            return None
+        if _hold_excess(policy, payouts):
             return None
         transfer = _insert(wallet, signed, Transfer(purpose=TransferPurpose.PAYOUT))
         carry(transfer, payouts)
@@ -67,8 +82,9 @@ def record_signed_sweep(
 ) -> Transfer | None:
     """As record_signed, for a sweep of an asset from deposit addresses; `record` writes what is swept beside it."""
     with transaction.atomic():
+        policy = policy_of(wallet.environment)
         wallet = Wallet.objects.select_for_update().get(pk=wallet.pk)
-        if not _may_sign(wallet, signed.sequence):
+        if not may_leave(policy, wallet.network) or not _may_sign(wallet, signed.sequence):
             return None
         sweep = Transfer(purpose=TransferPurpose.SWEEP, asset=asset.code, deposits=list(deposits))
         transfer = _insert(wallet, signed, sweep)
@@ -208,6 +224,20 @@ def thaw_wallet(wallet: Wallet, *, next_sequence: int, thawed_by: str) -> None:
 def _may_sign(wallet: Wallet, sequence: int) -> bool:
     live = Transfer.objects.filter(wallet=wallet, sequence__gte=sequence).exclude(status=TransferStatus.DEAD)
     return wallet.frozen_at is None and not live.exists()
+
+
+def _hold_excess(policy: PayoutPolicy, payouts: Sequence[Payout]) -> bool:
+    """Hold those of these, which the caller has locked, that are over a limit; whether there are any."""
+    allowance = Allowance(policy)
+    is_over = False
+    for payout in payouts:
+        reason = allowance.why_held(payout)
+        if reason is None:
+            allowance.take(payout)
+        else:
+            hold_payout(payout.pk, reason, until=timezone.now() + HELD_FOR)
+            is_over = True
+    return is_over
 
 
 def _insert(wallet: Wallet, signed: SignedTransfer, transfer: Transfer) -> Transfer:

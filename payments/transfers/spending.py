@@ -8,7 +8,7 @@ from django.utils import timezone
 from merchants.ledger.balances import balance
 from payments.transfers import postings
 from payments.transfers.limits import WINDOW, Limits, Spent, usd_units, why_held
-from payments.transfers.models import Payout, Wallet
+from payments.transfers.models import Payout, PayoutPolicy, Wallet
 from payments.transfers.states import HoldReason, PayoutStatus
 
 
@@ -39,12 +39,16 @@ class Purse:
 
 
 class Allowance:
-    """What the policy still lets leave today."""
+    """What the policy still lets leave today. Only under the policy's lock does it stay so until the commit."""
 
-    def __init__(self, environment: str, limits: Limits) -> None:
-        self._limits = limits
+    def __init__(self, policy: PayoutPolicy) -> None:
+        self._limits = Limits(
+            policy.approval_above, policy.transfer_limit, policy.daily_limit, policy.merchant_daily_limit
+        )
         self._by_merchant: dict[object, int] = {}
-        recent = Payout.objects.filter(environment=environment).filter(
+        if self._limits.daily is None and self._limits.merchant_daily is None:
+            return
+        recent = Payout.objects.filter(environment=policy.environment).filter(
             Q(status=PayoutStatus.SENDING) | Q(status=PayoutStatus.PAID, finished_at__gt=timezone.now() - WINDOW)
         )
         sums = recent.order_by().values_list("merchant_id", "decimals").annotate(total=Sum("amount"))

@@ -1,0 +1,104 @@
+"""The limits of a day, and the kill switch, when several wallets sign at the same moment."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from payments.chains.simulated.adapter import SimulatedChain
+from payments.transfers import driving, services
+from payments.transfers.models import Payout, PayoutPolicy, Transfer
+from payments.transfers.payouts import carry, policy_of
+from payments.transfers.states import HoldReason, PayoutStatus
+from tests.factories import make_merchant
+from tests.transfers.scenes import COIN, ETHEREUM, POLYGON, SANDBOX, ask, drive, fresh, stock
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+TOGETHER_SECONDS = 20
+
+
+def set_policy(**changes: object) -> None:
+    policy_of(SANDBOX)
+    PayoutPolicy.objects.filter(environment=SANDBOX).update(**changes)
+
+
+def drive_both_at_once() -> None:
+    def work(network: str) -> None:
+        try:
+            driving.drive(SANDBOX, network)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(work, [ETHEREUM, POLYGON]))
+
+
+def meet_when_signing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of two wallets has found its payout within the limits before the other one's is stored."""
+    both, sign = Barrier(2), SimulatedChain.sign
+
+    def together(chain: SimulatedChain, *asked: Any, **named: Any) -> Any:
+        both.wait(TOGETHER_SECONDS)
+        return sign(chain, *asked, **named)
+
+    monkeypatch.setattr(SimulatedChain, "sign", together)
+
+
+@pytest.mark.parametrize("guard", ["as it is", "not asked again", "asked again without the lock"])
+@pytest.mark.parametrize(
+    ("limit", "reason"),
+    [("daily_limit", HoldReason.DAILY_LIMIT), ("merchant_daily_limit", HoldReason.MERCHANT_LIMIT)],
+)
+def test_two_networks_cannot_pass_a_limit_of_a_day_together(
+    monkeypatch: pytest.MonkeyPatch, limit: str, reason: HoldReason, guard: str
+) -> None:
+    set_policy(**{limit: 3})
+    merchant = make_merchant()
+    payouts = []
+    for network in (ETHEREUM, POLYGON):
+        stock(network, 10 * COIN)
+        payouts.append(ask(network, 2 * COIN, merchant=merchant))
+    meet_when_signing(monkeypatch)
+    if guard == "not asked again":
+        monkeypatch.setattr(services, "_hold_excess", lambda policy, payouts: False)
+    elif guard == "asked again without the lock":
+        both = Barrier(2)
+
+        def carry_together(transfer: Transfer, payouts: Sequence[Payout]) -> None:
+            both.wait(TOGETHER_SECONDS)
+            carry(transfer, payouts)
+
+        monkeypatch.setattr(services, "lock_policy", policy_of)
+        monkeypatch.setattr(services, "carry", carry_together)
+    drive_both_at_once()
+
+    found = sorted((fresh(payout).status, fresh(payout).hold_reason) for payout in payouts)
+    if guard == "as it is":
+        assert found == [(PayoutStatus.HELD, reason), (PayoutStatus.SENDING, "")]
+    else:
+        assert found == [(PayoutStatus.SENDING, "")] * 2, "without the guard four of three dollars leave"
+
+
+@pytest.mark.parametrize("at", ["sign", "broadcast"])
+def test_the_kill_switch_holds_within_a_round(monkeypatch: pytest.MonkeyPatch, at: str) -> None:
+    stock(ETHEREUM, 10 * COIN)
+    payouts = [ask(ETHEREUM) for _ in range(2)]
+    real = getattr(SimulatedChain, at)
+
+    def pulled_meanwhile(chain: SimulatedChain, *asked: Any, **named: Any) -> Any:
+        set_policy(payouts_enabled=False)
+        return real(chain, *asked, **named)
+
+    monkeypatch.setattr(SimulatedChain, at, pulled_meanwhile)
+    drive(ETHEREUM)
+    if at == "sign":
+        assert {fresh(payout).status for payout in payouts} == {PayoutStatus.READY}
+        assert not Transfer.objects.exists()
+    else:
+        assert sorted(Transfer.objects.values_list("status", flat=True)) == ["sent", "signed"]
