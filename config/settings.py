@@ -17,6 +17,7 @@ from csp.constants import NONE, SELF
 
 from config import logs, roles
 from config.embedded import postgres
+from config.redis_servers import RedisAddressInvalid, RedisServers
 from config.variables import Variables
 
 django_stubs_ext.monkeypatch()
@@ -109,6 +110,11 @@ DATABASES: dict[str, dict[str, Any]] = {
         "OPTIONS": {
             "application_name": "ballast",
             "connect_timeout": 5,
+            # A server that is gone without a word is noticed in half a minute, not after hours.
+            "keepalives_idle": 10,
+            "keepalives_interval": 5,
+            "keepalives_count": 3,
+            "tcp_user_timeout": 30_000,
             "options": " ".join(f"-c {name}={value}" for name, value in database_limits.items()),
             **database.get("OPTIONS", {}),
         },
@@ -122,10 +128,19 @@ if IN_PRODUCTION and not REDIS_URL:
     variables.refuse("REDIS_URL", "is not set; set it like redis://host:6379/0")
 WEB_PROCESSES = variables.integer("WEB_PROCESSES", 1, minimum=1)
 """How many processes answer requests on this machine, and so share a merchant's request budget when Redis does not."""
-if REDIS_URL and not REDIS_URL.startswith(("redis://", "rediss://", "unix://")):
-    variables.refuse("REDIS_URL", "is not a Redis address; set it like redis://host:6379/0")
+REDIS_SERVERS: RedisServers | None = None
+try:
+    if REDIS_URL:
+        REDIS_SERVERS = RedisServers.parse(REDIS_URL)
+        variables.conceal(REDIS_SERVERS.password or "", *REDIS_SERVERS.sentinel_login.values())
+except RedisAddressInvalid as invalid:
+    variables.refuse("REDIS_URL", str(invalid))
 CACHES: dict[str, dict[str, Any]] = {
-    "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL}
+    "default": {
+        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "LOCATION": [REDIS_URL],  # as a list: an address may have commas of its own
+        "OPTIONS": {"pool_class": "config.redis_servers.CachePool"},
+    }
     if REDIS_URL
     else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
 }
@@ -319,11 +334,17 @@ DEFAULT_EXCEPTION_REPORTER_FILTER = "config.logs.SecretFilter"
 
 # Work in the background. The rows are the queue: a lost message only waits for the next beat.
 IN_PROCESS_BROKER = "memory://in-process"
-CELERY_BROKER_URL = REDIS_URL or IN_PROCESS_BROKER
+CELERY_BROKER_URL = REDIS_SERVERS.broker_url if REDIS_SERVERS else IN_PROCESS_BROKER
+CELERY_BROKER_USE_SSL: dict[str, Any] | bool = (REDIS_SERVERS and REDIS_SERVERS.broker_tls) or False
 # A request that cannot wake a task goes on at once: beat will. In memory, polling once a second would be the default.
-CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, float] = (
-    {"socket_connect_timeout": 0.5, "max_retries": 0, "connect_retries_timeout": 0.5}
-    if REDIS_URL
+CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = (
+    {
+        "socket_connect_timeout": 0.5,
+        "max_retries": 0,
+        "connect_retries_timeout": 0.5,
+        **REDIS_SERVERS.broker_options,
+    }
+    if REDIS_SERVERS
     else {"polling_interval": 0.05}
 )
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True

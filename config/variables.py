@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import environ
 from django.core.exceptions import ImproperlyConfigured
@@ -16,6 +16,18 @@ from config import roles
 
 Number = TypeVar("Number", int, float)
 _SHORTEST_SECRET = 8
+
+
+POSTGRES_PORT = "5432"
+
+
+def _several_hosts(hosts: str) -> dict[str, str]:
+    """HOST and PORT as libpq takes them: lists of the same length. Without a port, a host listens where all do."""
+    named = []
+    for each in hosts.split(","):
+        host, _, port = each.rpartition(":") if ":" in each[each.rfind("]") + 1 :] else (each, "", "")
+        named.append((host.strip("[]"), port or POSTGRES_PORT))
+    return {"HOST": ",".join(host for host, _ in named), "PORT": ",".join(port for _, port in named)}
 
 
 class Variables:
@@ -113,7 +125,12 @@ class Variables:
             self.refuse(name, "is not a PostgreSQL address; set it like postgres://user:password@host:5432/ballast")
             return None
         self.conceal_keys_in(address)
-        return dict(self._env.db_url_config(address))
+        found = dict(self._env.db_url_config(address))
+        hosts, _, _ = address.partition("://")[2].partition("/")
+        if "," in (hosts := unquote(hosts.rpartition("@")[2])):
+            found |= _several_hosts(hosts)
+            found["OPTIONS"] = {"target_session_attrs": "read-write", **found.get("OPTIONS", {})}
+        return found
 
     def mail(self, name: str, default: str) -> dict[str, Any]:
         address = self.secret(name) or default

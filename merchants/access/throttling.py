@@ -29,6 +29,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from config.environments import Environment
+from config.redis_servers import RedisServers
 from merchants.models import Merchant, Plan
 
 logger = logging.getLogger(__name__)
@@ -194,10 +195,9 @@ return {1, limit - count - 1, first + window - now}
 class RedisLog:
     """In Redis, so that all processes and machines share one budget."""
 
-    def __init__(self, url: str, window_seconds: float = WINDOW_SECONDS) -> None:
+    def __init__(self, address: str, window_seconds: float = WINDOW_SECONDS) -> None:
         self._window = round(window_seconds * 1_000_000)
-        self._client = redis.Redis.from_url(
-            url,
+        self._client = RedisServers.parse(address).client(
             socket_timeout=_REDIS_TIMEOUT_SECONDS,
             socket_connect_timeout=_REDIS_TIMEOUT_SECONDS,
             retry=Retry(NoBackoff(), 0),

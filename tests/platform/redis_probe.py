@@ -1,0 +1,32 @@
+"""A process of Ballast with the REDIS_URL it was started with: uses Redis for all it is for, and says what worked."""
+# ruff: noqa: T201 - the test reads what it prints
+
+from __future__ import annotations
+
+import django
+
+django.setup()
+
+
+def main() -> None:
+    from django.core.cache import cache
+
+    from config.celery import app
+    from merchants.access.throttling import FallbackLog, log
+
+    cache.set("probe", "kept", 10)
+    print("cache", cache.get("probe"))
+    limiter = log()
+    assert isinstance(limiter, FallbackLog)
+    print("limiter", limiter._first.take("probe", 5).remaining)
+    app.send_task("payments.assess_due")
+    with app.connection_for_read() as broker:
+        queue = broker.SimpleQueue("chain")
+        message = queue.get(timeout=5)
+        message.ack()
+        print("broker", message.headers["task"])
+        queue.close()
+
+
+if __name__ == "__main__":
+    main()
