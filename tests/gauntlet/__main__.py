@@ -15,9 +15,12 @@ import sys
 import time
 
 from tests.gauntlet.installation import Installation
+from tests.gauntlet.network import enter_own_network
 from tests.gauntlet.report import Check
 
-SCENARIOS = ("webhooks", "crash", "settlements", "refunds", "evm", "memory")
+SCENARIOS = ("webhooks", "crash", "settlements", "refunds", "evm", "memory", "production")
+IN_A_NETWORK_OF_ITS_OWN = ("production",)
+"""They come last: the process that runs them stays in it, where no other server is reached."""
 
 
 def main() -> int:
@@ -40,6 +43,8 @@ def _run(name: str, seed: int) -> list[Check]:
     print(f"{name}, seed {seed}", flush=True)
     if (load := os.getloadavg()[0]) > 0.5 * (os.cpu_count() or 1):
         print(f"  The machine is busy (load {load:.1f}): figures in seconds say little.")
+    if name in IN_A_NETWORK_OF_ITS_OWN:
+        enter_own_network()
     with Installation() as installation:
         scenario = importlib.import_module(f"tests.gauntlet.{name}")
         checks: list[Check] = scenario.run(installation, random.Random(seed))

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Self
@@ -67,10 +67,11 @@ class Installation:
 
     # --- processes -----------------------------------------------------------------------------------
 
-    def start(self, name: str, command: Sequence[str]) -> None:
+    def start(self, name: str, command: Sequence[str], environment: Mapping[str, str] | None = None) -> None:
+        """With the variables of this process, or these instead of them."""
         with (self.folder / f"{name}.log").open("ab") as log:
             self._processes[name] = subprocess.Popen(
-                command, cwd=ROOT, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
+                command, cwd=ROOT, env=environment, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
             )
 
     def kill(self, name: str) -> None:
@@ -103,11 +104,10 @@ class Installation:
     def log_of(self, name: str) -> str:
         return (self.folder / f"{name}.log").read_text(errors="replace")
 
-    def manage(self, *arguments: str) -> tuple[int, str]:
-        """A management command: its exit code and what it said."""
-        done = subprocess.run(
-            [sys.executable, "manage.py", *arguments], cwd=ROOT, capture_output=True, text=True, check=False
-        )
+    def manage(self, *arguments: str, environment: Mapping[str, str] | None = None) -> tuple[int, str]:
+        """A management command, with these variables or those of this process: its exit code and what it said."""
+        command = [sys.executable, "manage.py", *arguments]
+        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
         return done.returncode, done.stdout + done.stderr
 
     # --- servers -------------------------------------------------------------------------------------
