@@ -10,6 +10,7 @@ import structlog
 from django.db import transaction
 from django.utils import timezone
 
+from config.containment import contained
 from merchants import counting
 from merchants.ledger.posting import post_drafts
 from payments import events, postings
@@ -56,14 +57,11 @@ def assess_due(now: datetime | None = None, *, limit: int = 200) -> int:
         due = due.exclude(environment=halted.environment, network=halted.network)
     done = 0
     for payment_id in list(due.values_list("pk", flat=True)[:limit]):
-        try:
-            with transaction.atomic():
-                payment = Payment.objects.select_for_update(skip_locked=True).filter(pk=payment_id).first()
-                if payment is not None and payment.assess_at is not None:
-                    assess_locked(payment, Changes())
-                    done += 1
-        except Exception:
-            logger.exception("payment could not be judged", payment=str(payment_id))
+        with contained("payment could not be judged", payment=str(payment_id)), transaction.atomic():
+            payment = Payment.objects.select_for_update(skip_locked=True).filter(pk=payment_id).first()
+            if payment is not None and payment.assess_at is not None:
+                assess_locked(payment, Changes())
+                done += 1
     return done
 
 
@@ -73,10 +71,11 @@ def expire_due() -> int:
     for cursor in ScanCursor.objects.filter(halted_at__isnull=True):
         if cursor.read_until is None:
             continue
-        ended = Payment.objects.with_window_ended(cursor.read_until).filter(
-            environment=cursor.environment, network=cursor.network, assess_at__isnull=True
-        )
-        asked += ask_for_judgement(ended.values_list("pk", flat=True))
+        with contained("windows could not be ended", cursor=str(cursor)):
+            ended = Payment.objects.with_window_ended(cursor.read_until).filter(
+                environment=cursor.environment, network=cursor.network, assess_at__isnull=True
+            )
+            asked += ask_for_judgement(ended.values_list("pk", flat=True))
     return asked
 
 
@@ -99,8 +98,9 @@ def book_strays(environment: str, network: str, *, limit: int = 200) -> int:
     final = strays.filter(status=DepositStatus.SEEN, height__lte=cursor.finalized_height)
     undone = strays.exclude(booked_to="").exclude(status=DepositStatus.CREDITED)
     due = [*final.values_list("pk", flat=True)[:limit], *undone.values_list("pk", flat=True)[:limit]]
+    booked = 0
     for deposit_id in due:
-        with transaction.atomic():
+        with contained("deposit of no payment could not be booked", deposit=str(deposit_id)), transaction.atomic():
             deposit = Deposit.objects.select_for_update().get(pk=deposit_id)
             changes = Changes()
             if deposit.booked_to and deposit.status != DepositStatus.CREDITED:
@@ -109,7 +109,8 @@ def book_strays(environment: str, network: str, *, limit: int = 200) -> int:
                 hold_deposit(deposit, None, DiscrepancyKind.NO_MEMO, changes)
             if changes.drafts:
                 post_drafts(changes.drafts, environment=environment)
-    return len(due)
+            booked += 1
+    return booked
 
 
 def assess_locked(payment: Payment, changes: Changes) -> Payment:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import timedelta
 from decimal import Decimal
+from typing import Any
 
 import structlog
 from django.conf import settings
@@ -17,6 +18,7 @@ from django.db.models import Count, OuterRef, Q, QuerySet, Sum
 from django.utils import timezone
 
 from config.celery import wake
+from config.containment import contained
 from config.errors import DomainError
 from config.money import Asset
 from merchants.ledger.posting import post_draft
@@ -50,18 +52,25 @@ def sweep_due(environment: str, network: str) -> int:
         return 0
     signed = 0
     for asset in profile.assets.values():
-        waiting = _not_swept(cursor, asset.code)
-        _mark_taken_along(waiting)
-        requests = SweepRequest.objects.filter(
-            environment=environment, network=network, asset=asset.code, done_at__isnull=True
-        )
-        is_requested = requests.exists()
-        chosen = _choose(cursor, asset, is_requested=is_requested, most=profile.sweeps_per_transfer)
-        is_signed = bool(chosen) and _sign(environment, asset, waiting, chosen) is not None
-        signed += is_signed
-        if is_requested and (is_signed or not chosen):
-            requests.update(done_at=timezone.now())
+        place: dict[str, Any] = {"environment": environment, "network": network, "asset": asset.code}
+        with contained("coin not swept", expected=(ChainError,), **place):
+            signed += _sweep_coin(cursor, asset, most=profile.sweeps_per_transfer)
     return signed
+
+
+def _sweep_coin(cursor: ScanCursor, asset: Asset, *, most: int) -> bool:
+    """Sign a sweep of one coin when there is reason to; whether one was signed."""
+    waiting = _not_swept(cursor, asset.code)
+    _mark_taken_along(waiting)
+    requests = SweepRequest.objects.filter(
+        environment=cursor.environment, network=cursor.network, asset=asset.code, done_at__isnull=True
+    )
+    is_requested = requests.exists()
+    chosen = _choose(cursor, asset, is_requested=is_requested, most=most)
+    is_signed = bool(chosen) and _sign(cursor.environment, asset, waiting, chosen) is not None
+    if is_requested and (is_signed or not chosen):
+        requests.update(done_at=timezone.now())
+    return is_signed
 
 
 def request_sweep(*, environment: str, network: str, asset: str, requested_by: str) -> SweepRequest:
@@ -128,10 +137,9 @@ def book_sweeps() -> int:
     ended = Sweep.objects.filter(booked_at__isnull=True, transfer__finished_at__isnull=False)
     booked = 0
     for sweep in ended.select_related("transfer__wallet").order_by("id"):
-        try:
+        # What it took along may be a deposit that is in no books yet.
+        with contained("sweep not booked yet", expected=(ChainError, DomainError), transfer=str(sweep.transfer)):
             booked += native.book(sweep) if native.is_native(sweep) else _book(sweep, _moved_by(sweep))
-        except (ChainError, DomainError) as error:  # what it took along may be a deposit that is in no books yet
-            logger.warning("sweep not booked yet", transfer=str(sweep.transfer), error=str(error))
     return booked
 
 

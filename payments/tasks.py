@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import structlog
 from celery import shared_task
 from django.core.exceptions import ImproperlyConfigured
 
-from config.environments import Environment
+from config.containment import contained
 from payments import crediting, native, sweeping
 from payments.chains.errors import ChainError
-from payments.chains.registry import networks
+from payments.chains.registry import places_in_use
 from payments.operations.services import note_providers
 from payments.rates.quoting import refresh_rates as refresh
 from payments.transfers.driving import check_set_up
@@ -19,16 +21,22 @@ logger = structlog.get_logger(__name__)
 
 MAX_SCANS_IN_A_ROW = 20
 
+USUAL = (ChainError, ImproperlyConfigured)
+"""What a network that does not answer, or is not set up yet, may raise at any time."""
+
 
 @shared_task(name="payments.watch_networks")
 def watch_networks() -> None:
     """Read what is new on every network, then judge what that concerns."""
-    for environment in Environment.values:
-        for network in networks(environment):
+    for environment, network in places_in_use():
+        place: dict[str, Any] = {"environment": environment, "network": network}
+        with contained("network could not be read", **place):
             for _ in range(MAX_SCANS_IN_A_ROW):
                 if not watch_network(environment, network):
                     break
+        with contained("deposits of no payment could not be booked", **place):
             crediting.book_strays(environment, network)
+        with contained("providers could not be told of", **place):
             note_providers(environment, network)
     crediting.assess_due()
 
@@ -49,26 +57,22 @@ def expire_due() -> None:
 @shared_task(name="payments.sweep")
 def sweep() -> None:
     """Bring deposits to the hot wallets, and book what has arrived there."""
-    for environment in Environment.values:
-        for network in networks(environment):
-            try:
-                check_set_up(environment, network)
+    for environment, network in places_in_use():
+        place: dict[str, Any] = {"environment": environment, "network": network}
+        with contained("nothing swept", expected=USUAL, **place):
+            check_set_up(environment, network)
+            with contained("no deposits swept", expected=USUAL, **place):
                 sweeping.sweep_due(environment, network)
-                native.sweep_asked(environment, network)
-            except (ChainError, ImproperlyConfigured) as error:
-                logger.warning("nothing swept", environment=environment, network=network, error=str(error))
+            native.sweep_asked(environment, network)
     sweeping.book_sweeps()
 
 
 @shared_task(name="payments.look_for_native_coin")
 def look_for_native_coin() -> None:
     """Look at a few more deposit addresses for the network's own coin, which no event tells of."""
-    for environment in Environment.values:
-        for network in networks(environment):
-            try:
-                native.look_for_some(environment, network)
-            except ChainError as error:
-                logger.warning("not looked for native coin", environment=environment, network=network, error=str(error))
+    for environment, network in places_in_use():
+        with contained("not looked for native coin", expected=USUAL, environment=environment, network=network):
+            native.look_for_some(environment, network)
 
 
 @shared_task(name="payments.refresh_rates")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import structlog
 from celery import shared_task
 
+from config.containment import contained
 from payments.chains.errors import ChainUnavailable
 from refunds.models import Refund
 from refunds.services import follow_payout, resolve_destination
@@ -21,20 +22,17 @@ def resolve_destinations() -> None:
     for environment, network in waiting.order_by().values_list("environment", "network").distinct():
         there = waiting.filter(environment=environment, network=network).select_related("payment", "discrepancy")
         for refund in there.order_by("id")[:BATCH]:
-            try:
-                resolve_destination(refund)
-            except ChainUnavailable as error:
-                logger.warning("senders could not be asked about", network=network, error=str(error))
-                break
-            except Exception:
-                logger.exception("refund could not be resolved", refund=refund.public_id)
+            with contained("refund could not be resolved", refund=refund.public_id):
+                try:
+                    resolve_destination(refund)
+                except ChainUnavailable as error:
+                    logger.warning("senders could not be asked about", network=network, error=str(error))
+                    break
 
 
 @shared_task(name="refunds.follow_payouts")
 def follow_payouts() -> None:
     """Take over what has become of payouts. A refund that cannot be moved keeps none waiting: the log tells of it."""
     for refund in Refund.objects.to_follow().order_by("id")[:BATCH]:
-        try:
+        with contained("refund could not be followed", refund=refund.public_id):
             follow_payout(refund)
-        except Exception:
-            logger.exception("refund could not be followed", refund=refund.public_id)

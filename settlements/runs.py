@@ -16,6 +16,7 @@ from django.db import transaction
 from django.db.models import OuterRef, Q, Subquery
 from django.utils import timezone
 
+from config.containment import contained
 from merchants.models import Merchant, MerchantSettings, SettlementFrequency
 from payments.transfers.states import HoldReason, PayoutStatus
 from settlements import services
@@ -45,15 +46,12 @@ def run_due(
     now = now or timezone.now()
     done = 0
     for merchant_id, place in list(_with_period_due(now, merchant, environment)):
-        try:
+        with contained("settlement run failed", merchant=str(merchant_id), environment=place):
             run = run_scheduled(merchant_id=merchant_id, environment=place, now=now)
-        except Exception:
-            logger.exception("settlement run failed", merchant=str(merchant_id), environment=place)
-            continue
-        if run is not None:
-            done += 1
-            if on_run is not None:
-                on_run(run)
+            if run is not None:
+                done += 1
+                if on_run is not None:
+                    on_run(run)
     return done
 
 
@@ -73,7 +71,10 @@ def _with_period_due(
     if environment is not None:
         found = found.filter(environment=environment)
     for chosen in found.order_by("merchant", "environment").iterator(chunk_size=2_000):
-        if due_period(chosen, chosen.last_end, now):
+        is_due = False
+        with contained("schedule cannot be read", merchant=str(chosen.merchant_id), environment=chosen.environment):
+            is_due = due_period(chosen, chosen.last_end, now) is not None
+        if is_due:
             yield chosen.merchant_id, chosen.environment
 
 
@@ -82,12 +83,9 @@ def advance_due(now: datetime | None = None, *, limit: int = ADVANCED_MAX) -> in
     now = now or timezone.now()
     done = 0
     for settlement_id in [*_with_news(limit), *_claim(now, limit)]:
-        try:
+        with contained("settlement could not go on", settlement=str(settlement_id)):
             settlement = services.advance(settlement_id)
-        except Exception:
-            logger.exception("settlement could not go on", settlement=str(settlement_id))
-            continue
-        done += settlement.status != SettlementStatus.PENDING or settlement.payout_id is not None
+            done += settlement.status != SettlementStatus.PENDING or settlement.payout_id is not None
     return done
 
 

@@ -6,6 +6,7 @@ import structlog
 from django.conf import settings
 from django.core.mail import send_mail
 
+from config.containment import contained
 from config.environments import Environment
 from config.turns import turn
 from webhooks.models import Endpoint
@@ -31,7 +32,11 @@ def mail_disabled() -> int:
         if not is_ours:
             return 0
         due = Endpoint.objects.filter(is_mail_due=True, status=EndpointStatus.DISABLED)
-        return sum(_mail(endpoint) for endpoint in due.select_related("merchant").order_by("pk"))
+        mailed = 0
+        for endpoint in due.select_related("merchant").order_by("pk"):
+            with contained("webhook_mail_not_made", endpoint=endpoint.public_id):
+                mailed += _mail(endpoint)
+        return mailed
 
 
 def _mail(endpoint: Endpoint) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
+from config.containment import contained
 from config.environments import Environment
 from config.errors import DomainError
 from config.money import Asset
@@ -56,6 +57,15 @@ class UnsupportedAsset(DomainError):
 
     code = "unsupported_asset"
     message = "This coin is not accepted on this network."
+
+
+def places_in_use() -> list[tuple[str, str]]:
+    """Every environment and network in use. One environment that is set up wrongly hides no other."""
+    found: list[tuple[str, str]] = []
+    for environment in Environment.values:
+        with contained("networks in use are not known", environment=environment):
+            found += [(environment, network) for network in networks(environment)]
+    return found
 
 
 def networks(environment: str) -> tuple[str, ...]:

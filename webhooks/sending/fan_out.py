@@ -13,6 +13,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from config import ids
+from config.containment import contained
 from webhooks.events import EVERYTHING
 from webhooks.models import Endpoint
 from webhooks.schedule import ATTEMPTS
@@ -103,10 +104,11 @@ def fan_out(*, limit: int = BATCH) -> int:
         for event in events:
             if len(pairs) >= DELIVERIES_MAX:
                 break
-            done.append(event.id)
-            pairs += _told(event, listening[event.account])
-            if (own := direct.get((event.account, event.direct_url))) is not None:
-                pairs.append((event.id, own))
+            with contained("webhook_event_not_fanned_out", webhook_event=str(event.id)):
+                pairs += _told(event, listening[event.account])
+                if (own := direct.get((event.account, event.direct_url))) is not None:
+                    pairs.append((event.id, own))
+                done.append(event.id)
         rows = [{"id": ids.new_uuid(), "event_id": event, "endpoint_id": endpoint} for event, endpoint in pairs]
         with together() as send:
             send(_INSERT, {"attempts": ATTEMPTS, "now": timezone.now(), "new": orjson.dumps(rows).decode()})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -12,6 +12,7 @@ import structlog
 from django.conf import settings
 
 from config.api.renderers import render_json
+from config.containment import contained
 from config.environments import Environment
 from webhooks.models import Endpoint, Event, SigningSecret
 from webhooks.records import event_record
@@ -56,6 +57,11 @@ class Target:
         return self.version == version and now < self.good_until
 
 
+_UNREADABLE = Target(
+    "", (), allow_loopback=False, problem="Ballast could not read this webhook.", version="", good_until=_FOR_EVER
+)
+
+
 class Prepared(NamedTuple):
     """One request."""
 
@@ -77,7 +83,7 @@ class Preparation:
             return []
         messages = self._messages_of({claim.event_id for claim in claims})
         targets = self._targets_of({claim.endpoint_id: claim.endpoint_version for claim in claims}, now)
-        return [Prepared(claim, targets[claim.endpoint_id], messages[claim.event_id]) for claim in claims]
+        return [_prepared(claim, targets.get(claim.endpoint_id), messages.get(claim.event_id)) for claim in claims]
 
     def _messages_of(self, event_ids: set[uuid.UUID]) -> dict[uuid.UUID, Message]:
         """Events never change, so a body that was rendered once is what any later attempt sends too."""
@@ -86,7 +92,8 @@ class Preparation:
             if len(self._messages) > MESSAGES_KEPT:
                 self._messages = {key: self._messages[key] for key in event_ids - missing}
             for event in Event.objects.filter(pk__in=missing):
-                self._messages[event.pk] = Message(event.public_id, render_json(event_record(event)))
+                with contained("webhook_event_not_rendered", webhook_event=event.public_id):
+                    self._messages[event.pk] = Message(event.public_id, render_json(event_record(event)))
         return self._messages
 
     def _targets_of(self, versions: dict[uuid.UUID, str], now: datetime) -> dict[uuid.UUID, Target]:
@@ -97,8 +104,18 @@ class Preparation:
             if len(self._targets) > TARGETS_KEPT:
                 self._targets = known
             for endpoint in Endpoint.objects.filter(pk__in=old).only(*_DEFINING_FIELDS):
-                self._targets[endpoint.pk] = _make_target(endpoint, versions[endpoint.pk], now)
+                with contained("webhook_endpoint_not_read", endpoint=endpoint.public_id):
+                    self._targets[endpoint.pk] = _make_target(endpoint, versions[endpoint.pk], now)
         return self._targets
+
+
+def _prepared(claim: Claim, target: Target | None, message: Message | None) -> Prepared:
+    """What could not be read is an attempt that fails, with that reason: it would be claimed for ever otherwise."""
+    if target is None:
+        target = _UNREADABLE
+    elif message is None:
+        target = replace(target, problem="Ballast could not put this event into words.")
+    return Prepared(claim, target, message or Message("", b""))
 
 
 def _make_target(endpoint: Endpoint, version: str, now: datetime) -> Target:

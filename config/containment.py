@@ -1,0 +1,28 @@
+"""Keeping trouble where it is: what fails for one network, payment or merchant keeps no other waiting."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import structlog
+from django.db import connection
+
+logger = structlog.get_logger(__name__)
+
+
+@contextmanager
+def contained(event: str, *, expected: tuple[type[Exception], ...] = (), **where: object) -> Iterator[None]:
+    """Log what goes wrong inside under this name, and go on after the block. `where` says whom it concerned.
+
+    What is `expected` is logged as a warning and without a traceback.
+    """
+    try:
+        yield
+    except Exception as error:
+        if isinstance(error, expected):
+            logger.warning(event, error=str(error), **where)
+        else:
+            logger.exception(event, **where)
+        if not connection.in_atomic_block:
+            connection.close_if_unusable_or_obsolete()  # what comes next may have a database again
