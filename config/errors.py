@@ -15,6 +15,16 @@ class FieldError:
     message: str
 
 
+SHORTLY = " Try again shortly."
+"""At the end of a message, for when it is not known how long to wait."""
+
+
+def wait_in_words(seconds: int) -> str:
+    """`45 seconds`, or `15 minutes` rounded up."""
+    number, unit = (seconds, "second") if seconds < 120 else (-(-seconds // 60), "minute")
+    return f"{number} {unit}{'' if number == 1 else 's'}"
+
+
 class DomainError(Exception):
     """A refusal with a stable `code`. The API turns it into the error body, pages into a sentence.
 
@@ -36,6 +46,9 @@ class DomainError(Exception):
         retry_after_seconds: int | None = None,
     ) -> None:
         self.message = message or type(self).message
+        if retry_after_seconds is not None:
+            exactly = wait_in_words(retry_after_seconds)
+            self.message = f"{self.message.removesuffix(SHORTLY)} Try again in {exactly}."
         self.param = param
         self.errors = errors
         self.retry_after_seconds = retry_after_seconds

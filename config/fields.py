@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from decimal import Decimal
 from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db import models
 
-from config.api.renderers import render_json
+from config.api.renderers import ExactDecoder, ExactEncoder, read_json, render_json
 
 
 class UnitsField(models.DecimalField[Any, Any]):
@@ -38,6 +37,18 @@ class UnitsField(models.DecimalField[Any, Any]):
         raise ValidationError("“%(value)s” is not a whole number of base units.", params={"value": value})
 
 
+class ExactJSONField(models.JSONField):
+    """JSON whose numbers keep every digit. In Python they are int and Decimal; the column is that of a JSONField."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **{**kwargs, "encoder": ExactEncoder, "decoder": ExactDecoder})
+
+    def deconstruct(self) -> Any:
+        name, _, args, kwargs = super().deconstruct()
+        del kwargs["encoder"], kwargs["decoder"]
+        return name, "django.db.models.JSONField", args, kwargs
+
+
 class RecordField(models.Field[Any, Any]):
     """A record as the API shows it, kept as its JSON text: the order of its fields and every digit stay as they were.
 
@@ -48,7 +59,7 @@ class RecordField(models.Field[Any, Any]):
         return "TextField"
 
     def from_db_value(self, value: str | None, expression: Any, connection: Any) -> Any:
-        return None if value is None else json.loads(value, parse_float=Decimal)
+        return None if value is None else read_json(value)
 
     def get_prep_value(self, value: Any) -> str | None:
         return None if value is None else render_json(value).decode()

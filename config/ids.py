@@ -51,10 +51,16 @@ def first_uuid_at(instant: datetime) -> uuid.UUID:
 
 
 class PublicId:
-    """Turns keys into `prefix_` ids and back. One instance per kind of record."""
+    """Turns keys into `prefix_` ids and back. One instance per kind of record, which people call `noun`."""
 
-    def __init__(self, prefix: str) -> None:
+    def __init__(self, prefix: str, noun: str) -> None:
         self.prefix = prefix
+        self.noun = noun
+
+    @property
+    def pattern(self) -> str:
+        """Of the ids of this kind, as a regular expression that JSON Schema knows too."""
+        return f"^{self.prefix}_{_BODY.pattern}$"
 
     def encode(self, value: uuid.UUID) -> str:
         number = value.int
@@ -71,13 +77,15 @@ class PublicId:
         return uuid.UUID(int=number)
 
 
-PAYMENT = PublicId("pay")
-REFUND = PublicId("ref")
-SETTLEMENT = PublicId("set")
-WEBHOOK = PublicId("whk")
-EVENT = PublicId("evt")
-DELIVERY = PublicId("dlv")
-MERCHANT = PublicId("mer")
-REQUEST = PublicId("req")
-KEY = PublicId("key")
-DISCREPANCY = PublicId("dis")
+PAYMENT = PublicId("pay", "payment")
+REFUND = PublicId("ref", "refund")
+SETTLEMENT = PublicId("set", "settlement")
+WEBHOOK = PublicId("whk", "webhook")
+EVENT = PublicId("evt", "event")
+DELIVERY = PublicId("dlv", "delivery")
+MERCHANT = PublicId("mer", "merchant")
+REQUEST = PublicId("req", "request")
+KEY = PublicId("key", "key pair")
+DISCREPANCY = PublicId("dis", "discrepancy")
+
+KINDS = (PAYMENT, REFUND, SETTLEMENT, WEBHOOK, EVENT, DELIVERY, MERCHANT, REQUEST, KEY, DISCREPANCY)

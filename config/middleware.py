@@ -11,8 +11,9 @@ from django.http.response import HttpResponseBase
 
 from config import ids
 from config.api.exceptions import INVALID_REQUEST, Fault, fault_of
+from config.api.hints import is_program, sends_keys
 from config.api.parsers import MAX_BODY_BYTES, BodyTooLarge
-from config.api.views import error_reply, is_api_path
+from config.api.views import error_reply, is_api_path, nothing_here
 from config.logs import REQUEST_ID
 
 NextHandler = Callable[[HttpRequest], HttpResponseBase]
@@ -58,6 +59,24 @@ class ResponseHeadersMiddleware:
         if is_api_path(request.path):
             headers.setdefault("Cache-Control", "no-store")
         return response
+
+
+class ApiClientMiddleware:
+    """A program that asks for a page, for want of the API's prefix or its version, gets JSON that says what is right.
+
+    Whoever sends keys is such a program even where the page would only have sent it on.
+    """
+
+    def __init__(self, get_response: NextHandler) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        response = self.get_response(request)
+        if is_api_path(request.path) or response.headers.get("Content-Type") == "application/json":
+            return response
+        is_lost = response.status_code in {403, 404, 405} and is_program(request)
+        is_sent_on = 300 <= response.status_code < 400 and sends_keys(request)
+        return error_reply(request, nothing_here(request)) if is_lost or is_sent_on else response
 
 
 class RequestBodyMiddleware:

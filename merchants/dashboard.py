@@ -21,7 +21,16 @@ from config import ids
 from config.environments import Environment
 from config.errors import DomainError
 from merchants import wording
-from merchants.access.sessions import MemberRequest, choose_environment, log_in, log_out, member_required
+from merchants.access.devices import remember_device
+from merchants.access.sessions import (
+    MemberRequest,
+    TooManyLogIns,
+    account_name,
+    choose_environment,
+    log_in,
+    log_out,
+    member_required,
+)
 from merchants.access.single_use import close_form, open_form
 from merchants.forms import KeyPairForm, LogInForm, SettingsForm
 from merchants.models import ApiKey, MerchantSettings, Role
@@ -38,15 +47,26 @@ def show_log_in(request: HttpRequest) -> HttpResponse:
     if request.user.is_authenticated and request.method != "POST":
         return redirect(target or "dashboard")
     form = LogInForm(request.POST or None)
+    status, wait = 200, None
     if request.method == "POST" and form.is_valid():
         try:
             log_in(request, **form.cleaned_data)
+        except TooManyLogIns as refusal:
+            form.add_error(None, refusal.message)
+            status, wait = refusal.status, refusal.retry_after_seconds
         except DomainError as refusal:
             form.add_error(None, refusal.message)
+            status = 400
         else:
-            return redirect(target or "dashboard")
-    status = 400 if form.errors else 200
-    return render(request, "account/login.html", {"form": form, "next": target}, status=status)
+            response = redirect(target or "dashboard")
+            remember_device(request, response, account_name(form.cleaned_data["email"]))
+            return response
+    elif form.errors:
+        status = 400
+    page = render(request, "account/login.html", {"form": form, "next": target}, status=status)
+    if wait is not None:
+        page.headers["Retry-After"] = str(wait)
+    return page
 
 
 @require_POST

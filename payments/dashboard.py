@@ -176,7 +176,7 @@ def _detail_context(request: MemberRequest, payment: Payment) -> dict[str, objec
         "payment_page": payment.page_url,
         "facts": _facts(payment),
         "address": _address_facts(payment),
-        "metadata": sorted(payment.metadata.items()),
+        "metadata": wording.metadata_rows(payment.metadata),
         "deposit_columns": DEPOSIT_COLUMNS,
         "deposits": [DepositRow(deposit, heads.get(deposit.network, 0)) for deposit in deposits],
         "moments": [PaymentMoment(event, EVENT_WORDS) for event in happened],

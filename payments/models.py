@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from config import ids
 from config.environments import Environment
-from config.fields import UnitsField
+from config.fields import ExactJSONField, UnitsField
 from merchants.counting import Counted
 from merchants.models import Merchant
 from payments.states import (
@@ -61,7 +61,7 @@ class Payment(models.Model):
     webhook_url = models.CharField(max_length=2000, blank=True)
     expires_in = models.PositiveIntegerField(help_text="Seconds.")
     expires_at = models.DateTimeField()
-    metadata = models.JSONField(default=dict)
+    metadata = ExactJSONField(default=dict)
 
     # How it was quoted.
     due = UnitsField(help_text="Base units the payer is asked for.")

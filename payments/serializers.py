@@ -44,7 +44,7 @@ class NewPaymentSerializer(StrictSerializer):
         default=DEFAULT_EXPIRES_IN,
         help_text="Seconds the payer has.",
     )
-    metadata = MetadataField(default=dict, help_text="Up to 50 keys of yours, given back untouched.")
+    metadata = MetadataField(default=dict, help_text="Any JSON object of yours, up to 16 KiB; given back as sent.")
 
     def to_request(self) -> NewPayment:
         """What the service takes, once the data is valid."""
@@ -134,7 +134,7 @@ class PaymentSchema(serializers.Serializer[Any]):
     redirectUrl = serializers.CharField(allow_null=True)
     webhookUrl = serializers.CharField(allow_null=True)
     expiresIn = serializers.IntegerField()
-    metadata = serializers.DictField(child=serializers.CharField())
+    metadata = MetadataField()
     environment = serializers.ChoiceField(choices=Environment.choices)
     completedAt = serializers.DateTimeField(allow_null=True)
     cancelledAt = serializers.DateTimeField(allow_null=True)

@@ -72,7 +72,7 @@ class NewPayment:
     redirect_url: str = ""
     webhook_url: str = ""
     expires_in: int = DEFAULT_EXPIRES_IN
-    metadata: dict[str, str] = field(default_factory=dict)
+    metadata: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,9 @@ from rest_framework.response import Response
 
 from config import ids
 from config.api.fields import EmptySerializer, read_query
+from config.api.hints import no_such
 from config.api.pagination import KeyRange, ListQuery, page
 from config.api.schema import refuses
-from config.errors import NotFound
 from merchants import counting
 from merchants.access.scopes import Scope
 from merchants.access.viewsets import MerchantViewSet
@@ -204,17 +204,17 @@ class PaymentViewSet(MerchantViewSet):
         key = ids.DISCREPANCY.decode(public_id)
         discrepancy = key and Discrepancy.objects.filter(payment=payment, pk=key).first()
         if not discrepancy:
-            raise NotFound("No such discrepancy.")
+            raise no_such(ids.DISCREPANCY, public_id)
         return discrepancy
 
     def _payment(self, public_id: str) -> Payment:
         key = ids.PAYMENT.decode(public_id)
         if key is None:
-            raise NotFound("No such payment.")
+            raise no_such(ids.PAYMENT, public_id)
         try:
             return Payment.objects.of(self.merchant, self.environment).get(pk=key)
         except Payment.DoesNotExist:
-            raise NotFound("No such payment.") from None
+            raise no_such(ids.PAYMENT, public_id) from None
 
 
 def _record(payment: Payment) -> dict[str, Any]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from decimal import Decimal
+from typing import Any
 
+from config.api.renderers import render_json
 from config.money import FIAT_DIGITS, format_crypto, from_units, round_up_to_shown
 from payments.models import Payment
 
@@ -16,6 +19,14 @@ def fiat(payment: Payment) -> str:
     """`1,250.00 EUR`, with the digits its currency has."""
     digits = FIAT_DIGITS[payment.currency]
     return f"{from_units(payment.fiat_amount, digits):,.{digits}f} {payment.currency}"
+
+
+def metadata_rows(metadata: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """A merchant's own values by name: text as it is, everything else as JSON."""
+    return [
+        (name, value if isinstance(value, str) else render_json(value).decode())
+        for name, value in sorted(metadata.items())
+    ]
 
 
 def coins_held(units: int, decimals: int) -> str:

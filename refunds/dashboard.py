@@ -23,6 +23,7 @@ from merchants.wording import exact
 from payments import refunding
 from payments.models import Discrepancy, Payment
 from payments.transfers.states import PayoutStatus
+from payments.wording import metadata_rows
 from refunds import wording
 from refunds.claims import claim_url
 from refunds.destinations import takes_memos
@@ -250,7 +251,7 @@ def _show(request: MemberRequest, refund: Refund, form: DestinationForm | None =
         "refund": refund,
         "row": RefundRow(refund),
         "facts": _facts(refund),
-        "metadata": sorted(refund.metadata.items()),
+        "metadata": metadata_rows(refund.metadata),
         "moments": [Moment(event, EVENT_WORDS) for event in happened],
         "cancellable": _is_cancellable(refund),
         "failure": wording.failure(refund) if refund.status == RefundStatus.FAILED else None,

@@ -10,7 +10,7 @@ from django.db.models import Q
 
 from config import ids
 from config.environments import Environment
-from config.fields import UnitsField
+from config.fields import ExactJSONField, UnitsField
 from merchants.counting import Counted
 from merchants.models import Merchant
 from payments.models import Discrepancy, Payment
@@ -70,7 +70,7 @@ class Refund(models.Model):
     memo = models.CharField(max_length=30, blank=True)
     named_by = models.CharField(max_length=10, choices=NamedBy.choices, blank=True, help_text="Who named it.")
     reason = models.CharField(max_length=500, blank=True)
-    metadata = models.JSONField(default=dict)
+    metadata = ExactJSONField(default=dict)
     requested_by = models.CharField(max_length=120, blank=True, help_text="The key or the person that asked for it.")
 
     payout = models.OneToOneField(Payout, null=True, on_delete=models.PROTECT, related_name="refund")

@@ -6,7 +6,15 @@ from typing import Any
 
 from rest_framework import serializers
 
-from config.api.fields import AmountField, MetadataField, StrictCharField, StrictChoiceField, StrictSerializer
+from config import ids
+from config.api.fields import (
+    AmountField,
+    MetadataField,
+    PublicIdField,
+    StrictCharField,
+    StrictChoiceField,
+    StrictSerializer,
+)
 from config.api.pagination import CreatedListQuery
 from config.environments import Environment
 from payments.chains.networks import COINS, NETWORKS
@@ -53,13 +61,13 @@ class NewRefundSerializer(StrictSerializer):
         required=False,
         help_text="Money of the payment that is in suspense; it is given back whole, so without an amount.",
     )
-    metadata = MetadataField(default=dict, help_text="Up to 50 keys of yours, given back untouched.")
+    metadata = MetadataField(default=dict, help_text="Any JSON object of yours, up to 16 KiB; given back as sent.")
 
 
 class RefundListQuery(CreatedListQuery):
     """The filters of the refund list."""
 
-    paymentId = StrictCharField(max_length=MAX_ID_CHARACTERS, required=False, help_text="Only refunds of this payment.")
+    paymentId = PublicIdField(ids.PAYMENT, required=False, help_text="Only refunds of this payment.")
     status = StrictChoiceField(choices=RefundStatus.values, required=False, help_text="Only refunds in this status.")
 
 
@@ -92,7 +100,7 @@ class RefundSchema(serializers.Serializer[Any]):
     transactionHash = serializers.CharField(allow_null=True, help_text="Of the on-chain transaction, once it is final.")
     failureCode = serializers.CharField(allow_null=True)
     failureMessage = serializers.CharField(allow_null=True)
-    metadata = serializers.DictField(child=serializers.CharField())
+    metadata = MetadataField()
     environment = serializers.ChoiceField(choices=Environment.choices)
     createdAt = serializers.DateTimeField()
     completedAt = serializers.DateTimeField(allow_null=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from typing import Any
 
 import structlog
 from django.db import transaction
@@ -70,7 +71,7 @@ class NewRefund:
     destination: str = ""
     memo: str = ""
     reason: str = ""
-    metadata: dict[str, str] = field(default_factory=dict)
+    metadata: dict[str, Any] = field(default_factory=dict)
 
 
 def create_refund(*, payment: Payment, request: NewRefund, requested_by: str) -> Refund:

@@ -11,6 +11,7 @@ from rest_framework.response import Response
 
 from config import ids
 from config.api.fields import EmptySerializer, read_query
+from config.api.hints import about_id, no_such
 from config.api.pagination import KeyRange, page
 from config.api.schema import refuses
 from config.errors import InvalidParameter, NotFound
@@ -95,8 +96,7 @@ class RefundViewSet(MerchantViewSet):
         if status:
             narrow &= Q(status=status)
         if "paymentId" in query:
-            # An id of nobody's, or of somebody else's, is an id without refunds.
-            narrow &= Q(payment_id=ids.PAYMENT.decode(query["paymentId"]))
+            narrow &= Q(payment_id=query["paymentId"])
 
         def total(keys: KeyRange) -> int:
             if "paymentId" in query:  # a payment has few
@@ -143,14 +143,17 @@ class RefundViewSet(MerchantViewSet):
         key = ids.PAYMENT.decode(public_id)
         payment = key and Payment.objects.of(self.merchant, self.environment).filter(pk=key).first()
         if not payment:
-            raise NotFound("No such payment.", param="paymentId")
+            raise no_such(ids.PAYMENT, public_id, param="paymentId")
         return payment
 
     def _discrepancy(self, payment: Payment, public_id: str) -> Discrepancy:
         key = ids.DISCREPANCY.decode(public_id)
         discrepancy = key and Discrepancy.objects.filter(payment=payment, pk=key).first()
         if not discrepancy:
-            raise InvalidParameter("No money of this payment is in suspense under this id.", param="discrepancyId")
+            hint = about_id(ids.DISCREPANCY, public_id)
+            raise InvalidParameter(
+                f"No money of this payment is in suspense under this id.{hint}", param="discrepancyId"
+            )
         return discrepancy
 
     def _refund(self, public_id: str) -> Refund:
@@ -158,5 +161,5 @@ class RefundViewSet(MerchantViewSet):
         own = Refund.objects.of(self.merchant, self.environment).select_related("payment")
         refund = key and own.filter(pk=key).first()
         if not refund:
-            raise NotFound("No such refund.")
+            raise no_such(ids.REFUND, public_id)
         return refund

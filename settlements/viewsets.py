@@ -14,8 +14,8 @@ from rest_framework.response import Response
 
 from config import ids
 from config.api.fields import read_query
+from config.api.hints import no_such
 from config.api.pagination import KeyRange, page
-from config.errors import NotFound
 from merchants import counting
 from merchants.access.scopes import Scope
 from merchants.access.viewsets import MerchantViewSet
@@ -96,8 +96,8 @@ class SettlementViewSet(MerchantViewSet):
     def _settlement(self, public_id: str) -> Settlement:
         key = ids.SETTLEMENT.decode(public_id)
         if key is None:
-            raise NotFound("No such settlement.")
+            raise no_such(ids.SETTLEMENT, public_id)
         try:
             return Settlement.objects.of(self.merchant, self.environment).get(pk=key)
         except Settlement.DoesNotExist:
-            raise NotFound("No such settlement.") from None
+            raise no_such(ids.SETTLEMENT, public_id) from None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, cast
+from typing import Any, cast
 
 from rest_framework import serializers
 
@@ -10,9 +10,9 @@ from config import ids
 from config.api.fields import (
     HttpUrlField,
     InstantFilterField,
+    PublicIdField,
     StrictCharField,
     StrictChoiceField,
-    StrictField,
     StrictSerializer,
 )
 from config.api.pagination import CreatedListQuery
@@ -23,26 +23,6 @@ from webhooks.services import DESCRIPTION_MAX, EndpointChanges
 from webhooks.states import DeliveryStatus, DisabledReason, EndpointStatus
 
 MAX_EVENTS = 100
-
-
-class PublicIdField(StrictField):
-    """A filter by the id of a record, as the key behind it. Somebody else's record and none at all match nothing."""
-
-    default_error_messages: ClassVar[dict[str, Any]] = {"invalid": "Must be an id such as {prefix}_…"}
-
-    def __init__(self, kind: ids.PublicId, **kwargs: Any) -> None:
-        self.kind = kind
-        super().__init__(**kwargs)
-
-    @property
-    def json_schema(self) -> dict[str, Any]:
-        return {"type": "string", "pattern": f"^{self.kind.prefix}_[0-7][{ids.ALPHABET}]{{25}}$"}
-
-    def to_internal_value(self, data: Any) -> Any:
-        key = self.kind.decode(data) if isinstance(data, str) else None
-        if key is None:
-            self.fail("invalid", prefix=self.kind.prefix)
-        return key
 
 
 def _event_types(*, with_everything: bool, **kwargs: Any) -> serializers.ListField:

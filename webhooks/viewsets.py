@@ -11,10 +11,10 @@ from rest_framework.response import Response
 
 from config import ids
 from config.api.fields import EmptySerializer, read_query
+from config.api.hints import no_such
 from config.api.pagination import ListQuery, page
 from config.api.renderers import format_instant
 from config.api.schema import refuses
-from config.errors import NotFound
 from merchants.access.scopes import Scope
 from merchants.access.viewsets import MerchantViewSet
 from webhooks import examples
@@ -188,7 +188,7 @@ class WebhookViewSet(MerchantViewSet):
         key = ids.WEBHOOK.decode(public_id)
         endpoint = key and Endpoint.objects.of(self.merchant, self.environment).existing().filter(pk=key).first()
         if not endpoint:
-            raise NotFound("No such webhook.")
+            raise no_such(ids.WEBHOOK, public_id)
         return endpoint
 
 
@@ -218,7 +218,7 @@ class EventViewSet(MerchantViewSet):
         key = ids.EVENT.decode(event_id)
         event = key and Event.objects.of(self.merchant, self.environment).filter(pk=key).first()
         if not event:
-            raise NotFound("No such event.")
+            raise no_such(ids.EVENT, event_id)
         return Response(event_record(event))
 
 
@@ -263,7 +263,7 @@ class DeliveryViewSet(MerchantViewSet):
         key = ids.DELIVERY.decode(public_id)
         delivery = key and Delivery.objects.of(self.merchant, self.environment).filter(pk=key).first()
         if not delivery:
-            raise NotFound("No such delivery.")
+            raise no_such(ids.DELIVERY, public_id)
         return delivery
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,8 +16,8 @@ from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
 from config import ids
-from config.api.parsers import BodyTooLarge, UnsupportedContentType
-from config.errors import DomainError, FieldError, NotFound, ServiceUnavailable
+from config.api.parsers import BodyTooLarge, UnsupportedContentType, shown
+from config.errors import DomainError, FieldError, NotFound, ServiceUnavailable, wait_in_words
 from config.logs import REQUEST_ID
 
 logger = logging.getLogger(__name__)
@@ -47,7 +47,7 @@ UNAUTHENTICATED = Fault(401, "authentication_error", "authentication_failed", "T
 FORBIDDEN = Fault(403, "permission_error", "permission_denied", "This key may not do this.")
 MISSING = Fault(404, NotFound.type, NotFound.code, NotFound.message)
 METHOD_NOT_ALLOWED = Fault(405, "invalid_request_error", "method_not_allowed", "This address has no such method.")
-RATE_LIMITED = Fault(429, "rate_limit_error", "rate_limit_exceeded", "Too many requests. Wait before the next one.")
+RATE_LIMITED = Fault(429, "rate_limit_error", "rate_limit_exceeded", "Too many requests.")
 INTERNAL = Fault(
     500,
     "api_error",
@@ -63,12 +63,22 @@ def handle(exception: Exception, context: Mapping[str, Any]) -> Response:
     """
     request: HttpRequest = context["request"]._request
     fault = fault_of(exception)
+    if isinstance(exception, rest.MethodNotAllowed):
+        fault = method_not_allowed(request, context["view"].allowed_methods)
     if fault.status >= 500:
         logger.error("%s %s answers %s", request.method, request.path, fault.code, exc_info=exception)
     elif isinstance(exception, DataError):
         logger.warning("%s %s let a value through to the database", request.method, request.path, exc_info=exception)
     set_rollback()
     return Response(error_body(fault, request_id_of(request)), status=fault.status, headers=error_headers(fault))
+
+
+def method_not_allowed(request: HttpRequest, allowed: Iterable[str]) -> Fault:
+    """The refusal of a method, with those that the address has."""
+    *others, last = sorted({*allowed} - {"HEAD", "OPTIONS"}) or ["no method"]
+    named = f"{', '.join(others)} and {last}" if others else last
+    message = f"{request.method} is not possible at {shown(request.path)}, which takes {named}."
+    return replace(METHOD_NOT_ALLOWED, message=message)
 
 
 def error_body(fault: Fault, request_id: str) -> dict[str, Any]:
@@ -152,7 +162,11 @@ def _of_rest_framework(error: rest.APIException) -> Fault:
             return METHOD_NOT_ALLOWED
         case rest.Throttled():
             wait: float | None = getattr(error, "wait", None)
-            return replace(RATE_LIMITED, retry_after_seconds=None if wait is None else max(1, math.ceil(wait)))
+            if wait is None:
+                return RATE_LIMITED
+            seconds = max(1, math.ceil(wait))
+            message = f"{RATE_LIMITED.message} Try again in {wait_in_words(seconds)}."
+            return replace(RATE_LIMITED, message=message, retry_after_seconds=seconds)
         case rest.UnsupportedMediaType():
             return _of_domain_error(UnsupportedContentType())
         case _ if error.status_code >= 500:

@@ -15,22 +15,31 @@ from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail, ValidationError
 from rest_framework.request import Request
 
+from config import ids
+from config.api.hints import about_id, close_to
 from config.api.parsers import shown
+from config.api.renderers import render_json
 from config.environments import Environment
 
 MAX_URL_CHARACTERS = 2000
 MAX_UNKNOWN_REPORTED = 10
 MAX_SUGGESTED_CHARACTERS = 60
 
+_WORDS_OF_PAGES = {"page", "pagenumber", "offset", "skip", "start", "cursor", "after", "endingbefore", "before"}
+_WORDS_OF_SIZES = {"perpage", "pagesize", "size", "count", "top", "first"}
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
 class StrictSerializer(serializers.Serializer[Any]):
-    """A serializer that refuses fields it does not know, and says which one was probably meant."""
+    """A serializer that refuses fields it does not know, and says which one was probably meant.
+
+    An optional field may be `null`, which is as if it were left out.
+    """
 
     def to_internal_value(self, data: Any) -> Any:
         if not isinstance(data, Mapping):
             raise ValidationError({"non_field_errors": [ErrorDetail("Must be an object.", code="invalid")]})
+        data = {name: value for name, value in data.items() if value is not None or not self._may_be_left_out(name)}
         writable = {name for name, field in self.fields.items() if not field.read_only}
         unknown = [name for name in data if name not in writable]
         try:
@@ -43,13 +52,22 @@ class StrictSerializer(serializers.Serializer[Any]):
             raise ValidationError(_unknown_parameters(unknown, writable))
         return value
 
+    def _may_be_left_out(self, name: str) -> bool:
+        """Whether `null` means the same as nothing at all: for what is optional and has no `null` of its own."""
+        field = self.fields.get(name)
+        return field is not None and not field.required and not field.allow_null
+
 
 def _unknown_parameters(names: list[str], known: set[str]) -> dict[str, list[ErrorDetail]]:
     by_plain_name = {_plain(name): name for name in known}
     errors = {}
     for name in names[:MAX_UNKNOWN_REPORTED]:
         message = f"Unknown parameter: {shown(name)}."
-        if len(name) <= MAX_SUGGESTED_CHARACTERS:
+        if _plain(name) in _WORDS_OF_PAGES and "starting_after" in known:
+            message += " Lists have no page numbers: send the id of the last record you have as starting_after."
+        elif _plain(name) in _WORDS_OF_SIZES and "limit" in known:
+            message += " Did you mean limit?"
+        elif len(name) <= MAX_SUGGESTED_CHARACTERS:
             for match in difflib.get_close_matches(_plain(name), by_plain_name, n=1, cutoff=0.7):
                 message += f" Did you mean {by_plain_name[match]}?"
         errors[name] = [ErrorDetail(message, code="unknown")]
@@ -101,11 +119,13 @@ class StrictCharField(serializers.CharField):
 class StrictChoiceField(serializers.ChoiceField):
     """One of a few words, spelled exactly."""
 
-    default_error_messages: ClassVar[dict[str, Any]] = {"invalid_choice": "Must be one of: {choices}."}
+    default_error_messages: ClassVar[dict[str, Any]] = {"invalid_choice": "Must be one of: {choices}.{hint}"}
 
     def to_internal_value(self, data: Any) -> Any:
         if not isinstance(data, str) or data not in self.choice_strings_to_values:
-            self.fail("invalid_choice", choices=", ".join(map(str, self.choice_strings_to_values)))
+            meant = close_to(data, self.choice_strings_to_values) if isinstance(data, str) else None
+            hint = f" Did you mean {meant}?" if meant else ""
+            self.fail("invalid_choice", choices=", ".join(map(str, self.choice_strings_to_values)), hint=hint)
         return self.choice_strings_to_values[data]
 
 
@@ -198,42 +218,46 @@ class QueryIntegerField(StrictIntegerField):
         return self.within_range(int(data))
 
 
-class MetadataField(StrictField):
-    """A caller's own key-value pairs, kept and given back untouched."""
+class PublicIdField(StrictField):
+    """A filter by the id of a record, as the key behind it. Somebody else's record and none at all match nothing."""
 
-    MAX_KEYS: ClassVar = 50
-    MAX_KEY_CHARACTERS: ClassVar = 40
-    MAX_VALUE_CHARACTERS: ClassVar = 500
+    default_error_messages: ClassVar[dict[str, Any]] = {"invalid": "Must be an id such as {prefix}_….{hint}"}
+
+    def __init__(self, kind: ids.PublicId, **kwargs: Any) -> None:
+        self.kind = kind
+        super().__init__(**kwargs)
+
+    @property
+    def json_schema(self) -> dict[str, Any]:
+        return {"type": "string", "pattern": self.kind.pattern}
+
+    def to_internal_value(self, data: Any) -> Any:
+        key = self.kind.decode(data) if isinstance(data, str) else None
+        if key is None:
+            hint = about_id(self.kind, data) if isinstance(data, str) else ""
+            self.fail("invalid", prefix=self.kind.prefix, hint=hint)
+        return key
+
+
+class MetadataField(StrictField):
+    """An object of a caller's own, of any JSON values, kept and given back with the digits it was written with."""
+
+    MAX_BYTES: ClassVar = 16 * 1024
 
     default_error_messages: ClassVar[dict[str, Any]] = {
-        "invalid": "Must be an object of string values.",
-        "keys": f"Must have at most {MAX_KEYS} keys.",
-        "key": f"Keys must have 1 to {MAX_KEY_CHARACTERS} characters, none of them control characters.",
-        "value": "The value of {name} must be a string.",
-        "long": f"The value of {{name}} must have at most {MAX_VALUE_CHARACTERS} characters.",
+        "invalid": "Must be an object.",
+        "size": f"Must have at most {MAX_BYTES:,} bytes as JSON without blanks; this has {{size:,}}.",
     }
 
     @property
     def json_schema(self) -> dict[str, Any]:
-        return {
-            "type": "object",
-            "maxProperties": self.MAX_KEYS,
-            "propertyNames": {"type": "string", "minLength": 1, "maxLength": self.MAX_KEY_CHARACTERS},
-            "additionalProperties": {"type": "string", "maxLength": self.MAX_VALUE_CHARACTERS},
-        }
+        return {"type": "object", "additionalProperties": True}
 
-    def to_internal_value(self, data: Any) -> dict[str, str]:
+    def to_internal_value(self, data: Any) -> dict[str, Any]:
         if not isinstance(data, dict):
             self.fail("invalid")
-        if len(data) > self.MAX_KEYS:
-            self.fail("keys")
-        for key, value in data.items():
-            if not 1 <= len(key) <= self.MAX_KEY_CHARACTERS or _CONTROL.search(key):
-                self.fail("key")
-            if not isinstance(value, str):
-                self.fail("value", name=shown(key))
-            if len(value) > self.MAX_VALUE_CHARACTERS:
-                self.fail("long", name=shown(key))
+        if (size := len(render_json(data))) > self.MAX_BYTES:
+            self.fail("size", size=size)
         return data
 
 

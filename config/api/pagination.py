@@ -12,6 +12,7 @@ from django.db.models import Q, QuerySet
 
 from config import ids
 from config.api.fields import InstantFilterField, QueryIntegerField, StrictCharField, StrictSerializer
+from config.api.hints import about_id
 from config.errors import InvalidParameter
 
 DEFAULT_LIMIT = 10
@@ -122,5 +123,6 @@ def _key_of(cursor: str, own: QuerySet[Any, Any], public_id: ids.PublicId) -> uu
     """The key of the record a cursor names. Someone else's record and one that never was are refused alike."""
     key = public_id.decode(cursor)
     if key is None or not own.filter(pk=key).exists():
-        raise InvalidParameter("Must be the id of a record in this list.", param="starting_after")
+        hint = about_id(public_id, cursor)
+        raise InvalidParameter(f"Must be the id of a record in this list.{hint}", param="starting_after")
     return key

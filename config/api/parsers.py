@@ -10,6 +10,7 @@ from typing import IO, Any, NoReturn
 
 from rest_framework.parsers import BaseParser
 
+from config.api.renderers import whole_number
 from config.errors import DomainError
 
 MAX_BODY_BYTES = 256 * 1024
@@ -54,7 +55,10 @@ class StrictJSONParser(BaseParser):
 
 
 def parse_object(body: bytes) -> dict[str, Any]:
-    """The JSON object in `body`: integers as int, other numbers as exact Decimal; InvalidJSON or BodyTooLarge."""
+    """The JSON object in `body`: integers of 64 bits as int, other numbers as exact Decimal.
+
+    InvalidJSON or BodyTooLarge when it is none.
+    """
     if len(body) > MAX_BODY_BYTES:
         raise BodyTooLarge
     if body.startswith(_BYTE_ORDER_MARK):
@@ -123,10 +127,10 @@ def shown(text: str) -> str:
     return json.dumps(text if len(text) <= 60 else text[:60] + "…", ensure_ascii=True)
 
 
-def _integer(text: str) -> int:
+def _integer(text: str) -> int | Decimal:
     if len(text) > MAX_NUMBER_MAGNITUDE:
         raise InvalidJSON("A number in the request body is too large.")
-    return int(text)
+    return whole_number(text)
 
 
 def _decimal(text: str) -> Decimal:

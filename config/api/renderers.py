@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -27,6 +28,29 @@ def render_json(value: Any, *, indented: bool = False) -> bytes:
     """JSON bytes of plain values, Decimal and datetime. Floats are written too, but money never is one."""
     option = orjson.OPT_PASSTHROUGH_DATETIME | (orjson.OPT_INDENT_2 if indented else 0)
     return orjson.dumps(value, default=_extra, option=option)
+
+
+def read_json(text: str) -> Any:
+    """Our own JSON text as plain values that `render_json` writes with the same digits."""
+    return json.loads(text, parse_float=Decimal, parse_int=whole_number)
+
+
+def whole_number(text: str) -> int | Decimal:
+    """An int, as far as one can be written again: a Decimal past 64 bits."""
+    number = int(text)
+    return number if -(2**63) <= number < 2**64 else Decimal(number)
+
+
+class ExactEncoder(json.JSONEncoder):
+    """For a JSONField whose numbers keep every digit."""
+
+    def encode(self, o: Any) -> str:
+        return render_json(o).decode()
+
+
+class ExactDecoder(json.JSONDecoder):
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(parse_float=Decimal, parse_int=whole_number, **kwargs)
 
 
 def _extra(value: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -16,13 +17,15 @@ from config.api.exceptions import (
     FORBIDDEN,
     INTERNAL,
     INVALID_REQUEST,
-    METHOD_NOT_ALLOWED,
     MISSING,
     Fault,
     error_body,
     error_headers,
+    method_not_allowed,
     request_id_of,
 )
+from config.api.hints import right_addresses
+from config.api.parsers import shown
 from config.api.renderers import render_json
 
 # All of /sandbox: whoever forgets the version there is a program too.
@@ -40,8 +43,27 @@ def error_reply(request: HttpRequest, fault: Fault) -> HttpResponse:
         render_json(error_body(fault, request_id_of(request))),
         status=fault.status,
         content_type="application/json",
-        headers=error_headers(fault),
+        headers={**error_headers(fault), "Cache-Control": "no-store"},
     )
+
+
+def nothing_here(request: HttpRequest) -> Fault:
+    """That an address leads nowhere, and which one was probably meant."""
+    message = f"There is nothing at {shown(request.path)}."
+    if found := right_addresses(request.path, is_sandbox=_is_sandbox_key(request)):
+        message += f" Did you mean {' or '.join(found)}?"
+        if request.path.endswith("/"):
+            message += " Addresses have no slash at their end."
+    elif is_api_path(request.path):
+        message += " The reference is at /docs/api."
+    else:
+        message += " The API is at /v1, and at /sandbox/v1 with test keys."
+    return replace(MISSING, message=message)
+
+
+def _is_sandbox_key(request: HttpRequest) -> bool | None:
+    given = request.META.get("HTTP_AUTHORIZATION", "") + request.META.get("HTTP_X_API_SECRET", "")
+    return True if "k_test_" in given else False if "k_live_" in given else None
 
 
 @cache
@@ -55,7 +77,7 @@ def openapi_document() -> bytes:
 def show_openapi(request: HttpRequest, environment: str) -> HttpResponse:
     """One document for both environments; its servers tell them apart."""
     if request.method not in {"GET", "HEAD"}:
-        refusal = error_reply(request, METHOD_NOT_ALLOWED)
+        refusal = error_reply(request, method_not_allowed(request, ["GET"]))
         refusal.headers["Allow"] = "GET, HEAD"
         return refusal
     return HttpResponse(
@@ -83,7 +105,7 @@ def forbidden(request: HttpRequest, exception: Exception, *args: Any) -> HttpRes
 
 def not_found(request: HttpRequest, exception: Exception, *args: Any) -> HttpResponse:
     if is_api_path(request.path):
-        return error_reply(request, MISSING)
+        return error_reply(request, nothing_here(request))
     return defaults.page_not_found(request, exception)
 
 

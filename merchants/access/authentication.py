@@ -15,7 +15,7 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
 from config.environments import Environment
-from merchants.access import attempts, keys, signing
+from merchants.access import attempts, keys, presentation, signing
 from merchants.access.addresses import client_address, guesser, is_within
 from merchants.access.errors import AuthenticationRefused, PermissionRefused, TooManyRequests
 from merchants.models import ApiKey, AttemptCount, Merchant, SeenSignature
@@ -59,7 +59,7 @@ class MerchantInactive(PermissionRefused):
 
 class TooManyBadKeys(TooManyRequests):
     code = "too_many_bad_keys"
-    message = "Too many requests with wrong keys. Wait before sending the next one."
+    message = "Too many requests with wrong keys."
 
 
 class KeyAuthentication(BaseAuthentication):
@@ -79,9 +79,10 @@ def authenticate(request: HttpRequest, environment: Environment) -> ApiKey:
     guessed_by = f"key from {guesser(address)}"
     now = timezone.now()
     key, wait = _find_key(public_key, guessed_by, now)
-    if wait:
-        raise TooManyBadKeys(retry_after_seconds=wait)
     if not keys.secret_matches(key, secret) or key is None:
+        # Only what is wrong waits: many share an address, and the right one among them owes nothing for the others.
+        if wait:
+            raise TooManyBadKeys(retry_after_seconds=wait)
         _count_wrong_guess(public_key, guessed_by, now)
         raise KeyInvalid
     # From here on the caller is known to hold the secret, so saying what is wrong gives nothing away, and an old
@@ -102,11 +103,14 @@ def authenticate(request: HttpRequest, environment: Environment) -> ApiKey:
 
 
 def _presented(request: HttpRequest) -> tuple[str, str]:
-    scheme, _, public_key = request.META.get("HTTP_AUTHORIZATION", "").partition(" ")
+    given: str = request.META.get("HTTP_AUTHORIZATION", "")
     secret: str = request.META.get("HTTP_X_API_SECRET", "")
+    scheme, _, public_key = given.partition(" ")
     public_key = public_key.strip()
+    if problem := presentation.problem_of(given, secret):
+        raise KeyInvalid(problem)
     if scheme.lower() != "bearer" or not public_key or not secret:
-        raise KeyMissing
+        raise KeyMissing(presentation.missing(given, secret))
     if len(public_key) > _MAX_HEADER_CHARACTERS or len(secret) > _MAX_HEADER_CHARACTERS or "\0" in public_key:
         raise KeyInvalid
     return public_key, secret

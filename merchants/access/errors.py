@@ -23,4 +23,4 @@ class TooManyRequests(DomainError):
     type = "rate_limit_error"
     code = "rate_limit_exceeded"
     status = 429
-    message = "Too many requests. Wait before sending the next one."
+    message = "Too many requests."

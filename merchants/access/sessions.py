@@ -19,6 +19,7 @@ from config.environments import Environment
 from config.errors import DomainError
 from merchants.access import attempts
 from merchants.access.addresses import client_address, guesser
+from merchants.access.devices import device_of
 from merchants.access.errors import TooManyRequests
 from merchants.models import Member, Merchant, Role, User
 
@@ -41,7 +42,7 @@ class LogInRefused(DomainError):
 
 class TooManyLogIns(TooManyRequests):
     code = "too_many_log_ins"
-    message = "Too many attempts to log in. Wait a little, then try again."
+    message = "Too many attempts to log in."
 
 
 class MemberRequest(HttpRequest):
@@ -60,25 +61,34 @@ def log_in(request: HttpRequest, *, email: str, password: str) -> User:
     """Starts a new session under a new key; LogInRefused or TooManyLogIns otherwise.
 
     Attempts are counted before the password is looked at, so that guesses in parallel count too. Further guesses
-    have to wait longer and longer, but an account is never locked for good.
+    have to wait longer and longer, but an account is never locked for good. A device from which the account has
+    logged in before has a count of its own, so that what strangers guess elsewhere does not keep its owner out.
     """
     if "\0" in email + password:  # no account has such, and PostgreSQL could not look for it
         raise LogInRefused
-    account = f"log in to {email.strip().lower()[:254]}"
-    address = f"log in from {guesser(client_address(request))}"
+    account = account_name(email)
+    device = device_of(request, account)
+    address = None if device else f"log in from {guesser(client_address(request))}"
+    counted = f"log in to {account}" if device is None else f"log in on {device}"
     now = timezone.now()
-    wait = attempts.take_attempt(address, attempts.LOG_INS_FROM_ADDRESS, now=now)
-    wait = wait or attempts.take_attempt(account, attempts.LOG_INS_TO_ACCOUNT, now=now)
+    wait = attempts.take_attempt(address, attempts.LOG_INS_FROM_ADDRESS, now=now) if address else 0
+    wait = wait or attempts.take_attempt(counted, attempts.LOG_INS_TO_ACCOUNT, now=now)
     if wait:
         raise TooManyLogIns(retry_after_seconds=wait)
     user = authenticate(request, username=email.strip(), password=password)
     if user is None:
         raise LogInRefused
-    attempts.forget(account)
-    attempts.give_back(address)
+    attempts.forget(counted)
+    if address:
+        attempts.give_back(address)
     login(request, user)
     request.session[_LOGGED_IN_AT] = request.session[_USED_AT] = int(time.time())
     return user
+
+
+def account_name(email: str) -> str:
+    """What attempts to log in are counted under, however the address is written."""
+    return email.strip().lower()[:254]
 
 
 def log_out(request: HttpRequest) -> None:

@@ -58,6 +58,14 @@ def signature_of(*, secret: str, timestamp: str, method: str, path: str, body: b
     return hmac.digest(secret.encode(), text, hashlib.sha256).hex()
 
 
+def _out_of_range(timestamp: int, now_milliseconds: int) -> str:
+    """The refusal's sentence, and which unit the timestamp has when it is another."""
+    for unit, milliseconds in (("seconds", timestamp * 1000), ("microseconds", timestamp // 1000)):
+        if abs(now_milliseconds - milliseconds) <= TOLERANCE_MILLISECONDS:
+            return f"X-Service-Timestamp is in {unit}. Send milliseconds since the Unix epoch, as {now_milliseconds}."
+    return f"{TimestampOutOfRange.message} That is {now_milliseconds}, in milliseconds since the Unix epoch."
+
+
 def verify(
     *,
     secret: str,
@@ -79,7 +87,7 @@ def verify(
     if not _SIGNATURE.fullmatch(signature):
         raise SignatureInvalid
     if abs(now_milliseconds - int(timestamp)) > TOLERANCE_MILLISECONDS:
-        raise TimestampOutOfRange
+        raise TimestampOutOfRange(_out_of_range(int(timestamp), now_milliseconds))
     expected = signature_of(secret=secret, timestamp=timestamp, method=method, path=path, body=body)
     if not hmac.compare_digest(expected, signature):
         raise SignatureInvalid

@@ -204,24 +204,14 @@ class TestGuessing:
         wrong = {**key_headers(issued), "X-Api-Secret": "sk_test_wrong"}
         return [outcome(get(wrong, REMOTE_ADDR=address)) for _ in range(times)]
 
-    def test_after_twenty_wrong_keys_nothing_from_there_is_compared_for_a_minute(
-        self, clock: Clock, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_after_twenty_wrong_keys_wrong_ones_wait_and_the_right_one_beside_them_does_not(self, clock: Clock) -> None:
         issued = make_key()
         assert self.guess(issued, 20) == [(401, "key_invalid")] * 20
-        compared: list[str] = []
-
-        def digest(secret: str) -> bytes:
-            compared.append(secret)
-            return bytes(32)
-
-        monkeypatch.setattr("merchants.access.keys.digest", digest)
         assert self.guess(issued, 30) == [(429, "too_many_bad_keys")] * 30
-        right = get(key_headers(issued), REMOTE_ADDR=self.FROM)
-        assert (right.status_code, right.headers["Retry-After"], compared) == (429, "60", [])
-        monkeypatch.undo()
-        Clock(monkeypatch).advance(61)
         assert get(key_headers(issued), REMOTE_ADDR=self.FROM).status_code == 200
+        assert self.guess(issued, 1) == [(429, "too_many_bad_keys")]
+        clock.advance(61)
+        assert self.guess(issued, 1) == [(401, "key_invalid")]
 
     def test_others_are_not_held_up(self, clock: Clock) -> None:
         issued = make_key()
@@ -244,8 +234,7 @@ class TestGuessing:
         issued = make_key()
         headers = {"Authorization": f"Bearer {issued.secret}", "X-Api-Secret": issued.secret}
         assert get(headers).status_code == 401
-        assert AttemptCount.objects.count() == 2
-        assert not AttemptCount.objects.filter(subject__contains=issued.secret).exists()
+        assert not AttemptCount.objects.exists()
 
     def test_an_old_job_with_a_deleted_or_expired_key_is_not_guessing(self, clock: Clock) -> None:
         deleted, expired = make_key(), make_key(expires_at=clock.now + timedelta(seconds=1))

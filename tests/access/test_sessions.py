@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.contrib.sessions.models import Session
 from django.core.exceptions import PermissionDenied
-from django.test import Client, RequestFactory
+from django.test import Client, RequestFactory, override_settings
 from django.utils import timezone
 
 from config.environments import Environment
@@ -40,6 +40,13 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 def enter(client: Client, email: str, password: str = PASSWORD, **extra: Any) -> Any:
     return client.post("/enter", {"email": email, "password": password}, **extra)
+
+
+def log_in_by_page(client: Client, email: str, password: str = PASSWORD) -> Any:
+    """By the real page, in a browser that keeps its cookies but is not logged in."""
+    client.cookies.pop("ballast_session", None)
+    with override_settings(ROOT_URLCONF="config.urls"):
+        return client.post("/login", {"email": email, "password": password})
 
 
 def logged_in(member: Member) -> Client:
@@ -106,6 +113,8 @@ class TestLoggingIn:
 
 
 class TestGuessing:
+    OFFICE = "198.51.100.200"
+
     def guesses(self, email: str, times: int, **extra: Any) -> list[str]:
         outcomes = []
         for number in range(times):
@@ -133,6 +142,32 @@ class TestGuessing:
         clock.advance(seconds=2)
         assert enter(Client(), "anna@example.com").status_code == 200
         assert self.guesses("anna@example.com", 5) == ["LogInRefused"] * 5
+
+    def test_a_strangers_guesses_do_not_keep_an_owner_out_of_a_device_that_has_logged_in_before(
+        self, clock: Clock
+    ) -> None:
+        make_user("anna@example.com")
+        own, new = Client(REMOTE_ADDR=self.OFFICE), Client(REMOTE_ADDR=self.OFFICE)
+        assert log_in_by_page(own, "Anna@example.com").status_code == 302
+        for number in range(25):
+            self.guesses("anna@example.com", 1, REMOTE_ADDR=self.OFFICE if number % 2 else "203.0.113.7")
+
+        refusal = log_in_by_page(new, "anna@example.com")
+        assert (refusal.status_code, refusal.headers["Retry-After"]) == (429, "2")
+        assert b"Too many attempts to log in. Try again in 2 seconds." in refusal.content
+        assert log_in_by_page(own, "anna@example.com").status_code == 302
+
+    def test_a_device_has_its_own_count_and_is_good_for_its_account_alone(self, clock: Clock) -> None:
+        for email in ("anna@example.com", "eve@example.com"):
+            make_user(email)
+        device = Client()
+        log_in_by_page(device, "eve@example.com")
+        (name,) = [name for name in device.cookies if name.startswith("ballast_device_")]
+        assert [log_in_by_page(device, "eve@example.com", "wrong").status_code for _ in range(6)] == [400] * 5 + [429]
+        self.guesses("anna@example.com", 5)
+        assert log_in_by_page(device, "anna@example.com").status_code == 429
+        cookie = device.cookies[name]
+        assert (cookie["httponly"], cookie["samesite"], int(cookie["max-age"])) == (True, "Lax", 180 * 86_400)
 
     def test_writing_the_address_differently_does_not_give_more_guesses(self, clock: Clock) -> None:
         outcomes = [

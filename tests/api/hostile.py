@@ -234,14 +234,7 @@ FIELDS = [
     _invalid("a lifetime of 1e20", "expiresIn", "1e20"),
     _invalid("metadata that is text", "metadata", '"order 7"'),
     _invalid("metadata that is a list", "metadata", "[]"),
-    _invalid("metadata with a number", "metadata", '{"order": 7}'),
-    _invalid("metadata with null", "metadata", '{"order": null}'),
-    _invalid("metadata inside metadata", "metadata", '{"order": {"id": "7"}}'),
-    _invalid("metadata with an empty key", "metadata", '{"": "7"}'),
-    _invalid("metadata with a long key", "metadata", json.dumps({"k" * 41: "7"})),
-    _invalid("metadata with a long value", "metadata", json.dumps({"order": "v" * 501})),
-    _invalid("metadata with 51 keys", "metadata", json.dumps({f"key{number}": "v" for number in range(51)})),
-    _invalid("metadata with a control character in a key", "metadata", '{"a\\u0001": "7"}'),
+    _invalid("metadata past 16 KiB", "metadata", json.dumps({"order": "v" * 16 * 1024})),
 ]
 """What the parser lets through and a field refuses."""
 

@@ -26,7 +26,7 @@ from tests.api.probe import Probe, probe_table
 
 MERCHANT, OTHER = uuid.UUID(int=1), uuid.UUID(int=2)
 START = datetime(2027, 1, 30, 22, 0, tzinfo=UTC)
-PROBE_ID = ids.PublicId("pay")
+PROBE_ID = ids.PublicId("pay", "payment")
 
 
 @pytest.fixture

@@ -94,7 +94,8 @@ def test_too_many_attempts_have_to_wait(member: Member) -> None:
     for _ in range(5):
         log_in(client, member.user.email, "not this one")
     response = client.post("/login", {"email": member.user.email, "password": PASSWORD})
-    assert response.status_code == 400
+    assert response.status_code == 429
+    assert response.headers["Retry-After"] == "2"
     assert "Too many attempts to log in" in response.text
     assert "ballast_session" not in client.cookies
 

@@ -163,14 +163,13 @@ def test_an_idempotency_key_refunds_once(client: ApiClient, merchant: Merchant) 
         ({"amount": -1}, "invalid_parameter", "amount"),
         ({"amount": "10"}, "invalid_parameter", "amount"),
         ({"amount": True}, "invalid_parameter", "amount"),
-        ({"amount": None}, "invalid_parameter", "amount"),
         ({"amount": 1.001}, "invalid_parameter", "amount"),
         ({"amount": 1e30}, "invalid_parameter", "amount"),
         ({"amount": [1]}, "invalid_parameter", "amount"),
         ({"reason": "x" * 501}, "invalid_parameter", "reason"),
         ({"reason": "a\0b"}, "invalid_json", None),
         ({"reason": 7}, "invalid_parameter", "reason"),
-        ({"metadata": {"a": 1}}, "invalid_parameter", "metadata"),
+        ({"metadata": [1]}, "invalid_parameter", "metadata"),
         ({"metadata": "x"}, "invalid_parameter", "metadata"),
         ({"memo": "42"}, "invalid_parameter", "memo"),
         ({"ammount": 1}, "unknown_parameter", "ammount"),
@@ -382,8 +381,8 @@ def test_the_list_is_filtered_and_counted_exactly(client: ApiClient, merchant: M
         assert listed(f"?created_gte={tomorrow}") == ([], False, 0)
         assert listed(f"?paymentId={second.public_id}&created_gte={tomorrow}") == ([], False, 0)
         fold_counts()
-    for nobody in (ids.PAYMENT.encode(ids.new_uuid()), "pay_1", "x"):
-        assert listed(f"?paymentId={nobody}") == ([], False, 0)
+    nobodys = ids.PAYMENT.encode(ids.new_uuid())
+    assert listed(f"?paymentId={nobodys}") == ([], False, 0)
 
 
 @pytest.mark.parametrize(
@@ -396,6 +395,7 @@ def test_the_list_is_filtered_and_counted_exactly(client: ApiClient, merchant: M
         ("payment=pay_1", "payment"),
         ("starting_after=ref_1", "starting_after"),
         ("paymentId=a&paymentId=b", "paymentId"),
+        ("paymentId=pay_1", "paymentId"),
     ],
 )
 def test_a_senseless_query_is_refused(client: ApiClient, query: str, param: str) -> None:

@@ -1,0 +1,87 @@
+"""What a caller who got an address, a word or an id wrong probably meant."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable
+
+from django.http import HttpRequest
+from django.urls import Resolver404, resolve
+
+from config import ids
+from config.errors import NotFound
+
+API_BASES: tuple[str, ...] = ("/v1", "/sandbox/v1")
+_PREFIX = re.compile(r"/*(?:api/+)?(?P<sandbox>sandbox(?:/+|$))?(?:api/+)?(?:v[0-9.]+(?:/+|$))?", re.IGNORECASE)
+_RESOURCES = ("payments", "refunds", "settlements", "webhooks", "events", "deliveries", "merchant", "balance")
+_MAX_CHARACTERS = 200
+
+
+def right_addresses(path: str, *, is_sandbox: bool | None = None) -> list[str]:
+    """The addresses of the API that a wrong path may have been meant for, none or up to one for each environment.
+
+    `is_sandbox` is what the caller's key is for, where that is known and the path does not say it.
+    """
+    if len(path) > _MAX_CHARACTERS or not path.isprintable() or not (found := _PREFIX.match(path)):
+        return []
+    segments = [segment for segment in path[found.end() :].split("/") if segment]
+    if not segments:
+        return []
+    meant = difflib.get_close_matches(segments[0].lower(), _RESOURCES, n=1, cutoff=0.75)
+    tail = "/".join([*(meant or segments[:1]), *segments[1:]])
+    if found["sandbox"] or path.startswith("/v1/"):
+        is_sandbox = bool(found["sandbox"])
+    bases = API_BASES if is_sandbox is None else (API_BASES[is_sandbox],)
+    return [address for base in bases if (address := f"{base}/{tail}") != path and _leads_somewhere(address)]
+
+
+def _leads_somewhere(path: str) -> bool:
+    try:
+        resolve(path)
+    except Resolver404:
+        return False
+    return True
+
+
+def is_program(request: HttpRequest) -> bool:
+    """Whether whoever asks wants JSON: it sends keys or JSON, or accepts JSON and no page."""
+    accepted: str = request.META.get("HTTP_ACCEPT", "")
+    return (
+        sends_keys(request)
+        or request.content_type == "application/json"
+        or ("application/json" in accepted and "text/html" not in accepted)
+    )
+
+
+def sends_keys(request: HttpRequest) -> bool:
+    return "HTTP_X_API_SECRET" in request.META or "HTTP_AUTHORIZATION" in request.META
+
+
+def close_to(word: str, known: Iterable[str]) -> str | None:
+    """The one of a few known words that was probably meant, whatever its case."""
+    by_plain_word = {each.casefold(): each for each in known}
+    if len(word) > _MAX_CHARACTERS:
+        return None
+    return next((by_plain_word[each] for each in difflib.get_close_matches(word.casefold(), by_plain_word, n=1)), None)
+
+
+def no_such(kind: ids.PublicId, text: str, *, param: str | None = None) -> NotFound:
+    """The refusal for an id that names nothing the caller may know of."""
+    return NotFound(f"No such {kind.noun}.{about_id(kind, text)}", param=param)
+
+
+def about_id(wanted: ids.PublicId, text: str) -> str:
+    """A sentence, with a blank before it, on an id of another kind than `wanted`; empty when it is none."""
+    other = next((kind for kind in ids.KINDS if kind is not wanted and kind.decode(text) is not None), None)
+    if other is None:
+        is_upper_case = wanted.decode(text.lower()) is not None and text != text.lower()
+        return " Ids are written in lower case." if is_upper_case else ""
+    sentence = (
+        f" {other.prefix}_… is the id of {_a(other.noun)}; that of {_a(wanted.noun)} begins with {wanted.prefix}_."
+    )
+    return f"{sentence} An event has it in data.object.id." if other is ids.EVENT else sentence
+
+
+def _a(noun: str) -> str:
+    return f"an {noun}" if noun[0] in "aeiou" else f"a {noun}"

@@ -1,0 +1,49 @@
+"""What is wrong with the form of two presented keys. Pure, and says nothing that their sender did not write."""
+
+from __future__ import annotations
+
+import re
+
+_QUOTED = re.compile(r"""["'<{“‘].*|.*["'>}”’]""", re.DOTALL)
+_KEY = re.compile(r"(?P<half>[ps])k_(?P<infix>live|test)_")
+_BOTH = "Send the public key as Authorization: Bearer pk_… and the private key as X-Api-Secret: sk_…."
+
+
+def problem_of(authorization: str, secret: str) -> str | None:
+    """Why these two headers cannot be a pair of keys, as a sentence with what would be right; None when they may be.
+
+    What is found here is no guess at a key: it could not be one.
+    """
+    public_key = _without_scheme(authorization)
+    for header, text in (("Authorization", public_key), ("X-Api-Secret", secret.strip())):
+        if text and _QUOTED.fullmatch(text):
+            return f"The key in {header} stands in quotation marks or brackets. Send it without them."
+    public, private = _KEY.match(public_key), _KEY.match(_without_scheme(secret))
+    if public and private and (public["half"], private["half"]) == ("s", "p"):
+        return f"The two keys are swapped. {_BOTH}"
+    if public and public["half"] == "s":
+        return f"Authorization has a private key (sk_…). {_BOTH}"
+    if private and private["half"] == "p":
+        return f"X-Api-Secret has a public key (pk_…). {_BOTH}"
+    if private and secret.strip() != _without_scheme(secret):
+        return "X-Api-Secret takes the private key alone, without Bearer before it."
+    if public and private and public["infix"] != private["infix"]:
+        return "One of the two keys is for the sandbox (test), the other for production (live). Send both of one pair."
+    return None
+
+
+def missing(authorization: str, secret: str) -> str | None:
+    """Which header is not there, or not as it should be; None when neither is."""
+    if not authorization and not secret:
+        return None
+    if not secret:
+        return f"The header X-Api-Secret is missing. {_BOTH}"
+    if not authorization:
+        return f"The header Authorization is missing. {_BOTH}"
+    return f"Authorization must be Bearer, a blank and the public key. {_BOTH}"
+
+
+def _without_scheme(text: str) -> str:
+    text = text.strip()
+    scheme, blank, rest = text.partition(" ")
+    return rest.strip() if blank and scheme.lower() == "bearer" else text
