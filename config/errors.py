@@ -76,5 +76,5 @@ class ServiceUnavailable(DomainError):
 
     type = "api_error"
     code = "service_unavailable"
-    status = 500
+    status = 503
     message = "The service cannot do this right now. Try again shortly."

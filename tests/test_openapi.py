@@ -74,7 +74,7 @@ def test_every_operation_needs_both_keys_and_says_how_it_refuses(document: dict[
         assert operation["security"] == [{"publicKey": [], "privateKey": []}]
         assert operation["summary"]
         assert operation["description"].count("Scope: `") == 1
-        expected = {"401", "403", "429", "500"}
+        expected = {"401", "403", "429", "500", "503"}
         expected |= {"400"} if method != "get" else set()
         expected |= {"404"} if "{" in path else set()
         expected |= {"409"} if method == "post" else set()

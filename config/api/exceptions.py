@@ -8,9 +8,19 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from django.contrib.sessions.backends.base import UpdateError
+from django.contrib.sessions.exceptions import SessionInterrupted
 from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
-from django.db import DataError, InterfaceError, OperationalError
+from django.db import (
+    DatabaseError,
+    DataError,
+    InterfaceError,
+    OperationalError,
+    connection,
+)
+from django.db.transaction import TransactionManagementError
 from django.http import Http404, HttpRequest, UnreadablePostError
+from psycopg.errors import ReadOnlySqlTransaction
 from rest_framework import exceptions as rest
 from rest_framework.response import Response
 from rest_framework.views import set_rollback
@@ -24,7 +34,7 @@ logger = logging.getLogger(__name__)
 
 MAX_FIELD_ERRORS = 20
 MAX_PARAM_CHARACTERS = 100
-DATABASE_RETRY_AFTER_SECONDS = 2
+READ_ONLY = ReadOnlySqlTransaction.sqlstate
 
 _CODES_OF_FIELDS = {"required": "missing_parameter", "unknown": "unknown_parameter"}
 
@@ -53,6 +63,14 @@ INTERNAL = Fault(
     "api_error",
     "internal_error",
     "Something went wrong on our side. The requestId lets us find out what it was.",
+)
+
+DATABASE_AWAY = Fault(
+    ServiceUnavailable.status,
+    ServiceUnavailable.type,
+    ServiceUnavailable.code,
+    ServiceUnavailable.message,
+    retry_after_seconds=2,
 )
 
 
@@ -127,12 +145,28 @@ def fault_of(exception: Exception) -> Fault:
             return INVALID_REQUEST
         case DataError():  # the last net under validation: the database itself could not hold a value
             return replace(INVALID_REQUEST, code="invalid_parameter", message="A value is out of range.")
-        case (
-            OperationalError() | InterfaceError()
-        ):  # gone, restarting, out of connections, or a lock waited for too long
-            return _of_domain_error(ServiceUnavailable(retry_after_seconds=DATABASE_RETRY_AFTER_SECONDS))
+        case _ if is_database_away(exception):
+            return DATABASE_AWAY
         case _:
             return INTERNAL
+
+
+def is_database_away(exception: BaseException | None) -> bool:
+    """Whether the database could not be asked just now, and the same question may succeed a little later.
+
+    It is gone, restarting, out of connections or a standby without writes, or a lock or a statement took too long.
+    """
+    match exception:
+        case OperationalError() | InterfaceError():
+            return True
+        case TransactionManagementError():  # the work went on after its connection was lost
+            return connection.connection is None or connection.connection.closed
+        case SessionInterrupted() | UpdateError():  # what Django makes of a session that it could not save
+            return is_database_away(exception.__context__)
+        case DatabaseError():
+            return getattr(exception.__cause__, "sqlstate", None) == READ_ONLY
+        case _:
+            return False
 
 
 def _of_domain_error(error: DomainError) -> Fault:

@@ -23,7 +23,7 @@ Endpoint = tuple[str, str, str, Any]
 
 PRODUCTION_PREFIX = "/v1/"
 _METHODS = ("POST", "GET", "PATCH", "DELETE")
-_SHARED_STATUSES = {"401", "403", "404", "409", "429", "500"}
+_SHARED_STATUSES = {"401", "403", "404", "409", "429", "500", "503"}
 
 
 def refuses(*errors: type[DomainError]) -> Callable[[Action], Action]:
@@ -162,7 +162,7 @@ class BallastSchema(AutoSchema):
 
 def _error_response(status: int, errors: list[type[DomainError]]) -> dict[str, Any]:
     codes = ", ".join(f"`{error.code}`" for error in errors)
-    headers = ["X-Request-Id", *(["Retry-After"] if status in {409, 429, 500} else [])]
+    headers = ["X-Request-Id", *(["Retry-After"] if status in {409, 429, 503} else [])]
     return {
         "description": f"{HTTPStatus(status).phrase}: {codes}.",
         "headers": {name: {"$ref": f"#/components/headers/{name}"} for name in headers},

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from functools import cache
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.template.loader import render_to_string
 from django.views import defaults
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_safe
 from drf_spectacular.generators import SchemaGenerator
 
 from config.api.exceptions import (
+    DATABASE_AWAY,
     FORBIDDEN,
     INTERNAL,
     INVALID_REQUEST,
@@ -21,6 +24,7 @@ from config.api.exceptions import (
     Fault,
     error_body,
     error_headers,
+    is_database_away,
     method_not_allowed,
     request_id_of,
 )
@@ -92,6 +96,8 @@ def show_reference(request: HttpRequest) -> HttpResponse:
 
 
 def bad_request(request: HttpRequest, exception: Exception, *args: Any) -> HttpResponse:
+    if is_database_away(exception):
+        return unavailable(request)
     if is_api_path(request.path):
         return error_reply(request, INVALID_REQUEST)
     return defaults.bad_request(request, exception)
@@ -110,6 +116,18 @@ def not_found(request: HttpRequest, exception: Exception, *args: Any) -> HttpRes
 
 
 def server_error(request: HttpRequest, *args: Any) -> HttpResponse:
+    """Django calls it while it handles the exception, also one that a middleware or the end of a transaction raised."""
+    _, error, _ = sys.exc_info()
+    if is_database_away(error):
+        return unavailable(request)
     if is_api_path(request.path):
         return error_reply(request, INTERNAL)
     return defaults.server_error(request)
+
+
+def unavailable(request: HttpRequest) -> HttpResponse:
+    """503, and when to ask again. Asks the database for nothing itself."""
+    if is_api_path(request.path):
+        return error_reply(request, DATABASE_AWAY)
+    headers = {**error_headers(DATABASE_AWAY), "Cache-Control": "no-store"}
+    return HttpResponse(render_to_string("503.html"), status=DATABASE_AWAY.status, headers=headers)
