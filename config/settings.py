@@ -379,6 +379,8 @@ EVM_PROVIDERS = {
     "ethereum": variables.addresses("ETHEREUM_RPC_URLS"),
     "polygon": variables.addresses("POLYGON_RPC_URLS"),
 }
+EVM_SINGLE_PROVIDER_NETWORKS = variables.choices("EVM_SINGLE_PROVIDER_NETWORKS", list(EVM_PROVIDERS))
+"""Where the one provider that is listed may decide about money alone. It is then believed whatever it says."""
 EVM_FACTORY = variables.text("EVM_FACTORY")
 """The contract behind the deposit addresses, the same on both networks."""
 EVM_HOT_WALLET = variables.text("EVM_HOT_WALLET")
@@ -418,6 +420,9 @@ TESTNET_EVM_PROVIDERS = {
     "ethereum": variables.addresses("TESTNET_ETHEREUM_RPC_URLS"),
     "polygon": variables.addresses("TESTNET_POLYGON_RPC_URLS"),
 }
+TESTNET_EVM_SINGLE_PROVIDER_NETWORKS = variables.choices(
+    "TESTNET_EVM_SINGLE_PROVIDER_NETWORKS", list(TESTNET_EVM_PROVIDERS)
+)
 TESTNET_EVM_FACTORY = variables.text("TESTNET_EVM_FACTORY")
 TESTNET_EVM_HOT_WALLET = variables.text("TESTNET_EVM_HOT_WALLET")
 TESTNET_EVM_OWNER = variables.text("TESTNET_EVM_OWNER")

@@ -72,6 +72,8 @@ class Variables:
         """As names, of URLs. What of them may be an access key, and says no more than where they lead, is a secret."""
         urls = self.names(name, default)
         self.conceal_keys_in(*urls)
+        if not all(map(_is_web_address, urls)):
+            self.refuse(name, "has entries that are no addresses; set it like https://one.example,https://two.example")
         return urls
 
     def conceal(self, *values: str) -> None:
@@ -101,6 +103,13 @@ class Variables:
     def names(self, name: str, default: Sequence[str] = ()) -> list[str]:
         """A list separated by commas."""
         return [item.strip() for item in self.text(name).split(",") if item.strip()] or list(default)
+
+    def choices(self, name: str, allowed: Sequence[str]) -> list[str]:
+        """Some of these names, separated by commas."""
+        found = self.names(name)
+        if unknown := sorted(set(found) - set(allowed)):
+            self.refuse(name, f"names {', '.join(unknown)}; set it to some of {', '.join(allowed)}")
+        return found
 
     def ports(self, name: str) -> list[int]:
         """TCP ports, separated by commas."""
@@ -169,3 +178,11 @@ def _keys_in(url: str) -> list[str]:
         path = parts.path.strip("/") if parts.scheme in ("http", "https", "ws", "wss") else ""
         return [text for text in (parts.password or "", path, parts.query) if text]
     return [url]
+
+
+def _is_web_address(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:
+        return False

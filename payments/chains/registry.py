@@ -15,6 +15,7 @@ from config.money import Asset
 from payments.chains.base import Chain
 from payments.chains.errors import InvalidAddress
 from payments.chains.evm import addresses as evm_addresses
+from payments.chains.evm import configuration
 from payments.chains.evm.configuration import devnet_chain, evm_chain, testnet_chain
 from payments.chains.evm.development import devnet
 from payments.chains.networks import (
@@ -119,6 +120,19 @@ def decimals(environment: str, network: str, code: str) -> int:
         return STELLAR_DECIMALS  # of every coin there, also of one whose issuer is trusted no longer
     known = simulated_profile(network) if environment == Environment.SANDBOX else REAL_PROFILES[network]
     return known.assets[code].decimals
+
+
+def decided_by_one(environment: str) -> tuple[str, ...]:
+    """The networks in use where one provider decides about money alone, because the operator lets it."""
+    if environment == Environment.SANDBOX:
+        kind = configuration.TESTNET if settings.SANDBOX_CHAIN == TESTNET else None
+    else:
+        kind = configuration.MAINNET
+    return tuple(
+        network
+        for network in networks(environment)
+        if kind is not None and real_profile(network).family == "evm" and configuration.decided_by_one(network, kind)
+    )
 
 
 def is_simulated(environment: str) -> bool:

@@ -18,6 +18,7 @@ from django.utils.safestring import SafeString
 
 from config.operators import ReadOnly, ask_first
 from merchants.wording import from_now
+from payments.chains import registry
 from payments.operations.figures import CoinFigures, NetworkFigures, coins_text, figures_of, snapshots_in_use
 from payments.operations.models import Alarm, NetworkSnapshot
 from payments.operations.services import acknowledge_alarm
@@ -127,8 +128,10 @@ class NetworkAdmin(ReadOnly, admin.ModelAdmin[NetworkSnapshot]):
 
     @admin.display(description="Providers")
     def provider_list(self, snapshot: NetworkSnapshot) -> SafeString:
-        providers = _figures(snapshot).providers
-        return _lines(f"{name}: {'; '.join(problems) or 'well'}" for name, problems in providers.items()) or _NONE
+        figures = _figures(snapshot)
+        told = [f"{name}: {'; '.join(problems) or 'well'}" for name, problems in figures.providers.items()]
+        alone = ["Decides about money alone: EVM_SINGLE_PROVIDER_NETWORKS."] * figures.decided_by_one
+        return _lines([*told, *alone]) or _NONE
 
     @admin.display(description="Measured")
     def measured(self, snapshot: NetworkSnapshot) -> str:
@@ -232,6 +235,10 @@ class NetworkAdmin(ReadOnly, admin.ModelAdmin[NetworkSnapshot]):
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         if not settings.OPERATOR_EMAILS:
             self.message_user(request, "OPERATOR_EMAILS is not set: nobody is told of alarms.", messages.WARNING)
+        for snapshot in self.get_queryset(request):
+            if snapshot.network in registry.decided_by_one(snapshot.environment):
+                said = f"One provider alone decides about money on {snapshot}: what it invents is credited and paid."
+                self.message_user(request, said, messages.WARNING)
         return super().changelist_view(request, extra_context)
 
 

@@ -7,3 +7,8 @@ class OperationsConfig(AppConfig):
     name = "payments.operations"
     label = "operations"
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        from payments.operations.starting import warn_of_single_providers
+
+        warn_of_single_providers()

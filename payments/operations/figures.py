@@ -124,6 +124,8 @@ class NetworkFigures:
     last_sweep: Sweep | None
     stray: int
     """Of the network's own coin at deposit addresses, where it counts for no payment."""
+    decided_by_one: bool
+    """Whatever its one provider says is credited and paid: the operator lets it."""
 
     @property
     def head(self) -> str:
@@ -165,6 +167,7 @@ def figures_of(snapshot: NetworkSnapshot) -> NetworkFigures:
         tank=_tank(snapshot, coins) if snapshot.measured_at else None,
         last_sweep=sweeps.order_by("-id").first(),
         stray=int(native.waiting(**here).aggregate(total=Sum("held"))["total"] or 0),
+        decided_by_one=snapshot.network in registry.decided_by_one(snapshot.environment),
     )
 
 

@@ -50,11 +50,11 @@ PATIENCE: Mapping[AlarmKind, timedelta] = MappingProxyType(
 
 ADVICE: Mapping[AlarmKind, str] = MappingProxyType(
     {
-        AlarmKind.PROVIDER_FAILING: "Look at the provider's status page and your plan with it. The others go on; with "
-        "one alone nothing is compared any more, so add another.",
+        AlarmKind.PROVIDER_FAILING: "Look at the provider's status page and your plan with it. While two others answer "
+        "everything goes on; with fewer, deposits and payouts of the network wait, so add another.",
         AlarmKind.PROVIDER_OLD_HEAD: "The provider does not follow the network. If it does not catch up, replace it.",
-        AlarmKind.PROVIDER_DISAGREES: "One of them is wrong. Compare with a block explorer, and take the one that is "
-        "wrong out of the settings.",
+        AlarmKind.PROVIDER_DISAGREES: "One of them is wrong. Compare what each said with a block explorer, and put "
+        "another in the place of the one that is wrong.",
         AlarmKind.NETWORK_NOT_SET_UP: "Correct the setting that the message names, restart the workers, and ask "
         "manage.py check_networks. Until then nothing is read and nothing is sent there.",
         AlarmKind.NETWORK_UNAVAILABLE: "See that the chain worker and beat run and that two providers answer. Nothing "

@@ -36,7 +36,9 @@ def harness(monkeypatch: pytest.MonkeyPatch) -> Iterator[NodeHarness]:
         override_settings(
             PRODUCTION_NETWORKS=["polygon"],
             EVM_PROVIDERS={"polygon": [found.node.url]},
+            EVM_SINGLE_PROVIDER_NETWORKS=["polygon"],
             EVM_FACTORY=devnet.DEPLOYMENT.factory,
+            EVM_OWNER=devnet.OWNER,
             EVM_HOT_WALLET=devnet.HOT_WALLET,
             EVM_HOT_WALLET_KEY=devnet.HOT_WALLET_KEY,
         ),

@@ -85,7 +85,12 @@ class NodeHarness:
         ]
         return EvmChain(
             self.profile,
-            providers=Providers(rpcs, network=self.profile.network, block_seconds=self.profile.block_seconds),
+            providers=Providers(
+                rpcs,
+                network=self.profile.network,
+                block_seconds=self.profile.block_seconds,
+                one_may_decide=len(rpcs) == 1,
+            ),
             factory=devnet.DEPLOYMENT.factory,
             wallet=devnet.HOT_WALLET,
             rules=FeeRules(tip_floor=USUAL_TIP),

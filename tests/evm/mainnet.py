@@ -102,7 +102,9 @@ def settings_for(providers: Mapping[str, Sequence[str]]) -> dict[str, Any]:
     return {
         "PRODUCTION_NETWORKS": list(providers),
         "EVM_PROVIDERS": {network: list(urls) for network, urls in providers.items()},
+        "EVM_SINGLE_PROVIDER_NETWORKS": [network for network, urls in providers.items() if len(urls) == 1],
         "EVM_FACTORY": devnet.DEPLOYMENT.factory,
+        "EVM_OWNER": devnet.OWNER,
         "EVM_HOT_WALLET": devnet.HOT_WALLET,
         "EVM_HOT_WALLET_KEY": devnet.HOT_WALLET_KEY,
         "EVM_KEYSTORE": "",
@@ -112,6 +114,7 @@ def settings_for(providers: Mapping[str, Sequence[str]]) -> dict[str, Any]:
 def environment_for(providers: Mapping[str, Sequence[str]]) -> dict[str, str]:
     """The same as variables of the environment, for processes that are yet to be started."""
     found = settings_for(providers)
-    names = ("EVM_FACTORY", "EVM_HOT_WALLET", "EVM_HOT_WALLET_KEY")
+    names = ("EVM_FACTORY", "EVM_OWNER", "EVM_HOT_WALLET", "EVM_HOT_WALLET_KEY")
+    lists = {name: ",".join(found[name]) for name in ("PRODUCTION_NETWORKS", "EVM_SINGLE_PROVIDER_NETWORKS")}
     urls = {f"{network.upper()}_RPC_URLS": ",".join(those) for network, those in providers.items()}
-    return urls | {name: found[name] for name in names} | {"PRODUCTION_NETWORKS": ",".join(providers)}
+    return urls | {name: found[name] for name in names} | lists

@@ -29,14 +29,18 @@ def both() -> Iterator[dict[str, TestNode]]:
         nodes["ethereum"].put_back(),
         nodes["polygon"].put_back(),
         override_settings(
-            EVM_PROVIDERS=urls, EVM_OWNER=OWNER, EVM_HOT_WALLET=WALLET, EVM_HOT_WALLET_KEY=devnet.HOT_WALLET_KEY
+            EVM_PROVIDERS=urls,
+            EVM_SINGLE_PROVIDER_NETWORKS=list(urls),
+            EVM_OWNER=OWNER,
+            EVM_HOT_WALLET=WALLET,
+            EVM_HOT_WALLET_KEY=devnet.HOT_WALLET_KEY,
         ),
     ):
         yield nodes
 
 
 def providers(node: TestNode) -> Providers:
-    return Providers([node.rpc], network="ethereum", block_seconds=12)
+    return Providers([node.rpc], network="ethereum", block_seconds=12, one_may_decide=True)
 
 
 def deploy(node: TestNode, network: str = "ethereum", **options: object) -> str:

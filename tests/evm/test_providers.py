@@ -1,29 +1,43 @@
-"""Two providers must say the same before money moves; one that is down is done without, aloud."""
+"""Two providers must say the same before money moves, however long the others have been down."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import httpx
 import pytest
 
-from payments.chains.errors import ChainUnavailable
-from payments.chains.evm.providers import DOWN_AFTER_SECONDS, PROBE_SECONDS, Providers
-from payments.chains.evm.questions import header, logs, nonce
-from payments.chains.evm.rpc import LARGEST_REPLY_BYTES, RpcError
-from tests.evm.fakes import FakeProvider, Refusal, block_hash
+from payments.chains.errors import ChainUnavailable, NotSetUp
+from payments.chains.evm.providers import (
+    DISAGREES_SECONDS,
+    DOWN_AFTER_SECONDS,
+    INVENTS_SECONDS,
+    PROBE_SECONDS,
+    Providers,
+)
+from payments.chains.evm.questions import Question, header, logs, nonce, receipt, usual_tip
+from payments.chains.evm.rpc import LARGEST_REPLY_BYTES, Rpc, RpcError
+from tests.evm.fakes import CHAIN_ID, FakeProvider, Refusal, block_hash
 
 
 class Scene:
-    def __init__(self, *names: str) -> None:
+    def __init__(self, *names: str, one_may_decide: bool = False) -> None:
         self.now = 1_000.0
         head_at = time.time()
         self.fakes = [FakeProvider(name, head_at=head_at) for name in names]
         self.providers = Providers(
-            [fake.rpc for fake in self.fakes], network="polygon", block_seconds=2, clock=lambda: self.now
+            [fake.rpc for fake in self.fakes],
+            network="polygon",
+            block_seconds=2,
+            one_may_decide=one_may_decide,
+            clock=lambda: self.now,
         )
+
+    def messages(self) -> dict[str, str]:
+        return {alarm.provider: alarm.message for alarm in self.providers.alarms()}
 
     def problems(self) -> list[tuple[str, str]]:
         return [(alarm.provider, alarm.kind) for alarm in self.providers.alarms()]
@@ -71,6 +85,7 @@ class TestHead:
         assert two.problems() == [("one", "disagrees"), ("two", "disagrees")]
         two.fakes[1].fork = "0"
         two.providers.head()
+        two.now += DISAGREES_SECONDS
         assert two.problems() == []
 
     def test_an_old_head_is_an_alarm(self, three: Scene) -> None:
@@ -98,6 +113,40 @@ class TestAgreeing:
             fake.answers["eth_getLogs"] = lambda _: []
         assert three.providers.agree_on(logs(1, 60, [])) == ()
         assert three.problems() == [("one", "disagrees")]
+
+    def test_a_false_receipt_is_told_with_what_each_said_and_kept_in_mind(self, three: Scene) -> None:
+        three.fakes[1].answers["eth_getTransactionReceipt"] = lambda _: receipt_of(status="0x0")
+        for fake in (three.fakes[0], three.fakes[2]):
+            fake.answers["eth_getTransactionReceipt"] = lambda _: receipt_of()
+        believed = three.providers.agree_on(receipt(SENT, up_to=60))
+        assert believed is not None
+        assert believed.succeeded
+        told = (
+            f"eth_getTransactionReceipt {SENT}: it says it failed in block 50; one, three says it succeeded in block 50"
+        )
+        assert three.messages() == {"two": told}
+        three.fakes[1].fork = "f"
+        three.providers.agree_on(header(5))  # something else, and no money
+        three.providers.agree_on(nonce_of_five(three))
+        assert three.messages() == {"two": told}
+        three.now += INVENTS_SECONDS
+        assert three.messages() == {}
+
+    def test_the_same_money_in_another_block_is_no_invention(self, three: Scene) -> None:
+        three.fakes[0].answers["eth_getTransactionReceipt"] = lambda _: receipt_of(fork="f")
+        for fake in three.fakes[1:]:
+            fake.answers["eth_getTransactionReceipt"] = lambda _: receipt_of()
+        three.providers.agree_on(receipt(SENT, up_to=60))
+        assert three.problems() == [("one", "disagrees")]
+        three.now += DISAGREES_SECONDS
+        assert three.problems() == []
+
+    def test_no_single_provider_drives_the_tip_up_or_down(self, three: Scene) -> None:
+        for fake, tip in zip(three.fakes, ("0x2e90edd000", "0x5", "0x7"), strict=True):
+            fake.answers["eth_maxPriorityFeePerGas"] = partial(str, tip)
+        assert three.providers.middle(usual_tip()) == 7
+        three.fakes[2].fail()
+        assert three.providers.middle(usual_tip()) == 5
 
     def test_the_third_is_not_asked_where_two_agree(self, three: Scene) -> None:
         three.providers.agree_on(header(5))
@@ -162,21 +211,39 @@ class TestFailingOver:
         assert two.providers.ask(nonce("0x" + "11" * 20, 100)) == 5
         assert two.problems() == [("one", "failing")]
 
-    def test_a_provider_down_for_a_minute_counts_no_longer(self, two: Scene) -> None:
+    @pytest.mark.parametrize("seconds", [0, DOWN_AFTER_SECONDS - 1, DOWN_AFTER_SECONDS, DOWN_AFTER_SECONDS + 1, 86_400])
+    def test_one_alone_is_believed_about_nothing_however_long_the_other_is_down(
+        self, two: Scene, seconds: float
+    ) -> None:
         two.let_it_be_down(two.fakes[0])
-        assert two.providers.head().height == 100
+        two.now += seconds - DOWN_AFTER_SECONDS
+        two.fakes[1].answers |= {
+            "eth_getTransactionCount": lambda *_: "0x5",
+            "eth_getLogs": lambda _: [log(50)],
+            "eth_maxPriorityFeePerGas": lambda: "0x1",
+        }
+        for question in (
+            two.providers.head,
+            lambda: two.providers.agree_on(nonce("0x" + "11" * 20, 100)),
+            lambda: two.providers.gather(logs(1, 60, [])),
+            lambda: two.providers.middle(usual_tip()),
+        ):
+            with pytest.raises(ChainUnavailable, match=r"Only 1 of 2 .* Deposits and payouts wait; nothing is lost\."):
+                question()
 
-    def test_a_provider_that_is_down_is_asked_rarely(self, two: Scene) -> None:
-        two.let_it_be_down(two.fakes[0])
-        two.providers.head()
-        before = two.fakes[0].requests
+    def test_a_provider_that_is_down_is_asked_rarely(self, three: Scene) -> None:
+        three.fakes[0].fail()
+        three.providers.head()
+        three.now += DOWN_AFTER_SECONDS
+        three.providers.head()
+        before = three.fakes[0].requests
         for _ in range(int(PROBE_SECONDS) - 1):
-            two.now += 1
-            two.providers.head()
-        assert two.fakes[0].requests == before
-        two.now += 1
-        two.providers.head()
-        assert two.fakes[0].requests > before
+            three.now += 1
+            three.providers.head()
+        assert three.fakes[0].requests == before
+        three.now += 1
+        three.providers.head()
+        assert three.fakes[0].requests > before
 
     def test_one_that_is_back_counts_again(self, two: Scene) -> None:
         two.let_it_be_down(two.fakes[0])
@@ -201,11 +268,55 @@ class TestFailingOver:
                 with pytest.raises(ChainUnavailable):
                     question()
             two.now += DOWN_AFTER_SECONDS
-        two.fakes[1].recover()
+        for fake in two.fakes:
+            fake.recover()
         assert two.providers.head().height == 100
 
-    def test_one_provider_is_enough_where_there_is_one(self) -> None:
-        assert Scene("only").providers.head().height == 100
+    def test_one_provider_is_enough_where_the_operator_says_so(self) -> None:
+        assert Scene("only", one_may_decide=True).providers.head().height == 100
+        alone = Scene("only").providers
+        with pytest.raises(ChainUnavailable, match="Only 1 of 2"):
+            alone.head()
+        with pytest.raises(NotSetUp, match=r"polygon has one provider, only.* POLYGON_RPC_URLS.*SINGLE_PROVIDER"):
+            alone.require_enough()
+
+    def test_where_two_are_listed_two_must_agree_whatever_the_operator_says(self) -> None:
+        scene = Scene("one", "two", one_may_decide=True)
+        scene.let_it_be_down(scene.fakes[0])
+        with pytest.raises(ChainUnavailable, match="Only 1 of 2"):
+            scene.providers.head()
+
+    @pytest.mark.parametrize(
+        "again",
+        [
+            "https://one.example/key",
+            "HTTPS://ONE.example/key",
+            "https://one.example:443/key/",
+            "https://user:secret@one.example./key",
+            "http://one.example:80/key",
+            "https://one.example/key?token=other#part",
+        ],
+    )
+    def test_an_endpoint_that_is_listed_twice_counts_once(self, again: str) -> None:
+        one = FakeProvider("one.example")
+        twin = Rpc(again, chain_id=CHAIN_ID, transport=one)
+        providers = Providers([one.rpc, twin], network="polygon", block_seconds=2)
+        assert [state.name for state in providers.states()] == ["one.example"]
+        with pytest.raises(NotSetUp):
+            providers.require_enough()
+        with pytest.raises(ChainUnavailable, match="Only 1 of 2"):
+            providers.head()
+
+    @pytest.mark.parametrize(
+        "other", ["https://two.example/key", "https://one.example:8443/key", "https://one.example/b"]
+    )
+    def test_another_host_port_or_path_is_another_endpoint(self, other: str) -> None:
+        one = FakeProvider("one.example")
+        providers = Providers(
+            [one.rpc, Rpc(other, chain_id=CHAIN_ID, transport=one)], network="polygon", block_seconds=2
+        )
+        providers.require_enough()
+        assert providers.head().height == 100
 
     def test_none_is_not_enough(self) -> None:
         with pytest.raises(ValueError, match="no provider"):
@@ -214,6 +325,27 @@ class TestFailingOver:
     def test_what_waits_is_known_if_anyone_knows_it(self, two: Scene) -> None:
         two.fakes[0].answers["eth_getBlockByNumber"] = lambda *_: None
         assert anyone(two) is not None
+
+
+SENT = "0x" + "cd" * 32
+
+
+def receipt_of(*, status: str = "0x1", fork: str = "0") -> dict[str, Any]:
+    return {
+        "transactionHash": SENT,
+        "blockNumber": hex(50),
+        "blockHash": block_hash(50, fork),
+        "status": status,
+        "gasUsed": "0x1",
+        "effectiveGasPrice": "0x1",
+        "logs": [],
+    }
+
+
+def nonce_of_five(scene: Scene) -> Question[int]:
+    for fake in scene.fakes:
+        fake.answers["eth_getTransactionCount"] = lambda *_: "0x5"
+    return nonce("0x" + "11" * 20, 100)
 
 
 def anyone(scene: Scene) -> object:

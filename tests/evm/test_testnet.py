@@ -34,6 +34,7 @@ def amoy(settings: Settings) -> Iterator[TestNode]:
         put_token(node, tokens["USDC"], USDC)
         settings.SANDBOX_CHAIN = "testnet"
         settings.TESTNET_EVM_PROVIDERS = {"ethereum": [], "polygon": [node.url]}
+        settings.TESTNET_EVM_SINGLE_PROVIDER_NETWORKS = ["polygon"]
         settings.TESTNET_EVM_OWNER = devnet.OWNER
         settings.TESTNET_EVM_HOT_WALLET = devnet.HOT_WALLET
         settings.TESTNET_EVM_HOT_WALLET_KEY = devnet.HOT_WALLET_KEY

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from io import StringIO
+
 import pytest
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Permission
+from django.core.management import call_command
 from django.db.models import Model
 from django.test import Client
 from django.urls import reverse
@@ -20,7 +23,7 @@ from payments.operations.states import AlarmKind
 from payments.transfers.models import Transfer
 from tests.factories import make_user
 from tests.operations.scenes import SANDBOX, look, there_is
-from tests.payments.scenes import ETHEREUM, confirm, make_payment, pay, pay_and_confirm
+from tests.payments.scenes import ETHEREUM, POLYGON, confirm, make_payment, pay, pay_and_confirm
 
 pytestmark = pytest.mark.django_db
 
@@ -125,6 +128,21 @@ class TestNetworks:
     def test_it_says_when_nobody_is_told_of_alarms(self, settings: Settings) -> None:
         settings.OPERATOR_EMAILS = []
         assert "OPERATOR_EMAILS is not set" in page(operator(), "operations_networksnapshot_changelist")
+
+    def test_it_says_where_one_provider_decides_alone(self, settings: Settings) -> None:
+        settings.SANDBOX_CHAIN = "testnet"
+        settings.TESTNET_EVM_PROVIDERS = {"ethereum": [], "polygon": ["https://one.example"]}
+        settings.TESTNET_EVM_SINGLE_PROVIDER_NETWORKS = ["polygon"]
+        NetworkSnapshot.objects.create(environment=SANDBOX, network=POLYGON, providers=["one.example"])
+        warned = "One provider alone decides about money on polygon (sandbox)"
+        assert warned in page(operator(), "operations_networksnapshot_changelist")
+        shown = page(operator(), "operations_networksnapshot_change", the_network(POLYGON).pk)
+        assert "Decides about money alone: EVM_SINGLE_PROVIDER_NETWORKS." in shown
+        said = StringIO()
+        call_command("networks", stdout=said)
+        assert "WARNING    one provider decides about money alone: EVM_SINGLE_PROVIDER_NETWORKS" in said.getvalue()
+        settings.TESTNET_EVM_PROVIDERS = {"ethereum": [], "polygon": ["https://one.example", "https://two.example"]}
+        assert warned not in page(operator(), "operations_networksnapshot_changelist")
 
     def test_a_network_has_a_page_with_coins_and_costs(self, settings: Settings) -> None:
         settings.SWEEP_THRESHOLD = 100

@@ -27,7 +27,7 @@ from payments.operations.models import Alarm
 from payments.operations.services import note_providers
 from payments.transfers.models import Transfer, Wallet
 from payments.transfers.services import freeze_wallet, thaw_wallet
-from tests.evm.fakes import FakeProvider
+from tests.evm.fakes import FakeProvider, block_hash
 from tests.operations.scenes import SANDBOX, let_alarms_age, let_cursor_age, look, open_alarms
 from tests.payments.scenes import ETHEREUM, POLYGON, STELLAR, make_payment, mine, mine_and_watch, pay_and_confirm, watch
 from tests.transfers.scenes import COIN, ask, drive, finish, stock, the_wallet
@@ -300,7 +300,14 @@ class TestProviders:
         scene.fakes[0].fork = "f"
         scene.poll()
         assert self.told() == [
-            ("provider_disagrees", "one.example", "says something else than two.example, three.example")
+            (
+                "provider_disagrees",
+                "one.example",
+                (
+                    f"eth_getBlockByNumber {hex(100)}: it says block 100 is {block_hash(100, 'f')}; "
+                    f"two.example, three.example says block 100 is {block_hash(100)}"
+                ),
+            )
         ]
 
     def test_the_watcher_tells_of_them(self, scene: Scene) -> None:

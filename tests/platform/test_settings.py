@@ -100,6 +100,12 @@ def test_production_settings_pass_every_deployment_check() -> None:
         ("EVM_FEE_CAP_GWEI", "solana=3", "EVM_FEE_CAP_GWEI is not a list of prices in gwei"),
         ("EVM_FEE_CAP_GWEI", "ethereum=0", "EVM_FEE_CAP_GWEI does not leave ethereum more than its tip"),
         ("EVM_FEE_CAP_GWEI", "polygon=29.9", "EVM_FEE_CAP_GWEI does not leave polygon more than its tip"),
+        (
+            "EVM_SINGLE_PROVIDER_NETWORKS",
+            "solana",
+            "EVM_SINGLE_PROVIDER_NETWORKS names solana; set it to some of ethereum",
+        ),
+        ("POLYGON_RPC_URLS", "one.example.com/key", "POLYGON_RPC_URLS has entries that are no addresses; set it like"),
         ("SANDBOX_CHAIN", "testnet", "TESTNET_ETHEREUM_RPC_URLS is not set, but SANDBOX_CHAIN is testnet"),
         ("SANDBOX_CHAIN", "wishful", "SANDBOX_CHAIN is 'wishful'; set it to one of simulated, devnet, testnet"),
     ],
@@ -140,3 +146,32 @@ def test_a_refusal_never_repeats_a_secret() -> None:
     assert result.returncode != 0
     assert "hunter2" not in result.stderr
     assert "hunter3" not in result.stderr
+
+
+POLYGON = {
+    "PRODUCTION_NETWORKS": "polygon",
+    "POLYGON_RPC_URLS": "https://one.example.com/key",
+    "EVM_FACTORY": "0x" + "11" * 20,
+    "EVM_OWNER": "0x" + "33" * 20,
+    "EVM_HOT_WALLET": "0x" + "22" * 20,
+}
+
+
+@pytest.mark.parametrize(
+    ("urls", "networks", "warned"),
+    [
+        ("https://one.example.com/key", "polygon", True),
+        ("https://one.example.com/key,HTTPS://one.example.com:443/key/", "polygon", True),
+        ("https://one.example.com/key,https://two.example.com/key", "polygon", False),
+        ("https://one.example.com/key", "ethereum", False),
+    ],
+)
+def test_every_process_says_at_its_start_where_one_provider_decides_alone(
+    urls: str, networks: str, warned: bool
+) -> None:
+    chosen = {"POLYGON_RPC_URLS": urls, "EVM_SINGLE_PROVIDER_NETWORKS": networks}
+    started = python("-c", "import config.wsgi", **{**PRODUCTION, **POLYGON, **chosen})
+    assert started.returncode == 0, started.stderr
+    told = [line for line in started.stderr.splitlines() if "one provider decides about money alone" in line]
+    assert len(told) == warned
+    assert "key" not in started.stderr

@@ -194,6 +194,7 @@ class EvmChain:
     # Setting up
 
     def require_set_up(self, *, signing: bool = False) -> None:
+        self.providers.require_enough()
         try:
             self._readiness.require("contracts and coins", self.check)
         except NotSetUp:

@@ -24,7 +24,7 @@ from payments.chains.evm.fees import GWEI, FeeRules
 from payments.chains.evm.providers import Providers
 from payments.chains.evm.readiness import Readiness
 from payments.chains.evm.reading import Pace
-from payments.chains.evm.rpc import Rpc
+from payments.chains.evm.rpc import Rpc, endpoint_of
 from payments.chains.evm.signing import KeyRefused, Signer, signer_from_key, signer_from_keystore
 from payments.chains.profiles import NetworkProfile
 
@@ -50,7 +50,19 @@ def providers(profile: NetworkProfile, kind: Settings = MAINNET) -> Providers:
     """Those of a network, the same object for the whole process: it knows how each has been doing."""
     if profile.chain_id is None:
         raise ImproperlyConfigured(f"{profile.network} has no chain id.")
-    return _providers(profile.network, profile.chain_id, profile.block_seconds, _urls(profile.network, kind))
+    return _providers(
+        profile.network,
+        profile.chain_id,
+        profile.block_seconds,
+        _urls(profile.network, kind),
+        _one_may_decide(profile.network, kind),
+    )
+
+
+def decided_by_one(network: str, kind: Settings = MAINNET) -> bool:
+    """Whether one provider alone decides about money there: one is listed, and the operator lets it."""
+    urls: list[str] = getattr(settings, f"{kind}EVM_PROVIDERS").get(network, [])
+    return _one_may_decide(network, kind) and len({endpoint_of(url) for url in urls}) == 1
 
 
 def fee_rules(network: str) -> FeeRules:
@@ -79,6 +91,7 @@ def evm_chain(profile: NetworkProfile, kind: Settings = MAINNET) -> EvmChain:
         factory=address("EVM_FACTORY", kind),
         wallet=address("EVM_HOT_WALLET", kind),
         signer=lambda: signer(kind),
+        one_may_decide=_one_may_decide(profile.network, kind),
     )
 
 
@@ -95,17 +108,24 @@ def devnet_chain(network: str) -> EvmChain:
         factory=devnet.DEPLOYMENT.factory,
         wallet=devnet.HOT_WALLET,
         signer=lambda: _signer("", "", devnet.HOT_WALLET_KEY, MAINNET),
+        one_may_decide=True,  # a node on this machine, and money of no worth
     )
 
 
 def _chain(
-    profile: NetworkProfile, urls: tuple[str, ...], *, factory: str, wallet: str, signer: Callable[[], Signer]
+    profile: NetworkProfile,
+    urls: tuple[str, ...],
+    *,
+    factory: str,
+    wallet: str,
+    signer: Callable[[], Signer],
+    one_may_decide: bool,
 ) -> EvmChain:
     if profile.chain_id is None:
         raise ImproperlyConfigured(f"{profile.network} has no chain id.")
     return EvmChain(
         profile,
-        providers=_providers(profile.network, profile.chain_id, profile.block_seconds, urls),
+        providers=_providers(profile.network, profile.chain_id, profile.block_seconds, urls, one_may_decide),
         factory=factory,
         wallet=wallet,
         rules=fee_rules(profile.network),
@@ -120,6 +140,10 @@ def _urls(network: str, kind: Settings) -> tuple[str, ...]:
     if not urls:
         raise ImproperlyConfigured(f"{kind}{network.upper()}_RPC_URLS is not set.")
     return tuple(urls)
+
+
+def _one_may_decide(network: str, kind: Settings) -> bool:
+    return network in getattr(settings, f"{kind}EVM_SINGLE_PROVIDER_NETWORKS")
 
 
 def _gwei(text: str) -> int:
@@ -139,8 +163,15 @@ def _readiness(network: str, coins: tuple[Asset, ...], factory: str, wallet: str
 
 
 @cache
-def _providers(network: str, chain_id: int, block_seconds: float, urls: tuple[str, ...]) -> Providers:
-    return Providers([Rpc(url, chain_id=chain_id) for url in urls], network=network, block_seconds=block_seconds)
+def _providers(
+    network: str, chain_id: int, block_seconds: float, urls: tuple[str, ...], one_may_decide: bool
+) -> Providers:
+    return Providers(
+        [Rpc(url, chain_id=chain_id) for url in urls],
+        network=network,
+        block_seconds=block_seconds,
+        one_may_decide=one_may_decide,
+    )
 
 
 @cache

@@ -10,7 +10,7 @@ from payments.chains.evm.addresses import keccak256
 from payments.chains.evm.artifacts import artifact
 from payments.chains.evm.fees import FeeRules, with_margin
 from payments.chains.evm.providers import Providers
-from payments.chains.evm.questions import code, result
+from payments.chains.evm.questions import code
 from payments.chains.evm.rpc import RpcError
 from payments.chains.evm.signing import Signature, Signer, Transaction
 
@@ -76,7 +76,7 @@ def sign_deployment(
         gas = providers.ask(questions.gas(signer.address, DEPLOYER, deployment.data))
     except RpcError as error:
         raise NotDeployed(f"{signer.address} cannot deploy on {providers.network}: {error}") from error
-    offer = rules.offer(base_fee=newest.base_fee, usual_tip=providers.ask(questions.usual_tip()))
+    offer = rules.offer(base_fee=newest.base_fee, usual_tip=providers.middle(questions.usual_tip()))
     return signer.sign(
         Transaction(
             chain_id=chain_id,
@@ -100,12 +100,12 @@ def check(providers: Providers, factory: str) -> None:
     if providers.agree_on(code(forwarder)) != artifact("Forwarder").runtime + abi.encode(factory):
         raise NotDeployed(f"The contract at {forwarder} on {providers.network} is not the forwarder of this version.")
     for number in (0, 1, 2**64):
-        asked = abi.address(providers.agree_on(result(factory, abi.call("address_of(uint256)", number))))
+        asked = providers.agree_on(questions.account(factory, "address_of(uint256)", number))
         if asked != deposit_address(factory, number):
             raise NotDeployed(f"The factory on {providers.network} says {asked} is deposit address {number}: not so.")
 
 
 def people(providers: Providers, factory: str) -> Deployment:
     """Who may do what at present."""
-    asked = [result(factory, abi.call(f"{role}()")) for role in ("owner", "operator", "treasury")]
-    return Deployment(*(abi.address(answer) for answer in providers.agree(*asked)))
+    asked = [questions.account(factory, f"{role}()") for role in ("owner", "operator", "treasury")]
+    return Deployment(*providers.agree(*asked))

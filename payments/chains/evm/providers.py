@@ -1,38 +1,40 @@
 """The providers of one network: who is asked, who is believed, and what a person must hear about.
 
-What decides about money is asked of two and believed when both say the same. What only helps (fees, estimates) is
-asked of one after the other. A provider that has been failing for a minute no longer counts: with the others alone
-Ballast goes on, and says so.
+What decides about money is asked of two and believed when both say the same, always: while fewer than two answer,
+nothing is known. One alone decides only where the operator lists one and has said that it may. What only helps
+(estimates) is asked of one after the other.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, TypeVar
+from typing import Any
 
 import structlog
 
 from payments.chains.base import Head, ProviderState
-from payments.chains.errors import ChainUnavailable
-from payments.chains.evm.questions import Answer, Header, Question, header
+from payments.chains.errors import ChainUnavailable, NotSetUp
+from payments.chains.evm.disagreement import alike, answer_told, differing, is_about_money, log_told, told
+from payments.chains.evm.questions import Answer, Header, Log, Question, header
 from payments.chains.evm.rpc import ProviderFailed, ReplyTooLong, Rpc, RpcError, WrongChain
 
 logger = structlog.get_logger(__name__)
 
 BELIEVED = 2
-"""Providers that must say the same, where there are as many."""
+"""Providers that must say the same."""
 
 DOWN_AFTER_SECONDS = 60.0
 PROBE_SECONDS = 30.0
-"""How often a provider that is down is asked whether it is back."""
+"""How often a provider that is down is asked whether it is back: each time it may take a whole time-out."""
+
+DISAGREES_SECONDS, INVENTS_SECONDS = 30.0, 300.0
+"""How long it is kept in mind that one said something else than others, and that it told of money nobody else knows."""
 
 OLD_HEAD_BLOCKS = 20
 """A newest block older than so many blocks take is old; who has only an old one does not say where the head is."""
-
-Result = TypeVar("Result")
 
 
 @dataclass(slots=True)
@@ -46,10 +48,21 @@ class Provider:
     asked_at: float = 0.0
     problems: dict[str, str] = field(default_factory=dict)
     """What is wrong with it now, by kind: failing, old_head, disagrees."""
+    disagrees_until: float = 0.0
+    invents: bool = False
+    """What it disagrees about is money."""
 
     @property
     def name(self) -> str:
         return self.rpc.name
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What one provider answered."""
+
+    provider: Provider
+    answers: list[Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +75,10 @@ class Alarm:
 
 
 class Providers:
-    """All providers of one network, in order of preference. One object per process and network."""
+    """All providers of one network, in order of preference. One object per process and network.
+
+    An endpoint that is listed twice counts once. `one_may_decide` is the operator's word for a network with one.
+    """
 
     def __init__(
         self,
@@ -70,6 +86,7 @@ class Providers:
         *,
         network: str,
         block_seconds: float,
+        one_may_decide: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         if not rpcs:
@@ -77,7 +94,18 @@ class Providers:
         self.network = network
         self._old_after_seconds = OLD_HEAD_BLOCKS * block_seconds
         self._clock = clock
-        self._providers = [Provider(rpc) for rpc in rpcs]
+        self._providers = [Provider(rpc) for rpc in {rpc.endpoint: rpc for rpc in reversed(rpcs)}.values()][::-1]
+        self.needed = 1 if one_may_decide and len(self._providers) == 1 else BELIEVED
+        """How many must say the same."""
+
+    def require_enough(self) -> None:
+        """NotSetUp when there are fewer than must say the same, so that nothing will ever be known."""
+        if len(self._providers) < self.needed:
+            raise NotSetUp(
+                f"{self.network} has one provider, {self._providers[0].name}, and money is believed when two say the "
+                f"same. Add one of another owner to {self.network.upper()}_RPC_URLS, or let this one decide alone by "
+                f"EVM_SINGLE_PROVIDER_NETWORKS."
+            )
 
     # Asking
 
@@ -104,17 +132,17 @@ class Providers:
 
         ChainUnavailable when too few answer, or no two say the same: nothing is known then.
         """
-        answers = self._believed(lambda provider: self._answers(provider, questions), _alike)
+        answers = self._believed(questions)
         if error := next((answer for answer in answers if isinstance(answer, RpcError)), None):
             raise error
         return answers
 
-    def gather(self, *questions: Question[Any]) -> list[list[Any]]:
+    def gather(self, *questions: Question[Any]) -> list[Said]:
         """What each provider answers, of enough of them: for what one may have overlooked and another not.
 
         RpcError when one would answer a smaller question. ChainUnavailable when too few answer.
         """
-        needed, said = self._needed(), list[list[Any]]()
+        said = list[Said]()
         too_long: ReplyTooLong | None = None
         for provider in self._in_use():
             try:
@@ -126,24 +154,31 @@ class Providers:
                 continue
             errors = [answer for answer in answers if isinstance(answer, RpcError)]
             if not errors:
-                said.append(answers)
+                said.append(Said(provider, answers))
             elif any(error.asks_for_less for error in errors):
                 raise errors[0]
-        if len(said) < needed and too_long is not None:
+        if len(said) < self.needed and too_long is not None:
             raise RpcError(0, str(too_long))
-        if len(said) < needed:
-            raise ChainUnavailable(f"Only {len(said)} of {needed} providers of {self.network} answer.")
+        if len(said) < self.needed:
+            raise self._too_few(len(said))
         return said
+
+    def middle(self, question: Question[int]) -> int:
+        """A number about which honest providers differ: the middle of what they say, the lower one of two.
+
+        So no single one drives it up. ChainUnavailable when too few say one.
+        """
+        said = [each.answers[0] for each in self.gather(question)]
+        return int(sorted(said)[(len(said) - 1) // 2])
 
     def head(self) -> Head:
         """The newest block that enough providers have, and the newest of them that enough call final."""
         tips = self._tips()
         fresh = [tip for tip in tips if not self._is_old(tip[1])] or tips
-        needed = self._needed()
-        if len(fresh) < needed:
-            raise ChainUnavailable(f"Only {len(fresh)} of {needed} providers of {self.network} say where it is.")
-        height = sorted((latest.height for _, latest, _ in fresh), reverse=True)[needed - 1]
-        finalized = sorted((final.height for _, _, final in fresh), reverse=True)[needed - 1]
+        if len(fresh) < self.needed:
+            raise self._too_few(len(fresh))
+        height = sorted((latest.height for _, latest, _ in fresh), reverse=True)[self.needed - 1]
+        finalized = sorted((final.height for _, _, final in fresh), reverse=True)[self.needed - 1]
         newest = self.agree_on(header(height))
         if newest is None:
             raise ChainUnavailable(f"The block {height} of {self.network} is not there any more.")
@@ -179,6 +214,7 @@ class Providers:
 
     def alarms(self) -> tuple[Alarm, ...]:
         """What is wrong at present."""
+        self._forget_disagreements()
         return tuple(
             Alarm(provider.name, kind, message)
             for provider in self._providers
@@ -192,41 +228,80 @@ class Providers:
 
     def states(self) -> tuple[ProviderState, ...]:
         """Who is asked, and what is wrong with each at present."""
+        self._forget_disagreements()
         return tuple(ProviderState(provider.name, dict(provider.problems)) for provider in self._providers)
 
     # Believing
 
-    def _believed(self, asked: Callable[[Provider], Result], same: Callable[[Result, Result], bool]) -> Result:
-        """What enough providers say alike. Asks no more of them than it takes."""
-        needed, groups = self._needed(), list[tuple[Result, list[Provider]]]()
+    def _believed(self, questions: Sequence[Question[Any]]) -> list[Any]:
+        """The answers that enough providers give alike. Asks no more of them than it takes."""
+        groups = list[tuple[list[Any], list[Provider]]]()
         answered = 0
         for provider in self._in_use():
             try:
-                result = asked(provider)
+                answers = self._answers(provider, questions)
             except ProviderFailed:
                 continue
             answered += 1
-            group = next((group for known, group in groups if same(known, result)), None)
+            group = next((group for known, group in groups if all(map(alike, known, answers))), None)
             if group is None:
-                groups.append((result, group := []))
+                groups.append((answers, group := []))
             group.append(provider)
-            if len(group) >= needed:
-                self._note_disagreement(groups, believed=group)
-                return result
+            if len(group) >= self.needed:
+                self._note_disagreements(questions, groups)
+                return next(known for known, those in groups if those is group)
         if len(groups) > 1:
-            self._note_disagreement(groups, believed=[])
+            self._note_disagreements(questions, groups)
             raise ChainUnavailable(f"The providers of {self.network} do not agree.")
-        raise ChainUnavailable(f"Only {answered} of {needed} providers of {self.network} answer.")
+        raise self._too_few(answered)
 
-    def _needed(self) -> int:
-        return min(BELIEVED, sum(not self._is_down(provider) for provider in self._providers)) or 1
+    def _too_few(self, answered: int) -> ChainUnavailable:
+        return ChainUnavailable(
+            f"Only {answered} of {self.needed} providers that must say the same about {self.network} answer. "
+            f"Deposits and payouts wait; nothing is lost."
+        )
 
-    def _note_disagreement(self, groups: Sequence[tuple[Any, list[Provider]]], *, believed: list[Provider]) -> None:
-        for _, group in groups:
+    def note_invention(self, tellers: Sequence[Provider], log: Log) -> None:
+        """They told of money that moved, and two others know nothing of it."""
+        for provider in tellers:
+            others = _names(other for other in self._providers if other not in tellers)
+            message = (
+                f"Transaction {log.transaction_hash}: it says that {log_told(log)} moved; "
+                f"the receipt of {others} does not say so"
+            )
+            self._note_disagreement(provider, message, invents=True)
+
+    def _note_disagreements(
+        self, questions: Sequence[Question[Any]], groups: Sequence[tuple[list[Any], list[Provider]]]
+    ) -> None:
+        """About whoever is not among those who are believed; about all of them where nobody is."""
+        believed = max(groups, key=lambda group: len(group[1]))
+        is_settled = len(believed[1]) >= self.needed
+        for answers, group in groups:
+            if group is believed[1] and is_settled:
+                continue
+            other_answers, others = (
+                believed if group is not believed[1] else next(each for each in groups if each is not believed)
+            )
+            question, mine, theirs = differing(questions, answers, other_answers)
+            message = f"{told(question)}: it says {answer_told(mine)}; {_names(others)} says {answer_told(theirs)}"
             for provider in group:
-                others = [other.name for _, others in groups if others is not group for other in others]
-                alone = bool(others) and group is not believed
-                self._note(provider, "disagrees", f"says something else than {', '.join(others)}" if alone else None)
+                self._note_disagreement(provider, message, invents=is_about_money(mine, theirs))
+
+    def _note_disagreement(self, provider: Provider, message: str, *, invents: bool) -> None:
+        """It stays noted for a while, so that whoever raises alarms comes by; what is about money before all else."""
+        now = self._clock()
+        if provider.invents and not invents and now < provider.disagrees_until:
+            return
+        provider.invents = invents
+        provider.disagrees_until = now + (INVENTS_SECONDS if invents else DISAGREES_SECONDS)
+        self._note(provider, "disagrees", message)
+
+    def _forget_disagreements(self) -> None:
+        now = self._clock()
+        for provider in self._providers:
+            if "disagrees" in provider.problems and now >= provider.disagrees_until:
+                self._note(provider, "disagrees", None)
 
     # How each is doing
 
@@ -292,13 +367,9 @@ class Providers:
 def _read(rpc: Rpc, question: Question[Answer], answer: Any) -> Answer:
     try:
         return question.read(answer)
-    except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise ProviderFailed(f"{rpc.name} answered {question.call.method} with something else: {error}") from error
 
 
-def _alike(one: list[Any], other: list[Any]) -> bool:
-    """Equal answers. Errors are worded differently by each client: two of them to one question count as equal."""
-    return all(
-        mine == theirs or (isinstance(mine, RpcError) and isinstance(theirs, RpcError))
-        for mine, theirs in zip(one, other, strict=True)
-    )
+def _names(providers: Iterable[Provider]) -> str:
+    return ", ".join(provider.name for provider in providers)

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Generic, TypeVar
 
-from payments.chains.evm import abi, addresses
+from payments.chains.evm import abi, addresses, values
 from payments.chains.evm.rpc import Call
 
 Answer = TypeVar("Answer")
@@ -94,14 +94,21 @@ class SentTransaction:
 
 def header(block: int | str) -> Question[Header | None]:
     """The block at a height, or under a name of the node's: latest, finalized."""
-    return Question(Call("eth_getBlockByNumber", (_block(block), False)), _optional(_header))
+
+    def read(found: Any) -> Header:
+        known = _header(found)
+        if isinstance(block, int) and known.height != block:
+            raise ValueError("another block")
+        return known
+
+    return Question(Call("eth_getBlockByNumber", (_block(block), False)), _optional(read))
 
 
 def transactions(height: int) -> Question[tuple[SentTransaction, ...] | None]:
     """Every transaction of a block."""
     return Question(
         Call("eth_getBlockByNumber", (_block(height), True)),
-        _optional(lambda found: tuple(_sent(each) for each in found["transactions"])),
+        _optional(lambda found: tuple(_sent(each) for each in values.listed(found["transactions"]))),
     )
 
 
@@ -115,7 +122,7 @@ def logs(
 
     return Question(
         Call("eth_getLogs", (wanted,)),
-        lambda found: _within(first, last, [_log(each) for each in _listed(found)]),
+        lambda found: _within(first, last, [_log(each) for each in values.listed(found)]),
     )
 
 
@@ -139,7 +146,7 @@ def arrivals(
         wanted["address"] = list(contracts)
 
     def read(found: Any) -> tuple[Log, ...]:
-        to = [_recipient(each) for each in _listed(found)]
+        to = [_recipient(each) for each in values.listed(found)]
         known = watched({recipient for recipient in to if recipient})
         read_logs = [_log(each) for each, recipient in zip(found, to, strict=True) if recipient in known]
         return _within(first, last, [log for log in read_logs if log.is_token_transfer and log.amount])
@@ -161,45 +168,57 @@ def receipt(transaction_hash: str, *, up_to: int) -> Question[Receipt | None]:
 
 
 def sent(transaction_hash: str) -> Question[SentTransaction | None]:
-    return Question(Call("eth_getTransactionByHash", (transaction_hash,)), _optional(_sent))
+    def read(found: Any) -> SentTransaction:
+        known = _sent(found)
+        if known.transaction_hash != transaction_hash:
+            raise ValueError("another transaction")
+        return known
+
+    return Question(Call("eth_getTransactionByHash", (transaction_hash,)), _optional(read))
 
 
 def nonce(account: str, height: int) -> Question[int]:
-    return Question(Call("eth_getTransactionCount", (account, hex(height))), _number)
+    return Question(Call("eth_getTransactionCount", (account, hex(height))), values.counted)
 
 
 def native_balance(account: str, height: int) -> Question[int]:
-    return Question(Call("eth_getBalance", (account, hex(height))), _number)
+    return Question(Call("eth_getBalance", (account, hex(height))), values.number)
 
 
 def result(contract: str, data: bytes, block: int | str = "latest", *, sender: str | None = None) -> Question[bytes]:
     """What a call would return; RpcError where it would revert."""
     wanted = {"to": contract, "data": "0x" + data.hex()} | ({} if sender is None else {"from": sender})
-    return Question(Call("eth_call", (wanted, _block(block))), _bytes)
+    return Question(Call("eth_call", (wanted, _block(block))), values.data)
 
 
 def token_balance(contract: str, account: str, height: int) -> Question[int]:
     asked = result(contract, abi.call("balanceOf(address)", account), height)
-    return Question(asked.call, lambda found: abi.uint(_bytes(found)))
+    return Question(asked.call, lambda found: abi.uint(values.data(found)))
+
+
+def account(contract: str, function: str, *arguments: abi.Argument) -> Question[str]:
+    """The address that a function of a contract returns."""
+    asked = result(contract, abi.call(function, *arguments))
+    return Question(asked.call, lambda found: abi.address(values.data(found)))
 
 
 def code(account: str, block: int | str = "latest") -> Question[bytes]:
-    return Question(Call("eth_getCode", (account, _block(block))), _bytes)
+    return Question(Call("eth_getCode", (account, _block(block))), values.data)
 
 
 def gas(sender: str, to: str, data: bytes) -> Question[int]:
     """What it would take after the newest block, whatever waits; RpcError where it would fail."""
     wanted = {"from": sender, "to": to, "data": "0x" + data.hex()}
-    return Question(Call("eth_estimateGas", (wanted, "latest")), _number)
+    return Question(Call("eth_estimateGas", (wanted, "latest")), values.counted)
 
 
 def broadcast(raw: bytes) -> Question[str]:
     """The hash these signed bytes go by."""
-    return Question(Call("eth_sendRawTransaction", ("0x" + raw.hex(),)), _hash)
+    return Question(Call("eth_sendRawTransaction", ("0x" + raw.hex(),)), values.digest)
 
 
 def usual_tip() -> Question[int]:
-    return Question(Call("eth_maxPriorityFeePerGas"), _number)
+    return Question(Call("eth_maxPriorityFeePerGas"), values.number)
 
 
 def _block(block: int | str) -> str:
@@ -212,11 +231,11 @@ def _optional(read: Callable[[Any], Answer]) -> Callable[[Any], Answer | None]:
 
 def _header(found: Any) -> Header:
     return Header(
-        height=_number(found["number"]),
-        block_hash=_hash(found["hash"]),
-        parent_hash=_hash(found["parentHash"]),
-        closed_at=datetime.fromtimestamp(_number(found["timestamp"]), UTC),
-        base_fee=_number(found.get("baseFeePerGas") or "0x0"),
+        height=values.counted(found["number"]),
+        block_hash=values.digest(found["hash"]),
+        parent_hash=values.digest(found["parentHash"]),
+        closed_at=values.instant(found["timestamp"]),
+        base_fee=values.number(found.get("baseFeePerGas") or "0x0"),
     )
 
 
@@ -240,68 +259,46 @@ def _log(found: Any) -> Log:
     if found.get("removed"):
         raise ValueError("an event of a block that was undone")
     return Log(
-        contract=_address(found["address"]),
-        topics=tuple(_hash(each) for each in _listed(found["topics"])),
-        data=_bytes(found["data"]),
-        height=_number(found["blockNumber"]),
-        block_hash=_hash(found["blockHash"]),
-        transaction_hash=_hash(found["transactionHash"]),
-        index=_number(found["logIndex"]),
+        contract=values.address(found["address"]),
+        topics=tuple(values.digest(each) for each in values.listed(found["topics"])),
+        data=values.data(found["data"]),
+        height=values.counted(found["blockNumber"]),
+        block_hash=values.digest(found["blockHash"]),
+        transaction_hash=values.digest(found["transactionHash"]),
+        index=values.counted(found["logIndex"]),
     )
 
 
 def _receipt(found: Any) -> Receipt:
     created = found.get("contractAddress")
-    return Receipt(
-        transaction_hash=_hash(found["transactionHash"]),
-        height=_number(found["blockNumber"]),
-        block_hash=_hash(found["blockHash"]),
-        succeeded=bool(_number(found["status"])),
-        fee_units=_number(found["gasUsed"]) * _number(found["effectiveGasPrice"]),
-        contract=None if created is None else _address(created),
-        logs=tuple(sorted((_log(each) for each in _listed(found["logs"])), key=lambda log: log.index)),
+    receipt = Receipt(
+        transaction_hash=values.digest(found["transactionHash"]),
+        height=values.counted(found["blockNumber"]),
+        block_hash=values.digest(found["blockHash"]),
+        succeeded=values.flag(found["status"]),
+        fee_units=values.counted(found["gasUsed"]) * values.counted(found["effectiveGasPrice"]),
+        contract=None if created is None else values.address(created),
+        logs=tuple(sorted((_log(each) for each in values.listed(found["logs"])), key=lambda log: log.index)),
     )
+    place = (receipt.transaction_hash, receipt.height, receipt.block_hash)
+    if any((log.transaction_hash, log.height, log.block_hash) != place for log in receipt.logs):
+        raise ValueError("an event of another transaction")
+    if len({log.index for log in receipt.logs}) != len(receipt.logs):
+        raise ValueError("two events in one place")
+    return receipt
 
 
 def _sent(found: Any) -> SentTransaction:
     height, recipient = found["blockNumber"], found["to"]
     return SentTransaction(
-        transaction_hash=_hash(found["hash"]),
-        sender=_address(found["from"]),
-        nonce=_number(found["nonce"]),
-        height=None if height is None else _number(height),
-        recipient=None if recipient is None else _address(recipient),
-        units=_number(found["value"]),
+        transaction_hash=values.digest(found["hash"]),
+        sender=values.address(found["from"]),
+        nonce=values.counted(found["nonce"]),
+        height=None if height is None else values.counted(height),
+        recipient=None if recipient is None else values.address(recipient),
+        units=values.number(found["value"]),
     )
-
-
-def _number(found: Any) -> int:
-    if not isinstance(found, str) or not found.startswith("0x"):
-        raise TypeError("no number")
-    return int(found, 16)
-
-
-def _bytes(found: Any) -> bytes:
-    if not isinstance(found, str) or not found.startswith("0x"):
-        raise TypeError("no bytes")
-    return bytes.fromhex(found[2:])
-
-
-def _hash(found: Any) -> str:
-    if len(_bytes(found)) != abi.WORD:
-        raise ValueError("no hash")
-    return str(found).lower()
-
-
-def _address(found: Any) -> str:
-    return addresses.spelled(_bytes(found))
 
 
 def _topic_address(topic: str) -> str:
     return addresses.spelled(bytes.fromhex(topic[-40:]))
-
-
-def _listed(found: Any) -> list[Any]:
-    if not isinstance(found, list):
-        raise TypeError("no list")
-    return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -20,7 +21,8 @@ from payments.chains.base import (
 )
 from payments.chains.errors import ChainUnavailable, FinalityViolation
 from payments.chains.evm import abi, addresses, questions
-from payments.chains.evm.providers import Providers
+from payments.chains.evm.disagreement import has_moved
+from payments.chains.evm.providers import Provider, Providers
 from payments.chains.evm.questions import TRANSFER, Header, Log, Question, Receipt, SentTransaction
 from payments.chains.evm.rpc import RpcError
 from payments.chains.profiles import NetworkProfile
@@ -38,6 +40,9 @@ MOST_ADDRESSES_PER_QUESTION = 1_000
 QUESTIONS_PER_BATCH = 50
 
 Item = TypeVar("Item")
+
+Events = dict[Log, list[Provider]]
+"""Events, each with the providers that told of it."""
 
 
 @dataclass(slots=True)
@@ -90,6 +95,7 @@ class Reading:
         before = self._header(last)
         found = self._arrivals(first, last, watch)
         receipts = self._receipts({*(log.transaction_hash for log in found), *cursor["found"]}, up_to=last)
+        self._note_inventions(found, receipts)
         next_final = max(final, min(head.finalized_height, last))
         heights = {receipt.height for receipt in receipts.values()}
         headers = self._headers({final, next_final, last, head.height, *heights})
@@ -149,6 +155,7 @@ class Reading:
         asked = partial(questions.logs, topics=[TRANSFER, abi.address_topic(address)], contracts=tuple(self._assets))
         events = self._events(first_height, last_height, asked)
         receipts = self._receipts({log.transaction_hash for log in events}, up_to=last_height)
+        self._note_inventions(events, receipts)
         senders = self._senders(receipts)
         if self._header(last_height) != before:
             raise self._changed()
@@ -185,14 +192,14 @@ class Reading:
             raise ChainUnavailable(f"{self._network} has not reached height {height} yet.")
         return head
 
-    def _arrivals(self, first: int, last: int, watch: WatchList) -> list[Log]:
+    def _arrivals(self, first: int, last: int, watch: WatchList) -> Events:
         """Transfers of something to watched addresses, of any token while the list is short enough to hand over.
 
         Transfers of nothing cost their sender next to nothing: no more is asked about them.
         """
         expected = watch.addresses(MOST_ADDRESSES_PER_QUESTION)
         if first > last or (expected is not None and not expected):
-            return []
+            return {}
         if expected is None:
             asked = partial(questions.arrivals, contracts=tuple(self._assets), watched=RecipientsOfScan(watch).watched)
         else:
@@ -200,9 +207,9 @@ class Reading:
             asked = partial(questions.arrivals, recipients=tuple(expected), watched=wanted.intersection)
         return self._events(first, last, asked)
 
-    def _events(self, first: int, last: int, asked: Callable[[int, int], Question[tuple[Log, ...]]]) -> list[Log]:
+    def _events(self, first: int, last: int, asked: Callable[[int, int], Question[tuple[Log, ...]]]) -> Events:
         """Events that any provider knows of: whether they are true, their receipts say."""
-        found: set[Log] = set()
+        found = Events()
         while first <= last:
             until = min(last, first + self._pace.blocks - 1)
             try:
@@ -213,12 +220,22 @@ class Reading:
                     raise ChainUnavailable(f"{self._network} cannot be read: {error}") from error
                 self._pace.slow_down(until - first + 1)
                 continue
-            if any(block is None or block != said[0][1] for _, block in said):
+            # One that is behind, or says something else, does not keep the others from being read.
+            known = Counter(each.answers[1] for each in said if each.answers[1] is not None)
+            if max(known.values(), default=0) < self._providers.needed:
                 raise self._changed()
-            found |= {log for some, _ in said for log in some}
+            for each in said:
+                for log in each.answers[0]:
+                    found.setdefault(log, []).append(each.provider)
             first = until + 1
             self._pace.speed_up()
-        return list(found)
+        return found
+
+    def _note_inventions(self, events: Events, receipts: Mapping[str, Receipt]) -> None:
+        """Events that one provider alone names, and that are not in the receipt that two agree on."""
+        for log, tellers in events.items():
+            if len(tellers) < self._providers.needed and not has_moved(log, receipts.get(log.transaction_hash)):
+                self._providers.note_invention(tellers, log)
 
     def _incoming(
         self, receipts: Iterable[Receipt], headers: dict[int, Header], watch: WatchList

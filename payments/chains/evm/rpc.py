@@ -1,5 +1,6 @@
-"""JSON-RPC with one provider. It asks once, within a time limit, and believes nothing that is not whole.
+"""JSON-RPC with one provider. It asks once, within a time limit, and takes nothing that is not whole.
 
+A reply is read as if somebody hostile wrote it: whatever it holds, ProviderFailed is the worst that comes of it.
 Trying again, and trying another provider, is above this.
 """
 
@@ -12,10 +13,16 @@ from urllib.parse import urlsplit
 import httpx
 import orjson
 
-from payments.chains.errors import ChainError, ChainUnavailable
+from config.replies import ReplyTooLarge, ReplyUnreadable
+from payments.chains.errors import ChainUnavailable
+from payments.chains.evm.wire import Wire
 
-TIMEOUT = httpx.Timeout(10, connect=3)
+CALL_SECONDS = 10.0
+"""The longest that one call may take, from its first byte to the last of the reply."""
+
 LARGEST_REPLY_BYTES = 64 * 2**20
+LONGEST_TEXT, LONGEST_DATA = 300, 10_000
+"""What is kept of a provider's own words: they come to be in logs, rows, alarms and mails."""
 
 _TOO_MUCH = (
     "too many",
@@ -45,6 +52,9 @@ _NO_SUCH_BLOCK = (
 class ProviderFailed(ChainUnavailable):
     """One provider gave no usable answer: none at all, half of one, or one of another chain."""
 
+    def __init__(self, message: str) -> None:
+        super().__init__(printable(message))
+
 
 class ReplyTooLong(ProviderFailed):
     """More than anybody should have to read. A smaller question may be answered."""
@@ -54,14 +64,14 @@ class WrongChain(ProviderFailed):
     """It speaks for another chain than the one that is meant."""
 
 
-class RpcError(ChainError):
+class RpcError(ChainUnavailable):
     """A provider's answer is an error. The texts differ by client, so what they mean is a guess by its words."""
 
     def __init__(self, code: int, message: str, data: str = "") -> None:
-        super().__init__(f"{message} ({code})")
         self.code = code
-        self.message = message
-        self.data = data
+        self.message = printable(message)
+        self.data = data[:LONGEST_DATA]
+        super().__init__(f"{self.message} ({code})")
 
     def says(self, *words: str) -> bool:
         return any(word in self.message.lower() for word in words)
@@ -100,6 +110,21 @@ class Call:
     params: tuple[Any, ...] = ()
 
 
+def endpoint_of(url: str) -> tuple[str, int | None, str]:
+    """What makes two addresses one endpoint: host, port and path, whatever the spelling, the scheme or the key.
+
+    The port is None where it is the scheme's own. ValueError for what is no address of a provider.
+    """
+    parts = urlsplit(url.strip())
+    if parts.scheme not in _USUAL_PORTS or not parts.hostname:
+        raise ValueError("no http or https address")
+    port = None if parts.port in (None, _USUAL_PORTS[parts.scheme]) else parts.port
+    return parts.hostname.rstrip("."), port, parts.path.rstrip("/")
+
+
+_USUAL_PORTS = {"http": 80, "https": 443}
+
+
 class Rpc:
     """One provider of one network."""
 
@@ -108,17 +133,15 @@ class Rpc:
         url: str,
         *,
         chain_id: int,
-        timeout: httpx.Timeout = TIMEOUT,
+        call_seconds: float = CALL_SECONDS,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
-        parts = urlsplit(url)
+        self.endpoint = endpoint_of(url)
+        host, port, _ = self.endpoint
         # The rest of an address often holds a key, which belongs in no log.
-        self.name = parts.hostname or url
-        if parts.port:
-            self.name += f":{parts.port}"
-        self._url = url
+        self.name = f"{host}:{port}" if port else host
         self._chain_id = chain_id
-        self._client = httpx.Client(timeout=timeout, transport=transport, trust_env=transport is None)
+        self._wire = Wire(url, seconds=call_seconds, transport=transport)
 
     def call(self, method: str, *params: Any) -> Any:
         """The result; RpcError when the answer is one, ProviderFailed when there is no usable answer."""
@@ -143,29 +166,28 @@ class Rpc:
         if isinstance(chain_id, RpcError):
             raise ProviderFailed(f"{self.name} does not say its chain: {chain_id}")
         if chain_id != hex(self._chain_id):
-            raise WrongChain(f"{self.name} speaks for chain {chain_id!r}, not for {hex(self._chain_id)}")
+            said = shown(chain_id)
+            raise WrongChain(f"{self.name} speaks for chain {said}, not for {hex(self._chain_id)}")
         if passing := next((answer for answer in answers if isinstance(answer, RpcError) and answer.is_passing), None):
             raise ProviderFailed(f"{self.name} cannot answer now: {passing}")
         return answers
 
     def close(self) -> None:
-        self._client.close()
+        self._wire.close()
 
     def _post(self, body: bytes) -> Any:
         try:
-            with self._client.stream(
-                "POST", self._url, content=body, headers={"Content-Type": "application/json"}
-            ) as reply:
-                if reply.status_code != httpx.codes.OK:
-                    raise ProviderFailed(f"{self.name} answered with status {reply.status_code}")
-                received = bytearray()
-                for chunk in reply.iter_bytes():
-                    received += chunk
-                    if len(received) > LARGEST_REPLY_BYTES:
-                        raise ReplyTooLong(f"{self.name} sent more than {LARGEST_REPLY_BYTES} bytes")
-            return orjson.loads(received)
-        except httpx.HTTPError as error:
+            status, content = self._wire.post(body, most_bytes=LARGEST_REPLY_BYTES)
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise ProviderFailed(f"{self.name} cannot be reached: {type(error).__name__}") from error
+        except ReplyTooLarge as error:
+            raise ReplyTooLong(f"{self.name} sent {error}") from error
+        except ReplyUnreadable as error:
+            raise ProviderFailed(f"{self.name} sent a reply that is {error}") from error
+        if status != httpx.codes.OK:
+            raise ProviderFailed(f"{self.name} answered with status {status}")
+        try:
+            return orjson.loads(content)
         except orjson.JSONDecodeError as error:
             raise ProviderFailed(f"{self.name} sent no whole JSON") from error
 
@@ -174,7 +196,15 @@ class Rpc:
             raise ProviderFailed(f"{self.name} refused: {_error(reply['error'])}")
         if not isinstance(reply, list):
             raise ProviderFailed(f"{self.name} answered a batch with something else")
-        by_number = {item.get("id"): item for item in reply if isinstance(item, dict)}
+        by_number: dict[int, dict[str, Any]] = {}
+        for item in reply:
+            # true and 1.0 are equal to 1 in Python, and a list cannot be looked up at all.
+            number = item.get("id") if isinstance(item, dict) else None
+            if type(number) is not int:
+                continue
+            if number in by_number:
+                raise ProviderFailed(f"{self.name} answered one question twice")
+            by_number[number] = item
         return [self._answer(by_number.get(number)) for number in range(count)]
 
     def _answer(self, item: dict[str, Any] | None) -> Any:
@@ -186,7 +216,22 @@ class Rpc:
 
 
 def _error(said: dict[str, Any]) -> RpcError:
-    code, data = said.get("code"), said.get("data")
+    code, message, data = said.get("code"), said.get("message", ""), said.get("data")
     return RpcError(
-        code if isinstance(code, int) else 0, str(said.get("message", "")), data if isinstance(data, str) else ""
+        code if type(code) is int else 0,
+        message if isinstance(message, str) else shown(message),
+        data if isinstance(data, str) else "",
     )
+
+
+def printable(text: str) -> str:
+    """A stranger's words, short enough for a log and without what a database or a terminal does not take."""
+    short = text if len(text) <= LONGEST_TEXT else text[:LONGEST_TEXT] + "…"
+    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in short)
+
+
+def shown(value: Any) -> str:
+    """A value of JSON as a person may read it, however large it is: a list or an object by its kind alone."""
+    if isinstance(value, str):
+        return repr(printable(value[:LONGEST_TEXT]))
+    return f"a {type(value).__name__}" if isinstance(value, list | dict) else repr(value)

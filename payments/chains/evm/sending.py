@@ -171,7 +171,7 @@ class Sending:
         return newest.base_fee
 
     def _price(self) -> int:
-        return self._rules.price(base_fee=self._base_fee(), usual_tip=self._providers.ask(questions.usual_tip()))
+        return self._rules.price(base_fee=self._base_fee(), usual_tip=self._providers.middle(questions.usual_tip()))
 
     def _signed(
         self,
@@ -191,7 +191,7 @@ class Sending:
         replaced = [read_signed(earlier.raw) for earlier in replacing]
         offer = self._rules.offer(
             base_fee=self._base_fee(),
-            usual_tip=self._providers.ask(questions.usual_tip()),
+            usual_tip=self._providers.middle(questions.usual_tip()),
             replacing=[Offer(earlier.max_fee, earlier.tip) for earlier in replaced],
         )
         gas = max([self._gas(to, call, unestimated), *(earlier.gas for earlier in replaced)])
@@ -217,6 +217,6 @@ class Sending:
 
     def _gas(self, to: str, call: bytes, unestimated: int) -> int:
         try:
-            return with_margin(self._providers.ask(questions.gas(self._wallet, to, call)))
+            return min(with_margin(self._providers.ask(questions.gas(self._wallet, to, call))), _MOST_GAS)
         except RpcError:
             return min(unestimated, _MOST_GAS)

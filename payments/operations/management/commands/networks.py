@@ -38,6 +38,8 @@ def _lines(figures: NetworkFigures) -> Iterator[tuple[str, str]]:
     yield "head", f"{figures.head}{final}"
     for name, problems in figures.providers.items():
         yield "provider", f"{name}: {'; '.join(problems) or 'well'}"
+    if figures.decided_by_one:
+        yield "WARNING", "one provider decides about money alone: EVM_SINGLE_PROVIDER_NETWORKS"
     if figures.tank is None:
         yield "gas tank", f"not measured: {figures.snapshot.last_error or 'no worker has looked yet'}"
     else:

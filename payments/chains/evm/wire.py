@@ -1,0 +1,126 @@
+"""One HTTP request to a provider, within a limit of time for all of it: names, connecting, and every byte of the reply.
+
+The time-outs of httpx are for each read, so that a byte now and then would hold a call for ever.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from http.cookiejar import CookieJar, DefaultCookiePolicy
+from typing import Any
+
+import httpcore
+import httpx
+
+from config.replies import ACCEPT_ENCODING, Body
+
+CONNECT_SECONDS = 3.0
+
+
+class Wire:
+    """A client of one address that keeps its connections. Takes no cookies and follows no redirect."""
+
+    def __init__(self, url: str, *, seconds: float, transport: httpx.BaseTransport | None = None) -> None:
+        self._url = url
+        self._seconds = seconds
+        self._limit = _Limit()
+        self._client = httpx.Client(
+            timeout=httpx.Timeout(seconds, connect=min(seconds, CONNECT_SECONDS)),
+            transport=transport,
+            trust_env=transport is None,
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
+            headers={"Accept-Encoding": ACCEPT_ENCODING, "Content-Type": "application/json"},
+        )
+        for each in (self._client._transport, *self._client._mounts.values()):
+            if isinstance(each, httpx.HTTPTransport):
+                each._pool._network_backend = _TimedBackend(each._pool._network_backend, self._limit)
+
+    def post(self, body: bytes, *, most_bytes: int) -> tuple[int, bytes]:
+        """The status and the content of the reply; no content unless the status is 200.
+
+        httpx.HTTPError when there is none in time; ReplyTooLarge and ReplyUnreadable.
+        """
+        with self._limit.of(self._seconds), self._client.stream("POST", self._url, content=body) as reply:
+            if reply.status_code != httpx.codes.OK:
+                return reply.status_code, b""
+            received = Body(reply.headers.get("Content-Encoding", ""), most_bytes=most_bytes)
+            assert isinstance(reply.stream, httpx.SyncByteStream)  # noqa: S101 - narrows the type: not async
+            for part in reply.stream:
+                received.add(part)
+            return reply.status_code, bytes(received.content)
+
+    def close(self) -> None:
+        self._client.close()
+
+
+class _Limit(threading.local):
+    """When the call of this thread must be over."""
+
+    ends_at: float | None = None
+
+    @contextmanager
+    def of(self, seconds: float) -> Iterator[None]:
+        self.ends_at = time.monotonic() + seconds
+        try:
+            yield
+        finally:
+            self.ends_at = None
+
+    def left(self, timeout: float | None, late: type[Exception]) -> float | None:
+        """How long a step that may take `timeout` may take now; raises `late` when the time is over."""
+        if self.ends_at is None:
+            return timeout
+        left = self.ends_at - time.monotonic()
+        if left <= 0:
+            raise late("the time for the whole call is over")
+        return left if timeout is None else min(timeout, left)
+
+
+class _TimedBackend(httpcore.NetworkBackend):
+    def __init__(self, inner: httpcore.NetworkBackend, limit: _Limit) -> None:
+        self._inner, self._limit = inner, limit
+
+    def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> httpcore.NetworkStream:
+        left = self._limit.left(timeout, httpcore.ConnectTimeout)
+        connect: Callable[..., httpcore.NetworkStream] = self._inner.connect_tcp
+        return _TimedStream(
+            connect(host, port, timeout=left, local_address=local_address, socket_options=socket_options), self._limit
+        )
+
+    def sleep(self, seconds: float) -> None:
+        self._inner.sleep(seconds)
+
+
+class _TimedStream(httpcore.NetworkStream):
+    def __init__(self, inner: httpcore.NetworkStream, limit: _Limit) -> None:
+        self._inner, self._limit = inner, limit
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        return self._inner.read(max_bytes, timeout=self._limit.left(timeout, httpcore.ReadTimeout))
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        self._inner.write(buffer, timeout=self._limit.left(timeout, httpcore.WriteTimeout))
+
+    def close(self) -> None:
+        self._inner.close()
+
+    def start_tls(
+        self, ssl_context: Any, server_hostname: str | None = None, timeout: float | None = None
+    ) -> httpcore.NetworkStream:
+        left = self._limit.left(timeout, httpcore.ConnectTimeout)
+        return _TimedStream(
+            self._inner.start_tls(ssl_context, server_hostname=server_hostname, timeout=left), self._limit
+        )
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._inner.get_extra_info(info)
