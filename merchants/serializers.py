@@ -202,7 +202,7 @@ class BalanceEntrySchema(serializers.Serializer[Any]):
     network = serializers.CharField()
     cryptocurrency = serializers.CharField()
     available = serializers.CharField(
-        help_text="Yours, to be refunded from or settled: decimal, six fractional digits."
+        help_text="Yours, to be refunded from or settled: decimal, six fractional digits or more."
     )
     receivable = serializers.CharField(
         help_text="What you owe: credited and spent before a chain took the payment back. Decimal."

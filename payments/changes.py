@@ -72,7 +72,9 @@ def book_deposit(deposit: Deposit, payment: Payment | None, booked_to: str, chan
     changes.drafts.append(postings.deposit_booked(deposit, payment, booked_to))
 
 
-def hold_deposit(deposit: Deposit, payment: Payment | None, kind: DiscrepancyKind, changes: Changes) -> None:
+def hold_deposit(
+    deposit: Deposit, payment: Payment | None, kind: DiscrepancyKind, changes: Changes, *, note: str = ""
+) -> None:
     """Take a confirmed deposit into suspense, and ask a person what is to become of it."""
     book_deposit(deposit, payment, suspense(kind), changes)
     Discrepancy.objects.create(
@@ -85,6 +87,7 @@ def hold_deposit(deposit: Deposit, payment: Payment | None, kind: DiscrepancyKin
         asset=deposit.asset,
         decimals=deposit.decimals,
         amount=deposit.amount,
+        note=note,
     )
 
 

@@ -12,13 +12,12 @@ from django.utils import timezone
 
 from config.containment import contained
 from merchants import counting
-from merchants.ledger.posting import post_drafts
 from payments import events, postings
 from payments.assessment import Assessment, DepositFact, Facts, assess
 from payments.chains.profiles import CreditRule
 from payments.changes import Changes, book_deposit, hold_deposit, open_discrepancy, record_payment_events
 from payments.models import PAYMENTS, Deposit, Payment, ScanCursor
-from payments.reversing import reverse_held, undo_lost_bookings
+from payments.reversing import undo_lost_bookings
 from payments.states import PAYMENT_MOVES, DepositStatus, DiscrepancyKind, PaymentStatus, StatusReason
 
 logger = structlog.get_logger(__name__)
@@ -87,30 +86,6 @@ def ask_for_judgement(payment_ids: Iterable[uuid.UUID | None]) -> int:
     with transaction.atomic():
         list(Payment.objects.select_for_update().filter(pk__in=keys).order_by("pk").values_list("pk"))
         return Payment.objects.filter(pk__in=keys).update(assess_at=timezone.now())
-
-
-def book_strays(environment: str, network: str, *, limit: int = 200) -> int:
-    """Book deposits that name no payment once they are final; they are nobody's until a person finds out whose."""
-    cursor = ScanCursor.objects.filter(environment=environment, network=network, halted_at__isnull=True).first()
-    if cursor is None:
-        return 0
-    strays = Deposit.objects.filter(environment=environment, network=network, payment__isnull=True)
-    final = strays.filter(status=DepositStatus.SEEN, height__lte=cursor.finalized_height)
-    undone = strays.exclude(booked_to="").exclude(status=DepositStatus.CREDITED)
-    due = [*final.values_list("pk", flat=True)[:limit], *undone.values_list("pk", flat=True)[:limit]]
-    booked = 0
-    for deposit_id in due:
-        with contained("deposit of no payment could not be booked", deposit=str(deposit_id)), transaction.atomic():
-            deposit = Deposit.objects.select_for_update().get(pk=deposit_id)
-            changes = Changes()
-            if deposit.booked_to and deposit.status != DepositStatus.CREDITED:
-                reverse_held(deposit, None, {}, changes)
-            elif deposit.status == DepositStatus.SEEN:
-                hold_deposit(deposit, None, DiscrepancyKind.NO_MEMO, changes)
-            if changes.drafts:
-                post_drafts(changes.drafts, environment=environment)
-            booked += 1
-    return booked
 
 
 def assess_locked(payment: Payment, changes: Changes) -> Payment:

@@ -16,6 +16,7 @@ from payments.chains.base import FoundTransaction, IdleMovement, IncomingTransfe
 from payments.chains.profiles import CreditRule, NetworkProfile
 from payments.models import Deposit, Payment, ScanCursor
 from payments.states import DepositStatus, DiscrepancyKind, DiscrepancyStatus, PaymentStatus
+from payments.strays import is_older
 from payments.watching import WATCHED_AFTER_END
 
 READ_SEVERAL_TIMES = timedelta(minutes=1)
@@ -27,6 +28,7 @@ class ClaimCode(StrEnum):
 
     MISSED = "missed"
     NO_LONGER_WATCHED = "no_longer_watched"
+    TOO_EARLY = "too_early"
     NETWORK_HALTED = "network_halted"
     NOT_READ_YET = "not_read_yet"
     CONFIRMING = "confirming"
@@ -56,10 +58,12 @@ WHOLE_ONLY = frozenset(
 )
 """What is never said of a single transfer."""
 
-READ_AGAIN = frozenset({ClaimCode.MISSED, ClaimCode.NO_LONGER_WATCHED})
+READ_AGAIN = frozenset({ClaimCode.MISSED, ClaimCode.NO_LONGER_WATCHED, ClaimCode.TOO_EARLY})
 """Money of ours that no scan will find any more: somebody has to look at its transaction once more."""
 
-_IN_SUSPENSE = frozenset({ClaimCode.LATE, ClaimCode.WRONG_NETWORK, ClaimCode.WRONG_TOKEN, ClaimCode.NO_MEMO})
+_IN_SUSPENSE = frozenset(
+    {ClaimCode.LATE, ClaimCode.WRONG_NETWORK, ClaimCode.WRONG_TOKEN, ClaimCode.NO_MEMO, ClaimCode.TOO_EARLY}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +173,8 @@ def _code(facts: Facts, place: Place, transfer: IncomingTransfer) -> ClaimCode:
         return elsewhere
     if transfer.asset is None:
         return ClaimCode.UNKNOWN_TOKEN
+    if (transfer.memo or "") == payment.memo and is_older(transfer.block_time, payment.id):
+        return ClaimCode.TOO_EARLY
     deposit = facts.deposits.get((place.profile.network, transfer.ordinal))
     standing = deposit if deposit is not None and deposit.status != DepositStatus.ORPHANED else None
     unseen = None if standing else _unseen(payment, place, transfer)
@@ -333,6 +339,9 @@ _SENTENCES: Mapping[ClaimCode, str] = {
     ClaimCode.NO_LONGER_WATCHED: (
         "It came to this payment's address long after the payment had ended, when nobody watched the address any "
         "more. Its transaction is being read now. Ask again in a minute."
+    ),
+    ClaimCode.TOO_EARLY: (
+        "It came to this payment's address before the payment existed, so it was not sent for it and is not credited."
     ),
     ClaimCode.NETWORK_HALTED: (
         "{network} has contradicted itself, so nothing on it is credited until the operators have looked. Nothing is "

@@ -253,7 +253,9 @@ def sweeps_brought_the_deposits(scope: Scope) -> Iterator[Finding]:
 def deposits_are_on_the_chain(scope: Scope) -> Iterator[Finding]:
     for sight in sights(scope):
         try:
-            yield from Rereading(sight, since=scope.since).findings()
+            rereading = Rereading(sight, since=scope.since)
+            scope.afterwards(rereading.ask_for_strays)
+            yield from rereading.findings()
         except ChainError as error:
             raise CouldNotCheck(f"{sight.network} did not answer: {error}") from error
 

@@ -230,6 +230,11 @@ class Deposit(models.Model):
         max_length=30, blank=True, help_text="The ledger account kind that holds it; empty: not booked."
     )
     booking_count = models.PositiveIntegerField(default=0)
+    is_surplus = models.BooleanField(
+        default=False,
+        help_text="Nobody saw it arrive: a sweep took so much more from the address than was known. The on-chain "
+        "transaction is the sweep's.",
+    )
     sweep = models.ForeignKey(
         Sweep, null=True, on_delete=models.PROTECT, related_name="deposits", help_text="What took it to the hot wallet."
     )
@@ -253,6 +258,7 @@ class Deposit(models.Model):
                 name="deposit_not_swept",
                 condition=Q(status=DepositStatus.CREDITED, sweep__isnull=True),
             ),
+            models.Index(fields=["recipient", "height"], name="deposit_by_recipient"),
         ]
 
     def __str__(self) -> str:

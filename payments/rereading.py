@@ -7,18 +7,16 @@ from datetime import datetime
 
 from django.db.models import Min, QuerySet
 
-from merchants.ledger.invariants import Finding
-from payments.chains.base import IncomingTransfer, Scan
+from merchants.ledger.invariants import Finding, Severity
+from payments.chains.base import Identity, IncomingTransfer, Scan
 from payments.chains.networks import SHARED_WALLETS
-from payments.models import Deposit, ScanCursor
+from payments.models import Deposit, ReadingRequest, ScanCursor
 from payments.states import DepositStatus
+from payments.strays import Surpluses
 from payments.transfers.sighting import Sight
 from payments.watching import PaymentAddresses
 
 DEPOSITS_AT_A_TIME = 500
-
-Identity = tuple[str, int]
-"""Transaction hash and ordinal."""
 
 
 class Rereading:
@@ -34,12 +32,13 @@ class Rereading:
         cursor = ScanCursor.objects.filter(environment=sight.environment, network=sight.network).first()
         self._last = min(sight.finalized_height, cursor.head_height if cursor else 0)
         self._first = self._first_height()
+        self._strays: set[str] = set()
 
     def findings(self) -> Iterator[Finding]:
         for scan in self._scans():
             until = min(scan.last_height, self._last)
             arrived = {
-                (transfer.transaction_hash, transfer.ordinal): transfer
+                transfer.identity: transfer
                 for transfer in scan.transfers
                 if transfer.asset is not None and transfer.height <= until
             }
@@ -100,8 +99,20 @@ class Rereading:
             .exclude(status=DepositStatus.ORPHANED)
             .values_list("transaction_hash", "ordinal")
         )
-        for identity, transfer in arrived.items():
-            if identity in known or (self._since is not None and transfer.block_time < self._since):
+        surpluses = Surpluses(
+            self._sight.environment, self._sight.network, {transfer.recipient for transfer in arrived.values()}
+        )
+        missing = [
+            transfer
+            for identity, transfer in arrived.items()
+            if identity not in known
+            and (self._since is None or transfer.block_time >= self._since)
+            and not surpluses.cover(transfer)
+        ]
+        expected = PaymentAddresses(self._sight.environment, self._sight.network).expected(missing)
+        for transfer in missing:
+            if transfer.identity not in expected:
+                yield self._stray(transfer)
                 continue
             yield self._sight.finding(
                 f"{self._sight.network}:{transfer.transaction_hash}:{transfer.ordinal} to {transfer.recipient}",
@@ -112,6 +123,31 @@ class Rereading:
                 asset=transfer.asset.code if transfer.asset else None,
             )
 
+    def _stray(self, transfer: IncomingTransfer) -> Finding:
+        """Nobody had asked for this money, and no scan looked there then: it is read as soon as the run is over."""
+        self._strays.add(transfer.transaction_hash)
+        return self._sight.finding(
+            f"{self._sight.network}:{transfer.transaction_hash}:{transfer.ordinal} to {transfer.recipient}",
+            "a deposit",
+            f"{transfer.amount} that nobody had asked for",
+            "nothing: it is being read, and waits in suspense then; see Discrepancies in the admin",
+            severity=Severity.WARNING,
+        )
+
+    def ask_for_strays(self) -> None:
+        """Have the watcher read the strays that were found. Not inside the snapshot, which is read-only."""
+        ReadingRequest.objects.bulk_create(
+            [
+                ReadingRequest(
+                    environment=self._sight.environment, network=self._sight.network, transaction_hash=transaction_hash
+                )
+                for transaction_hash in sorted(self._strays)
+            ],
+            ignore_conflicts=True,
+        )
+
 
 def _is_same(deposit: Deposit, transfer: IncomingTransfer) -> bool:
+    if deposit.is_surplus:  # known by the sweep that took it away
+        return transfer.sender == deposit.recipient and transfer.amount >= deposit.amount
     return (transfer.amount, transfer.recipient) == (int(deposit.amount), deposit.recipient)

@@ -97,7 +97,7 @@ class ExchangeRateSchema(serializers.Serializer[Any]):
 
 class PaymentTransferSchema(serializers.Serializer[Any]):
     hash = serializers.CharField(help_text="Of the on-chain transaction.")
-    amount = serializers.CharField(help_text="Decimal, six fractional digits.")
+    amount = serializers.CharField(help_text="Decimal, with every digit that was sent: six or more.")
     cryptocurrency = serializers.CharField()
     network = serializers.CharField()
     status = serializers.ChoiceField(choices=DepositStatus.choices)
@@ -158,7 +158,7 @@ class ClaimTransferSchema(serializers.Serializer[Any]):
     )
     tokenContract = serializers.CharField(allow_null=True, help_text="Null for the network's own coin.")
     amount = serializers.CharField(
-        allow_null=True, help_text="Decimal, six fractional digits; null for a token that is not accepted."
+        allow_null=True, help_text="Decimal, six fractional digits or more; null for a token that is not accepted."
     )
     memo = serializers.CharField(allow_null=True)
     payment = serializers.CharField(allow_null=True, help_text="The payment of yours that it was sent for.")
@@ -200,7 +200,7 @@ class DiscrepancySchema(serializers.Serializer[Any]):
     paymentId = serializers.CharField()
     kind = serializers.ChoiceField(choices=DiscrepancyKind.choices)
     status = serializers.ChoiceField(choices=DiscrepancyStatus.choices)
-    amount = serializers.CharField(help_text="Decimal, six fractional digits.")
+    amount = serializers.CharField(help_text="Decimal, six fractional digits or more.")
     cryptocurrency = serializers.ChoiceField(choices=COINS, help_text="The coin that came.")
     network = serializers.ChoiceField(choices=NETWORKS, help_text="Where it came.")
     note = serializers.CharField(allow_null=True)

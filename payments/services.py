@@ -213,7 +213,8 @@ def _decide(discrepancy: Discrepancy, *, resolved_by: str, note: str) -> Discrep
         raise DiscrepancyResolved
     DISCREPANCY_MOVES.check(discrepancy.status, DiscrepancyStatus.ACCEPTED)
     discrepancy.status = DiscrepancyStatus.ACCEPTED
-    discrepancy.resolved_at, discrepancy.resolved_by, discrepancy.note = timezone.now(), resolved_by, note
+    discrepancy.resolved_at, discrepancy.resolved_by = timezone.now(), resolved_by
+    discrepancy.note = "\n".join(filter(None, [discrepancy.note, note]))
     discrepancy.save(update_fields=["status", "resolved_at", "resolved_by", "note"])
     return discrepancy
 

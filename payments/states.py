@@ -72,6 +72,7 @@ class DiscrepancyKind(models.TextChoices):
     WRONG_TOKEN = "wrong_token", "Another coin than was asked for"
     WRONG_NETWORK = "wrong_network", "On another network than was asked for"
     NO_MEMO = "no_memo", "Without a memo that names a payment"
+    UNASKED = "unasked", "Nobody had asked for it"
 
 
 class DiscrepancyStatus(models.TextChoices):

@@ -21,14 +21,15 @@ from config.celery import wake
 from config.containment import contained
 from config.errors import DomainError
 from config.money import Asset
-from merchants.ledger.posting import post_draft
+from merchants.ledger.posting import post_drafts
 from payments import native, postings
 from payments.chains import registry
-from payments.chains.base import Costs
+from payments.chains.base import Costs, IncomingTransfer
 from payments.chains.errors import ChainError, ChainUnavailable
 from payments.dust import Fees, WaitingAddress
 from payments.models import Deposit, ScanCursor, Sweep, SweepRequest
 from payments.states import DepositStatus
+from payments.strays import book_surplus
 from payments.transfers.driving import sign_sweep
 from payments.transfers.models import Payout, Transfer
 from payments.transfers.payouts import retry_waiting
@@ -222,19 +223,21 @@ def _sign(
         return None
 
 
-def _moved_by(sweep: Sweep) -> int:
-    """What a sweep brought to the hot wallet, asked of the chain; nothing when it came to nothing."""
+def _moved_by(sweep: Sweep) -> list[IncomingTransfer]:
+    """The transfers of its coin that a sweep made, asked of the chain; none when it came to nothing."""
     transfer = sweep.transfer
     if transfer.status != TransferStatus.FINAL:
-        return 0
+        return []
     found = registry.chain(transfer.environment, transfer.network).find_transfers(transfer.transaction_hash)
     if not found and transfer.finished_at and timezone.now() - transfer.finished_at < EMPTY_AFTER:
         raise ChainUnavailable(f"{transfer.network} does not show yet what {transfer.transaction_hash} moved.")
     contract = registry.asset(transfer.environment, transfer.network, sweep.asset).contract
-    return sum(move.amount for move in found if (move.recipient, move.contract) == (transfer.wallet.address, contract))
+    return [move for move in found if move.contract == contract]
 
 
-def _book(sweep: Sweep, moved: int) -> bool:
+def _book(sweep: Sweep, moves: Sequence[IncomingTransfer]) -> bool:
+    """Book what arrived at the hot wallet, after what the addresses held beyond their deposits."""
+    moved = sum(move.amount for move in moves if move.recipient == sweep.transfer.wallet.address)
     with transaction.atomic():
         sweep = Sweep.objects.select_for_update(of=("self",)).select_related("transfer").get(pk=sweep.pk)
         if sweep.booked_at is not None:
@@ -242,7 +245,8 @@ def _book(sweep: Sweep, moved: int) -> bool:
         sweep.moved, sweep.booked_at = moved, timezone.now()
         sweep.save(update_fields=["moved", "booked_at"])
         if moved:
-            post_draft(postings.sweep_final(sweep), environment=sweep.transfer.environment)
+            drafts = [*book_surplus(sweep, moves), postings.sweep_final(sweep)]
+            post_drafts(drafts, environment=sweep.transfer.environment)
             place = {"environment": sweep.transfer.environment, "network": sweep.transfer.network}
             retry_waiting(**place, asset=sweep.asset)
         elif sweep.transfer.status != TransferStatus.FINAL:

@@ -9,7 +9,7 @@ from celery import shared_task
 from django.core.exceptions import ImproperlyConfigured
 
 from config.containment import contained
-from payments import crediting, native, sweeping
+from payments import crediting, native, strays, sweeping
 from payments.chains.errors import ChainError
 from payments.chains.registry import places_in_use
 from payments.operations.services import note_providers
@@ -35,7 +35,7 @@ def watch_networks() -> None:
                 if not watch_network(environment, network):
                     break
         with contained("deposits of no payment could not be booked", **place):
-            crediting.book_strays(environment, network)
+            strays.book_strays(environment, network)
         with contained("providers could not be told of", **place):
             note_providers(environment, network)
     crediting.assess_due()

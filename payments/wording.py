@@ -30,7 +30,7 @@ def metadata_rows(metadata: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def coins_held(units: int, decimals: int) -> str:
-    """Money that is there: rounded down to six digits, without needless zeros: `12.50`."""
+    """Money that is there, to the last digit, without needless zeros: `12.50`."""
     return _without_needless_zeros(format_crypto(units, decimals))
 
 

@@ -29,6 +29,7 @@ class AccountKind(models.TextChoices):
     SUSPENSE_WRONG_TOKEN = "suspense:wrong_token", "Another coin than was asked for"
     SUSPENSE_WRONG_NETWORK = "suspense:wrong_network", "On another network than was asked for"
     SUSPENSE_NO_MEMO = "suspense:no_memo", "Without a memo that names a payment"
+    SUSPENSE_UNASKED = "suspense:unasked", "Nobody had asked for it"
 
     # What is the operator's own.
     TREASURY = "treasury", "Coins the operator put in"
@@ -106,6 +107,7 @@ CHART: Mapping[AccountKind, Rules] = MappingProxyType(
         AccountKind.SUSPENSE_WRONG_TOKEN: _SUSPENSE,
         AccountKind.SUSPENSE_WRONG_NETWORK: _SUSPENSE,
         AccountKind.SUSPENSE_NO_MEMO: _SUSPENSE,
+        AccountKind.SUSPENSE_UNASKED: _SUSPENSE,
         AccountKind.TREASURY: Rules(Group.EQUITY, Side.CREDIT),
         AccountKind.FEE_SERVICE: _RESULT,
         AccountKind.FEE_NETWORK: Rules(Group.EQUITY, Side.DEBIT, may_go_negative=True),

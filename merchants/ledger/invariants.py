@@ -63,6 +63,7 @@ class Scope:
     options: Mapping[str, Any] = field(default_factory=dict)
     """For checks that need more than the database; unknown to the others."""
     _seen: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    _later: list[Callable[[], None]] = field(default_factory=list, repr=False, compare=False)
 
     @property
     def asks_chains(self) -> bool:
@@ -84,6 +85,15 @@ class Scope:
         if name not in self._seen:
             self._seen[name] = observe(self)
         return self._seen[name]
+
+    def afterwards(self, action: Callable[[], None]) -> None:
+        """Do this once the snapshot, in which nothing can be written, is closed."""
+        self._later.append(action)
+
+    def do_what_is_left(self) -> None:
+        """Do what checks have asked for."""
+        while self._later:
+            self._later.pop(0)()
 
     def rows(self, sql: str, **parameters: Any) -> Iterator[tuple[Any, ...]]:
         """The rows of a query, a few at a time.

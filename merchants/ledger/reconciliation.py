@@ -107,6 +107,7 @@ def reconcile(
         is_complete = True
     finally:
         turn.close(is_complete=is_complete)
+    scope.do_what_is_left()
     return run
 
 

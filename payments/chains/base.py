@@ -40,6 +40,10 @@ class Head:
     finalized_height: int
 
 
+Identity = tuple[str, int]
+"""A transaction hash, and the ordinal of a transfer in it."""
+
+
 @dataclass(frozen=True, slots=True)
 class IncomingTransfer:
     """A transfer to a watched address, in a block.
@@ -62,6 +66,10 @@ class IncomingTransfer:
     sender: str
     recipient: str
     memo: str | None = None
+
+    @property
+    def identity(self) -> Identity:
+        return self.transaction_hash, self.ordinal
 
 
 @dataclass(frozen=True, slots=True)

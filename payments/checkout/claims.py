@@ -128,6 +128,7 @@ _ELSEWHERE = (
 IN_SHORT: Mapping[ClaimCode, str] = {
     ClaimCode.MISSED: "being counted",
     ClaimCode.NO_LONGER_WATCHED: "after the payment's end",
+    ClaimCode.TOO_EARLY: "older than the payment",
     ClaimCode.NETWORK_HALTED: "not counted yet",
     ClaimCode.NOT_READ_YET: "not counted yet",
     ClaimCode.CONFIRMING: "being confirmed",
@@ -153,6 +154,10 @@ ANSWERS: Mapping[ClaimCode, tuple[str, str]] = {
     ClaimCode.NO_LONGER_WATCHED: (
         "It came long after this payment had ended",
         "It is kept safe, and is being recorded now. " + _ASK_FOR_HELP,
+    ),
+    ClaimCode.TOO_EARLY: (
+        "It was sent before this payment existed",
+        "It cannot have been meant for this payment, and does not count for it. It is kept safe. " + _ASK_FOR_HELP,
     ),
     ClaimCode.NETWORK_HALTED: (
         "{network} is being checked",

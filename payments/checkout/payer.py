@@ -303,6 +303,7 @@ _ASTRAY = {
     DiscrepancyKind.OVERPAID: ("You sent {amount} more than was due", "The payment itself is complete."),
     DiscrepancyKind.WRONG_TOKEN: ("{amount} arrived, which is not the coin asked for", "It does not count."),
     DiscrepancyKind.WRONG_NETWORK: ("{amount} arrived on another network", "It does not count."),
+    DiscrepancyKind.UNASKED: ("{amount} arrived before it was asked for", "It does not count."),
     DiscrepancyKind.NO_MEMO: ("{amount} arrived without its memo", "It cannot be told whose it is."),
 }
 

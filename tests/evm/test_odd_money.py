@@ -11,7 +11,7 @@ import httpx
 import orjson
 import pytest
 from django.core.management import call_command
-from django.db import transaction
+from django.db import connection, transaction
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
@@ -22,10 +22,13 @@ from merchants.ledger.chart import AccountKind
 from merchants.ledger.posting import AccountRef
 from payments import native
 from payments import tasks as payment_tasks
+from payments.chains import registry
 from payments.chains.evm.development import devnet
+from payments.chains.evm.reading import READINGS
 from payments.chains.networks import POLYGON
-from payments.models import Deposit, NativeCoin, Payment, Sweep
+from payments.models import Deposit, Discrepancy, NativeCoin, Payment, Sweep
 from payments.services import NewPayment, create_payment
+from payments.strays import LOOK_AHEAD
 from payments.transfers import tasks as transfer_tasks
 from payments.transfers.models import Transfer
 from tests.chains.harness import Reader
@@ -160,6 +163,33 @@ def test_a_token_that_begins_to_keep_a_fee_is_credited_by_its_log_and_found_by_i
     assert booked == sweep.moved
     assert reconcile() == 2
     assert breakers.is_open(environment=PRODUCTION, network=POLYGON), "nothing is paid until a person has looked"
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("ahead", [1, 5 * LOOK_AHEAD])
+def test_a_cent_at_an_address_before_its_payment_stops_nobody(street: Street, ahead: int) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT nextval('payments_deposit_sequence')")
+        number = cursor.fetchone()[0] + ahead
+    address = registry.chain(PRODUCTION, POLYGON).deposit_address(number).address
+    street.mainnet.pay([("USDC", address, 1)])
+    for _ in range(READINGS + 1):  # until no scan reads its block any more
+        street.let_blocks_pass()
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT setval('payments_deposit_sequence', %s, false)", [number])
+    payment = street.open()
+    assert payment.deposit_address == address
+    street.mainnet.pay([("USDC", address, int(payment.due))])
+    street.let_blocks_pass()
+    assert (now(payment).status, now(payment).received) == ("completed", payment.due)
+    street.sweep()
+    [sweep] = Sweep.objects.all()
+    assert (sweep.expected, sweep.moved) == (payment.due, payment.due + 1)
+    held = Discrepancy.objects.get()
+    assert (held.kind, held.merchant, held.payment, held.amount) == ("unasked", None, None, 1)
+    street.shop.assert_books_are_the_chain()
+    assert reconcile() == 0
+    assert not breakers.is_open(environment=PRODUCTION, network=POLYGON)
 
 
 @pytest.mark.django_db(transaction=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.utils import timezone
 
-from payments import crediting
+from payments import strays
 from payments.chains import registry
 from payments.chains.simulated import control
 from payments.chains.simulated.networks import look_alike
@@ -121,5 +121,5 @@ def test_memo_less_money_waits_while_its_network_is_halted() -> None:
     mine(STELLAR)
     read(STELLAR)
     ScanCursor.objects.filter(network=STELLAR).update(halted_at=timezone.now())
-    assert crediting.book_strays(SANDBOX, STELLAR) == 0
+    assert strays.book_strays(SANDBOX, STELLAR) == 0
     assert books(payment) == {}

@@ -75,7 +75,7 @@ def _is_about(given: Any, key: Any) -> bool:
 STEPS_OF_NETWORKS: dict[str, list[str]] = {
     "payments.watch_networks": [
         "payments.tasks.watch_network",
-        "payments.crediting.book_strays",
+        "payments.strays.book_strays",
         "payments.tasks.note_providers",
     ],
     "payments.sweep": [
