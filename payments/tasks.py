@@ -9,6 +9,7 @@ from celery import shared_task
 from django.core.exceptions import ImproperlyConfigured
 
 from config.containment import contained
+from config.turns import turn_at
 from payments import crediting, native, strays, sweeping
 from payments.chains.errors import ChainError
 from payments.chains.registry import places_in_use
@@ -59,12 +60,19 @@ def sweep() -> None:
     """Bring deposits to the hot wallets, and book what has arrived there."""
     for environment, network in places_in_use():
         place: dict[str, Any] = {"environment": environment, "network": network}
-        with contained("nothing swept", expected=USUAL, **place):
-            check_set_up(environment, network)
-            with contained("no deposits swept", expected=USUAL, **place):
-                sweeping.sweep_due(environment, network)
-            native.sweep_asked(environment, network)
-    sweeping.book_sweeps()
+        with contained("nothing swept", expected=USUAL, **place), turn_at(f"sweep {environment} {network}") as is_ours:
+            if is_ours:
+                _sweep_network(environment, network)
+    with turn_at("book sweeps") as is_ours:
+        if is_ours:
+            sweeping.book_sweeps()
+
+
+def _sweep_network(environment: str, network: str) -> None:
+    check_set_up(environment, network)
+    with contained("no deposits swept", expected=USUAL, environment=environment, network=network):
+        sweeping.sweep_due(environment, network)
+    native.sweep_asked(environment, network)
 
 
 @shared_task(name="payments.look_for_native_coin")

@@ -6,6 +6,7 @@ import structlog
 from celery import shared_task
 
 from config.containment import contained
+from config.turns import turn_at
 from payments.chains.errors import ChainUnavailable
 from refunds.models import Refund
 from refunds.services import follow_payout, resolve_destination
@@ -18,6 +19,12 @@ BATCH = 200
 @shared_task(name="refunds.resolve_destinations")
 def resolve_destinations() -> None:
     """Ask about the senders of refunds that name no address. A network that is silent holds up no other."""
+    with turn_at("refunds.resolve_destinations") as is_ours:
+        if is_ours:
+            _resolve_all()
+
+
+def _resolve_all() -> None:
     waiting = Refund.objects.to_resolve()
     for environment, network in waiting.order_by().values_list("environment", "network").distinct():
         there = waiting.filter(environment=environment, network=network).select_related("payment", "discrepancy")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from celery import shared_task
 
+from config.turns import turn_at
 from settlements import runs
 
 
@@ -16,5 +17,6 @@ def run_due() -> None:
 @shared_task(name="settlements.advance_due")
 def advance_due() -> None:
     """Have settlements paid, and tell how that ended, until nothing is left that can go on."""
-    while runs.advance_due() >= runs.ADVANCED_MAX:
-        pass
+    with turn_at("settlements.advance_due") as is_ours:
+        while is_ours and runs.advance_due() >= runs.ADVANCED_MAX:
+            pass

@@ -16,7 +16,7 @@ from celery.worker import state
 
 from config.celery import QUEUES, app
 
-THREADS = 4
+THREADS = 8
 
 
 def main() -> int:

@@ -7,10 +7,11 @@ its process died, the next one finds in the rows.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import timedelta
 
-import structlog
 from django.utils import timezone
 
+from config.containment import contained
 from config.money import Asset
 from payments.chains import registry
 from payments.chains.errors import NotSetUp
@@ -20,26 +21,33 @@ from payments.transfers.rounds import Round
 from payments.transfers.states import OPEN_TRANSFERS, PayoutStatus
 from payments.transfers.wallets import hold, wallet_of
 
-logger = structlog.get_logger(__name__)
+RUN = timedelta(seconds=60)
+"""After so long no further round is begun: beat asks again within a second."""
 
 ROUNDS_MAX = 20
+"""Rounds of each wallet, one after the other."""
 
 
 def drive_due() -> None:
-    """Every wallet that has something to do."""
-    now = timezone.now()
+    """Every wallet that has something to do, in turn: none waits until another is done."""
+    began_at = now = timezone.now()
     due = Payout.objects.filter(
         status__in=[PayoutStatus.READY, PayoutStatus.HELD], next_attempt_at__lte=now
     ).values_list("environment", "network")
     stepping = Transfer.objects.filter(status__in=OPEN_TRANSFERS, next_step_at__lte=now)
-    places = set(due.distinct()) | set(stepping.values_list("environment", "network").distinct())
-    for environment, network in sorted(places):
-        try:
-            for _ in range(ROUNDS_MAX):
-                if not drive(environment, network):
-                    break
-        except Exception:  # one network must not keep the others from being paid on
-            logger.exception("wallet could not be driven", environment=environment, network=network)
+    places = sorted(set(due.distinct()) | set(stepping.values_list("environment", "network").distinct()))
+    for _ in range(ROUNDS_MAX):
+        if timezone.now() - began_at >= RUN:
+            return
+        places = [place for place in places if _drive_once(*place)]
+
+
+def _drive_once(environment: str, network: str) -> bool:
+    """As drive; False, and the log tells of it, when it fails."""
+    moved = False
+    with contained("wallet could not be driven", environment=environment, network=network):
+        moved = drive(environment, network)
+    return moved  # noqa: RET504 - what fails is not returned above
 
 
 def check_set_up(environment: str, network: str) -> None:
@@ -72,17 +80,16 @@ def sign_sweep(
 ) -> Transfer | None:
     """Have an asset brought from the deposit addresses of these numbers to the hot wallet. The next round sends it.
 
-    `record` writes, in the same database transaction, what is swept. None when nothing can be signed just now.
+    `record` writes, in the same database transaction, what is swept. None when nothing can be signed just now, as while
+    payouts are due. The wallet is not held while the network is asked, however long that takes: if a payout is signed
+    meanwhile, what was signed here is forgotten.
     """
     chain = registry.chain(environment, network)
     wallet = wallet_of(environment, network, chain)
-    with hold(wallet) as held:
-        if not held:
-            return None
-        chain.require_set_up(signing=True)
-        turn = Round(wallet, chain)
-        sequence = turn.sequence() if turn.may_send and turn.places > 0 else None
-        if sequence is None:
-            return None
-        signed = chain.sign_sweep(asset, tuple(sequences), sender=wallet.address, sequence=sequence)
-        return services.record_signed_sweep(wallet, signed, asset=asset, deposits=sequences, record=record)
+    chain.require_set_up(signing=True)
+    here = Round(wallet, chain)
+    sequence = here.sequence() if here.may_sweep else None
+    if sequence is None:
+        return None
+    signed = chain.sign_sweep(asset, tuple(sequences), sender=wallet.address, sequence=sequence)
+    return services.record_signed_sweep(wallet, signed, asset=asset, deposits=sequences, record=record)

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 import structlog
 from django.db import connection, transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from config.celery import wake
@@ -54,6 +55,14 @@ def lock_policy(environment: str) -> PayoutPolicy:
 def may_leave(policy: PayoutPolicy, network: str) -> bool:
     """Whether money may leave at all: the kill switch and the network's breaker forbid it."""
     return policy.payouts_enabled and not breakers.is_open(environment=policy.environment, network=network)
+
+
+def goes_first(environment: str, network: str) -> bool:
+    """Whether payouts are due that could leave before anything else of their wallet. Those that wait for coins wait
+    for a sweep themselves."""
+    waiting = Q(status=PayoutStatus.READY) | (Q(status=PayoutStatus.HELD) & ~Q(hold_reason=HoldReason.LIQUIDITY))
+    here = Payout.objects.filter(environment=environment, network=network, next_attempt_at__lte=timezone.now())
+    return here.filter(waiting).exists()
 
 
 def request_payout(

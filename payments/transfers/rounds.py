@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from datetime import timedelta
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from functools import partial
 from itertools import groupby
 
 import structlog
@@ -15,13 +17,14 @@ from payments.chains import registry
 from payments.chains.base import Chain, SignedTransfer
 from payments.chains.base import Payout as ChainPayout
 from payments.chains.base import TransferStatus as ChainStatus
-from payments.chains.errors import ChainError, FeesAboveCap, RecipientRefused
+from payments.chains.errors import ChainError, ChainUnavailable, FeesAboveCap, RecipientRefused
 from payments.transfers import services
 from payments.transfers.judging import Judgement, Verdict, judge
 from payments.transfers.models import Envelope, Payout, Transfer, Wallet
 from payments.transfers.payouts import (
     HELD_FOR,
     fail_payout,
+    goes_first,
     hold_payout,
     may_leave,
     policy_of,
@@ -34,6 +37,19 @@ logger = structlog.get_logger(__name__)
 
 OPEN_MAX = 16
 """Transfers of one wallet that may be on their way at once."""
+
+SWEEPS_OPEN_MAX = 4
+"""How many of them may be sweeps: the other places are for payouts alone."""
+
+TURN = timedelta(seconds=20)
+"""After so long a round begins nothing more, once it has done something of each kind. What is left stays due, and the
+wallet is free for the next round."""
+
+SILENCES_MAX = 3
+"""Transfers and payouts of a round that the network may leave unanswered; then it is taken to be away."""
+
+TROUBLE_PAUSE = timedelta(seconds=15)
+"""How long a transfer or payout is left alone that could not be dealt with: the others come first."""
 
 PAYOUTS_PER_ROUND = 500
 STEP_MIN, STEP_MAX = timedelta(seconds=1), timedelta(seconds=30)
@@ -48,7 +64,9 @@ FEES_PAUSE = timedelta(seconds=30)
 class Round:
     """What one wallet does while it is held."""
 
-    def __init__(self, wallet: Wallet, chain: Chain) -> None:
+    def __init__(self, wallet: Wallet, chain: Chain, *, clock: Callable[[], datetime] = timezone.now) -> None:
+        self._clock, self._began_at = clock, clock()
+        self._silences = 0
         self._wallet = wallet
         self._chain = chain
         step = timedelta(seconds=chain.profile.block_seconds / 2)
@@ -65,7 +83,8 @@ class Round:
                 moved |= self._send()
             else:
                 self._wait()
-            Wallet.objects.filter(pk=self._wallet.pk).update(checked_at=timezone.now(), last_error=self._trouble)
+            answered = {} if self._silences else {"checked_at": timezone.now()}
+            Wallet.objects.filter(pk=self._wallet.pk).update(last_error=self._trouble, **answered)
         except ChainError as error:
             self._wait()
             Wallet.objects.filter(pk=self._wallet.pk).update(last_error=str(error)[:1000])
@@ -83,12 +102,22 @@ class Round:
         """How many more transfers may be on their way."""
         return OPEN_MAX - self._open().count()
 
+    @property
+    def may_sweep(self) -> bool:
+        """Whether a sweep may be signed: not while payouts are due, nor into the places that are kept for them."""
+        sweeps = self._open().filter(purpose=TransferPurpose.SWEEP).count()
+        has_place = self.places > 0 and sweeps < SWEEPS_OPEN_MAX
+        return has_place and self.may_send and not goes_first(self._wallet.environment, self._wallet.network)
+
     def sequence(self) -> int | None:
-        """The sequence to sign for next, or None while the wallet is frozen: then somebody must look first."""
+        """The sequence to sign for next, or None while the wallet is frozen: then somebody must look first.
+
+        The network is asked before the books are read: whatever it has seen of ours is in them by then.
+        """
+        expected = self._chain.next_sequence(self._wallet.address)
         wallet = Wallet.objects.get(pk=self._wallet.pk)
         if wallet.frozen_at is not None:
             return None
-        expected = self._chain.next_sequence(wallet.address)
         if expected > wallet.next_sequence:
             reason = (
                 f"The network has seen transfers of this wallet up to sequence {expected - 1}, the books only up to "
@@ -106,10 +135,14 @@ class Round:
     def _follow(self) -> bool:
         """Ask what became of transfers that were sent, and write down what is proved."""
         moved = False
-        for transfer in self._open().filter(next_step_at__lte=timezone.now(), sent_at__isnull=False):
-            versions = list(transfer.envelopes.all())
-            answers = [self._chain.transfer_status(self._signed(transfer, version)) for version in versions]
-            moved |= self._conclude(transfer, versions, answers, judge(answers))
+        due = self._open().filter(next_step_at__lte=timezone.now(), sent_at__isnull=False)
+        for number, transfer in enumerate(due):
+            if number and self._has_used(TURN / 2):  # the other half is for what waits to be signed
+                break
+            with self._apart(partial(self._put_off_transfer, transfer), transfer=str(transfer)):
+                versions = list(transfer.envelopes.all())
+                answers = [self._chain.transfer_status(self._signed(transfer, version)) for version in versions]
+                moved |= self._conclude(transfer, versions, answers, judge(answers))
         return moved
 
     def _conclude(
@@ -191,21 +224,28 @@ class Round:
         moved = False
         batches = list(self._batches(self._allowed(self._due())))
         for place, batch in enumerate(batches):
-            sequence = self.sequence() if self.places > 0 else None
-            if sequence is None:
-                postpone_payouts([payout.pk for payout in batch], until=timezone.now() + self._step)
-                continue
-            payouts = tuple(self._chain_payout(payout) for payout in batch)
+            if place and self._has_used(TURN):
+                break
             try:
-                signed = self._chain.sign(payouts, sender=self._wallet.address, sequence=sequence)
+                with self._apart(partial(self._put_off_payouts, batch), payouts=[str(payout) for payout in batch]):
+                    moved |= self._sign_batch(batch)
             except FeesAboveCap as error:
                 self._note(error)
                 for payout in (each for later in batches[place:] for each in later):
                     hold_payout(payout.pk, HoldReason.FEES, until=timezone.now() + FEES_PAUSE)
                 break
-            keys = [payout.pk for payout in batch]
-            moved |= services.record_signed(self._wallet, signed, payout_ids=keys) is not None
         return moved
+
+    def _sign_batch(self, batch: Sequence[Payout]) -> bool:
+        """Sign one transfer with these and store it; whether it was stored."""
+        keys = [payout.pk for payout in batch]
+        sequence = self.sequence() if self.places > 0 else None
+        if sequence is None:
+            postpone_payouts(keys, until=timezone.now() + self._step)
+            return False
+        payouts = tuple(self._chain_payout(payout) for payout in batch)
+        signed = self._chain.sign(payouts, sender=self._wallet.address, sequence=sequence)
+        return services.record_signed(self._wallet, signed, payout_ids=keys) is not None
 
     def _due(self) -> list[Payout]:
         waiting = Payout.objects.filter(
@@ -227,23 +267,31 @@ class Round:
         purse = Purse(self._wallet)
         allowance = Allowance(policy_of(self._wallet.environment))
         for payout in due:
+            if allowed and self._has_used(TURN * 3 / 4):
+                break
             reason = allowance.why_held(payout) or (None if purse.covers(payout) else HoldReason.LIQUIDITY)
             if reason is not None:
                 pause = LIQUIDITY_PAUSE if reason is HoldReason.LIQUIDITY else HELD_FOR
                 hold_payout(payout.pk, reason, until=timezone.now() + pause)
                 continue
             is_turn = len(allowed) < room
-            try:
-                if is_turn:
-                    self._chain.check_recipient(self._chain_payout(payout))
-            except RecipientRefused as error:
-                fail_payout(payout.pk, code=error.problem, message=str(error)[:300])
+            if is_turn and not self._is_payable(payout):
                 continue
             allowance.take(payout)
             purse.take(payout)
             (allowed if is_turn else later).append(payout)
         postpone_payouts([payout.pk for payout in later], until=timezone.now() + self._step)
         return allowed
+
+    def _is_payable(self, payout: Payout) -> bool:
+        """Whether the network would not refuse it now. One that it refuses for good fails."""
+        with self._apart(partial(self._put_off_payouts, [payout]), payout=str(payout)):
+            try:
+                self._chain.check_recipient(self._chain_payout(payout))
+                return True
+            except RecipientRefused as error:
+                fail_payout(payout.pk, code=error.problem, message=str(error)[:300])
+        return False
 
     def _batches(self, payouts: Sequence[Payout]) -> Iterable[list[Payout]]:
         size = self._chain.profile.payouts_per_transfer
@@ -256,10 +304,11 @@ class Round:
     def _send(self) -> bool:
         """Hand over what is signed and was never sent, in the order of the sequences."""
         unsent = list(self._open().filter(sent_at__isnull=True))
-        for transfer in unsent:
-            if not self.may_send:
+        for number, transfer in enumerate(unsent):
+            if (number and self._has_used(TURN)) or not self.may_send:
                 return False
-            self._broadcast(transfer)
+            with self._apart(partial(self._put_off_transfer, transfer), transfer=str(transfer)):
+                self._broadcast(transfer)
         return bool(unsent)
 
     def _broadcast(self, transfer: Transfer) -> None:
@@ -273,6 +322,36 @@ class Round:
         services.record_sent(transfer, next_step_at=timezone.now() + self._step, error=error)
 
     # Small change
+
+    def _has_used(self, time: timedelta) -> bool:
+        """Whether the round has lasted so long already."""
+        return self._clock() - self._began_at >= time
+
+    @contextmanager
+    def _apart(self, put_off: Callable[[str], None], **what: object) -> Iterator[None]:
+        """Keep the trouble with one transfer or payout from the others: it is put off, and they go on.
+
+        ChainUnavailable once the network has left too many of them unanswered; FeesAboveCap always.
+        """
+        try:
+            yield
+        except FeesAboveCap:
+            raise
+        except ChainUnavailable as error:
+            self._silences += 1
+            if self._silences >= SILENCES_MAX:
+                raise
+            self._trouble = str(error)[:1000]
+            put_off(str(error))
+        except Exception as error:
+            logger.exception("left for a later round", wallet=str(self._wallet), **what)
+            put_off(f"{type(error).__name__}: {error}")
+
+    def _put_off_transfer(self, transfer: Transfer, error: str) -> None:
+        services.postpone_transfer(transfer, until=timezone.now() + TROUBLE_PAUSE, error=error)
+
+    def _put_off_payouts(self, payouts: Sequence[Payout], error: str) -> None:
+        postpone_payouts([payout.pk for payout in payouts], until=timezone.now() + TROUBLE_PAUSE)
 
     def _note(self, error: FeesAboveCap) -> None:
         """Operators see it on the wallet until a round ends without it."""

@@ -21,6 +21,7 @@ from payments.transfers.payouts import (
     HELD_FOR,
     carry,
     end_payout,
+    goes_first,
     hold_payout,
     lock_policy,
     lock_waiting,
@@ -80,11 +81,16 @@ def record_signed_sweep(
     deposits: Sequence[int],
     record: Callable[[Transfer], None],
 ) -> Transfer | None:
-    """As record_signed, for a sweep of an asset from deposit addresses; `record` writes what is swept beside it."""
+    """As record_signed, for a sweep of an asset from deposit addresses; `record` writes what is swept beside it.
+
+    The caller need not hold the wallet. None as well when the sequence was used meanwhile, or payouts have become due.
+    """
     with transaction.atomic():
         policy = policy_of(wallet.environment)
         wallet = Wallet.objects.select_for_update().get(pk=wallet.pk)
         if not may_leave(policy, wallet.network) or not _may_sign(wallet, signed.sequence):
+            return None
+        if goes_first(wallet.environment, wallet.network):
             return None
         sweep = Transfer(purpose=TransferPurpose.SWEEP, asset=asset.code, deposits=list(deposits))
         transfer = _insert(wallet, signed, sweep)
