@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from django.contrib import admin
@@ -33,10 +34,12 @@ def ask_first(
     title: str,
     consequence: str,
     note_label: str = "",
+    describe: Callable[[Any], str] = str,
 ) -> TemplateResponse | None:
     """The page that asks an operator whether to do this to these rows; None once they have said yes.
 
-    With `note_label` it asks for a note as well, which is then in `request.POST["note"]`.
+    With `note_label` it asks for a note as well, which is then in `request.POST["note"]`. `describe` says what will
+    happen to a row.
     """
     if request.POST.get("confirmed") == "yes" and (not note_label or request.POST.get("note", "").strip()):
         return None
@@ -45,7 +48,7 @@ def ask_first(
         "opts": page.model._meta,
         "title": title,
         "consequence": consequence,
-        "rows": rows,
+        "rows": [(row.pk, describe(row)) for row in rows],
         "action": action,
         "note_label": note_label,
         "checkbox_name": ACTION_CHECKBOX_NAME,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from django.contrib import admin, messages
 from django.db.models import Model, QuerySet
@@ -13,11 +13,21 @@ from config import ids
 from config.errors import DomainError
 from config.money import FIAT_DIGITS, format_crypto, from_units
 from config.operators import ReadOnly, ask_first
+from merchants.models import User
+from payments.acceptance import accept_as_operator, what_accepting_does
 from payments.chains.networks import NATIVE_COINS
 from payments.halting import clear_halt
-from payments.models import BalanceChange, Deposit, Discrepancy, NativeCoin, Payment, ScanCursor, Sweep
+from payments.models import (
+    BalanceChange,
+    Deposit,
+    Discrepancy,
+    DiscrepancyApproval,
+    NativeCoin,
+    Payment,
+    ScanCursor,
+    Sweep,
+)
 from payments.native import ask_for
-from payments.services import accept_discrepancy
 
 
 def _by_public_id(queryset: QuerySet[Any], term: str, kind: ids.PublicId) -> QuerySet[Any] | None:
@@ -91,6 +101,13 @@ class DepositAdmin(ReadOnly, admin.ModelAdmin[Deposit]):
         return format_crypto(deposit.amount, deposit.decimals)
 
 
+class ApprovalInline(ReadOnly, admin.TabularInline[DiscrepancyApproval, Discrepancy]):
+    model = DiscrepancyApproval
+    fields = ("operator", "reason", "approved_at")
+    readonly_fields = fields
+    extra = 0
+
+
 @admin.register(Discrepancy)
 class DiscrepancyAdmin(ReadOnly, admin.ModelAdmin[Discrepancy]):
     list_display = (
@@ -109,6 +126,7 @@ class DiscrepancyAdmin(ReadOnly, admin.ModelAdmin[Discrepancy]):
     list_per_page = 50
     ordering: ClassVar = ["-id"]
     show_full_result_count = False
+    inlines = (ApprovalInline,)
     actions = ("accept",)
 
     @admin.display(description="Amount")
@@ -116,14 +134,32 @@ class DiscrepancyAdmin(ReadOnly, admin.ModelAdmin[Discrepancy]):
         return format_crypto(discrepancy.amount, discrepancy.decimals)
 
     @admin.action(description="Accept: the merchant gets the money", permissions=["accept"])
-    def accept(self, request: HttpRequest, queryset: QuerySet[Discrepancy]) -> None:
-        for discrepancy in queryset:
-            try:
-                accept_discrepancy(discrepancy, resolved_by=str(request.user))
-            except DomainError as error:
-                self.message_user(request, f"{discrepancy}: {error.message}", messages.ERROR)
-            else:
-                self.message_user(request, f"{discrepancy} accepted.", messages.SUCCESS)
+    def accept(self, request: HttpRequest, chosen: QuerySet[Discrepancy]) -> TemplateResponse | None:
+        question = ask_first(
+            self,
+            request,
+            chosen.select_related("payment__merchant"),
+            action="accept",
+            title="Give this money to the merchant?",
+            consequence="It leaves suspense and cannot be taken back here. Refund the payment to send it to its payer.",
+            note_label="Why? It is kept with your name, and the merchant is shown it.",
+            describe=what_accepting_does,
+        )
+        if question is None:
+            for discrepancy in chosen:
+                self._accept(request, discrepancy, request.POST["note"].strip())
+        return question
+
+    def _accept(self, request: HttpRequest, discrepancy: Discrepancy, reason: str) -> None:
+        try:
+            is_accepted = accept_as_operator(discrepancy, operator=cast("User", request.user), reason=reason)
+        except DomainError as error:
+            self.message_user(request, f"{discrepancy}: {error.message}", messages.ERROR)
+            return
+        told = "Accepted" if is_accepted else "Approved, as the first of two"
+        self.log_change(request, discrepancy, f"{told}: {reason}")
+        words = "accepted." if is_accepted else "approved by you. Somebody else must accept it too."
+        self.message_user(request, f"{discrepancy} {words}", messages.SUCCESS)
 
     def has_accept_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("payments.change_discrepancy")
@@ -241,14 +277,29 @@ class ScanCursorAdmin(ReadOnly, admin.ModelAdmin[ScanCursor]):
     actions = ("let_go_on",)
 
     @admin.action(description="Clear the halt: crediting and paying go on", permissions=["clear_halt"])
-    def let_go_on(self, request: HttpRequest, queryset: QuerySet[ScanCursor]) -> None:
-        for cursor in queryset:
-            try:
-                clear_halt(environment=cursor.environment, network=cursor.network, cleared_by=str(request.user))
-            except DomainError as error:
-                self.message_user(request, f"{cursor}: {error.message}", messages.ERROR)
-            else:
-                self.message_user(request, f"{cursor} goes on.", messages.SUCCESS)
+    def let_go_on(self, request: HttpRequest, chosen: QuerySet[ScanCursor]) -> TemplateResponse | None:
+        question = ask_first(
+            self,
+            request,
+            chosen,
+            action="let_go_on",
+            title="Let these networks go on?",
+            consequence="Payments are credited and payouts sent again at once, from what the network says now.",
+            note_label="Why? What was found out about the halt.",
+        )
+        if question is None:
+            for cursor in chosen:
+                self._let_go_on(request, cursor, request.POST["note"].strip())
+        return question
+
+    def _let_go_on(self, request: HttpRequest, cursor: ScanCursor, reason: str) -> None:
+        try:
+            clear_halt(environment=cursor.environment, network=cursor.network, cleared_by=str(request.user))
+        except DomainError as error:
+            self.message_user(request, f"{cursor}: {error.message}", messages.ERROR)
+        else:
+            self.log_change(request, cursor, f"Halt cleared: {reason}")
+            self.message_user(request, f"{cursor} goes on.", messages.SUCCESS)
 
     def has_clear_halt_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return request.user.has_perm("payments.change_scancursor")

@@ -17,6 +17,7 @@ from django.views.decorators.http import require_POST, require_safe
 from config import ids
 from config.environments import Environment
 from config.errors import DomainError
+from config.samples import SANDBOX_WALLET
 from merchants import counting
 from merchants.access.sessions import MemberRequest, member_required
 from merchants.listing import list_page
@@ -98,9 +99,10 @@ def home(request: MemberRequest) -> HttpResponse:
 def _first_request(request: MemberRequest) -> str:
     """A line that creates a payment, to be completed with the merchant's own keys."""
     path = "/sandbox/v1/payments" if request.environment == Environment.SANDBOX else "/v1/payments"
+    wallet = SANDBOX_WALLET if registry.is_simulated(request.environment) else "YOUR_WALLET_ON_POLYGON"
     body = (
         '{"amount": 12.50, "currency": "EUR", "cryptocurrency": "USDC", "network": "polygon",\n'
-        '       "merchantWallet": "0x52908400098527886E0F7030069857D2E4169EE7"}'
+        f'       "merchantWallet": "{wallet}"}}'
     )
     return (
         f"curl {settings.PUBLIC_URL}{path} \\\n"

@@ -15,7 +15,7 @@ from config import ids
 from config.environments import Environment
 from config.fields import ExactJSONField, UnitsField
 from merchants.counting import Counted
-from merchants.models import Merchant
+from merchants.models import Merchant, User
 from payments.states import (
     BalanceChangeKind,
     DepositStatus,
@@ -340,6 +340,23 @@ class Discrepancy(models.Model):
     @property
     def created_at(self) -> datetime:
         return ids.created_at_of(self.id)
+
+
+class DiscrepancyApproval(models.Model):
+    """One operator would let the merchant have the money. Above the policy's limit two different ones are needed."""
+
+    discrepancy = models.ForeignKey(Discrepancy, on_delete=models.PROTECT, related_name="approvals")
+    operator = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
+    reason = models.TextField()
+    approved_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["discrepancy", "operator"], name="discrepancy_approved_once_by_each"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.operator_id} approves {self.discrepancy_id}"
 
 
 class ReadingRequest(models.Model):

@@ -14,6 +14,7 @@ from config import ids
 from config.environments import Environment
 from config.errors import DomainError, InvalidParameter
 from config.money import FIAT_DIGITS, AmountNotExact, round_up_to_shown, to_units
+from config.samples import SANDBOX_WALLET
 from config.writing import insert_together
 from merchants import counting
 from merchants.ledger.posting import post_draft
@@ -92,6 +93,8 @@ def create_payment(*, merchant: Merchant, environment: str, request: NewPayment)
 
     Everything is written by one statement, in the caller's database transaction.
     """
+    if environment == Environment.PRODUCTION and request.merchant_wallet.lower() == SANDBOX_WALLET.lower():
+        raise InvalidParameter("This is the wallet of the sandbox's examples. Name your own.", param="merchantWallet")
     fiat_amount = _fiat_units(request)
     adapter = registry.chain(environment, request.network)
     asset = registry.asset(environment, request.network, request.cryptocurrency)

@@ -7,11 +7,12 @@ from typing import Any, ClassVar
 from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.template.response import TemplateResponse
 
 from config import ids
 from config.errors import DomainError
 from config.money import format_crypto
-from config.operators import ReadOnly
+from config.operators import ReadOnly, ask_first
 from settlements.models import Settlement, SettlementRun
 from settlements.services import retry_failed
 
@@ -76,14 +77,38 @@ class SettlementAdmin(ReadOnly, admin.ModelAdmin[Settlement]):
         return super().get_search_results(request, queryset, search_term)
 
     @admin.action(description="Retry: the next run pays these wallets again", permissions=["retry"])
-    def retry(self, request: HttpRequest, queryset: QuerySet[Settlement]) -> None:
-        for settlement in queryset:
-            try:
-                retry_failed(settlement, requested_by=str(request.user))
-            except DomainError as error:
-                self.message_user(request, f"{settlement}: {error.message}", messages.ERROR)
-            else:
-                self.message_user(request, f"{settlement} will be paid with the next run.", messages.SUCCESS)
+    def retry(self, request: HttpRequest, chosen: QuerySet[Settlement]) -> TemplateResponse | None:
+        question = ask_first(
+            self,
+            request,
+            chosen.select_related("merchant"),
+            action="retry",
+            title="Pay these wallets again?",
+            consequence="What went back to the merchant's balance is settled to the same wallets by the next run.",
+            note_label="Why? What has changed since it failed.",
+            describe=_what_retrying_does,
+        )
+        if question is None:
+            for settlement in chosen:
+                self._retry(request, settlement, request.POST["note"].strip())
+        return question
+
+    def _retry(self, request: HttpRequest, settlement: Settlement, reason: str) -> None:
+        try:
+            retry_failed(settlement, requested_by=str(request.user))
+        except DomainError as error:
+            self.message_user(request, f"{settlement}: {error.message}", messages.ERROR)
+        else:
+            self.log_change(request, settlement, f"To be paid again: {reason}")
+            self.message_user(request, f"{settlement} will be paid with the next run.", messages.SUCCESS)
 
     def has_retry_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return request.user.has_perm("settlements.change_settlement")
+
+
+def _what_retrying_does(settlement: Settlement) -> str:
+    amount = f"{format_crypto(settlement.amount, settlement.decimals)} {settlement.currency}"
+    return (
+        f"{settlement.merchant.name}: {amount} on {settlement.network} to {settlement.destination}, "
+        f"which failed as {settlement.failure_code or settlement.status} ({settlement.public_id})."
+    )

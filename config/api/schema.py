@@ -14,6 +14,7 @@ from config.api.exceptions import INTERNAL, MAX_PARAM_CHARACTERS
 from config.api.fields import StrictField, StrictSerializer
 from config.api.parsers import BodyTooLarge, InvalidJSON, UnsupportedContentType
 from config.errors import DomainError, InvalidParameter, NotFound, ServiceUnavailable
+from config.samples import cut_addresses
 
 Refusals = tuple[type[DomainError], ...]
 Action = TypeVar("Action", bound=Callable[..., Any])
@@ -202,8 +203,17 @@ def complete(result: dict[str, Any], **_: Any) -> dict[str, Any]:
                 name = HTTPStatus(int(status)).phrase.replace(" ", "")
                 if shared.setdefault(name, responses[status]) == responses[status]:
                     responses[status] = {"$ref": f"#/components/responses/{name}"}
-    completed: dict[str, Any] = _without_internal_keys(result)
-    return completed
+    described: dict[str, Any] = _with_cut_examples(_without_internal_keys(result))
+    return described
+
+
+def _with_cut_examples(value: Any) -> Any:
+    if isinstance(value, dict):
+        cut = {"example", "examples"}
+        return {key: cut_addresses(inner) if key in cut else _with_cut_examples(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_with_cut_examples(inner) for inner in value]
+    return value
 
 
 def _without_internal_keys(value: Any) -> Any:

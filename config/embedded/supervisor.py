@@ -233,7 +233,7 @@ Create a payment in the sandbox, from another terminal:
     -H "Authorization: Bearer $BALLAST_PUBLIC_KEY" -H "X-Api-Secret: $BALLAST_SECRET_KEY" \\
     -H 'Content-Type: application/json' \\
     -d '{{"amount": 25, "currency": "USD", "cryptocurrency": "USDC", "network": "polygon",
-         "merchantWallet": "0x52908400098527886E0F7030069857D2E4169EE7"}}'
+         "merchantWallet": "'"$BALLAST_WALLET"'"}}'
 
 Ctrl-C stops everything.
 """,

@@ -213,6 +213,10 @@ def _state(sighting: Sighting) -> State:
             return _confirming(sighting)
         case PaymentStatus.UNDERPAID:
             return _short(sighting)
+        case PaymentStatus.COMPLETED if payment.accepted and payment.received < payment.due:
+            accepted = f"{sighting.held(payment.received)} of {sighting.asked(payment.due)}"
+            detail = f"{payee} has accepted {accepted} for this payment. There is nothing left to pay."
+            return State("Accepted with less", detail, "good", "check")
         case PaymentStatus.COMPLETED:
             return State("Paid. Thank you!", f"{payee} has been told. You can close this page.", "good", "check")
         case PaymentStatus.PARTIALLY_REFUNDED:

@@ -58,6 +58,10 @@ def test_who_may_change_settlements_lets_them_be_retried(
 ) -> None:
     log_in(client, "view_settlement", permission)
     asked = {"action": "retry", "_selected_action": [str(settlement.pk)]}
+    asking = client.post(reverse("admin:settlements_settlement_changelist"), asked)
+    assert ("Pay these wallets again?" in asking.content.decode()) is may
+    assert not fresh(settlement).may_retry
+    asked |= {"confirmed": "yes", "note": "the wallet has its trustline now"}
     client.post(reverse("admin:settlements_settlement_changelist"), asked)
     assert fresh(settlement).may_retry is may
 
@@ -67,6 +71,6 @@ def test_one_that_has_not_failed_is_refused_with_the_reason(client: Client) -> N
     earn(merchant, "10")
     pending = settle_one(merchant)
     log_in(client, "view_settlement", "change_settlement")
-    asked = {"action": "retry", "_selected_action": [str(pending.pk)]}
+    asked = {"action": "retry", "_selected_action": [str(pending.pk)], "confirmed": "yes", "note": "now"}
     reply = client.post(reverse("admin:settlements_settlement_changelist"), asked, follow=True)
     assert "Only a settlement that failed can be paid again." in reply.content.decode()

@@ -16,6 +16,7 @@ import pytest
 from pytest_django.fixtures import Settings
 
 from config.api.renderers import render_json
+from config.samples import cut_addresses
 from payments.chains.simulated import control
 from payments.models import Payment
 from payments.services import cancel_payment
@@ -52,7 +53,7 @@ HEADING = """# Webhook events
 
 Every event, with a body as it is sent; written by `tests/webhooks/test_samples.py` from real records, so that it is
 what the code does. [webhooks.md](webhooks.md) says how to receive them. Ids, addresses, hashes and instants differ, of
-course, and `qrCode` is cut short. Fields may be added; ignore what you do not know.
+course; `qrCode` and addresses are cut short. Fields may be added; ignore what you do not know.
 
 """
 
@@ -209,7 +210,7 @@ def page() -> str:
     sections = []
     for type, sentence in CATALOGUE.items():
         section = f"## `{type}`\n\n{sentence}\n\n"
-        section += f"```json\n{indented(standing_still(body_of(type), type))}\n```\n"
+        section += f"```json\n{cut_addresses(indented(standing_still(body_of(type), type)))}\n```\n"
         sections.append(section)
     return HEADING + "\n".join(sections)
 

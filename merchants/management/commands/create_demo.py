@@ -13,6 +13,7 @@ from django.db import transaction
 
 from config.embedded.secrets import write_private
 from config.environments import Environment
+from config.samples import SANDBOX_WALLET
 from merchants.models import ApiKey, Member, Merchant, User
 from merchants.services import issue_api_key, open_merchant
 
@@ -34,6 +35,7 @@ class Command(BaseCommand):
             "BALLAST_URL": settings.PUBLIC_URL,
             "BALLAST_BASE_URL": f"{settings.PUBLIC_URL}/v1",
             "BALLAST_SANDBOX_BASE_URL": f"{settings.PUBLIC_URL}/sandbox/v1",
+            "BALLAST_WALLET": SANDBOX_WALLET,
         }
         values = {**addresses, **values}
         lines = [f"{name}={shlex.quote(value)}" for name, value in values.items()]

@@ -1,0 +1,29 @@
+"""Every action of the admin that lets money move asks first; what need not ask is listed here by name."""
+
+from __future__ import annotations
+
+import inspect
+
+from django.contrib import admin
+
+ASKS_NOTHING = {
+    "delete_selected": "Django's own, with a page of its own; rows of money cannot be deleted",
+    "acknowledge": "says that somebody looks after an alarm",
+    "enable": "tells a webhook of what happens from now on",
+    "redeliver": "sends a webhook again",
+    "suspend": "stops a merchant's keys",
+    "resume": "lets a merchant's keys work again",
+    "revoke": "stops one key pair",
+}
+
+
+def test_whatever_lets_money_move_asks_first() -> None:
+    asking = set()
+    for page in admin.site._registry.values():
+        for name in page.actions or ():
+            action = getattr(type(page), name) if isinstance(name, str) else name
+            if action.__name__ not in ASKS_NOTHING:
+                source = inspect.getsource(action)
+                assert "ask_first(" in source, f"{type(page).__name__}.{action.__name__} does not ask first"
+                asking.add(action.__name__)
+    assert {"accept", "approve", "reject", "retry", "let_go_on", "close", "thaw", "bring_in"} <= asking
