@@ -17,6 +17,7 @@ from payments.rereading import Rereading
 from payments.states import PaymentStatus
 from payments.transfers.sighting import look_at_wallets, places, sights
 from payments.treasury import wallet_findings
+from payments.unswept import passed_over, told
 from webhooks.invariants import untold_changes
 
 UNJUDGED_MAX = timedelta(minutes=5)
@@ -216,31 +217,51 @@ def deposits_are_in_the_books(scope: Scope) -> Iterator[Finding]:
         )
 
 
-SWEPT_AGAINST_MOVED = """
-    SELECT environment, network, asset, sum(expected), sum(moved) FROM (
-        SELECT environment, network, asset, amount AS expected, 0 AS moved FROM payments_deposit
-        WHERE booked_to <> '' AND sweep_id IN (SELECT id FROM payments_sweep WHERE booked_at IS NOT NULL)
+SWEPT_SHORT = """
+    SELECT part.environment, part.network, part.asset, payment.id, payment.merchant_id, payment.deposit_address,
+        sum(part.expected), sum(part.moved)
+    FROM (
+        SELECT deposit.environment, deposit.network, deposit.asset, deposit.payment_id, deposit.amount AS expected,
+            0 AS moved
+        FROM payments_deposit AS deposit JOIN payments_sweep AS sweep ON sweep.id = deposit.sweep_id
+        WHERE deposit.booked_to <> '' AND sweep.booked_at IS NOT NULL AND sweep.is_itemised
         UNION ALL
-        SELECT transfer.environment, transfer.network, sweep.asset, 0, sweep.moved FROM payments_sweep AS sweep
+        SELECT transfer.environment, transfer.network, sweep.asset, address.payment_id, 0, address."left"
+        FROM payments_sweptaddress AS address
+        JOIN payments_sweep AS sweep ON sweep.id = address.sweep_id
         JOIN transfers_transfer AS transfer ON transfer.id = sweep.transfer_id
-        WHERE sweep.booked_at IS NOT NULL
     ) AS part
-    WHERE environment = ANY(%(environments)s) AND (%(network)s::text IS NULL OR network = %(network)s)
-    GROUP BY environment, network, asset HAVING sum(expected) > sum(moved)
+    JOIN payments_payment AS payment ON payment.id = part.payment_id
+    WHERE part.environment = ANY(%(environments)s) AND (%(network)s::text IS NULL OR part.network = %(network)s)
+    GROUP BY part.environment, part.network, part.asset, payment.id HAVING sum(part.expected) > sum(part.moved)
 """
 
 
 @invariant("I11s", "what deposits were swept has come to the hot wallet", severity=Severity.WARNING)
 def sweeps_brought_the_deposits(scope: Scope) -> Iterator[Finding]:
-    for environment, network, asset, expected, moved in scope.rows(SWEPT_AGAINST_MOVED):
+    for environment, network, asset, key, merchant_id, address, expected, moved in scope.rows(SWEPT_SHORT):
         yield Finding(
-            f"sweeps {environment} {network} {asset}",
+            f"sweeps {environment} {network} {asset} from {address}: payment {key} of merchant {merchant_id}",
             int(expected),
             int(moved),
-            "look for deposit addresses that a sweep passed over: they cannot be paid out yet",
+            "the address held less than its deposits when it was emptied: the token kept or took away the rest",
             delta=int(moved - expected),
             environment=environment,
             network=network,
+        )
+    for line in passed_over(network=scope.network):
+        place = line.sweep.transfer
+        if place.environment not in scope.environments:
+            continue
+        yield Finding(
+            f"{line.sweep.asset} on {place.network} ({place.environment}) at {line.payment.deposit_address}: "
+            f"payment {line.payment_id} of merchant {line.payment.merchant_id}",
+            line.amount,
+            f"passed over {line.tries} times: {told(line)}",
+            f"cannot be paid out yet; it is tried again at {line.try_again_at:%Y-%m-%d %H:%M:%S} UTC",
+            delta=-line.amount,
+            environment=place.environment,
+            network=place.network,
         )
 
 
@@ -306,7 +327,7 @@ def nothing_waits_too_long(scope: Scope) -> Iterator[Finding]:
             yield Finding(
                 f"{sweep} by {sweep.transfer.transaction_hash}",
                 f"booked within {UNBOOKED_MAX // timedelta(minutes=1)} minutes",
-                f"final since {sweep.transfer.finished_at:%Y-%m-%d %H:%M:%S}",
+                f"final since {sweep.transfer.finished_at:%Y-%m-%d %H:%M:%S}; {sweep.last_error or 'not tried'}",
                 "see that the money worker runs; if it does, a deposit that the sweep took along is in no books",
                 environment=sweep.transfer.environment,
                 network=sweep.transfer.network,

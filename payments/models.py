@@ -23,6 +23,7 @@ from payments.states import (
     DiscrepancyStatus,
     PaymentStatus,
     StatusReason,
+    UnsweptReason,
 )
 from payments.transfers.models import Transfer
 
@@ -165,6 +166,10 @@ class Sweep(models.Model):
     expected = UnitsField(help_text="What the deposits in it amount to.")
     moved = UnitsField(null=True, help_text="What arrived at the hot wallet, by the chain; empty until it is booked.")
     booked_at = models.DateTimeField(null=True, help_text="When it came into the books, or came to nothing.")
+    is_itemised = models.BooleanField(
+        default=False, help_text="What it did at each address is written down, as its receipt shows."
+    )
+    last_error = models.TextField(blank=True, help_text="Why it could not be booked when that was last tried.")
 
     class Meta:
         constraints: ClassVar = [
@@ -172,10 +177,49 @@ class Sweep(models.Model):
         ]
         indexes: ClassVar = [
             models.Index(fields=["id"], name="sweep_not_booked", condition=Q(booked_at__isnull=True)),
+            models.Index(
+                fields=["id"], name="sweep_not_itemised", condition=Q(booked_at__isnull=False, is_itemised=False)
+            ),
         ]
 
     def __str__(self) -> str:
         return f"sweep of {self.expected} {self.asset}"
+
+
+class SweptAddress(models.Model):
+    """What one sweep did at the deposit address of one payment, by its receipt.
+
+    One that moved nothing there has passed the address over: its deposits are free for another sweep, and are tried
+    again at `try_again_at`, which is empty once that is over.
+    """
+
+    sweep = models.ForeignKey(Sweep, on_delete=models.PROTECT, related_name="addresses")
+    payment = models.ForeignKey("Payment", on_delete=models.PROTECT, related_name="+")
+    expected = UnitsField(help_text="What the deposits amount to that it was signed for.")
+    left = UnitsField(help_text="What left the address.")
+    arrived = UnitsField(help_text="What the hot wallet got of it.")
+    was_refused = models.BooleanField(default=False, help_text="The factory says so by a SweepFailed event.")
+    reason = models.CharField(max_length=20, choices=UnsweptReason.choices, blank=True)
+    said = models.CharField(max_length=200, blank=True, help_text="What the coin's contract says.")
+    tries = models.PositiveIntegerField(default=0, help_text="In a row that moved nothing; without sending, too.")
+    try_again_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["sweep", "payment"], name="swept_address_once"),
+            models.CheckConstraint(condition=Q(left__gte=0, arrived__lte=F("left")), name="swept_address_amounts"),
+        ]
+        indexes: ClassVar = [
+            models.Index(fields=["payment"], name="swept_address_passed_over", condition=Q(try_again_at__isnull=False)),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.sweep.asset} at {self.payment.deposit_address}"
+
+    @property
+    def amount(self) -> int:
+        """What waits there, by the query that asked for it (`waiting`); else what the sweep was signed for."""
+        return int(vars(self).get("waiting", self.expected))
 
 
 class SweepRequest(models.Model):
@@ -187,6 +231,8 @@ class SweepRequest(models.Model):
     requested_by = models.CharField(max_length=120)
     requested_at = models.DateTimeField(default=timezone.now)
     done_at = models.DateTimeField(null=True, help_text="When it was signed, or nothing worth it was left.")
+    sweep = models.ForeignKey(Sweep, null=True, on_delete=models.PROTECT, related_name="requests")
+    outcome = models.TextField(blank=True, help_text="What was taken, and what was not and why.")
 
     class Meta:
         constraints: ClassVar = [

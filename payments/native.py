@@ -202,8 +202,8 @@ def book(sweep: Sweep) -> bool:
         sweep = Sweep.objects.select_for_update(of=("self",)).select_related("transfer").get(pk=sweep.pk)
         if sweep.booked_at is not None:
             return False
-        sweep.moved, sweep.booked_at = sum(moved.values()), timezone.now()
-        sweep.save(update_fields=["moved", "booked_at"])
+        sweep.moved, sweep.booked_at, sweep.is_itemised = sum(moved.values()), timezone.now(), True
+        sweep.save(update_fields=["moved", "booked_at", "is_itemised"])
         for coin in sweep.native_coins.select_for_update(of=("self",)).select_related("payment").order_by("pk"):
             address = coin.payment.deposit_address
             coin.brought += moved.get(address, 0)

@@ -92,6 +92,21 @@ DISCREPANCY_MOVES = Transitions(
 )
 
 
+class UnsweptReason(models.TextChoices):
+    """Why a sweep left the coins of a deposit address where they are. Words that go after a colon."""
+
+    EMPTY = "empty", "the address does not hold them any more"
+    PAUSED = "paused", "the issuer has paused the coin for everybody"
+    WALLET_REFUSED = "wallet_refused", "the issuer refuses the hot wallet"
+    FROZEN = "frozen", "the issuer has frozen the address"
+    REFUSED = "refused", "the contract of the coin refuses the transfer"
+    PASSING = "passing", "they could be moved now: the sweep ran out of gas, or what kept them is over"
+
+
+OF_THE_WHOLE_COIN = (UnsweptReason.PAUSED, UnsweptReason.WALLET_REFUSED)
+"""Reasons that keep every address of a network from being swept of a coin."""
+
+
 class BalanceChangeKind(models.TextChoices):
     """What changed what a merchant may have settled."""
 

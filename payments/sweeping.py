@@ -7,38 +7,27 @@ costs more to move than it is worth, stays where it is until a payout waits for 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
-import structlog
 from django.conf import settings
-from django.db import transaction
-from django.db.models import Count, OuterRef, Q, QuerySet, Sum
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Sum
 from django.utils import timezone
 
 from config.celery import wake
 from config.containment import contained
-from config.errors import DomainError
 from config.money import Asset
-from merchants.ledger.posting import post_drafts
-from payments import native, postings
+from payments import unswept
 from payments.chains import registry
-from payments.chains.base import Costs, IncomingTransfer
-from payments.chains.errors import ChainError, ChainUnavailable
+from payments.chains.base import Costs
+from payments.chains.errors import ChainError
 from payments.dust import Fees, WaitingAddress
 from payments.models import Deposit, ScanCursor, Sweep, SweepRequest
 from payments.states import DepositStatus
-from payments.strays import book_surplus
 from payments.transfers.driving import sign_sweep
 from payments.transfers.models import Payout, Transfer
-from payments.transfers.payouts import retry_waiting
-from payments.transfers.states import HoldReason, PayoutStatus, TransferStatus
-
-logger = structlog.get_logger(__name__)
-
-EMPTY_AFTER = timedelta(minutes=1)
-"""A final sweep that shows no transfers for so long had nothing to move; until then a provider may be behind."""
+from payments.transfers.states import HoldReason, PayoutStatus
+from payments.wording import coins_held
 
 
 class _TakenMeanwhile(Exception):
@@ -61,17 +50,38 @@ def sweep_due(environment: str, network: str) -> int:
 
 def _sweep_coin(cursor: ScanCursor, asset: Asset, *, most: int) -> bool:
     """Sign a sweep of one coin when there is reason to; whether one was signed."""
-    waiting = _not_swept(cursor, asset.code)
-    _mark_taken_along(waiting)
+    environment, network = cursor.environment, cursor.network
+    _mark_taken_along(_not_swept(cursor, asset.code))
     requests = SweepRequest.objects.filter(
-        environment=cursor.environment, network=cursor.network, asset=asset.code, done_at__isnull=True
+        environment=environment, network=network, asset=asset.code, done_at__isnull=True
     )
     is_requested = requests.exists()
+    unswept.look_again(environment, network, asset, at_once=is_requested)
     chosen = _choose(cursor, asset, is_requested=is_requested, most=most)
-    is_signed = bool(chosen) and _sign(cursor.environment, asset, waiting, chosen) is not None
-    if is_requested and (is_signed or not chosen):
-        requests.update(done_at=timezone.now())
-    return is_signed
+    transfer = _sign(environment, asset, _free(cursor, asset.code), chosen) if chosen else None
+    if is_requested and (transfer is not None or not chosen):
+        _answer(requests, cursor, asset, transfer, chosen)
+    return transfer is not None
+
+
+def _answer(
+    requests: QuerySet[SweepRequest],
+    cursor: ScanCursor,
+    asset: Asset,
+    transfer: Transfer | None,
+    chosen: Sequence[WaitingAddress],
+) -> None:
+    """Tell those who asked for a sweep what is swept and what not; once it is booked, that is told again."""
+    left = unswept.passed_over(cursor.environment, cursor.network).filter(sweep__asset=asset.code)
+    told = unswept.all_told(left)
+    swept = f"{coins_held(_sum(chosen), asset.decimals)} {asset.code}" if chosen else ""
+    does = f"A sweep of {swept} from {len(chosen)} of the addresses is on its way." if transfer else "Nothing is swept."
+    nothing = "" if transfer or told else " Nothing that is worth it waits there."
+    requests.update(
+        done_at=timezone.now(),
+        sweep=transfer.sweep if transfer else None,
+        outcome=f"{does} Left: {told}." if told else f"{does}{nothing}",
+    )
 
 
 def request_sweep(*, environment: str, network: str, asset: str, requested_by: str) -> SweepRequest:
@@ -92,7 +102,7 @@ def waiting_addresses(
 ) -> list[WaitingAddress]:
     """Where this coin waits to be swept, the fullest first. `holding` is a condition on the `total` at an address."""
     rows = (
-        _not_swept(cursor, code)
+        _free(cursor, code)
         .order_by()
         .values_list("payment", "payment__sequence", "payment__deposit_count")
         .annotate(total=Sum("amount"))
@@ -120,7 +130,7 @@ def addresses_worth_sweeping(cursor: ScanCursor, asset: Asset, fees: Fees) -> li
 
 def all_that_waits(cursor: ScanCursor, code: str) -> tuple[int, int]:
     """At how many addresses this coin waits, and how much of it."""
-    found = _not_swept(cursor, code).aggregate(addresses=Count("payment", distinct=True), total=Sum("amount"))
+    found = _free(cursor, code).aggregate(addresses=Count("payment", distinct=True), total=Sum("amount"))
     return found["addresses"], int(found["total"] or 0)
 
 
@@ -131,17 +141,6 @@ def fees_now(environment: str, network: str) -> Fees:
 
 def fees_at(costs: Costs, native: Asset) -> Fees:
     return Fees(costs, native, Decimal(settings.NATIVE_COIN_USD[native.code]))
-
-
-def book_sweeps() -> int:
-    """Book the sweeps that have ended; answers how many. One that cannot be booked yet is left for the next round."""
-    ended = Sweep.objects.filter(booked_at__isnull=True, transfer__finished_at__isnull=False)
-    booked = 0
-    for sweep in ended.select_related("transfer__wallet").order_by("id"):
-        # What it took along may be a deposit that is in no books yet.
-        with contained("sweep not booked yet", expected=(ChainError, DomainError), transfer=str(sweep.transfer)):
-            booked += native.book(sweep) if native.is_native(sweep) else _book(sweep, _moved_by(sweep))
-    return booked
 
 
 def _not_swept(cursor: ScanCursor, code: str) -> QuerySet[Deposit]:
@@ -155,6 +154,18 @@ def _not_swept(cursor: ScanCursor, code: str) -> QuerySet[Deposit]:
         height__lte=cursor.finalized_height,
         payment__isnull=False,
     ).exclude(booked_to="")
+
+
+def _free(cursor: ScanCursor, code: str) -> QuerySet[Deposit]:
+    """Those of them at addresses that no sweep is emptying and, unless they are free again, that none passed over."""
+    on_its_way = Deposit.objects.filter(
+        payment=OuterRef("payment"),
+        network=OuterRef("network"),
+        asset=OuterRef("asset"),
+        sweep__isnull=False,
+        sweep__booked_at__isnull=True,
+    )
+    return _not_swept(cursor, code).exclude(Exists(on_its_way)).exclude(unswept.is_kept_back())
 
 
 def _mark_taken_along(waiting: QuerySet[Deposit]) -> None:
@@ -177,7 +188,10 @@ def _is_needed(environment: str, asset: Asset) -> bool:
 
 
 def _choose(cursor: ScanCursor, asset: Asset, *, is_requested: bool, most: int) -> Sequence[WaitingAddress]:
-    """The addresses to empty now. None while too little waits, or while it would cost more than it brings."""
+    """The addresses to empty now. None while too little waits, or while it would cost more than it brings, or while
+    the coin can be moved from nowhere."""
+    if unswept.is_stopped(cursor.environment, asset.network, asset.code):
+        return []
     if _is_needed(cursor.environment, asset):
         return waiting_addresses(cursor, asset.code, most=most)
     enough = 0 if is_requested else settings.SWEEP_THRESHOLD * 10**asset.decimals
@@ -221,35 +235,3 @@ def _sign(
         )
     except _TakenMeanwhile:
         return None
-
-
-def _moved_by(sweep: Sweep) -> list[IncomingTransfer]:
-    """The transfers of its coin that a sweep made, asked of the chain; none when it came to nothing."""
-    transfer = sweep.transfer
-    if transfer.status != TransferStatus.FINAL:
-        return []
-    found = registry.chain(transfer.environment, transfer.network).find_transfers(transfer.transaction_hash)
-    if not found and transfer.finished_at and timezone.now() - transfer.finished_at < EMPTY_AFTER:
-        raise ChainUnavailable(f"{transfer.network} does not show yet what {transfer.transaction_hash} moved.")
-    contract = registry.asset(transfer.environment, transfer.network, sweep.asset).contract
-    return [move for move in found if move.contract == contract]
-
-
-def _book(sweep: Sweep, moves: Sequence[IncomingTransfer]) -> bool:
-    """Book what arrived at the hot wallet, after what the addresses held beyond their deposits."""
-    moved = sum(move.amount for move in moves if move.recipient == sweep.transfer.wallet.address)
-    with transaction.atomic():
-        sweep = Sweep.objects.select_for_update(of=("self",)).select_related("transfer").get(pk=sweep.pk)
-        if sweep.booked_at is not None:
-            return False
-        sweep.moved, sweep.booked_at = moved, timezone.now()
-        sweep.save(update_fields=["moved", "booked_at"])
-        if moved:
-            drafts = [*book_surplus(sweep, moves), postings.sweep_final(sweep)]
-            post_drafts(drafts, environment=sweep.transfer.environment)
-            place = {"environment": sweep.transfer.environment, "network": sweep.transfer.network}
-            retry_waiting(**place, asset=sweep.asset)
-        elif sweep.transfer.status != TransferStatus.FINAL:
-            sweep.deposits.update(sweep=None)  # they are where they were: the next sweep takes them
-    logger.info("sweep booked", transfer=str(sweep.transfer), asset=sweep.asset, moved=moved)
-    return True

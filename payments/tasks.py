@@ -10,7 +10,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from config.containment import contained
 from config.turns import turn_at
-from payments import crediting, native, strays, sweeping
+from payments import booking_sweeps, crediting, native, strays, sweeping
 from payments.chains.errors import ChainError
 from payments.chains.registry import places_in_use
 from payments.operations.services import note_providers
@@ -65,7 +65,7 @@ def sweep() -> None:
                 _sweep_network(environment, network)
     with turn_at("book sweeps") as is_ours:
         if is_ours:
-            sweeping.book_sweeps()
+            booking_sweeps.book_sweeps()
 
 
 def _sweep_network(environment: str, network: str) -> None:

@@ -227,6 +227,35 @@ class Costs:
 
 
 @dataclass(frozen=True, slots=True)
+class SweptFrom:
+    """What a sweep did at the deposit address with this number, by its receipt. Amounts in base units.
+
+    `left` went from the address to anybody, `arrived` is what the hot wallet got of it: a token may keep a part.
+    `refused` says that the token's contract refused the transfer, or that there was too little gas for it.
+    """
+
+    number: int
+    left: int = 0
+    arrived: int = 0
+    refused: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Unsweepable:
+    """Why the coins of a deposit address cannot be brought to the hot wallet now, and what the contract says of it.
+
+    - empty: the address holds none.
+    - paused: nobody can move this coin.
+    - wallet_refused: the hot wallet cannot be sent this coin.
+    - frozen: the address cannot send this coin.
+    - refused: the transfer is refused for another reason.
+    """
+
+    reason: Literal["empty", "paused", "wallet_refused", "frozen", "refused"]
+    said: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ProviderState:
     """Somebody a network is asked through, and what is wrong with them by kind: failing, old_head, disagrees."""
 
@@ -335,6 +364,19 @@ class Chain(Protocol):
 
         The asset is an accepted coin or the network's own.
         """
+        ...
+
+    def swept_by(
+        self, transaction_hash: str, asset: Asset, deposits: Sequence[int], *, treasury: str
+    ) -> tuple[SweptFrom, ...]:
+        """What a sweep of a coin to this hot wallet did at each of these deposit addresses, by its receipt.
+
+        Empty while it is in no block.
+        """
+        ...
+
+    def why_unsweepable(self, asset: Asset, deposits: Sequence[int]) -> dict[int, Unsweepable]:
+        """Those of these deposit addresses that a sweep of a coin would bring nothing from now. Asks the network."""
         ...
 
     def can_replace(self) -> bool:

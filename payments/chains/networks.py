@@ -23,7 +23,8 @@ NATIVE_COINS = {
 SHARED_WALLETS = frozenset({STELLAR})
 """Networks whose deposits arrive at the very account that payouts leave from."""
 
-SWEEPS_PER_TRANSFER = 200
+SWEEPS_PER_TRANSFER = 100
+"""So many that a sweep with enough gas for each address stays within what ethereum allows one transaction."""
 
 STELLAR_DECIMALS = 7
 PUBLIC_STELLAR_PASSPHRASE = "Public Global Stellar Network ; September 2015"  # noqa: S105  a network's name, no secret

@@ -19,10 +19,14 @@ from django.utils.safestring import SafeString
 from config.operators import ReadOnly, ask_first
 from merchants.wording import from_now
 from payments.chains import registry
+from payments.models import SweepRequest
 from payments.operations.figures import CoinFigures, NetworkFigures, coins_text, figures_of, snapshots_in_use
 from payments.operations.models import Alarm, NetworkSnapshot
 from payments.operations.services import acknowledge_alarm
 from payments.sweeping import request_sweep
+from payments.unswept import told
+
+ASKED_SHOWN = 5
 
 _NONE = format_html("{}", "none")
 
@@ -100,6 +104,8 @@ class NetworkAdmin(ReadOnly, admin.ModelAdmin[NetworkSnapshot]):
         "coin_list",
         "stray",
         "last_sweep",
+        "passed_over",
+        "asked",
         "measured",
     )
     readonly_fields = fields
@@ -162,6 +168,7 @@ class NetworkAdmin(ReadOnly, admin.ModelAdmin[NetworkSnapshot]):
         figures = _figures(snapshot)
         worth = [coin.sweepable_text for coin in figures.coins if coin.worth]
         dust = [f"dust: {coin.dust_text}" for coin in figures.coins if coin.dust]
+        dust += [f"passed over: {coin.passed_over_text}" for coin in figures.coins if coin.passed_over]
         stray = [f"sent by mistake: {coins_text(figures.stray, figures.native)}"] * bool(figures.stray)
         return _lines([*worth, *dust, *stray])
 
@@ -173,7 +180,7 @@ class NetworkAdmin(ReadOnly, admin.ModelAdmin[NetworkSnapshot]):
         rows = format_html_join(
             "",
             "<tr><td>{}</td><td>{}</td>"
-            '<td><meter min="0" max="100" value="{}"></meter> {}</td><td>{}</td><td>{}</td></tr>',
+            '<td><meter min="0" max="100" value="{}"></meter> {}</td><td>{}</td><td>{}</td><td>{}</td></tr>',
             (
                 (
                     coin.asset.code,
@@ -182,11 +189,12 @@ class NetworkAdmin(ReadOnly, admin.ModelAdmin[NetworkSnapshot]):
                     coin.outlook,
                     coins_text(coin.sweep_cost, figures.native),
                     coin.dust_text,
+                    coin.passed_over_text,
                 )
                 for coin in figures.coins
             ),
         )
-        headings = ("Coin", "To be swept", "Threshold", "A sweep costs about", "Dust")
+        headings = ("Coin", "To be swept", "Threshold", "A sweep costs about", "Dust", "Passed over")
         heads = format_html_join("", "<th>{}</th>", ((heading,) for heading in headings))
         return format_html("<table><thead><tr>{}</tr></thead><tbody>{}</tbody></table>", heads, rows)
 
@@ -201,11 +209,30 @@ class NetworkAdmin(ReadOnly, admin.ModelAdmin[NetworkSnapshot]):
         sweep = _figures(snapshot).last_sweep
         return f"{sweep.asset}, {sweep.transfer.status}, {_ago(sweep.transfer.created_at)}" if sweep else "none"
 
+    @admin.display(description="Passed over by sweeps")
+    def passed_over(self, snapshot: NetworkSnapshot) -> SafeString:
+        lines = [line for coin in _figures(snapshot).coins for line in coin.passed_over]
+        texts = (f"{told(line)}. Tried {line.tries} times, again {_ago(line.try_again_at)}" for line in lines)
+        return _lines(texts) or _NONE
+
+    @admin.display(description="Sweeps asked for")
+    def asked(self, snapshot: NetworkSnapshot) -> SafeString:
+        place = {"environment": snapshot.environment, "network": snapshot.network}
+        latest = SweepRequest.objects.filter(**place).order_by("-pk")[:ASKED_SHOWN]
+        return (
+            _lines(
+                f"{each.asset}, by {each.requested_by}, {_ago(each.requested_at)}: {each.outcome or 'not begun yet.'}"
+                for each in latest
+            )
+            or _NONE
+        )
+
     # What may be done
 
     @admin.action(description="Sweep now: do not wait for the threshold", permissions=["sweep"])
     def sweep_now(self, request: HttpRequest, chosen: QuerySet[NetworkSnapshot]) -> TemplateResponse | None:
-        found = [(_figures(snapshot), coin) for snapshot in chosen for coin in _figures(snapshot).coins if coin.worth]
+        coins = [(_figures(snapshot), coin) for snapshot in chosen for coin in _figures(snapshot).coins]
+        found = [(figures, coin) for figures, coin in coins if coin.worth or coin.passed_over]
         if not found:
             self.message_user(request, "Nothing that is worth it waits there.", messages.WARNING)
             return None
@@ -223,7 +250,8 @@ class NetworkAdmin(ReadOnly, admin.ModelAdmin[NetworkSnapshot]):
                 place = {"environment": snapshot.environment, "network": snapshot.network}
                 request_sweep(**place, asset=coin.asset.code, requested_by=by)
                 self.log_change(request, snapshot, f"Asked for a sweep of {coin.asset.code}.")
-                self.message_user(request, f"Asked for: {_told(figures, coin)}", messages.SUCCESS)
+                told_later = "The page of the network says what was taken and what not."
+                self.message_user(request, f"Asked for: {_told(figures, coin)} {told_later}", messages.SUCCESS)
         return question
 
     def has_sweep_permission(self, request: HttpRequest) -> bool:
@@ -254,11 +282,14 @@ def _figures(snapshot: NetworkSnapshot) -> NetworkFigures:
 def _told(figures: NetworkFigures, coin: CoinFigures) -> str:
     cost = coins_text(coin.sweep_cost, figures.native)
     loss = "" if coin.is_paid else ", which is more than it brings"
-    return f"{coin.sweepable_text} on {figures.snapshot} for about {cost}{loss}."
+    again = f" Tried again: {coin.passed_over_text} that a sweep passed over." if coin.passed_over else ""
+    if not coin.worth:
+        return again.strip()
+    return f"{coin.sweepable_text} on {figures.snapshot} for about {cost}{loss}.{again}"
 
 
-def _ago(instant: datetime) -> str:
-    return from_now(instant, timezone.now())
+def _ago(instant: datetime | None) -> str:
+    return from_now(instant, timezone.now()) if instant else "never"
 
 
 def _lines(texts: Iterable[str]) -> SafeString:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -9,14 +10,16 @@ from datetime import datetime, timedelta
 from django.utils import timezone
 
 from merchants.ledger.models import Breaker
+from payments import unswept
 from payments.chains import registry
 from payments.chains.base import ProviderState
 from payments.chains.profiles import NetworkProfile
 from payments.invariants import UNBOOKED_MAX
-from payments.models import ScanCursor, Sweep
+from payments.models import ScanCursor, Sweep, SweptAddress
 from payments.operations.figures import coins_text, figures_of
 from payments.operations.models import NetworkSnapshot
 from payments.operations.states import PROVIDER_ALARMS, AlarmKind
+from payments.states import OF_THE_WHOLE_COIN
 from payments.transfers.lateness import late_transfers
 from payments.transfers.models import Payout, Transfer, Wallet
 from payments.transfers.states import OPEN_TRANSFERS, PayoutStatus, TransferPurpose
@@ -58,6 +61,7 @@ def of_rows(environment: str, network: str) -> Iterator[Danger]:
             yield Danger(AlarmKind.WALLET_CANNOT_SEND, wallet.last_error, wallet.address)
     yield from _of_transfers(environment, network)
     yield from _of_sweeps(environment, network)
+    yield from _of_passed_over(environment, network)
     yield from _of_gas_tank(environment, network)
 
 
@@ -111,8 +115,22 @@ def _of_sweeps(environment: str, network: str) -> Iterator[Danger]:
         transfer__network=network,
     )
     for sweep in unbooked.select_related("transfer"):
-        message = f"It has ended at {sweep.transfer.finished_at:%Y-%m-%d %H:%M:%S} and is not in the books yet."
+        ended = f"It has ended at {sweep.transfer.finished_at:%Y-%m-%d %H:%M:%S} and is not in the books yet."
+        message = f"{ended} {sweep.last_error}".rstrip()
         yield Danger(AlarmKind.SWEEP_STUCK, message, str(sweep.transfer.pk))
+
+
+def _of_passed_over(environment: str, network: str) -> Iterator[Danger]:
+    """One for each address, or one for a coin that can be moved from none."""
+    whole: defaultdict[str, list[SweptAddress]] = defaultdict(list)
+    for line in unswept.passed_over(environment, network):
+        if line.reason in OF_THE_WHOLE_COIN:
+            whole[line.sweep.asset].append(line)
+        else:
+            subject = f"{line.sweep.asset} at {line.payment.deposit_address}"
+            yield Danger(AlarmKind.ADDRESS_PASSED_OVER, unswept.told(line), subject)
+    for code, lines in whole.items():
+        yield Danger(AlarmKind.ADDRESS_PASSED_OVER, unswept.all_told(lines), code)
 
 
 def _of_gas_tank(environment: str, network: str) -> Iterator[Danger]:

@@ -14,12 +14,13 @@ from config.money import Asset, from_units
 from payments import native
 from payments.chains import registry
 from payments.dust import Fees, WaitingAddress
-from payments.models import ScanCursor, Sweep
+from payments.models import ScanCursor, Sweep, SweptAddress
 from payments.operations.models import Alarm, NetworkSnapshot
 from payments.operations.states import PROVIDER_ALARMS
 from payments.sweeping import addresses_worth_sweeping, all_that_waits, fees_at
 from payments.transfers.models import Payout
 from payments.transfers.states import PayoutStatus
+from payments.unswept import passed_over
 from payments.wording import coins_held
 
 USUAL_ADDRESSES, USUAL_PAYOUTS = 50, 10
@@ -42,6 +43,8 @@ class CoinFigures:
     """Of sweeping what is worth it, in base units of the network's own coin."""
     is_paid: bool
     """A sweep brings more than it costs."""
+    passed_over: Sequence[SweptAddress] = ()
+    """Where a sweep has left the coin, and why."""
 
     @property
     def sweepable(self) -> int:
@@ -54,6 +57,11 @@ class CoinFigures:
     @property
     def dust_text(self) -> str:
         return f"{coins_text(self.dust, self.asset)} at {_addresses(self.dust_addresses)}" if self.dust else "none"
+
+    @property
+    def passed_over_text(self) -> str:
+        total = coins_text(sum(line.amount for line in self.passed_over), self.asset)
+        return f"{total} at {_addresses(len(self.passed_over))}" if self.passed_over else "none"
 
     @property
     def percent(self) -> int:
@@ -223,4 +231,5 @@ def _coin(cursor: ScanCursor, asset: Asset, fees: Fees) -> CoinFigures:
         threshold=settings.SWEEP_THRESHOLD * 10**asset.decimals,
         sweep_cost=fees.of(worth),
         is_paid=fees.are_paid_by(worth, asset),
+        passed_over=list(passed_over(cursor.environment, cursor.network).filter(sweep__asset=asset.code)),
     )

@@ -23,6 +23,7 @@ class AlarmKind(TextChoices):
     WALLET_CANNOT_SEND = "wallet_cannot_send", "Wallet cannot send"
     TRANSFER_STUCK = "transfer_stuck", "Transfer is stuck"
     SWEEP_STUCK = "sweep_stuck", "Sweep is stuck"
+    ADDRESS_PASSED_OVER = "address_passed_over", "Coins cannot be swept"
     GAS_TANK_LOW = "gas_tank_low", "Gas money runs out"
 
 
@@ -72,6 +73,8 @@ ADVICE: Mapping[AlarmKind, str] = MappingProxyType(
         AlarmKind.TRANSFER_STUCK: "Look for its hashes on the network. Above the fee cap it waits for cheaper blocks; "
         "raise EVM_FEE_CAP_GWEI if that takes too long.",
         AlarmKind.SWEEP_STUCK: "See that the money worker runs, then look for its hashes on the network.",
+        AlarmKind.ADDRESS_PASSED_OVER: "The message says why. It is tried again by itself, and sooner with Sweep now "
+        "in Admin → Networks. Ask the coin's issuer about a frozen address: its coins cannot be paid out yet.",
         AlarmKind.GAS_TANK_LOW: "Send some of the network's own coin to the hot wallet. Without it nothing is paid "
         "and nothing is swept.",
     }

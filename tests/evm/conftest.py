@@ -6,10 +6,12 @@ from collections.abc import Iterator
 
 import pytest
 from django.test import override_settings
+from pytest_django.fixtures import Settings
 
 from payments.chains.evm.development import devnet
 from tests.evm.harness import NodeHarness, prepared, profile_of
 from tests.evm.node import ETHEREUM_ID, TestNode, running_node, stop_nodes
+from tests.evm.street import Street, open_street
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -46,3 +48,9 @@ def harness(monkeypatch: pytest.MonkeyPatch) -> Iterator[NodeHarness]:
         harness = NodeHarness("polygon")
         harness.mine()  # a head of just now
         yield harness
+
+
+@pytest.fixture
+def street(settings: Settings) -> Iterator[Street]:
+    with open_street(settings) as found:
+        yield found

@@ -3,104 +3,30 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from decimal import Decimal
 from io import StringIO
 
 import httpx
 import orjson
 import pytest
 from django.core.management import call_command
-from django.db import connection, transaction
-from django.utils import timezone
-from pytest_django.fixtures import Settings
+from django.db import connection
 
-from config.environments import Environment
 from merchants.ledger import breakers
 from merchants.ledger.balances import balance
 from merchants.ledger.chart import AccountKind
 from merchants.ledger.posting import AccountRef
 from payments import native
-from payments import tasks as payment_tasks
 from payments.chains import registry
 from payments.chains.evm.development import devnet
 from payments.chains.evm.reading import READINGS
 from payments.chains.networks import POLYGON
-from payments.models import Deposit, Discrepancy, NativeCoin, Payment, Sweep
-from payments.services import NewPayment, create_payment
+from payments.models import Deposit, Discrepancy, NativeCoin, Sweep
 from payments.strays import LOOK_AHEAD
-from payments.transfers import tasks as transfer_tasks
-from payments.transfers.models import Transfer
 from tests.chains.harness import Reader
 from tests.evm.harness import NodeHarness, prepared
-from tests.evm.mainnet import Mainnet, settings_for
-from tests.evm.node import POLYGON_ID, running_node
-from tests.evm.shop import RATE_SOURCES, Shop
+from tests.evm.street import PRODUCTION, Street, now, reconcile
 
-PRODUCTION = Environment.PRODUCTION
-BLOCKS_UNTIL_FINAL = 13
 POL = 10**18
-
-
-class Street:
-    """A shop on polygon, and everybody who sends something to its payments."""
-
-    def __init__(self, mainnet: Mainnet) -> None:
-        self.mainnet, self.node = mainnet, mainnet.node
-        self.shop = Shop({POLYGON: mainnet})
-
-    def open(self, coin: str = "USDC") -> Payment:
-        wanted = NewPayment(
-            amount=Decimal(40),
-            currency="USD",
-            cryptocurrency=coin,
-            network=POLYGON,
-            merchant_wallet=devnet.OWNER,
-        )
-        with transaction.atomic():
-            return create_payment(merchant=self.shop.merchant, environment=PRODUCTION, request=wanted)[0]
-
-    def let_blocks_pass(self) -> None:
-        self.node.mine(BLOCKS_UNTIL_FINAL)
-        payment_tasks.watch_networks()
-
-    def sweep(self) -> None:
-        """Sign what is due or asked for, send it, let it become final, and book it."""
-        payment_tasks.sweep()
-        self._drive()
-        self.let_blocks_pass()
-        self._drive()
-        payment_tasks.sweep()
-
-    def held(self, coin: str, account: str) -> int:
-        return self.mainnet.held(coin, [account])[account]
-
-    def _drive(self) -> None:
-        Transfer.objects.filter(finished_at__isnull=True).update(next_step_at=timezone.now())
-        transfer_tasks.drive()
-
-
-@pytest.fixture
-def street(settings: Settings) -> Iterator[Street]:
-    node = running_node(POLYGON_ID, "odd money")
-    settings.RATE_SOURCES = RATE_SOURCES
-    for name, value in settings_for({POLYGON: [node.url]}).items():
-        setattr(settings, name, value)
-    with node.put_back():
-        yield Street(Mainnet(POLYGON, node))
-
-
-def reconcile() -> int:
-    """The exit code of a full run."""
-    try:
-        call_command("reconcile", "--full", stdout=StringIO())
-    except SystemExit as ended:
-        return int(ended.code or 0)
-    return 0
-
-
-def now(payment: Payment) -> Payment:
-    return Payment.objects.get(pk=payment.pk)
 
 
 @pytest.mark.django_db(transaction=True)

@@ -37,7 +37,7 @@ _STEPS: dict[str, list[str]] = {
     "payout.request": ["refunds.services:request_payout", "settlements.services:request_payout"],
     "idempotency.store": ["merchants.access.viewsets:idempotency.store"],
     "sweep.sign": ["payments.sweeping:sign_sweep"],
-    "sweep.book": ["payments.sweeping:_book"],
+    "sweep.book": ["payments.booking_sweeps:_book"],
     "transfer.sign": [
         "payments.chains.simulated.adapter:SimulatedChain.sign",
         "payments.chains.evm.adapter:EvmChain.sign",

@@ -14,6 +14,7 @@ from config import ids
 from merchants.ledger.invariants import Scope, registered
 from merchants.ledger.posting import Line, PostingDraft, post_draft
 from payments import postings, sweeping, tasks
+from payments.booking_sweeps import book_sweeps
 from payments.chains import registry
 from payments.chains.simulated import control
 from payments.halting import clear_halt
@@ -200,10 +201,10 @@ def test_money_that_a_sweep_took_along_is_not_swept_again() -> None:
     assert on_chain(ETHEREUM, payment.deposit_address) == 0
 
     # The books do not have these coins yet, and the sweep waits for them.
-    assert sweeping.book_sweeps() == 0
+    assert book_sweeps() == 0
     assert hot(ETHEREUM) == 0
     watch()
-    assert sweeping.book_sweeps() == 1
+    assert book_sweeps() == 1
     assert sweeps() == [(payment.due, payment.due + units(payment, "25"))]
     assert hot(ETHEREUM) == payment.due + units(payment, "25")
     assert sweeping.sweep_due(SANDBOX, ETHEREUM) == 0
@@ -226,7 +227,7 @@ def test_a_sweep_that_can_never_be_mined_gives_its_deposits_back() -> None:
     payment = pay_and_confirm(make_payment(ETHEREUM))
     assert sweeping.sweep_due(SANDBOX, ETHEREUM) == 1
     Transfer.objects.update(status="dead", next_step_at=None, finished_at=timezone.now())
-    assert sweeping.book_sweeps() == 1
+    assert book_sweeps() == 1
     [dead] = Sweep.objects.all()
     assert (dead.moved, dead.booked_at is not None) == (0, True)
     assert now(payment).deposits.get().sweep_id is None
@@ -242,24 +243,11 @@ def test_a_provider_that_is_behind_does_not_make_a_sweep_look_empty(monkeypatch:
     transfer = Transfer.objects.get()
     real_hash = transfer.transaction_hash
     Transfer.objects.update(transaction_hash="0x" + "ab" * 32)  # what the provider has not heard of
-    assert sweeping.book_sweeps() == 0
+    assert book_sweeps() == 0
     assert sweeps() == [(payment.due, None)]
     Transfer.objects.update(transaction_hash=real_hash)
-    assert sweeping.book_sweeps() == 1
+    assert book_sweeps() == 1
     assert sweeps() == [(payment.due, payment.due)]
-
-
-def test_a_sweep_that_had_nothing_to_move_is_over_after_a_while() -> None:
-    pay_and_confirm(make_payment(ETHEREUM))
-    assert sweeping.sweep_due(SANDBOX, ETHEREUM) == 1
-    long_ago = timezone.now() - 2 * sweeping.EMPTY_AFTER
-    Transfer.objects.update(
-        status="final", next_step_at=None, finished_at=long_ago, transaction_hash="0x" + "ab" * 32, height=9
-    )
-    assert sweeping.book_sweeps() == 1
-    check = {each.code: each.check for each in registered()}["I11s"]
-    [finding] = check(Scope())
-    assert (finding.subject, finding.actual, finding.network) == ("sweeps sandbox ethereum USDC", 0, ETHEREUM)
 
 
 def test_a_sweep_that_nobody_books_is_found() -> None:
@@ -268,7 +256,7 @@ def test_a_sweep_that_nobody_books_is_found() -> None:
     Transfer.objects.update(
         status="final",
         next_step_at=None,
-        finished_at=timezone.now() - sweeping.EMPTY_AFTER - timedelta(minutes=10),
+        finished_at=timezone.now() - timedelta(minutes=11),
         transaction_hash="0x" + "ab" * 32,
     )
     check = {each.code: each.check for each in registered()}["I15"]

@@ -92,7 +92,7 @@ STEPS_OF_NETWORKS: dict[str, list[str]] = {
 
 LAST_STEPS = {
     "payments.watch_networks": "payments.crediting.assess_due",
-    "payments.sweep": "payments.sweeping.book_sweeps",
+    "payments.sweep": "payments.booking_sweeps.book_sweeps",
     "operations.watch_dangers": "payments.operations.tasks.mail_alarms",
 }
 """What a task does in the end for all networks together."""
@@ -252,8 +252,8 @@ STEPS_OF_ROWS: list[tuple[str, str, Callable[[], Outcome]]] = [
     ("payments.expire_due", "payments.crediting.ask_for_judgement", two_windows_over),
     ("payments.sweep", "payments.sweeping._choose", two_coins_to_sweep),
     ("payments.sweep", "payments.sweeping._sign", two_coins_to_sweep),
-    ("payments.sweep", "payments.sweeping._moved_by", two_sweeps_to_book),
-    ("payments.sweep", "payments.sweeping._book", two_sweeps_to_book),
+    ("payments.sweep", "payments.booking_sweeps._read", two_sweeps_to_book),
+    ("payments.sweep", "payments.booking_sweeps._book", two_sweeps_to_book),
     ("refunds.resolve_destinations", "refunds.tasks.resolve_destination", two_refunds_to_resolve),
     ("refunds.follow_payouts", "refunds.tasks.follow_payout", two_refunds_to_follow),
     ("settlements.run_due", "settlements.runs.due_period", two_schedules),

@@ -20,7 +20,9 @@ from payments.chains.base import (
     ProviderState,
     Scan,
     SignedTransfer,
+    SweptFrom,
     TransferStatus,
+    Unsweepable,
     WatchList,
 )
 from payments.chains.errors import ChainUnavailable, NotSetUp, RecipientRefused
@@ -32,6 +34,7 @@ from payments.chains.evm.reading import BLOCKS_PER_SCAN, QUESTIONS_PER_BATCH, Pa
 from payments.chains.evm.rpc import RpcError
 from payments.chains.evm.sending import Sending
 from payments.chains.evm.signing import Signer
+from payments.chains.evm.sweeps import Trials, swept_from
 from payments.chains.profiles import NetworkProfile
 
 # EIP-7702: the account of a person that lets a contract act for it is still the account of a person.
@@ -148,6 +151,20 @@ class EvmChain:
         replacing: Collection[SignedTransfer] = (),
     ) -> SignedTransfer:
         return self._sending.sign_sweep(asset, deposits, sender=sender, sequence=sequence, replacing=replacing)
+
+    def swept_by(
+        self, transaction_hash: str, asset: Asset, deposits: Sequence[int], *, treasury: str
+    ) -> tuple[SweptFrom, ...]:
+        receipt = self._reading.receipt(transaction_hash)
+        if receipt is None:
+            return ()
+        return swept_from(receipt, asset=asset, addresses=self._numbered(deposits), treasury=treasury)
+
+    def why_unsweepable(self, asset: Asset, deposits: Sequence[int]) -> dict[int, Unsweepable]:
+        return Trials(self.providers, treasury=self._wallet).why_unsweepable(asset, self._numbered(deposits))
+
+    def _numbered(self, deposits: Sequence[int]) -> list[tuple[int, str]]:
+        return [(number, self.deposit_address(number).address) for number in deposits]
 
     def can_replace(self) -> bool:
         return True

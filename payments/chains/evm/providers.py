@@ -132,10 +132,14 @@ class Providers:
 
         ChainUnavailable when too few answer, or no two say the same: nothing is known then.
         """
-        answers = self._believed(questions)
+        answers = self.agree_each(*questions)
         if error := next((answer for answer in answers if isinstance(answer, RpcError)), None):
             raise error
         return answers
+
+    def agree_each(self, *questions: Question[Any]) -> list[Any]:
+        """As agree, with an RpcError in the place of each answer that two providers refuse."""
+        return self._believed(questions)
 
     def gather(self, *questions: Question[Any]) -> list[Said]:
         """What each provider answers, of enough of them: for what one may have overlooked and another not.

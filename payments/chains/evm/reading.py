@@ -128,15 +128,20 @@ class Reading:
         self._reached(height)
         return self._cursor(self._header(height))
 
+    def receipt(self, transaction_hash: str) -> Receipt | None:
+        """What became of an on-chain transaction; None while it is in no block."""
+        head = self._providers.head()
+        return self._providers.agree_on(questions.receipt(transaction_hash, up_to=head.height))
+
     def find_transfers(self, transaction_hash: str) -> tuple[IncomingTransfer, ...]:
         known = _hash_in(transaction_hash)
-        receipt = known and self._receipt(known)
+        receipt = known and self.receipt(known)
         return self._transfers(receipt) if receipt and receipt.succeeded else ()
 
     def find_transaction(self, transaction_hash: str) -> FoundTransaction | None:
         if not (known := _hash_in(transaction_hash)):
             return None
-        receipt = self._receipt(known)
+        receipt = self.receipt(known)
         if receipt is None:
             waits = self._providers.anyone(questions.sent(known))
             return None if waits is None else FoundTransaction(known, "pending")
@@ -246,10 +251,6 @@ class Reading:
         ]
         watched = watch.matching({log.recipient for _, log in moved}) if moved else set()
         return [self._transfer(log, ordinal, headers[log.height]) for ordinal, log in moved if log.recipient in watched]
-
-    def _receipt(self, transaction_hash: str) -> Receipt | None:
-        head = self._providers.head()
-        return self._providers.agree_on(questions.receipt(transaction_hash, up_to=head.height))
 
     def _transfers(self, receipt: Receipt) -> tuple[IncomingTransfer, ...]:
         block = self._header(receipt.height)

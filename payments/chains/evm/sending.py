@@ -18,7 +18,9 @@ from payments.chains.profiles import NetworkProfile
 # When a node says that a transfer would fail now, it may still be right later, as when the money for it is on its way.
 # A limit costs nothing that is not used.
 _PAYOUT_GAS_UNESTIMATED = 300_000
-_SWEEP_GAS_UNESTIMATED, _SWEEP_GAS_UNESTIMATED_PER_DEPOSIT = 200_000, 120_000
+# A sweep succeeds even when an address in it runs out of gas, so that a node's estimate can be too low: this is enough
+# for a first sweep of an address that holds a token behind a proxy.
+_SWEEP_GAS_LEAST, _SWEEP_GAS_LEAST_PER_DEPOSIT = 100_000, 130_000
 # What it usually takes, as measured (docs/contracts.md): to show what sending costs, and to tell what is not worth it.
 _PAYOUT_GAS_USUAL = 65_000
 _SWEEP_GAS_USUAL, _FIRST_TIME_GAS_USUAL, _AGAIN_GAS_USUAL = 39_000, 51_500, 12_100
@@ -61,7 +63,8 @@ class Sending:
         if payout.asset.contract not in self._assets:
             raise ValueError("only accepted coins are paid out")
         call = abi.call("transfer(address,uint256)", payout.recipient, payout.amount)
-        return self._signed(payout.asset.contract, call, _PAYOUT_GAS_UNESTIMATED, payouts, sender, sequence, replacing)
+        gas = self._gas(payout.asset.contract, call, _PAYOUT_GAS_UNESTIMATED)
+        return self._signed(payout.asset.contract, call, gas, payouts, sender, sequence, replacing)
 
     def sign_sweep(
         self,
@@ -72,8 +75,9 @@ class Sending:
         sequence: int,
         replacing: Collection[SignedTransfer],
     ) -> SignedTransfer:
-        call, unestimated = self._sweep(asset, deposits)
-        return self._signed(self._factory, call, unestimated, (), sender, sequence, replacing)
+        call, least = self._sweep(asset, deposits, is_replacing=bool(replacing))
+        gas = min(max(self._gas(self._factory, call, least), least), _MOST_GAS)
+        return self._signed(self._factory, call, gas, (), sender, sequence, replacing)
 
     def costs(self) -> Costs:
         price = self._price()
@@ -152,17 +156,17 @@ class Sending:
                 unused = middle
         return used
 
-    def _sweep(self, asset: Asset, deposits: tuple[int, ...]) -> tuple[bytes, int]:
-        """What to say to the factory, and the most gas it may take when no node says."""
+    def _sweep(self, asset: Asset, deposits: tuple[int, ...], *, is_replacing: bool) -> tuple[bytes, int]:
+        """What to say to the factory, and the least gas that is enough for every address."""
         most = self._profile.sweeps_per_transfer
-        if not 1 <= len(deposits) <= most:
+        if not deposits or (len(deposits) > most and not is_replacing):  # earlier versions may have been of more
             raise ValueError(f"a sweep on {self._network} empties 1 to {most} deposit addresses")
-        unestimated = _SWEEP_GAS_UNESTIMATED + _SWEEP_GAS_UNESTIMATED_PER_DEPOSIT * len(deposits)
+        least = _SWEEP_GAS_LEAST + _SWEEP_GAS_LEAST_PER_DEPOSIT * len(deposits)
         if asset == self._profile.native:
-            return abi.call("sweep_native(uint256[])", deposits), unestimated
+            return abi.call("sweep_native(uint256[])", deposits), least
         if asset.contract not in self._assets:
             raise ValueError("only accepted coins and the network's own are swept")
-        return abi.call("sweep(uint256[],address)", deposits, asset.contract), unestimated
+        return abi.call("sweep(uint256[],address)", deposits, asset.contract), least
 
     def _base_fee(self) -> int:
         newest = self._providers.agree_on(questions.header(self._providers.head().height))
@@ -177,7 +181,7 @@ class Sending:
         self,
         to: str,
         call: bytes,
-        unestimated: int,
+        gas: int,
         payouts: tuple[Payout, ...],
         sender: str,
         sequence: int,
@@ -194,13 +198,12 @@ class Sending:
             usual_tip=self._providers.middle(questions.usual_tip()),
             replacing=[Offer(earlier.max_fee, earlier.tip) for earlier in replaced],
         )
-        gas = max([self._gas(to, call, unestimated), *(earlier.gas for earlier in replaced)])
         transaction = Transaction(
             chain_id=self._profile.chain_id,
             nonce=sequence,
             to=to,
             data=call,
-            gas=gas,
+            gas=max([gas, *(earlier.gas for earlier in replaced)]),
             max_fee=offer.max_fee,
             tip=offer.tip,
         )
@@ -219,4 +222,4 @@ class Sending:
         try:
             return min(with_margin(self._providers.ask(questions.gas(self._wallet, to, call))), _MOST_GAS)
         except RpcError:
-            return min(unestimated, _MOST_GAS)
+            return unestimated

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from datetime import timedelta
 from typing import cast
 
@@ -16,8 +16,10 @@ from payments.chains.base import (
     Payout,
     ProviderState,
     SignedTransfer,
+    SweptFrom,
     TransferState,
     TransferStatus,
+    Unsweepable,
 )
 from payments.chains.errors import ChainUnavailable, RecipientProblem, RecipientRefused
 from payments.chains.evm import addresses as evm_addresses
@@ -178,6 +180,31 @@ class SimulatedChain(Reading):
             swept_addresses=tuple(self.deposit_address(number).address for number in deposits),
         )
         return self._signed(content, ())
+
+    def swept_by(
+        self, transaction_hash: str, asset: Asset, deposits: Sequence[int], *, treasury: str
+    ) -> tuple[SweptFrom, ...]:
+        found = self.find_transaction(transaction_hash)
+        if found is None or found.state == "pending":
+            return ()
+        here = [each for each in found.transfers if (each.contract, each.recipient) == (asset.contract, treasury)]
+        moved = {each.sender: each.amount for each in here}
+        addresses = [(number, self.deposit_address(number).address) for number in deposits]
+        return tuple(SweptFrom(number, moved.get(address, 0), moved.get(address, 0)) for number, address in addresses)
+
+    def why_unsweepable(self, asset: Asset, deposits: Sequence[int]) -> dict[int, Unsweepable]:
+        self._answering()
+        addresses = {self.deposit_address(number).address: number for number in deposits}
+        wallet = self.payout_address()
+        known = SimulatedAccount.objects.filter(network=self._network, refuses="destination_refused")
+        refused = set(known.filter(address__in=[wallet, *addresses]).values_list("address", flat=True))
+        if wallet in refused:
+            return dict.fromkeys(deposits, Unsweepable("wallet_refused"))
+        found = {addresses[address]: Unsweepable("frozen") for address in refused}
+        for address, number in addresses.items():
+            if not self.balance(address, asset):
+                found[number] = Unsweepable("empty")
+        return found
 
     def require_set_up(self, *, signing: bool = False) -> None:
         """There is nothing to set up here."""

@@ -1,0 +1,231 @@
+"""What a sweep has really moved, from its receipt, address by address: booked, and what it left is free again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import structlog
+from django.db import transaction
+from django.db.models import Sum
+from django.utils import timezone
+
+from config.containment import contained
+from config.errors import DomainError
+from config.money import Asset
+from merchants.ledger.posting import post_drafts
+from payments import native, postings, unswept
+from payments.chains import registry
+from payments.chains.base import Chain, IncomingTransfer, SweptFrom, Unsweepable
+from payments.chains.errors import ChainError, ChainUnavailable
+from payments.models import Deposit, Payment, Sweep, SweepRequest, SweptAddress
+from payments.strays import book_surplus
+from payments.transfers.payouts import retry_waiting
+from payments.transfers.states import TransferStatus
+from payments.wording import coins_held
+
+logger = structlog.get_logger(__name__)
+
+EARLIER_AT_ONCE = 20
+"""Sweeps of before addresses were looked at one by one that are read again in one round."""
+
+
+class SweptElsewhere(DomainError):
+    code = "swept_elsewhere"
+    message = "Coins left deposit addresses and did not come to the hot wallet: see who is the factory's treasury."
+
+
+class DepositsInUse(DomainError):
+    code = "deposits_in_use"
+    message = "Somebody is just changing deposits of this sweep."
+
+
+def book_sweeps() -> int:
+    """Book the sweeps that have ended; returns how many. One that cannot be booked yet is left for the next round."""
+    ended = Sweep.objects.filter(booked_at__isnull=True, transfer__finished_at__isnull=False)
+    booked = 0
+    for sweep in ended.select_related("transfer__wallet").order_by("id"):
+        # What it took along may be a deposit that is in no books yet.
+        with contained("sweep not booked yet", expected=(ChainError, DomainError), transfer=str(sweep.transfer)):
+            booked += _try(sweep)
+    _itemise_earlier()
+    return booked
+
+
+def _try(sweep: Sweep) -> bool:
+    try:
+        return native.book(sweep) if native.is_native(sweep) else _book(sweep)
+    except Exception as error:
+        Sweep.objects.filter(pk=sweep.pk).update(last_error=str(error)[:1000])
+        raise
+
+
+def _book(sweep: Sweep) -> bool:
+    outcomes = _read(sweep)
+    moves = _moves(sweep) if any(each.left for each in outcomes) else []
+    refused = _refusals(sweep, outcomes)
+    with transaction.atomic():
+        sweep = Sweep.objects.select_for_update(of=("self",)).select_related("transfer").get(pk=sweep.pk)
+        if sweep.booked_at is not None:
+            return False
+        lines = _lines(sweep, outcomes)
+        passed = [line for line in lines if not line.left]
+        _release(sweep, None if not outcomes else passed)
+        _follow_on(sweep, passed, refused)
+        SweptAddress.objects.bulk_create(lines)
+        sweep.moved = sum(line.arrived for line in lines)
+        sweep.booked_at, sweep.is_itemised, sweep.last_error = timezone.now(), True, ""
+        sweep.save(update_fields=["moved", "booked_at", "is_itemised", "last_error"])
+        if sweep.moved:
+            drafts = [*book_surplus(sweep, moves), postings.sweep_final(sweep)]
+            post_drafts(drafts, environment=sweep.transfer.environment)
+            place = {"environment": sweep.transfer.environment, "network": sweep.transfer.network}
+            retry_waiting(**place, asset=sweep.asset)
+        SweepRequest.objects.filter(sweep=sweep).update(outcome=_told(sweep, lines))
+    if passed:
+        logger.error("deposit addresses passed over", sweep=str(sweep.transfer), addresses=_told_of(passed))
+    logger.info("sweep booked", transfer=str(sweep.transfer), asset=sweep.asset, moved=sweep.moved)
+    return True
+
+
+# --- what the network says, outside of any database transaction ---------------------------------------
+
+
+def _read(sweep: Sweep) -> Sequence[SweptFrom]:
+    """What it did at each address; nothing when it never was in a block.
+
+    ChainUnavailable while its receipt is not shown, SweptElsewhere when the coins went to somebody else.
+    """
+    transfer = sweep.transfer
+    if transfer.status == TransferStatus.FAILED:
+        return [SweptFrom(number) for number in transfer.deposits]
+    if transfer.status != TransferStatus.FINAL:
+        return []
+    chain, asset = _place(sweep)
+    numbers = list(transfer.deposits)
+    found = chain.swept_by(transfer.transaction_hash, asset, numbers, treasury=transfer.wallet.address)
+    if not found:
+        raise ChainUnavailable(f"{transfer.network} does not show yet what {transfer.transaction_hash} moved.")
+    if any(each.left and not each.arrived for each in found):
+        raise SweptElsewhere
+    return found
+
+
+def _moves(sweep: Sweep) -> list[IncomingTransfer]:
+    """The transfers of its coin that a sweep made."""
+    chain, asset = _place(sweep)
+    found = chain.find_transfers(sweep.transfer.transaction_hash)
+    return [move for move in found if move.contract == asset.contract]
+
+
+def _refusals(sweep: Sweep, outcomes: Sequence[SweptFrom]) -> Mapping[int, Unsweepable]:
+    """Why nothing left the addresses that it passed over, as far as the network tells now."""
+    passed = [each.number for each in outcomes if not each.left]
+    chain, asset = _place(sweep)
+    return chain.why_unsweepable(asset, passed) if passed else {}
+
+
+def _place(sweep: Sweep) -> tuple[Chain, Asset]:
+    environment, network = sweep.transfer.environment, sweep.transfer.network
+    return registry.chain(environment, network), registry.asset(environment, network, sweep.asset)
+
+
+# --- writing it down, with the sweep locked -------------------------------------------------------------
+
+
+def _lines(sweep: Sweep, outcomes: Sequence[SweptFrom]) -> list[SweptAddress]:
+    """One for each address, before anything is released."""
+    found = Payment.objects.filter(sequence__in=[each.number for each in outcomes])
+    payments = {payment.sequence: payment for payment in found.only("id", "sequence", "deposit_address")}
+    expected = dict(sweep.deposits.order_by().values_list("payment").annotate(Sum("amount")))
+    return [
+        SweptAddress(
+            sweep=sweep,
+            payment=payments[each.number],
+            expected=int(expected.get(payments[each.number].pk, 0)),
+            left=each.left,
+            arrived=each.arrived,
+            was_refused=each.refused,
+        )
+        for each in outcomes
+    ]
+
+
+def _release(sweep: Sweep, passed: Sequence[SweptAddress] | None) -> None:
+    """Free the deposits at the addresses that it passed over, or all of them; DepositsInUse when one is locked."""
+    theirs = sweep.deposits.all()
+    if passed is not None:
+        theirs = theirs.filter(payment__in=[line.payment_id for line in passed])
+    keys = list(theirs.values_list("pk", flat=True))
+    # Never waits: a judge may hold the deposits of several payments, in an order of its own.
+    free = Deposit.objects.select_for_update(skip_locked=True).filter(pk__in=keys).order_by("pk").values_list("pk")
+    if len(free) != len(keys):
+        raise DepositsInUse
+    Deposit.objects.filter(pk__in=keys).update(sweep=None)
+
+
+def _follow_on(sweep: Sweep, passed: Sequence[SweptAddress], refused: Mapping[int, Unsweepable]) -> None:
+    """End what earlier sweeps left to be tried again at these addresses, and say when the ones passed over are."""
+    earlier = SweptAddress.objects.filter(
+        payment__sequence__in=sweep.transfer.deposits,
+        sweep__asset=sweep.asset,
+        sweep__transfer__network=sweep.transfer.network,
+    )
+    newest = {line.payment_id: line for line in earlier.order_by("pk")}
+    SweptAddress.objects.filter(pk__in=[line.pk for line in newest.values()]).update(try_again_at=None)
+    for line in passed:
+        before = newest.get(line.payment_id)
+        if line.expected:
+            line.tries = before.tries if before and not before.left else 0
+            unswept.note_refusal(line, refused.get(line.payment.sequence))
+
+
+def _told(sweep: Sweep, lines: Sequence[SweptAddress]) -> str:
+    """What a sweep took and what not, for whoever asked for it."""
+    if not lines:
+        return "The sweep never came into a block: everything is where it was, and is swept again."
+    taken = [line for line in lines if line.left]
+    passed = [line for line in lines if line.try_again_at is not None]
+    asset = _place(sweep)[1]
+    took = f"Took {coins_held(sweep.moved or 0, asset.decimals)} {asset.code} from {_addresses(len(taken))}."
+    return f"{took} Left: {_told_of(passed)}." if passed else took
+
+
+def _told_of(passed: Sequence[SweptAddress]) -> str:
+    return unswept.all_told([line for line in passed if line.try_again_at is not None])
+
+
+def _addresses(number: int) -> str:
+    return f"{number:,} address{'' if number == 1 else 'es'}"
+
+
+# --- sweeps that were booked before addresses were looked at one by one ----------------------------------
+
+
+def _itemise_earlier() -> None:
+    """Read some of them again, and free the deposits at addresses that they passed over."""
+    earlier = Sweep.objects.filter(booked_at__isnull=False, is_itemised=False)
+    for sweep in earlier.select_related("transfer__wallet").order_by("id")[:EARLIER_AT_ONCE]:
+        trouble = (ChainUnavailable, DepositsInUse)
+        with contained("earlier sweep not read again yet", expected=trouble, transfer=str(sweep.transfer)):
+            try:
+                _itemise(sweep)
+            except SweptElsewhere as error:
+                Sweep.objects.filter(pk=sweep.pk).update(is_itemised=True, last_error=str(error))
+
+
+def _itemise(sweep: Sweep) -> None:
+    """Nothing is posted: what it left was never taken out of the coins at deposit addresses."""
+    came_to_nothing = sweep.transfer.status != TransferStatus.FINAL or native.is_native(sweep)
+    outcomes = [] if came_to_nothing else _read(sweep)
+    with transaction.atomic():
+        sweep = Sweep.objects.select_for_update(of=("self",)).select_related("transfer").get(pk=sweep.pk)
+        if sweep.is_itemised:
+            return
+        lines = _lines(sweep, outcomes)
+        passed = [line for line in lines if not line.left]
+        _release(sweep, passed)
+        SweptAddress.objects.bulk_create(lines)
+        Sweep.objects.filter(pk=sweep.pk).update(is_itemised=True)
+    if any(line.expected for line in passed):
+        payments = [line.payment.public_id for line in passed if line.expected]
+        logger.warning("deposits of an earlier sweep are free again", sweep=str(sweep.transfer), payments=payments)

@@ -1,0 +1,139 @@
+"""Deposit addresses that a sweep passed over: when they are tried again, and how that is told.
+
+Trying again costs nothing at first: the network is asked whether the transfer would be made now. Only where it would,
+another sweep is signed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import timedelta
+
+import structlog
+from django.db.models import Exists, OuterRef, QuerySet, Subquery, Sum
+from django.utils import timezone
+
+from config.money import Asset
+from payments.chains import registry
+from payments.chains.base import Unsweepable
+from payments.chains.errors import ChainError
+from payments.models import Deposit, SweptAddress
+from payments.states import OF_THE_WHOLE_COIN, UnsweptReason
+from payments.wording import coins_held
+
+logger = structlog.get_logger(__name__)
+
+FIRST_PAUSE, LONGEST_PAUSE = timedelta(minutes=5), timedelta(hours=6)
+"""Until an address is tried again; twice as long after each time."""
+
+AT_ONCE = 100
+NAMED_MAX = 20
+"""Addresses that one text names."""
+
+
+def pause_after(tries: int) -> timedelta:
+    """How long to wait after so many tries in a row that moved nothing."""
+    return min(FIRST_PAUSE * (1 << min(tries - 1, 16)), LONGEST_PAUSE)
+
+
+def passed_over(environment: str | None = None, network: str | None = None) -> QuerySet[SweptAddress]:
+    """Addresses whose coins the newest sweep left there, the ones due first; `waiting` is how much it is."""
+    here = SweptAddress.objects.filter(try_again_at__isnull=False)
+    if environment is not None:
+        here = here.filter(sweep__transfer__environment=environment)
+    if network is not None:
+        here = here.filter(sweep__transfer__network=network)
+    waiting = (
+        Deposit.objects.filter(
+            payment=OuterRef("payment"),
+            network=OuterRef("sweep__transfer__network"),
+            asset=OuterRef("sweep__asset"),
+            sweep__isnull=True,
+        )
+        .exclude(booked_to="")
+        .order_by()
+        .values("payment")
+        .annotate(total=Sum("amount"))
+    )
+    found = here.annotate(waiting=Subquery(waiting.values("total"))).filter(waiting__gt=0)
+    return found.select_related("payment", "sweep__transfer").order_by("try_again_at", "pk")
+
+
+def is_kept_back() -> Exists:
+    """The condition on a deposit that its address was passed over and is not to be swept yet."""
+    return Exists(
+        SweptAddress.objects.filter(
+            payment=OuterRef("payment"),
+            sweep__asset=OuterRef("asset"),
+            sweep__transfer__network=OuterRef("network"),
+            try_again_at__isnull=False,
+        )
+    )
+
+
+def is_stopped(environment: str, network: str, code: str) -> bool:
+    """Whether this coin could not be moved from any address when that was last tried."""
+    return passed_over(environment, network).filter(sweep__asset=code, reason__in=OF_THE_WHOLE_COIN).exists()
+
+
+def look_again(environment: str, network: str, asset: Asset, *, at_once: bool) -> None:
+    """Ask whether what was passed over could be swept now; what could is free for the next sweep.
+
+    `at_once` does not wait until it is due.
+    """
+    lines = passed_over(environment, network).filter(sweep__asset=asset.code)
+    if not at_once:
+        lines = lines.filter(try_again_at__lte=timezone.now())
+    due = list(lines[:AT_ONCE])
+    if not due:
+        return
+    try:
+        found = registry.chain(environment, network).why_unsweepable(asset, [line.payment.sequence for line in due])
+    except ChainError as error:
+        logger.warning("passed over addresses not looked at", network=network, asset=asset.code, error=str(error))
+        return
+    for line in due:
+        why = found.get(line.payment.sequence)
+        if why is None:
+            _free(line)
+        else:
+            note_refusal(line, why)
+            line.save(update_fields=["reason", "said", "tries", "try_again_at"])
+
+
+def note_refusal(line: SweptAddress, why: Unsweepable | None) -> None:
+    """Put down, without saving it, why nothing can be moved now, and when that is looked at again."""
+    line.reason = UnsweptReason(why.reason) if why else UnsweptReason.PASSING
+    line.said = why.said if why else ""
+    line.tries += 1
+    line.try_again_at = timezone.now() + pause_after(line.tries)
+
+
+def _free(line: SweptAddress) -> None:
+    """Let the next sweep take it; where the whole coin had been stopped, let the others be looked at now."""
+    if line.reason in OF_THE_WHOLE_COIN:
+        transfer = line.sweep.transfer
+        others = passed_over(transfer.environment, transfer.network)
+        stopped = others.filter(sweep__asset=line.sweep.asset, reason__in=OF_THE_WHOLE_COIN)
+        SweptAddress.objects.filter(pk__in=list(stopped.values_list("pk", flat=True))).update(
+            try_again_at=timezone.now()
+        )
+    SweptAddress.objects.filter(pk=line.pk).update(try_again_at=None)
+    logger.info("passed over address can be swept", line=str(line))
+
+
+def told(line: SweptAddress) -> str:
+    """What is left where, and why: `40.00 USDC at 0x… of payment pay_…: the issuer has frozen the address`."""
+    transfer = line.sweep.transfer
+    asset = registry.asset(transfer.environment, transfer.network, line.sweep.asset)
+    said = f" (it says: {line.said})" if line.said else ""
+    held = f"{coins_held(line.amount, asset.decimals)} {asset.code}"
+    place = f"{line.payment.deposit_address} of payment {line.payment.public_id}"
+    return f"{held} at {place}: {UnsweptReason(line.reason).label}{said}"
+
+
+def all_told(lines: Iterable[SweptAddress]) -> str:
+    """The same of several, no more than can be read."""
+    texts = [told(line) for line in lines]
+    more = f"; and {len(texts) - NAMED_MAX} more" if len(texts) > NAMED_MAX else ""
+    return "; ".join(texts[:NAMED_MAX]) + more
