@@ -170,9 +170,7 @@ class TestPayingOut:
         Transfer.objects.update(sent_at=timezone.now() - timedelta(minutes=11))
         look()
         assert open_alarms() == [(POLYGON, "sweep_stuck")]
-        Transfer.objects.update(
-            status="final", next_step_at=None, finished_at=timezone.now() - timedelta(minutes=11), height=9
-        )
+        Transfer.objects.update(status="dead", next_step_at=None, finished_at=timezone.now() - timedelta(minutes=11))
         look()
         assert open_alarms() == [(POLYGON, "sweep_stuck")]
         assert message().endswith("is not in the books yet.")
