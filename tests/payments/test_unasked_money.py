@@ -10,7 +10,7 @@ from django.db import connection
 from django.db.models import F
 
 from merchants.ledger import breakers
-from payments import sweeping, tasks
+from payments import booking_sweeps, tasks
 from payments.chains import registry
 from payments.chains.simulated import control
 from payments.chains.simulated.models import SimulatedTransfer, Stretch
@@ -170,10 +170,10 @@ def test_a_surplus_waits_until_the_block_of_its_sweep_has_been_read() -> None:
     drive(ETHEREUM, 2)
     mine(ETHEREUM, BLOCKS_UNTIL_FINAL[ETHEREUM])
     drive(ETHEREUM)
-    assert sweeping.book_sweeps() == 0
+    assert booking_sweeps.book_sweeps() == 0
     assert held() == []
     watch()
-    assert sweeping.book_sweeps() == 1
+    assert booking_sweeps.book_sweeps() == 1
     assert held() == [("unasked", 1)]
 
 
