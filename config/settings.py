@@ -396,7 +396,12 @@ if EVM_KEYSTORE and EVM_HOT_WALLET_KEY:
 for network, urls in EVM_PROVIDERS.items():
     if network in PRODUCTION_NETWORKS:
         variables.require(
-            {f"{network.upper()}_RPC_URLS": urls, "EVM_FACTORY": EVM_FACTORY, "EVM_HOT_WALLET": EVM_HOT_WALLET},
+            {
+                f"{network.upper()}_RPC_URLS": urls,
+                "EVM_FACTORY": EVM_FACTORY,
+                "EVM_OWNER": EVM_OWNER,
+                "EVM_HOT_WALLET": EVM_HOT_WALLET,
+            },
             because=f"PRODUCTION_NETWORKS names {network}",
             see="docs/networks.md",
         )
@@ -438,6 +443,7 @@ if SANDBOX_CHAIN == "testnet":
         {
             "TESTNET_ETHEREUM_RPC_URLS": [url for urls in TESTNET_EVM_PROVIDERS.values() for url in urls],
             "TESTNET_EVM_FACTORY": TESTNET_EVM_FACTORY,
+            "TESTNET_EVM_OWNER": TESTNET_EVM_OWNER,
             "TESTNET_EVM_HOT_WALLET": TESTNET_EVM_HOT_WALLET,
         },
         because="SANDBOX_CHAIN is testnet",

@@ -57,7 +57,8 @@ ADVICE: Mapping[AlarmKind, str] = MappingProxyType(
         AlarmKind.PROVIDER_DISAGREES: "One of them is wrong. Compare what each said with a block explorer, and put "
         "another in the place of the one that is wrong.",
         AlarmKind.NETWORK_NOT_SET_UP: "Correct the setting that the message names, restart the workers, and ask "
-        "manage.py check_networks. Until then nothing is read and nothing is sent there.",
+        "manage.py check_networks. Until then nothing is read and nothing is sent there. If it names an owner or "
+        "treasury that none of you has set, the owner's key is in other hands: do not change the settings to match.",
         AlarmKind.NETWORK_UNAVAILABLE: "See that the chain worker and beat run and that two providers answer. Nothing "
         "is lost: reading goes on where it stopped.",
         AlarmKind.NETWORK_HALTED: "A final block changed. Compare with a second source before you clear the halt in "

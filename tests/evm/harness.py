@@ -92,6 +92,7 @@ class NodeHarness:
                 one_may_decide=len(rpcs) == 1,
             ),
             factory=devnet.DEPLOYMENT.factory,
+            owner=devnet.OWNER,
             wallet=devnet.HOT_WALLET,
             rules=FeeRules(tip_floor=USUAL_TIP),
             signer=lambda: signer_from_key(WALLET_KEY),

@@ -252,6 +252,7 @@ class Scene:
             REAL_PROFILES[POLYGON],
             providers=self.providers,
             factory=devnet.DEPLOYMENT.factory,
+            owner=devnet.OWNER,
             wallet=devnet.HOT_WALLET,
             rules=FeeRules(),
             signer=lambda: pytest.fail("nothing is signed to look after a network"),

@@ -134,6 +134,7 @@ def test_a_sandbox_on_a_test_network_needs_its_own_settings_and_no_others() -> N
         "SANDBOX_CHAIN": "testnet",
         "TESTNET_POLYGON_RPC_URLS": "https://amoy.example.com",
         "TESTNET_EVM_FACTORY": "0x" + "11" * 20,
+        "TESTNET_EVM_OWNER": "0x" + "33" * 20,
         "TESTNET_EVM_HOT_WALLET": "0x" + "22" * 20,
     }
     assert load_settings(**{**PRODUCTION, **needed}).returncode == 0

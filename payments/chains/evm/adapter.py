@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 
-from django.core.exceptions import ImproperlyConfigured
-
 from config.money import Asset
 from payments.chains import recipients
 from payments.chains.base import (
@@ -25,7 +23,7 @@ from payments.chains.base import (
     Unsweepable,
     WatchList,
 )
-from payments.chains.errors import ChainUnavailable, NotSetUp, RecipientRefused
+from payments.chains.errors import ChainUnavailable, RecipientRefused
 from payments.chains.evm import abi, addresses, deployment, links, questions
 from payments.chains.evm.fees import FeeRules
 from payments.chains.evm.providers import Providers
@@ -33,6 +31,7 @@ from payments.chains.evm.readiness import Readiness
 from payments.chains.evm.reading import BLOCKS_PER_SCAN, QUESTIONS_PER_BATCH, Pace, Reading
 from payments.chains.evm.rpc import RpcError
 from payments.chains.evm.sending import Sending
+from payments.chains.evm.set_up import SetUp
 from payments.chains.evm.signing import Signer
 from payments.chains.evm.sweeps import Trials, swept_from
 from payments.chains.profiles import NetworkProfile
@@ -53,6 +52,7 @@ class EvmChain:
         *,
         providers: Providers,
         factory: str,
+        owner: str,
         wallet: str,
         rules: FeeRules,
         signer: Callable[[], Signer],
@@ -65,11 +65,12 @@ class EvmChain:
         self.profile = profile
         self.providers, self.factory = providers, factory
         self._chain_id = profile.chain_id
-        self._signer = signer
-        self._readiness = readiness or Readiness(profile.network)
         self._forwarder, self._wallet = deployment.forwarder_of(factory), wallet
         self._reading = Reading(profile, providers, pace=pace, blocks_per_scan=blocks_per_scan)
         self._sending = Sending(profile, providers, factory=factory, wallet=wallet, rules=rules, signer=signer)
+        self._set_up = SetUp(
+            profile, providers, factory=factory, owner=owner, wallet=wallet, signer=signer, readiness=readiness
+        )
 
     # Addresses and links
 
@@ -150,6 +151,7 @@ class EvmChain:
         sequence: int,
         replacing: Collection[SignedTransfer] = (),
     ) -> SignedTransfer:
+        self._set_up.require_people_now()
         return self._sending.sign_sweep(asset, deposits, sender=sender, sequence=sequence, replacing=replacing)
 
     def swept_by(
@@ -170,6 +172,8 @@ class EvmChain:
         return True
 
     def broadcast(self, transfer: SignedTransfer) -> None:
+        if not transfer.payouts:  # a sweep goes to whoever is the treasury when it is mined
+            self._set_up.require_people_now()
         self._sending.broadcast(transfer)
 
     def transfer_status(self, transfer: SignedTransfer) -> TransferStatus:
@@ -211,53 +215,4 @@ class EvmChain:
     # Setting up
 
     def require_set_up(self, *, signing: bool = False) -> None:
-        self.providers.require_enough()
-        try:
-            self._readiness.require("contracts and coins", self.check)
-        except NotSetUp:
-            raise
-        except ChainUnavailable as error:
-            if self.providers.are_elsewhere:
-                said = "; ".join(state.problems["failing"] for state in self.providers.states())
-                raise NotSetUp(f"No provider of {self.profile.network} is one: {said}.") from error
-            raise
-        if signing:
-            self._readiness.require("key", self._check_key)
-
-    def check(self) -> None:
-        """NotSetUp with what is wrong, unless contracts and coins are what the settings say."""
-        try:
-            deployment.check(self.providers, self.factory)
-        except deployment.NotDeployed as error:
-            raise NotSetUp(str(error)) from error
-        people = deployment.people(self.providers, self.factory)
-        if (people.operator, people.treasury) != (self._wallet, self._wallet):
-            raise NotSetUp(
-                f"The factory on {self.profile.network} sweeps to {people.treasury} at the word of {people.operator}; "
-                f"the hot wallet is {self._wallet}."
-            )
-        for asset in self.profile.assets.values():
-            self._check_decimals(asset)
-
-    def _check_decimals(self, asset: Asset) -> None:
-        asked = questions.result(asset.contract, abi.call("decimals()"))
-        try:
-            answer = self.providers.agree_on(asked)
-        except RpcError as error:
-            if not error.is_reverted:
-                raise ChainUnavailable(f"{self.profile.network} cannot be asked for decimals: {error}") from error
-            answer = b""
-        if len(answer) != abi.WORD:
-            raise NotSetUp(f"There is no token at {asset.contract} on {self.profile.network}, for {asset.code}.")
-        if abi.uint(answer) != asset.decimals:
-            raise NotSetUp(
-                f"{asset.code} on {self.profile.network} has {abi.uint(answer)} decimals, not {asset.decimals}."
-            )
-
-    def _check_key(self) -> None:
-        try:
-            found = self._signer().address
-        except ImproperlyConfigured as error:
-            raise NotSetUp(str(error)) from error
-        if found != self._wallet:
-            raise NotSetUp(f"The hot wallet of {self.profile.network} is {self._wallet}, but the key is of {found}.")
+        self._set_up.require(signing=signing)

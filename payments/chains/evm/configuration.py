@@ -89,6 +89,7 @@ def evm_chain(profile: NetworkProfile, kind: Settings = MAINNET) -> EvmChain:
         profile,
         _urls(profile.network, kind),
         factory=address("EVM_FACTORY", kind),
+        owner=address("EVM_OWNER", kind) if getattr(settings, f"{kind}EVM_OWNER") else "",
         wallet=address("EVM_HOT_WALLET", kind),
         signer=lambda: signer(kind),
         one_may_decide=_one_may_decide(profile.network, kind),
@@ -106,6 +107,7 @@ def devnet_chain(network: str) -> EvmChain:
         devnet.profile(network),
         (devnet.url(network),),
         factory=devnet.DEPLOYMENT.factory,
+        owner=devnet.OWNER,
         wallet=devnet.HOT_WALLET,
         signer=lambda: _signer("", "", devnet.HOT_WALLET_KEY, MAINNET),
         one_may_decide=True,  # a node on this machine, and money of no worth
@@ -117,6 +119,7 @@ def _chain(
     urls: tuple[str, ...],
     *,
     factory: str,
+    owner: str,
     wallet: str,
     signer: Callable[[], Signer],
     one_may_decide: bool,
@@ -127,11 +130,12 @@ def _chain(
         profile,
         providers=_providers(profile.network, profile.chain_id, profile.block_seconds, urls, one_may_decide),
         factory=factory,
+        owner=owner,
         wallet=wallet,
         rules=fee_rules(profile.network),
         signer=signer,
         pace=_pace(urls),
-        readiness=_readiness(profile.network, tuple(profile.assets.values()), factory, wallet, urls),
+        readiness=_readiness(profile.network, tuple(profile.assets.values()), factory, owner, wallet, urls),
     )
 
 
@@ -157,7 +161,9 @@ def _pace(urls: tuple[str, ...]) -> Pace:
 
 
 @cache
-def _readiness(network: str, coins: tuple[Asset, ...], factory: str, wallet: str, urls: tuple[str, ...]) -> Readiness:
+def _readiness(
+    network: str, coins: tuple[Asset, ...], factory: str, owner: str, wallet: str, urls: tuple[str, ...]
+) -> Readiness:
     """What has been found out about the set-up that these settings describe, kept for the whole process."""
     return Readiness(network)
 

@@ -1,7 +1,8 @@
-"""Whether contracts, coins and key of a network are what the settings say: asked until they are, then remembered."""
+"""What has been found out about the set-up of a network: asked until it is right, then remembered, or for a while."""
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -22,13 +23,13 @@ class Readiness:
 
     network: str
     clock: Callable[[], float] = time.monotonic
-    _found_right: set[str] = field(default_factory=set)
+    _found_right: dict[str, float] = field(default_factory=dict)
     _found_wrong: dict[str, tuple[float, str]] = field(default_factory=dict)
 
-    def require(self, part: str, check: Callable[[], None]) -> None:
+    def require(self, part: str, check: Callable[[], None], *, believed_seconds: float = math.inf) -> None:
         """NotSetUp while this part is wrong; whatever `check` raises when nobody can say. Says once that it is wrong,
-        and once that it is right again."""
-        if part in self._found_right:
+        and once that it is right again. What was found right is asked again after `believed_seconds`."""
+        if part in self._found_right and self.clock() - self._found_right[part] < believed_seconds:
             return
         asked_at, fault = self._found_wrong.get(part, (0.0, ""))
         if fault and self.clock() - asked_at < ASK_AGAIN_SECONDS:
@@ -39,7 +40,8 @@ class Readiness:
             if str(error) != fault:
                 logger.error("network is not set up right", network=self.network, part=part, fault=str(error))
             self._found_wrong[part] = self.clock(), str(error)
+            self._found_right.pop(part, None)
             raise
-        self._found_right.add(part)
+        self._found_right[part] = self.clock()
         if self._found_wrong.pop(part, None):
             logger.info("network is set up right now", network=self.network, part=part)
