@@ -24,6 +24,7 @@ QUEUES = ("chain", "webhooks", "money", "reports")
 
 # A process may be given one queue alone: only the `money` worker holds the key that signs.
 app.conf.task_routes = {
+    "installation.*": {"queue": "chain"},
     "payments.sweep": {"queue": "money"},
     "payments.*": {"queue": "chain"},
     "webhooks.*": {"queue": "webhooks"},
@@ -44,6 +45,7 @@ def every(seconds: float, task: str) -> dict[str, dict[str, Any]]:
 app.conf.beat_scheduler = "config.beat:ElectedScheduler"
 app.conf.beat_max_loop_interval = 1
 app.conf.beat_schedule = {
+    **every(1, "installation.keep_pulse"),
     **every(1, "payments.watch_networks"),
     **every(1, "transfers.drive"),
     **every(1, "payments.assess_due"),

@@ -146,6 +146,7 @@ CACHES: dict[str, dict[str, Any]] = {
 }
 
 INSTALLED_APPS = [
+    "config.installation",
     "merchants",
     "merchants.ledger",
     "webhooks",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from decimal import ROUND_CEILING, Decimal, localcontext
@@ -13,6 +14,7 @@ from django.utils import timezone
 from config import ids
 from config.environments import Environment
 from config.errors import DomainError, InvalidParameter
+from config.installation.services import SEEN_COLUMNS, StandsStill, is_current
 from config.money import FIAT_DIGITS, AmountNotExact, round_up_to_shown, to_units
 from config.samples import SANDBOX_WALLET
 from config.writing import insert_together
@@ -29,7 +31,13 @@ from payments.crediting import assess_locked, count_move, move_payment
 from payments.models import PAYMENTS, Deposit, Discrepancy, Payment
 from payments.rates.quoting import quote
 from payments.records import payment_record
-from payments.states import DISCREPANCY_MOVES, DepositStatus, DiscrepancyKind, DiscrepancyStatus, PaymentStatus
+from payments.states import (
+    DISCREPANCY_MOVES,
+    DepositStatus,
+    DiscrepancyKind,
+    DiscrepancyStatus,
+    PaymentStatus,
+)
 from webhooks.recording import build_event, wake_dispatcher
 
 MAX_FIAT_AMOUNT = Decimal(1_000_000)
@@ -86,6 +94,9 @@ class _Terms:
     wallet_allow_list: list[str]
     halted: bool
     polled_at: datetime | None
+    installation: uuid.UUID | None
+    pulse: int | None
+    is_stopped: bool | None
 
 
 def create_payment(*, merchant: Merchant, environment: str, request: NewPayment) -> tuple[Payment, dict[str, Any]]:
@@ -100,6 +111,8 @@ def create_payment(*, merchant: Merchant, environment: str, request: NewPayment)
     asset = registry.asset(environment, request.network, request.cryptocurrency)
     wallet = _wallet(adapter, request.merchant_wallet)
     terms = _terms(merchant, environment, request.network)
+    if not is_current(terms.installation, terms.pulse, terms.is_stopped):
+        raise StandsStill(retry_after_seconds=300)
     if not _is_read(environment, terms):
         raise NetworkUnavailable(param="network", retry_after_seconds=60)
     if terms.wallet_allow_list and not WalletRules.of(terms.wallet_allow_list, {}).allows(wallet):
@@ -289,13 +302,15 @@ def _wallet(adapter: Chain, text: str) -> str:
         raise InvalidParameter(str(error), param="merchantWallet") from None
 
 
-_TERMS = """
+_TERMS = f"""
     SELECT nextval('payments_deposit_sequence'), settings.payment_tolerance_bps, settings.late_payments,
-        settings.wallet_allow_list, cursor.halted_at IS NOT NULL OR cursor.fault <> '', cursor.polled_at
+        settings.wallet_allow_list, cursor.halted_at IS NOT NULL OR cursor.fault <> '', cursor.polled_at,
+        {SEEN_COLUMNS}
     FROM merchants_merchantsettings AS settings
     LEFT JOIN payments_scancursor AS cursor ON cursor.environment = settings.environment AND cursor.network = %s
+    LEFT JOIN installation_installation AS installation ON true
     WHERE settings.merchant_id = %s AND settings.environment = %s
-"""
+"""  # noqa: S608 - constants
 
 
 def _is_read(environment: str, terms: _Terms) -> bool:

@@ -14,6 +14,7 @@ from config.api.fields import EmptySerializer, read_query
 from config.api.hints import no_such
 from config.api.pagination import KeyRange, ListQuery, page
 from config.api.schema import refuses
+from config.installation.services import StandsStill
 from merchants import counting
 from merchants.access.scopes import Scope
 from merchants.access.viewsets import MerchantViewSet
@@ -64,7 +65,7 @@ class PaymentViewSet(MerchantViewSet):
     }
     inquiries: ClassVar = {"claim"}
 
-    @refuses(RateUnavailable, NetworkUnavailable, UnsupportedAsset, WalletNotAllowed)
+    @refuses(RateUnavailable, NetworkUnavailable, UnsupportedAsset, WalletNotAllowed, StandsStill)
     @extend_schema(
         summary="Create a payment",
         request=NewPaymentSerializer,

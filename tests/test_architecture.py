@@ -226,8 +226,8 @@ OWN_NAMES = {
     },
     "payments": {
         "assessment", "balance_changes", "changes", "claims", "crediting", "dust", "examples", "explaining", "halting",
-        "lookup", "native", "overview", "qr", "records", "refunding", "rereading", "reversing", "simulator", "strays",
-        "sweeping", "treasury", "watching", "wording",
+        "lookup", "native", "overview", "qr", "records", "refunding", "rereading", "resuming", "reversing", "simulator",
+        "strays", "sweeping", "treasury", "watching", "wording",
     },
     "refunds": {"amounts", "claim_page", "claims", "destinations", "examples", "payer", "records", "wording"},
     "settlements": {

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 
 from django.utils import timezone
 
+from config.installation.services import current_standstill
 from merchants.ledger.models import Breaker
 from payments import unswept
 from payments.chains import registry
@@ -49,6 +50,8 @@ def of_providers(states: Iterable[ProviderState]) -> Iterator[Danger]:
 def of_rows(environment: str, network: str) -> Iterator[Danger]:
     """All that the database knows."""
     here = {"environment": environment, "network": network}
+    if (standstill := current_standstill()) is not None:
+        yield Danger(AlarmKind.DATABASE_RESTORED, standstill.message)
     cursor = ScanCursor.objects.filter(**here).first()
     if cursor is not None:
         yield from _of_reading(cursor, registry.profile(environment, network), timezone.now())

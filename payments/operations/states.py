@@ -25,6 +25,7 @@ class AlarmKind(TextChoices):
     SWEEP_STUCK = "sweep_stuck", "Sweep is stuck"
     ADDRESS_PASSED_OVER = "address_passed_over", "Coins cannot be swept"
     GAS_TANK_LOW = "gas_tank_low", "Gas money runs out"
+    DATABASE_RESTORED = "database_restored", "Database was restored"
 
 
 PROVIDER_ALARMS: Mapping[str, AlarmKind] = MappingProxyType(
@@ -78,5 +79,7 @@ ADVICE: Mapping[AlarmKind, str] = MappingProxyType(
         "in Admin → Networks. Ask the coin's issuer about a frozen address: its coins cannot be paid out yet.",
         AlarmKind.GAS_TANK_LOW: "Send some of the network's own coin to the hot wallet. Without it nothing is paid "
         "and nothing is swept.",
+        AlarmKind.DATABASE_RESTORED: "No payment is created and nothing is paid until manage.py resume_after_restore "
+        "has compared this database with the chains. If nothing was restored, run it with --not-restored.",
     }
 )

@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from config.celery import wake
 from config.errors import DomainError, InvalidParameter
+from config.installation.services import may_act
 from config.money import Asset
 from merchants.ledger import breakers
 from merchants.ledger.posting import lock_accounts
@@ -53,8 +54,9 @@ def lock_policy(environment: str) -> PayoutPolicy:
 
 
 def may_leave(policy: PayoutPolicy, network: str) -> bool:
-    """Whether money may leave at all: the kill switch and the network's breaker forbid it."""
-    return policy.payouts_enabled and not breakers.is_open(environment=policy.environment, network=network)
+    """Whether money may leave at all: the kill switch, the network's breaker and a restored database forbid it."""
+    is_stopped = breakers.is_open(environment=policy.environment, network=network)
+    return policy.payouts_enabled and not is_stopped and may_act()
 
 
 def goes_first(environment: str, network: str) -> bool:

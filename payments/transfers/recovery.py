@@ -29,11 +29,15 @@ BLOCKS_MAX = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """A transfer that no transfer of ours explains, and the payout it has paid, if there is one like it."""
+    """A transfer that no transfer of ours explains, and the payout it has paid, if there is one like it.
+
+    While it is not final it proves nothing: nobody may be paid in the meantime.
+    """
 
     sent: OutgoingTransfer
     asset: Asset | None
     payout: Payout | None
+    is_final: bool
 
 
 class StartUnknown(DomainError):
@@ -45,18 +49,18 @@ class StartUnknown(DomainError):
 
 
 def unknown_transfers(wallet: Wallet, *, since_block: int | None = None) -> list[Unknown]:
-    """What has left the wallet, for good, since a block: by default the last that the books have a transfer in.
+    """What has left the wallet since a block: by default the last that the ledger has a transfer in.
 
     StartUnknown when the books have none, and the network is too long to be looked through from its beginning.
     """
     chain = registry.chain(wallet.environment, wallet.network)
-    final = chain.head().finalized_height
+    head = chain.head()
     first = since_block
     if first is None:
         first = Transfer.objects.filter(wallet=wallet).aggregate(height=Max("height"))["height"]
-    if first is None and final > BLOCKS_MAX:
+    if first is None and head.finalized_height > BLOCKS_MAX:
         raise StartUnknown(param="since_block")
-    sent = chain.outgoing(wallet.address, first_height=first or 0, last_height=final)
+    sent = chain.outgoing(wallet.address, first_height=first or 0, last_height=head.height)
     ours = set(
         Envelope.objects.filter(transaction_hash__in={transfer.transaction_hash for transfer in sent}).values_list(
             "transaction_hash", flat=True
@@ -71,7 +75,12 @@ def unknown_transfers(wallet: Wallet, *, since_block: int | None = None) -> list
     )
     assets = {asset.contract: asset for asset in chain.profile.assets.values()}
     return [
-        Unknown(transfer, assets.get(transfer.contract), _taken(waiting, transfer, assets.get(transfer.contract)))
+        Unknown(
+            transfer,
+            assets.get(transfer.contract),
+            _taken(waiting, transfer, assets.get(transfer.contract)),
+            is_final=transfer.height <= head.finalized_height,
+        )
         for transfer in sent
         if transfer.transaction_hash not in ours
     ]
@@ -95,7 +104,7 @@ def adopt(wallet: Wallet, unknown: Sequence[Unknown]) -> int:
     chain = registry.chain(wallet.environment, wallet.network)
     by_hash: dict[str, list[Unknown]] = {}
     for each in unknown:
-        if each.payout is not None and each.sent.sequence is not None:
+        if each.payout is not None and each.is_final and each.sent.sequence is not None:
             by_hash.setdefault(each.sent.transaction_hash, []).append(each)
     return sum(_adopt_one(wallet, chain, parts) for parts in by_hash.values())
 

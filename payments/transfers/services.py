@@ -213,6 +213,11 @@ def freeze_wallet(wallet: Wallet, *, reason: str) -> None:
         logger.critical("wallet frozen", wallet=str(wallet), reason=reason)
 
 
+def catch_up(wallet: Wallet, *, next_sequence: int) -> None:
+    """Write down that everything below this sequence is known. A wallet that is frozen stays so."""
+    Wallet.objects.filter(pk=wallet.pk, next_sequence__lt=next_sequence).update(next_sequence=next_sequence)
+
+
 def thaw_wallet(wallet: Wallet, *, next_sequence: int, thawed_by: str) -> None:
     """Let a wallet sign again, from a sequence that is not below any it has ever signed for."""
     with transaction.atomic():

@@ -54,7 +54,7 @@ class Shop:
             approval_above=None, daily_limit=None, merchant_daily_limit=None, transfer_limit=None
         )
         price_coins_at_a_dollar()
-        self._let_blocks_pass()
+        self.let_blocks_pass()
         for network in mainnets:
             native = registry.profile(PRODUCTION, network).native.code
             call_command("book_treasury", env="production", network=network, asset=native, yes=True, stdout=StringIO())
@@ -65,13 +65,13 @@ class Shop:
         for network, mainnet in self.mainnets.items():
             here = [payment for payment in payments if payment.network == network]
             mainnet.pay([(each.cryptocurrency, each.deposit_address, int(each.due)) for each in here])
-        self._let_blocks_pass()
+        self.let_blocks_pass()
         earned = list(Payment.objects.filter(pk__in=[payment.pk for payment in payments]).order_by("pk"))
         assert {payment.status for payment in earned} == {PaymentStatus.COMPLETED}
         payment_tasks.sweep()
-        self._drive()
-        self._let_blocks_pass()
-        self._drive()
+        self.drive()
+        self.let_blocks_pass()
+        self.drive()
         payment_tasks.sweep()
         assert not Sweep.objects.filter(booked_at__isnull=True).exists()
         return earned
@@ -80,7 +80,7 @@ class Shop:
         """So many parts of each payment, every part to another address and no two alike."""
         for payment in payments:
             for number in range(refunds_of_each):
-                destination = _somebody(f"payer {number} of {payment.pk}")
+                destination = somebody(f"payer {number} of {payment.pk}")
                 request = NewRefund(amount=Decimal(100 + number) / 100, destination=destination)
                 refund = create_refund(payment=payment, request=request, requested_by="a test")
                 self.asked[refund.network, refund.cryptocurrency, destination, int(refund.amount)] += 1
@@ -106,17 +106,17 @@ class Shop:
             currency="USD",
             cryptocurrency=COINS[number % len(COINS)],
             network=network,
-            merchant_wallet=_somebody("the merchant"),
+            merchant_wallet=somebody("the merchant"),
         )
         with transaction.atomic():
             return create_payment(merchant=self.merchant, environment=PRODUCTION, request=request)[0]
 
-    def _let_blocks_pass(self) -> None:
+    def let_blocks_pass(self) -> None:
         for mainnet in self.mainnets.values():
             mainnet.node.mine(BLOCKS_UNTIL_CONFIRMED)
         payment_tasks.watch_networks()
 
-    def _drive(self) -> None:
+    def drive(self) -> None:
         Transfer.objects.filter(finished_at__isnull=True).update(next_step_at=timezone.now())
         transfer_tasks.drive()
 
@@ -131,6 +131,6 @@ def price_coins_at_a_dollar() -> None:
     forget_rates()
 
 
-def _somebody(name: str) -> str:
+def somebody(name: str) -> str:
     """An address with nothing on it."""
     return encode(hashlib.sha256(name.encode()).digest()[-20:])

@@ -66,6 +66,11 @@ class Command(BaseCommand):
         if is_dry:
             self.stdout.write("Nothing was changed.")
             return
+        if unripe := [each for each in unknown if not each.is_final]:
+            raise CommandError(
+                f"{len(unripe)} of these transfers are not final yet: whom they pay must not be paid again. The wallet "
+                "stays frozen; run this again once they are final."
+            )
         adopted = adopt(wallet, unknown)
         self.stdout.write(f"{adopted} payouts were paid already, and are not sent again.")
         if strangers and not leaves_unknown:

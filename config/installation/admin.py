@@ -1,0 +1,14 @@
+"""When this installation stood still after a restore, and what was found then."""
+
+from __future__ import annotations
+
+from django.contrib import admin
+
+from config.installation.models import Standstill
+from config.operators import ReadOnly
+
+
+@admin.register(Standstill)
+class StandstillAdmin(ReadOnly, admin.ModelAdmin[Standstill]):
+    list_display = ("__str__", "began_at", "ended_at", "ended_by", "was_restored")
+    list_filter = (("ended_at", admin.EmptyFieldListFilter), "sign")

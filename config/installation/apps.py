@@ -1,0 +1,9 @@
+"""Which database this is, and whether it was restored from a backup."""
+
+from django.apps import AppConfig
+
+
+class InstallationConfig(AppConfig):
+    name = "config.installation"
+    label = "installation"
+    default_auto_field = "django.db.models.BigAutoField"

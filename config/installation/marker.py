@@ -1,0 +1,61 @@
+"""The note of an installation's pulse outside its database: in Redis, or where there is none, in a file under `var`."""
+
+from __future__ import annotations
+
+import uuid
+from functools import lru_cache
+from pathlib import Path
+
+import redis
+from django.conf import settings
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from config.embedded.secrets import write_private
+
+_TIMEOUT_SECONDS = 0.5
+
+
+class MarkerUnreachable(Exception):
+    """Nobody can say now what was noted."""
+
+
+def read(installation_id: uuid.UUID) -> int | None:
+    """The newest pulse that was noted; None when none was, or the note was lost."""
+    try:
+        if settings.REDIS_URL:
+            noted = _redis(settings.REDIS_URL).get(_key(installation_id))
+        else:
+            noted = _file(installation_id).read_bytes()
+        return int(noted) if noted else None
+    except FileNotFoundError:
+        return None
+    except (redis.RedisError, OSError) as error:
+        raise MarkerUnreachable from error
+    except ValueError:  # cut short by a crash
+        return None
+
+
+def write(installation_id: uuid.UUID, pulse: int) -> None:
+    try:
+        if settings.REDIS_URL:
+            _redis(settings.REDIS_URL).set(_key(installation_id), pulse)
+        else:
+            write_private(_file(installation_id), f"{pulse}\n")
+    except (redis.RedisError, OSError) as error:
+        raise MarkerUnreachable from error
+
+
+def _key(installation_id: uuid.UUID) -> str:
+    return f"ballast:pulse:{installation_id}"
+
+
+def _file(installation_id: uuid.UUID) -> Path:
+    return Path(settings.VAR_DIR) / f"pulse-{installation_id}"
+
+
+@lru_cache(maxsize=2)
+def _redis(url: str) -> redis.Redis:
+    return redis.Redis.from_url(
+        url, socket_timeout=_TIMEOUT_SECONDS, socket_connect_timeout=_TIMEOUT_SECONDS, retry=Retry(NoBackoff(), 0)
+    )

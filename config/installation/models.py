@@ -1,0 +1,65 @@
+"""What this installation knows of its own database, and when it stood still because of a restore."""
+
+from __future__ import annotations
+
+import uuid
+from typing import ClassVar
+
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+
+class Installation(models.Model):
+    """The one row that says which database this is. A copy of the database carries the row of the original.
+
+    `pulse` grows every second and is noted outside the database as well: a database whose pulse is behind that note has
+    lost what was committed in between.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    is_only = models.BooleanField(default=True, unique=True)
+    pulse = models.BigIntegerField(default=1)
+    pulsed_at = models.DateTimeField(default=timezone.now)
+    server = models.CharField(max_length=40, blank=True, help_text="The server's system identifier; empty: not told.")
+    database_oid = models.BigIntegerField()
+    table_oid = models.BigIntegerField(help_text="Of the very table that holds this row.")
+    timeline = models.BigIntegerField(null=True)
+    stopped_at = models.DateTimeField(null=True, help_text="Since then no address is given out and nothing is paid.")
+
+    class Meta:
+        constraints: ClassVar = [
+            models.CheckConstraint(condition=Q(is_only=True), name="installation_only_one"),
+        ]
+
+    def __str__(self) -> str:
+        return f"installation {self.id}"
+
+
+class Sign(models.TextChoices):
+    """By what a restored database was told."""
+
+    COPIED = "copied", "The tables are a copy of those that were here"
+    LOST = "lost", "What was committed last is missing"
+    UNPROVED = "unproved", "The server was recovered, and nothing proves that it has everything"
+    DECLARED = "declared", "An operator says so"
+
+
+class Standstill(models.Model):
+    """From when the database was found to be restored until somebody resumed."""
+
+    began_at = models.DateTimeField(default=timezone.now)
+    sign = models.CharField(max_length=10, choices=Sign.choices)
+    message = models.TextField()
+    complete_until = models.DateTimeField(help_text="Everything that was committed before this is in the database.")
+    ended_at = models.DateTimeField(null=True, help_text="Empty: it stands still now.")
+    ended_by = models.CharField(max_length=120, blank=True)
+    was_restored = models.BooleanField(null=True, help_text="No: an operator has called it a false alarm.")
+    reason = models.TextField(blank=True, help_text="Why it was a false alarm.")
+    findings = models.JSONField(default=dict, help_text="What the chains know and the database does not.")
+
+    class Meta:
+        ordering = ("-began_at",)
+
+    def __str__(self) -> str:
+        return f"{self.get_sign_display()}, {self.began_at:%Y-%m-%d %H:%M}"

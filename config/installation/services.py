@@ -1,0 +1,211 @@
+"""Telling a restored database from the one that was here before, and standing still on it until somebody resumes.
+
+The order of every comparison matters: what is noted outside is read first and the row after it, so that a pulse which
+is kept in between never looks as if something were missing.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import structlog
+from django.db import connection, transaction
+from django.utils import timezone
+
+from config.errors import DomainError, ServiceUnavailable
+from config.installation import marker
+from config.installation.identity import Identity, identity_here
+from config.installation.models import Installation, Sign, Standstill
+
+logger = structlog.get_logger(__name__)
+
+LOOK_EVERY_SECONDS = 5.0
+"""How long a process goes by what it knows of the pulse before it looks outside again."""
+
+AHEAD_OF_ALL = 1_000
+"""Pulses by which a resumed database is ahead of whatever any process has seen."""
+
+SEEN_COLUMNS = """installation.id, installation.pulse,
+        installation.stopped_at IS NOT NULL OR installation.tableoid::bigint <> installation.table_oid"""
+"""What `is_current` wants to know of the table `installation_installation AS installation`, in this order."""
+
+
+class StandsStill(ServiceUnavailable):
+    message = (
+        "New payments are refused while the operators bring a restored database up to date. Nothing is lost; try again "
+        "later."
+    )
+
+
+class NotStandingStill(DomainError):
+    code = "not_standing_still"
+    message = "This installation does not stand still: there is nothing to resume."
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """Why this may not be the database that was here. Without a sign it cannot be told yet, and must be asked again."""
+
+    message: str
+    sign: Sign | None = None
+
+
+@dataclass(slots=True)
+class _Known:
+    """The newest pulse that this process has seen, and when it last looked outside."""
+
+    pulse: int
+    looked_at: float
+
+
+_known: dict[uuid.UUID, _Known] = {}
+
+
+def is_current(installation_id: uuid.UUID | None, pulse: int | None, is_stopped: bool | None) -> bool:
+    """Whether addresses and payouts may leave a database whose row says this (`SEEN_COLUMNS`)."""
+    if is_stopped:
+        return False
+    known = _known.get(installation_id) if installation_id else None
+    if installation_id is None or pulse is None or known is None:
+        return look() is None
+    if time.monotonic() - known.looked_at >= LOOK_EVERY_SECONDS:
+        known.looked_at = time.monotonic()
+        with suppress(marker.MarkerUnreachable):
+            known.pulse = max(known.pulse, marker.read(installation_id) or 0)
+    if pulse < known.pulse:
+        return look() is None
+    known.pulse = pulse
+    return True
+
+
+def forget() -> None:
+    """What this process has seen, as if it began now."""
+    _known.clear()
+
+
+def may_act() -> bool:
+    """As is_current, by a query of its own."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT {SEEN_COLUMNS} FROM installation_installation AS installation")  # noqa: S608 - constant
+        return is_current(*(cursor.fetchone() or (None, None, None)))
+
+
+def look() -> Doubt | None:
+    """Compare the database with all that is known of it; None when it is the one that was here. At first sight it is
+    written down as it is."""
+    return _compare(identity_here())[0]
+
+
+def _compare(here: Identity) -> tuple[Doubt | None, bool]:
+    """The doubt there is, and whether the note outside could be read."""
+    row = Installation.objects.first()
+    if row is None:
+        row, _ = Installation.objects.get_or_create(
+            is_only=True,
+            defaults={
+                "server": here.server,
+                "database_oid": here.database_oid,
+                "table_oid": here.table_oid,
+                "timeline": here.timeline,
+            },
+        )
+    known = _known.get(row.pk)
+    is_reached, noted = True, None
+    try:
+        noted = marker.read(row.pk)
+    except marker.MarkerUnreachable:
+        is_reached = False
+    newest = max(noted or 0, known.pulse if known else 0)
+    row = Installation.objects.get(pk=row.pk)
+    if row.stopped_at is not None:
+        return Doubt("It stands still since a restore was found."), is_reached
+    if here.is_copied_from(row):
+        return Doubt("The tables of this database were made by restoring a dump.", Sign.COPIED), is_reached
+    if row.pulse < newest:
+        missing = f"It ends at pulse {row.pulse} ({row.pulsed_at:%Y-%m-%d %H:%M:%S}), and pulse {newest} was committed."
+        return Doubt(missing, Sign.LOST), is_reached
+    if here.is_later_than(row) and not newest:
+        moved = f"The server went from timeline {row.timeline} to {here.timeline}: by a promotion or by a recovery"
+        if is_reached:
+            return Doubt(f"{moved}, and the note that would tell which is missing.", Sign.UNPROVED), is_reached
+        return Doubt(f"{moved}, and the note that tells which cannot be read yet."), is_reached
+    _known[row.pk] = _Known(row.pulse, time.monotonic())
+    return None, is_reached
+
+
+def keep_pulse() -> Doubt | None:
+    """Let the pulse go on, in the database and then outside; stand still instead on a restored database.
+
+    While the note outside cannot be read the pulse waits: it must never overtake one that it was not compared with.
+    """
+    here = identity_here()
+    doubt, is_reached = _compare(here)
+    if doubt is not None:
+        if doubt.sign is not None:
+            stand_still(doubt.sign, doubt.message)
+        return doubt
+    if not is_reached:
+        return None
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE installation_installation SET pulse = pulse + 1, pulsed_at = clock_timestamp(), timeline = %s"
+            " WHERE stopped_at IS NULL RETURNING id, pulse",
+            [here.timeline],
+        )
+        row = cursor.fetchone()
+    if row is not None:
+        try:
+            marker.write(*row)
+        except marker.MarkerUnreachable as error:
+            logger.warning("pulse not noted", error=str(error.__cause__))
+    return None
+
+
+def stand_still(sign: Sign, message: str, *, complete_until: datetime | None = None) -> Standstill:
+    """Give out no address and pay nothing from now on. The first sign stays."""
+    with transaction.atomic():
+        row = Installation.objects.select_for_update().get()
+        if row.stopped_at is not None:
+            return Standstill.objects.get(ended_at=None)
+        row.stopped_at = timezone.now()
+        row.save(update_fields=["stopped_at"])
+        begun = Standstill.objects.create(
+            sign=sign, message=message, complete_until=complete_until or row.pulsed_at, began_at=row.stopped_at
+        )
+    logger.critical("database restored: nothing is paid and no address given out", sign=str(sign), message=message)
+    return begun
+
+
+def current_standstill() -> Standstill | None:
+    """The one that goes on now."""
+    return Standstill.objects.filter(ended_at=None).first()
+
+
+def resume(*, ended_by: str, was_restored: bool, reason: str = "", findings: dict[str, Any] | None = None) -> None:
+    """Take this database for the one to go on with, and be ahead of every pulse that was ever noted.
+
+    NotStandingStill; MarkerUnreachable when the note outside cannot be renewed: then nothing is changed.
+    """
+    here = identity_here()
+    with transaction.atomic():
+        row = Installation.objects.select_for_update().get()
+        begun = Standstill.objects.filter(ended_at=None).first()
+        if row.stopped_at is None or begun is None:
+            raise NotStandingStill
+        known = _known.get(row.pk)
+        newest = max(row.pulse, marker.read(row.pk) or 0, known.pulse if known else 0)
+        row.pulse, row.pulsed_at, row.stopped_at = newest + AHEAD_OF_ALL, timezone.now(), None
+        row.server, row.database_oid, row.table_oid = here.server, here.database_oid, here.table_oid
+        row.timeline = here.timeline
+        row.save()
+        begun.ended_at, begun.ended_by, begun.was_restored = timezone.now(), ended_by, was_restored
+        begun.reason, begun.findings = reason, findings or {}
+        begun.save()
+    marker.write(row.pk, row.pulse)
+    _known.pop(row.pk, None)
+    logger.warning("resumed after a restore", by=ended_by, was_restored=was_restored, reason=reason)

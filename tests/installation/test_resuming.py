@@ -1,0 +1,98 @@
+"""Resuming by hand, on the simulated networks."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from io import StringIO
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.utils import timezone
+from pytest_django.fixtures import Settings
+
+from config.installation import services as standing
+from config.installation.models import Sign, Standstill
+from payments.chains import registry
+from payments.chains.simulated import control
+from payments.transfers.models import Wallet
+from tests.factories import api_client, make_key, make_merchant
+from tests.payments.scenes import ETHEREUM, POLYGON, SANDBOX, STELLAR, WALLETS, make_payment, mine_and_watch, watch
+
+pytestmark = pytest.mark.django_db
+
+LOOK_AHEAD = 2_000
+
+
+@pytest.fixture(autouse=True)
+def stopped_clock(settings: Settings) -> None:
+    settings.SIMULATED_BLOCK_SECONDS = 0
+
+
+def resume(**options: object) -> str:
+    said = StringIO()
+    call_command("resume_after_restore", by="Ada", look_ahead=LOOK_AHEAD, stdout=said, **options)
+    return said.getvalue()
+
+
+def pay_number(number: int, network: str) -> str:
+    """Seven coins to the place of the payment of this number; returns the on-chain transaction's hash."""
+    to = registry.chain(SANDBOX, network).deposit_address(number)
+    asset = registry.asset(SANDBOX, network, "USDC")
+    part = control.Part(asset.contract, 7 * 10**asset.decimals, to.address, to.memo)
+    transaction_hash = control.pay_together(network, [part])
+    mine_and_watch(network)
+    return transaction_hash
+
+
+def since() -> str:
+    return (timezone.now() - timedelta(hours=3)).isoformat()
+
+
+def test_nothing_is_resumed_that_does_not_stand_still() -> None:
+    with pytest.raises(CommandError, match="does not stand still"):
+        resume()
+    assert not Standstill.objects.exists()
+
+
+def test_money_for_the_next_numbers_is_found_on_every_network_and_those_numbers_are_skipped() -> None:
+    """A restore that nobody noticed: an operator says when the backup was made."""
+    last = make_payment(ETHEREUM)
+    watch()
+    hashes = {network: pay_number(last.sequence + 1, network) for network in (ETHEREUM, STELLAR)}
+    said = resume(since=since())
+    found = {each["network"]: each for each in Standstill.objects.get().findings["deposits"]}
+    assert {network: each["transaction"] for network, each in found.items()} == hashes
+    assert {each["number"] for each in found.values()} == {last.sequence + 1}
+    assert (found[STELLAR]["amount"], found[STELLAR]["asset"]) == ("7.0000000", "USDC")
+    assert hashes[STELLAR] in said
+    assert make_payment(ETHEREUM).sequence > last.sequence + 1_000_000
+
+
+def test_while_it_stands_still_the_api_says_so_and_creates_nothing() -> None:
+    assert standing.look() is None
+    standing.stand_still(Sign.DECLARED, "Ada says so.")
+    client = api_client(make_key(make_merchant()))
+    body = {
+        "amount": 25,
+        "currency": "USD",
+        "cryptocurrency": "USDC",
+        "network": POLYGON,
+        "merchantWallet": WALLETS[POLYGON],
+    }
+    reply = client.call("POST", "/payments", json_body=body)
+    assert (reply.status_code, reply.json()["error"]["code"]) == (503, "service_unavailable")
+    assert reply.headers["Retry-After"] == "300"
+    assert client.call("GET", "/payments").json()["totalCount"] == 0
+
+
+def test_a_network_that_does_not_answer_holds_all_until_it_is_left_out() -> None:
+    watch()
+    make_payment(POLYGON)
+    control.outage(POLYGON, 3600)
+    with pytest.raises(CommandError, match="polygon"):
+        resume(since=since())
+    assert standing.current_standstill() is not None
+    Wallet.objects.get_or_create(environment=SANDBOX, network=POLYGON, address=WALLETS[POLYGON])
+    resume(without=[f"{SANDBOX}:{POLYGON}"])
+    assert standing.current_standstill() is None
+    assert Wallet.objects.get(network=POLYGON, address=WALLETS[POLYGON]).frozen_at is not None
