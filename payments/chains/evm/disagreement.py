@@ -68,6 +68,8 @@ def answer_told(answer: Any) -> str:
 
 
 def log_told(log: Log) -> str:
+    if not log.is_token_transfer:
+        return f"something of {log.contract}"
     return f"{log.amount} units of {log.contract} from {log.sender} to {log.recipient}"
 
 

@@ -63,7 +63,7 @@ class Sending:
         if payout.asset.contract not in self._assets:
             raise ValueError("only accepted coins are paid out")
         call = abi.call("transfer(address,uint256)", payout.recipient, payout.amount)
-        gas = self._gas(payout.asset.contract, call, _PAYOUT_GAS_UNESTIMATED)
+        gas = max(self._gas(payout.asset.contract, call, _PAYOUT_GAS_UNESTIMATED), _PAYOUT_GAS_USUAL)
         return self._signed(payout.asset.contract, call, gas, payouts, sender, sequence, replacing)
 
     def sign_sweep(
