@@ -152,6 +152,7 @@ INSTALLED_APPS = [
     "webhooks",
     "payments",
     "payments.chains.simulated",
+    "payments.losses",
     "payments.operations",
     "payments.rates",
     "payments.transfers",

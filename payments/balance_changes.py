@@ -19,6 +19,10 @@ KIND_OF_POSTING: Mapping[str, BalanceChangeKind] = MappingProxyType(
         "suspense_kept": BalanceChangeKind.ACCEPTED,
         "refund_reserved": BalanceChangeKind.REFUND,
         "refund_voided": BalanceChangeKind.REFUND_FAILED,
+        "missing_held": BalanceChangeKind.MISSING,
+        "missing_ended": BalanceChangeKind.MISSING_ENDED,
+        "loss_of_house": BalanceChangeKind.MISSING_ENDED,
+        "loss_of_merchant": BalanceChangeKind.LOSS,
     }
 )
 """Every kind of posting of a payment that touches its merchant's accounts."""

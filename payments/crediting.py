@@ -212,9 +212,9 @@ def _record(
     if moved and payment.status == PaymentStatus.CREATED:
         changes.tell_reversal()
     strays = {_stray_kind(deposit, payment) for deposit in deposits if deposit.status != DepositStatus.ORPHANED}
-    reversed_before = {StatusReason.REVERSED} & {*payment.status_reasons}
+    kept = {StatusReason.REVERSED, StatusReason.COINS_MISSING, StatusReason.COINS_LOST} & {*payment.status_reasons}
     payment.status_reasons = sorted(
-        {*judgement.reasons, *changes.reasons, *reversed_before, *(StatusReason(kind) for kind in strays if kind)}
+        {*judgement.reasons, *changes.reasons, *kept, *(StatusReason(kind) for kind in strays if kind)}
     )
     types = changes.events_in_order(events.ON_STATUS.get(payment.status) if moved else None)
     if types:

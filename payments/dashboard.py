@@ -27,6 +27,7 @@ from payments import overview, simulator, wording
 from payments.chains import registry
 from payments.forms import PaymentFilterForm
 from payments.lookup import find_payment
+from payments.losses.models import Bearer, MissingCoins, MissingStatus
 from payments.models import PAYMENTS, Deposit, Discrepancy, Payment, ScanCursor
 from payments.services import cancel_payment
 from payments.states import DepositStatus, DiscrepancyKind, DiscrepancyStatus, PaymentStatus, StatusReason
@@ -169,6 +170,7 @@ def _detail_context(request: MemberRequest, payment: Payment) -> dict[str, objec
     heads = dict(ScanCursor.objects.filter(environment=payment.environment).values_list("network", "head_height"))
     happened = Event.objects.of(request.merchant, request.environment).about(payment.id)
     undecided = payment.discrepancies.filter(status=DiscrepancyStatus.OPEN).order_by("id")
+    missing = payment.missing_coins.exclude(status=MissingStatus.RETURNED).order_by("pk")
     in_sandbox = request.environment == Environment.SANDBOX and settings.SANDBOX_CHAIN == "simulated"
     return {
         "section": "dashboard_payments",
@@ -183,6 +185,7 @@ def _detail_context(request: MemberRequest, payment: Payment) -> dict[str, objec
         "deposits": [DepositRow(deposit, heads.get(deposit.network, 0)) for deposit in deposits],
         "moments": [PaymentMoment(event, EVENT_WORDS) for event in happened],
         "undecided": [_undecided_words(discrepancy) for discrepancy in undecided],
+        "missing": [_missing_words(each) for each in missing],
         "cancellable": payment.status == PaymentStatus.CREATED and not deposits,
         "scenarios": simulator.SCENARIOS.items() if in_sandbox else (),
     }
@@ -232,6 +235,9 @@ EVENT_WORDS = {
     catalogue.PAYMENT_CANCELLED: "Cancelled",
     catalogue.PAYMENT_REVERSED: "Reversed: a reorganisation undid a transfer",
     catalogue.PAYMENT_REFUNDED: "Refunded",
+    catalogue.PAYMENT_COINS_MISSING: "Coins are missing on the network",
+    catalogue.PAYMENT_COINS_RESTORED: "Coins that were missing are made good",
+    catalogue.PAYMENT_COINS_LOST: "Coins are lost",
 }
 
 
@@ -269,6 +275,18 @@ def _undecided_words(discrepancy: Discrepancy) -> str:
     amount = f"{wording.coins_held(discrepancy.amount, discrepancy.decimals)} {discrepancy.asset}"
     kind = DiscrepancyKind(discrepancy.kind).label
     return f"{amount}: {kind[0].lower()}{kind[1:]}. It is in suspense until someone accepts it or gives it back."
+
+
+def _missing_words(missing: MissingCoins) -> str:
+    """What a merchant reads about coins that are not at the payment's address any more."""
+    both = (missing.amount, missing.held)
+    coins, held = (f"{wording.coins_held(units, missing.decimals)} {missing.asset}" for units in both)
+    if missing.status == MissingStatus.OPEN:
+        kept = f"{held} of your balance is held" if missing.held else "Nothing of your balance is held"
+        gone = f"{coins} that arrived are not on the network any more."
+        return f"{gone} {kept} until your operator has decided who bears the loss."
+    bearer = "come off your balance" if missing.bearer == Bearer.MERCHANT else "were made good by your operator"
+    return f"{coins} that arrived were lost on the network and {bearer}. {missing.reason}"
 
 
 @never_cache

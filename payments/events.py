@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from payments.states import PaymentStatus
 from webhooks.events import PAYMENT_CANCELLED as CANCELLED
+from webhooks.events import PAYMENT_COINS_LOST as COINS_LOST
+from webhooks.events import PAYMENT_COINS_MISSING as COINS_MISSING
+from webhooks.events import PAYMENT_COINS_RESTORED as COINS_RESTORED
 from webhooks.events import PAYMENT_COMPLETED as COMPLETED
 from webhooks.events import PAYMENT_CREATED as CREATED
 from webhooks.events import PAYMENT_EXPIRED as EXPIRED
@@ -14,7 +17,18 @@ from webhooks.events import PAYMENT_REFUNDED as REFUNDED
 from webhooks.events import PAYMENT_REVERSED as REVERSED
 from webhooks.events import PAYMENT_UNDERPAID as UNDERPAID
 
-__all__ = ["CANCELLED", "CREATED", "LATE", "ON_STATUS", "OVERPAID", "REFUNDED", "REVERSED"]
+__all__ = [
+    "CANCELLED",
+    "COINS_LOST",
+    "COINS_MISSING",
+    "COINS_RESTORED",
+    "CREATED",
+    "LATE",
+    "ON_STATUS",
+    "OVERPAID",
+    "REFUNDED",
+    "REVERSED",
+]
 
 ON_STATUS: dict[str, str] = {
     PaymentStatus.PENDING: PENDING,

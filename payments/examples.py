@@ -72,6 +72,7 @@ COMPLETED: dict[str, Any] = {
             "network": "polygon",
             "status": "credited",
             "block": 81734417,
+            "missing": None,
             "seenAt": "2026-01-22T09:52:46.712Z",
         }
     ],

@@ -221,8 +221,8 @@ SWEPT_SHORT = """
     SELECT part.environment, part.network, part.asset, payment.id, payment.merchant_id, payment.deposit_address,
         sum(part.expected), sum(part.moved)
     FROM (
-        SELECT deposit.environment, deposit.network, deposit.asset, deposit.payment_id, deposit.amount AS expected,
-            0 AS moved
+        SELECT deposit.environment, deposit.network, deposit.asset, deposit.payment_id,
+            deposit.amount - deposit.missing AS expected, 0 AS moved
         FROM payments_deposit AS deposit JOIN payments_sweep AS sweep ON sweep.id = deposit.sweep_id
         WHERE deposit.booked_to <> '' AND sweep.booked_at IS NOT NULL AND sweep.is_itemised
         UNION ALL

@@ -281,6 +281,7 @@ class Deposit(models.Model):
         help_text="Nobody saw it arrive: a sweep took so much more from the address than was known. The on-chain "
         "transaction is the sweep's.",
     )
+    missing = UnitsField(default=0, help_text="Of it, what the network does not hold any more at its address.")
     sweep = models.ForeignKey(
         Sweep, null=True, on_delete=models.PROTECT, related_name="deposits", help_text="What took it to the hot wallet."
     )
@@ -291,6 +292,7 @@ class Deposit(models.Model):
                 fields=["environment", "network", "transaction_hash", "ordinal"], name="deposit_once"
             ),
             models.CheckConstraint(condition=Q(amount__gt=0), name="deposit_amount_positive"),
+            models.CheckConstraint(condition=Q(missing__gte=0, missing__lte=F("amount")), name="deposit_missing_of_it"),
         ]
         indexes: ClassVar = [
             models.Index(
@@ -496,6 +498,9 @@ class ScanCursor(models.Model):
     fault = models.TextField(blank=True, help_text="What is wrong with its set-up: until it is right, nothing is done.")
     native_round_at = models.DateTimeField(null=True, help_text="When the network's own coin was last looked for.")
     native_read_to = models.UUIDField(null=True, help_text="The payment that round has come to; empty once it is over.")
+    holdings_read_to = models.CharField(
+        max_length=80, blank=True, help_text="The deposit address that quick runs of reconcile have come to."
+    )
 
     class Meta:
         constraints: ClassVar = [

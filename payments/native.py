@@ -73,7 +73,7 @@ def look_at(environment: str, network: str, payments: Sequence[Payment]) -> list
     chain = registry.chain(environment, network)
     height = chain.head().height
     by_address = {payment.deposit_address: payment for payment in payments}
-    held = chain.native_held(list(by_address), at_height=height)
+    held = chain.balances(list(by_address), chain.profile.native, at_height=height)
     known = NativeCoin.objects.filter(network=network, payment__in=payments)
     with transaction.atomic():
         # What was there before and is not any more went with a sweep.
@@ -222,5 +222,6 @@ def _around(transfer: Transfer) -> tuple[Mapping[str, int], Mapping[str, int]]:
         raise ValueError(f"{transfer} is final in no block")
     chain = registry.chain(transfer.environment, transfer.network)
     addresses = [chain.deposit_address(number).address for number in transfer.deposits]
-    before = chain.native_held(addresses, at_height=transfer.height - 1)
-    return before, chain.native_held(addresses, at_height=transfer.height)
+    native = chain.profile.native
+    before = chain.balances(addresses, native, at_height=transfer.height - 1)
+    return before, chain.balances(addresses, native, at_height=transfer.height)

@@ -186,6 +186,7 @@ def _transfer(deposit: Deposit) -> dict[str, Any]:
         "network": deposit.network,
         "status": deposit.status,
         "block": deposit.height,
+        "missing": format_crypto(deposit.missing, deposit.decimals) if deposit.missing else None,
         "seenAt": format_instant(deposit.seen_at),
     }
 

@@ -34,7 +34,7 @@ class RefundExceedsPayment(DomainError):
 
 class InsufficientBalance(DomainError):
     code = "insufficient_balance"
-    message = "The available balance in this coin does not cover the refund; it has been settled already."
+    message = "The available balance in this coin does not cover the refund: it has been settled already, or is held."
 
 
 def lock_payment(payment_id: uuid.UUID) -> Payment:

@@ -102,6 +102,9 @@ class PaymentTransferSchema(serializers.Serializer[Any]):
     network = serializers.CharField()
     status = serializers.ChoiceField(choices=DepositStatus.choices)
     block = serializers.IntegerField(help_text="Height of its block, or number of its ledger.")
+    missing = serializers.CharField(
+        allow_null=True, help_text="How much of it has vanished from the network since, as when an issuer destroys it."
+    )
     seenAt = serializers.DateTimeField()
 
 

@@ -46,6 +46,8 @@ class StatusReason(models.TextChoices):
     WRONG_TOKEN = "wrong_token", "Another coin arrived"
     WRONG_NETWORK = "wrong_network", "Money arrived on another network"
     REVERSED = "reversed", "A reorganisation undid a transfer"
+    COINS_MISSING = "coins_missing", "Coins are missing on the network; it is being decided who bears it"
+    COINS_LOST = "coins_lost", "Coins are lost, and the merchant bears it"
 
 
 class DepositStatus(models.TextChoices):
@@ -116,3 +118,6 @@ class BalanceChangeKind(models.TextChoices):
     REFUND = "refund", "Refund"
     REFUND_FAILED = "refund_failed", "Refund that came back"
     SETTLEMENT_FAILED = "settlement_failed", "Settlement that came back"
+    MISSING = "missing", "Held: its coins are missing on the network"
+    MISSING_ENDED = "missing_ended", "Held before, and no longer"
+    LOSS = "loss", "Coins lost on the network"

@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Sum
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum
 from django.utils import timezone
 
 from config.celery import wake
@@ -28,6 +28,9 @@ from payments.transfers.driving import sign_sweep
 from payments.transfers.models import Payout, Transfer
 from payments.transfers.states import HoldReason, PayoutStatus
 from payments.wording import coins_held
+
+THERE = F("amount") - F("missing")
+"""What the network still holds of a deposit."""
 
 
 class _TakenMeanwhile(Exception):
@@ -105,7 +108,7 @@ def waiting_addresses(
         _free(cursor, code)
         .order_by()
         .values_list("payment", "payment__sequence", "payment__deposit_count")
-        .annotate(total=Sum("amount"))
+        .annotate(total=Sum(THERE))
         .filter(holding or Q())
         .order_by("-total", "payment")[:most]
     )
@@ -130,7 +133,7 @@ def addresses_worth_sweeping(cursor: ScanCursor, asset: Asset, fees: Fees) -> li
 
 def all_that_waits(cursor: ScanCursor, code: str) -> tuple[int, int]:
     """At how many addresses this coin waits, and how much of it."""
-    found = _free(cursor, code).aggregate(addresses=Count("payment", distinct=True), total=Sum("amount"))
+    found = _free(cursor, code).aggregate(addresses=Count("payment", distinct=True), total=Sum(THERE))
     return found["addresses"], int(found["total"] or 0)
 
 
@@ -153,6 +156,7 @@ def _not_swept(cursor: ScanCursor, code: str) -> QuerySet[Deposit]:
         sweep__isnull=True,
         height__lte=cursor.finalized_height,
         payment__isnull=False,
+        missing__lt=F("amount"),
     ).exclude(booked_to="")
 
 
@@ -213,7 +217,7 @@ def _sign(
     environment: str, asset: Asset, waiting: QuerySet[Deposit], chosen: Sequence[WaitingAddress]
 ) -> Transfer | None:
     payments = [address.payment for address in chosen]
-    taken = dict(waiting.filter(payment__in=payments).values_list("pk", "amount"))
+    taken = dict(waiting.filter(payment__in=payments).values_list("pk", THERE))
     if not taken:
         return None
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from datetime import timedelta
 
 import structlog
-from django.db.models import Exists, OuterRef, QuerySet, Subquery, Sum
+from django.db.models import Exists, F, OuterRef, QuerySet, Subquery, Sum
 from django.utils import timezone
 
 from config.money import Asset
@@ -49,11 +49,12 @@ def passed_over(environment: str | None = None, network: str | None = None) -> Q
             network=OuterRef("sweep__transfer__network"),
             asset=OuterRef("sweep__asset"),
             sweep__isnull=True,
+            missing__lt=F("amount"),  # what is gone cannot be swept, and is waited for elsewhere
         )
         .exclude(booked_to="")
         .order_by()
         .values("payment")
-        .annotate(total=Sum("amount"))
+        .annotate(total=Sum(F("amount") - F("missing")))
     )
     found = here.annotate(waiting=Subquery(waiting.values("total"))).filter(waiting__gt=0)
     return found.select_related("payment", "sweep__transfer").order_by("try_again_at", "pk")

@@ -33,6 +33,7 @@ class CarryReason(StrEnum):
     WALLET_BLOCKED = "wallet_blocked"
     WALLET_INVALID = "wallet_invalid"
     NETWORK_UNAVAILABLE = "network_unavailable"
+    COINS_MISSING = "coins_missing"
 
 
 class Place(NamedTuple):

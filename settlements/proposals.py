@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum
@@ -15,16 +15,22 @@ from merchants.services import fee_bps_of
 from merchants.wallets import WalletRules
 from payments.chains import registry
 from payments.chains.errors import InvalidAddress
+from payments.losses.models import MissingCoins, MissingStatus
 from payments.models import BalanceChange
 from payments.states import BalanceChangeKind
 from settlements.models import Settlement
-from settlements.planning import Place, Plan, Pot, Terms, plan
+from settlements.planning import CarriedOver, CarryReason, Place, Plan, Pot, Terms, plan
 from settlements.pricing import known_prices
 from settlements.schedule import Period
 from settlements.states import BLOCKING, SettlementStatus
 
 PAID = (BalanceChangeKind.PAYMENT, BalanceChangeKind.ACCEPTED)
-REVERSED = (BalanceChangeKind.REVERSAL,)
+REVERSED = (
+    BalanceChangeKind.REVERSAL,
+    BalanceChangeKind.MISSING,
+    BalanceChangeKind.MISSING_ENDED,
+    BalanceChangeKind.LOSS,
+)
 REFUNDED = (BalanceChangeKind.REFUND, BalanceChangeKind.REFUND_FAILED)
 RETURNED = (BalanceChangeKind.SETTLEMENT_FAILED,)
 
@@ -41,12 +47,13 @@ def propose(merchant: Merchant, chosen: MerchantSettings, *, until: datetime, no
     """The plan for what happened before `until`."""
     environment = chosen.environment
     pots = unsettled(merchant.pk, environment, until=until)
+    held = held_while_missing(merchant.pk, environment)
     if not pots:
-        return Plan()
+        return Plan(carried_over=held)
     places = {pot.place for pot in pots}
     in_use = set(registry.networks(environment))
     currency = chosen.settlement_currency
-    return plan(
+    made = plan(
         pots,
         terms_of(merchant, chosen),
         now=now,
@@ -58,6 +65,19 @@ def propose(merchant: Merchant, chosen: MerchantSettings, *, until: datetime, no
         prices=known_prices((pot.coin for pot in pots), currency, environment=environment),
         blocked=blocked_places(merchant.pk, environment),
         invalid={place for place in places if place.network in in_use and not _is_address(environment, place)},
+    )
+    return replace(made, carried_over=(*made.carried_over, *held))
+
+
+def held_while_missing(merchant_id: uuid.UUID, environment: str) -> tuple[CarriedOver, ...]:
+    """What is held of a merchant's balance, by wallet and coin, because its coins are missing on the network."""
+    waiting = MissingCoins.objects.filter(
+        payment__merchant=merchant_id, environment=environment, status=MissingStatus.OPEN, held__gt=0
+    )
+    rows = waiting.values_list("network", "payment__merchant_wallet", "asset", "decimals").annotate(Sum("held"))
+    return tuple(
+        CarriedOver(network, wallet, coin, decimals, int(held), CarryReason.COINS_MISSING)
+        for network, wallet, coin, decimals, held in rows.order_by("network", "payment__merchant_wallet", "asset")
     )
 
 

@@ -39,6 +39,7 @@ CARRIED: dict[str, str] = {
     CarryReason.WALLET_BLOCKED: "The last settlement to this wallet failed",
     CarryReason.WALLET_INVALID: "The wallet is no address of this network",
     CarryReason.NETWORK_UNAVAILABLE: "The network is not in use at the moment",
+    CarryReason.COINS_MISSING: "Its coins are missing on the network; your operator decides who bears it",
 }
 
 ENTRIES: dict[str, str] = {

@@ -18,6 +18,9 @@ PAYMENT_LATE = "payment.late"
 PAYMENT_CANCELLED = "payment.cancelled"
 PAYMENT_REVERSED = "payment.reversed"
 PAYMENT_REFUNDED = "payment.refunded"
+PAYMENT_COINS_MISSING = "payment.coins_missing"
+PAYMENT_COINS_RESTORED = "payment.coins_restored"
+PAYMENT_COINS_LOST = "payment.coins_lost"
 REFUND_CREATED = "refund.created"
 REFUND_REQUIRES_ACTION = "refund.requires_action"
 REFUND_PENDING = "refund.pending"
@@ -42,6 +45,10 @@ CATALOGUE: Mapping[str, str] = MappingProxyType(
         PAYMENT_CANCELLED: "The payment was cancelled before anything was paid.",
         PAYMENT_REVERSED: "A reorganisation of the network undid a transfer; the payment went back.",
         PAYMENT_REFUNDED: "Money was given back to the payer, in part or whole.",
+        PAYMENT_COINS_MISSING: "Coins that were paid are missing on the network: what there is for them in your "
+        "balance is held until it is decided who bears the loss.",
+        PAYMENT_COINS_RESTORED: "Coins that were missing are there again or made good; what was held is settled again.",
+        PAYMENT_COINS_LOST: "Coins that were missing are lost, and come off your balance.",
         REFUND_CREATED: "A refund was created, and its money is reserved.",
         REFUND_REQUIRES_ACTION: "Nobody can tell where a refund is to go: name an address, or pass its `claimUrl` on.",
         REFUND_PENDING: "A refund has an address now and waits to be sent.",

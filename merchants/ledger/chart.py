@@ -22,6 +22,7 @@ class AccountKind(models.TextChoices):
     # What we owe others.
     PAYMENT = "payment", "Received for a payment, not yet released"
     MERCHANT_AVAILABLE = "merchant:available", "Available to a merchant"
+    MERCHANT_HELD = "merchant:held", "A merchant's, held while its coins are missing"
     PAYOUT = "payout", "Reserved for a transfer out"
     SUSPENSE_LATE = "suspense:late", "Arrived late"
     SUSPENSE_OVERPAID = "suspense:overpaid", "More than was due"
@@ -35,6 +36,7 @@ class AccountKind(models.TextChoices):
     TREASURY = "treasury", "Coins the operator put in"
     FEE_SERVICE = "fee:service", "Fees earned"
     FEE_NETWORK = "fee:network", "Network fees paid"
+    LOSS = "loss", "Coins lost that the operator bears"
     ROUNDING = "rounding", "Rounding differences"
 
     @property
@@ -100,6 +102,7 @@ CHART: Mapping[AccountKind, Rules] = MappingProxyType(
         AccountKind.MERCHANT_RECEIVABLE: Rules(Group.ASSET, Side.DEBIT, Owner.MERCHANT),
         AccountKind.PAYMENT: Rules(Group.LIABILITY, Side.CREDIT, Owner.PAYMENT),
         AccountKind.MERCHANT_AVAILABLE: Rules(Group.LIABILITY, Side.CREDIT, Owner.MERCHANT),
+        AccountKind.MERCHANT_HELD: Rules(Group.LIABILITY, Side.CREDIT, Owner.MERCHANT),
         AccountKind.PAYOUT: Rules(Group.LIABILITY, Side.CREDIT, Owner.PAYOUT),
         AccountKind.SUSPENSE_LATE: _SUSPENSE,
         AccountKind.SUSPENSE_OVERPAID: _SUSPENSE,
@@ -111,6 +114,7 @@ CHART: Mapping[AccountKind, Rules] = MappingProxyType(
         AccountKind.TREASURY: Rules(Group.EQUITY, Side.CREDIT),
         AccountKind.FEE_SERVICE: _RESULT,
         AccountKind.FEE_NETWORK: Rules(Group.EQUITY, Side.DEBIT, may_go_negative=True),
+        AccountKind.LOSS: Rules(Group.EQUITY, Side.DEBIT),
         AccountKind.ROUNDING: _RESULT,
     }
 )

@@ -391,7 +391,7 @@ HELD_AND_OWED = """
     SELECT environment, network, asset,
         coalesce(sum(balance) FILTER (WHERE kind = ANY(%(coins)s)), 0) AS held,
         coalesce(-sum(balance) FILTER (WHERE kind = ANY(%(liabilities)s)), 0) AS owed,
-        coalesce(sum(balance) FILTER (WHERE kind = 'merchant:receivable'), 0) AS receivable
+        coalesce(sum(balance) FILTER (WHERE kind IN ('merchant:receivable', 'loss')), 0) AS known
     FROM ledger_account
     WHERE environment = ANY(%(environments)s) AND (%(network)s::text IS NULL OR network = %(network)s)
     GROUP BY environment, network, asset
@@ -401,17 +401,17 @@ HELD_AND_OWED = """
 @invariant("I14", "we hold what we owe: coins cover every liability, in each asset of each network")
 def coins_cover_liabilities(scope: Scope) -> Iterator[Finding]:
     rows = scope.rows(HELD_AND_OWED, coins=kinds_where(on_chain=True), liabilities=kinds_where(group=Group.LIABILITY))
-    for environment, network, asset, held, owed, receivable in rows:
+    for environment, network, asset, held, owed, known in rows:
         shortfall = int(owed - held)
         if shortfall <= 0:
             continue
-        # Money that merchants owe after a reorganisation is missing, but explained.
-        explained = shortfall <= receivable
+        # What merchants owe, and losses that were booked to the house, are missing, but explained.
+        explained = shortfall <= known
         yield Finding(
             f"{environment} {network} {asset}",
             f"{int(owed):,} or more",
             int(held),
-            "collect what merchants owe, or add coins to the treasury"
+            "collect what merchants owe, or put in coins for the losses: manage.py book_treasury"
             if explained
             else "stop payouts and find the loss",
             delta=-shortfall,

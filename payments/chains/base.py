@@ -396,8 +396,8 @@ class Chain(Protocol):
         """Every transfer of a registered asset that left the address in these blocks, whoever had it sent."""
         ...
 
-    def native_held(self, addresses: Sequence[str], *, at_height: int | None = None) -> dict[str, int]:
-        """As balance, of many addresses at once in the network's own coin; those that hold none are left out."""
+    def balances(self, addresses: Sequence[str], asset: Asset, *, at_height: int | None = None) -> dict[str, int]:
+        """As balance, of many addresses at once; those that hold none are left out."""
         ...
 
     def balance(self, address: str, asset: Asset, *, at_height: int | None = None) -> int:

@@ -7,15 +7,18 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from django.db.models import Count, Sum
 from django.utils import timezone
 
 from config.installation.services import current_standstill
+from config.money import format_crypto
 from merchants.ledger.models import Breaker
 from payments import unswept
 from payments.chains import registry
 from payments.chains.base import ProviderState
 from payments.chains.profiles import NetworkProfile
 from payments.invariants import UNBOOKED_MAX
+from payments.losses.models import MissingCoins, MissingStatus
 from payments.models import ScanCursor, Sweep, SweptAddress
 from payments.operations.figures import coins_text, figures_of
 from payments.operations.models import NetworkSnapshot
@@ -65,6 +68,7 @@ def of_rows(environment: str, network: str) -> Iterator[Danger]:
     yield from _of_transfers(environment, network)
     yield from _of_sweeps(environment, network)
     yield from _of_passed_over(environment, network)
+    yield from _of_missing_coins(environment, network)
     yield from _of_gas_tank(environment, network)
 
 
@@ -134,6 +138,14 @@ def _of_passed_over(environment: str, network: str) -> Iterator[Danger]:
             yield Danger(AlarmKind.ADDRESS_PASSED_OVER, unswept.told(line), subject)
     for code, lines in whole.items():
         yield Danger(AlarmKind.ADDRESS_PASSED_OVER, unswept.all_told(lines), code)
+
+
+def _of_missing_coins(environment: str, network: str) -> Iterator[Danger]:
+    """One for each coin, however many addresses an issuer has emptied."""
+    waiting = MissingCoins.objects.filter(environment=environment, network=network, status=MissingStatus.OPEN)
+    for asset, decimals, count, total in waiting.values_list("asset", "decimals").annotate(Count("pk"), Sum("amount")):
+        message = f"{format_crypto(int(total), decimals)} {asset} are not at {count} of the deposit addresses."
+        yield Danger(AlarmKind.COINS_MISSING, message, asset)
 
 
 def _of_gas_tank(environment: str, network: str) -> Iterator[Danger]:

@@ -24,6 +24,7 @@ class AlarmKind(TextChoices):
     TRANSFER_STUCK = "transfer_stuck", "Transfer is stuck"
     SWEEP_STUCK = "sweep_stuck", "Sweep is stuck"
     ADDRESS_PASSED_OVER = "address_passed_over", "Coins cannot be swept"
+    COINS_MISSING = "coins_missing", "Coins are missing"
     GAS_TANK_LOW = "gas_tank_low", "Gas money runs out"
     DATABASE_RESTORED = "database_restored", "Database was restored"
 
@@ -77,6 +78,8 @@ ADVICE: Mapping[AlarmKind, str] = MappingProxyType(
         AlarmKind.SWEEP_STUCK: "See that the money worker runs, then look for its hashes on the network.",
         AlarmKind.ADDRESS_PASSED_OVER: "The message says why. It is tried again by itself, and sooner with Sweep now "
         "in Admin → Networks. Ask the coin's issuer about a frozen address: its coins cannot be paid out yet.",
+        AlarmKind.COINS_MISSING: "Ask the coin's issuer what happened. Two operators then decide who bears the loss: "
+        "Missing coins in the admin. Until then as much of the merchant's balance is held.",
         AlarmKind.GAS_TANK_LOW: "Send some of the network's own coin to the hot wallet. Without it nothing is paid "
         "and nothing is swept.",
         AlarmKind.DATABASE_RESTORED: "No payment is created and nothing is paid until manage.py resume_after_restore "

@@ -176,23 +176,32 @@ class SweepContract:
         assert status.state == "included"
         assert chain.find_transfers(transfer.transaction_hash) == ()
         assert chain.balance(deposits.wallet, native) == before + 12 - status.fee_units
-        assert chain.native_held(deposits.addresses) == {}
+        assert chain.balances(deposits.addresses, native) == {}
         assert deposits.held() == [0, 10, 0, 0, 0]
 
-    def test_who_holds_the_networks_own_coin_is_told_at_any_height(self, deposits: Deposits) -> None:
-        chain, addresses = deposits.chain, deposits.addresses
-        assert chain.native_held(addresses) == {}
-        deposits.harness.fund_native(addresses[1], 5)
-        deposits.harness.mine()
+    @pytest.mark.parametrize("coin", ["native", "token"])
+    def test_who_holds_a_coin_is_told_at_any_height(self, deposits: Deposits, coin: str) -> None:
+        chain, addresses, harness = deposits.chain, deposits.addresses, deposits.harness
+        asset = chain.profile.native if coin == "native" else deposits.usdc
+
+        def fund(address: str, amount: int) -> None:
+            if coin == "native":
+                harness.fund_native(address, amount)
+            else:
+                harness.fund(address, asset.code, amount)
+
+        assert chain.balances(addresses, asset) == {}
+        fund(addresses[1], 5)
+        harness.mine()
         height = chain.head().height
-        deposits.harness.fund_native(addresses[1], 2)
-        deposits.harness.fund_native(addresses[3], 1)
-        deposits.harness.mine()
-        assert chain.native_held(addresses) == {addresses[1]: 7, addresses[3]: 1}
-        assert chain.native_held(addresses, at_height=height) == {addresses[1]: 5}
-        assert chain.native_held([]) == {}
+        fund(addresses[1], 2)
+        fund(addresses[3], 1)
+        harness.mine()
+        assert chain.balances(addresses, asset) == {addresses[1]: 7, addresses[3]: 1}
+        assert chain.balances(addresses, asset, at_height=height) == {addresses[1]: 5}
+        assert chain.balances([], asset) == {}
         with pytest.raises(ChainUnavailable):
-            chain.native_held(addresses, at_height=chain.head().height + 100)
+            chain.balances(addresses, asset, at_height=chain.head().height + 100)
 
     def test_what_emptying_addresses_costs_is_known_roughly_without_naming_them(self, deposits: Deposits) -> None:
         costs = deposits.chain.costs()

@@ -78,8 +78,6 @@ def test_a_token_that_begins_to_keep_a_fee_is_credited_by_its_log_and_found_by_i
     street.let_blocks_pass()
     assert (now(payment).status, now(payment).received) == ("completed", payment.due)
     assert street.held("USDT", payment.deposit_address) == payment.due * 99 // 100
-    assert reconcile() == 0, "what a deposit address holds is asked when it is emptied"
-
     street.sweep()
     [sweep] = Sweep.objects.all()
     assert (sweep.expected, sweep.moved) == (payment.due, payment.due * 99 // 100)

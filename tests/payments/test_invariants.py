@@ -220,18 +220,19 @@ def test_a_balance_that_cannot_be_settled_as_it_is_is_found(paid: Payment, sql: 
 def test_an_altered_deposit_is_found_by_payment_books_and_chain(paid: Payment) -> None:
     deposit = paid.deposits.get()
     vandalise("UPDATE payments_deposit SET amount = amount + 7 WHERE id = %s", deposit.pk)
-    found = findings()
+    found, merchant = findings(), ids.MERCHANT.encode(paid.merchant_id)
     assert {code: [(each.subject, each.delta) for each in some] for code, some in found.items()} == {
         "I6": [(f"payment {paid.pk}: received", -7)],
         "I10": [("sandbox ethereum USDC", -7)],
         "I12": [(f"deposit {deposit}", -7)],
+        "I12d": [(f"{paid.deposit_address} USDC of payment {paid.public_id}, merchant {merchant}", -7)],
     }
 
 
 def test_a_deposit_said_to_be_for_somebody_else_is_found(paid: Payment) -> None:
     deposit = paid.deposits.get()
     vandalise("UPDATE payments_deposit SET recipient = %s WHERE id = %s", paid.merchant_wallet, deposit.pk)
-    assert codes() == {"I12": [f"deposit {deposit}"]}
+    assert codes() == {"I12": [f"deposit {deposit}"], "I12d": [f"{paid.merchant_wallet} USDC of no payment"]}
 
 
 def test_a_deposit_that_never_was_on_the_chain_is_found(paid: Payment) -> None:

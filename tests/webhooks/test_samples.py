@@ -18,6 +18,7 @@ from pytest_django.fixtures import Settings
 from config.api.renderers import render_json
 from config.samples import cut_addresses
 from payments.chains.simulated import control
+from payments.losses.models import Bearer
 from payments.models import Payment
 from payments.services import cancel_payment
 from payments.transfers import driving
@@ -26,6 +27,7 @@ from refunds.services import cancel_refund, follow_payout, give_destination
 from refunds.states import NamedBy
 from settlements.models import Settlement
 from tests.factories import make_merchant
+from tests.losses.scenes import destroy, look, lose
 from tests.payments.scenes import (
     ETHEREUM,
     STELLAR,
@@ -87,6 +89,17 @@ def late(payment: Payment) -> None:
     pay_and_confirm(payment)
 
 
+def coins_missing(payment: Payment) -> None:
+    pay_and_confirm(payment)
+    destroy(payment, "30")
+    look()
+
+
+def decided(payment: Payment, bearer: Bearer) -> None:
+    coins_missing(payment)
+    lose(payment, bearer)
+
+
 def paid_back(payment: Payment) -> Refund:
     pay_and_confirm(payment)
     refund = ask(payment, "40", destination=wallet(), reason="Out of stock", metadata={"return": "81"})
@@ -140,6 +153,9 @@ SCENES: dict[str, tuple[str, Callable[[Payment], object]]] = {
     events.PAYMENT_CANCELLED: (STELLAR, cancel_payment),
     events.PAYMENT_REVERSED: (ETHEREUM, undone),
     events.PAYMENT_REFUNDED: (STELLAR, lambda payment: (paid_back(payment), payment)[1]),
+    events.PAYMENT_COINS_MISSING: (ETHEREUM, coins_missing),
+    events.PAYMENT_COINS_RESTORED: (ETHEREUM, lambda payment: decided(payment, Bearer.HOUSE)),
+    events.PAYMENT_COINS_LOST: (ETHEREUM, lambda payment: decided(payment, Bearer.MERCHANT)),
     events.REFUND_CREATED: (STELLAR, asked_back),
     events.REFUND_REQUIRES_ACTION: (STELLAR, waiting_for_an_address),
     events.REFUND_PENDING: (STELLAR, address_found),

@@ -28,13 +28,16 @@ from payments.chains.evm import abi, addresses, deployment, links, questions
 from payments.chains.evm.fees import FeeRules
 from payments.chains.evm.providers import Providers
 from payments.chains.evm.readiness import Readiness
-from payments.chains.evm.reading import BLOCKS_PER_SCAN, QUESTIONS_PER_BATCH, Pace, Reading
+from payments.chains.evm.reading import BLOCKS_PER_SCAN, Pace, Reading
 from payments.chains.evm.rpc import RpcError
 from payments.chains.evm.sending import Sending
 from payments.chains.evm.set_up import SetUp
 from payments.chains.evm.signing import Signer
 from payments.chains.evm.sweeps import Trials, swept_from
 from payments.chains.profiles import NetworkProfile
+
+BALANCES_PER_BATCH = 200
+"""Addresses in one JSON-RPC batch: few enough for public providers, which count each as a request."""
 
 # EIP-7702: the account of a person that lets a contract act for it is still the account of a person.
 _DELEGATION = bytes.fromhex("ef0100")
@@ -182,20 +185,22 @@ class EvmChain:
     def outgoing(self, address: str, *, first_height: int, last_height: int) -> tuple[OutgoingTransfer, ...]:
         return self._reading.outgoing(address, first_height=first_height, last_height=last_height)
 
-    def native_held(self, addresses: Sequence[str], *, at_height: int | None = None) -> dict[str, int]:
+    def balances(self, addresses: Sequence[str], asset: Asset, *, at_height: int | None = None) -> dict[str, int]:
         height = self._reached(at_height)
         held: dict[str, int] = {}
-        for start in range(0, len(addresses), QUESTIONS_PER_BATCH):
-            some = addresses[start : start + QUESTIONS_PER_BATCH]
-            answers = self.providers.agree(*(questions.native_balance(address, height) for address in some))
+        for start in range(0, len(addresses), BALANCES_PER_BATCH):
+            some = addresses[start : start + BALANCES_PER_BATCH]
+            answers = self.providers.agree(*(self._balance(address, asset, height) for address in some))
             held |= {address: units for address, units in zip(some, answers, strict=True) if units}
         return held
 
     def balance(self, address: str, asset: Asset, *, at_height: int | None = None) -> int:
-        height = self._reached(at_height)
+        return self.providers.agree_on(self._balance(address, asset, self._reached(at_height)))
+
+    def _balance(self, address: str, asset: Asset, height: int) -> questions.Question[int]:
         if asset == self.profile.native:
-            return self.providers.agree_on(questions.native_balance(address, height))
-        return self.providers.agree_on(questions.token_balance(asset.contract, address, height))
+            return questions.native_balance(address, height)
+        return questions.token_balance(asset.contract, address, height)
 
     def _reached(self, height: int | None) -> int:
         """This height, or that of the head; ChainUnavailable while the block at it is still to come."""

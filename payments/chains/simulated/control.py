@@ -24,6 +24,7 @@ __all__ = [
     "ReorgTooDeep",
     "deepest_reorg",
     "describe_account",
+    "destroy",
     "drain_native",
     "evict_waiting",
     "fund",
@@ -94,6 +95,14 @@ def drain_native(network: str, *, address: str) -> str:
     with locked(network) as row:
         held = holdings(network, [address], [NATIVE], at_height=row.height)[address, NATIVE]
         taken = Movement(contract=NATIVE, amount=held, recipient=mint(network), memo="")
+        return actions.submit(row, sender=mint(network), sequence=None, movements=[taken], source=address)
+
+
+def destroy(network: str, *, address: str, code: str, amount: int) -> str:
+    """The issuer of a coin destroys so many base units of it at an address, in the next block."""
+    contract = simulated_profile(network).assets[code].contract
+    taken = Movement(contract=contract, amount=amount, recipient=mint(network), memo="")
+    with locked(network) as row:
         return actions.submit(row, sender=mint(network), sequence=None, movements=[taken], source=address)
 
 

@@ -141,17 +141,14 @@ class Reading:
             )
         )
 
-    def native_held(self, addresses: Sequence[str], *, at_height: int | None = None) -> dict[str, int]:
+    def balances(self, addresses: Sequence[str], asset: Asset, *, at_height: int | None = None) -> dict[str, int]:
         row = self._reached(at_height or 0)
         height = row.height if at_height is None else at_height
-        held = holdings(self._network, addresses, [NATIVE], at_height=height)
+        held = holdings(self._network, addresses, [asset.contract], at_height=height)
         return {address: units for (address, _), units in held.items() if units}
 
     def balance(self, address: str, asset: Asset, *, at_height: int | None = None) -> int:
-        row = self._reached(at_height or 0)
-        height = row.height if at_height is None else at_height
-        held = holdings(self._network, [address], [asset.contract], at_height=height)
-        return held.get((address, asset.contract), 0)
+        return self.balances([address], asset, at_height=at_height).get(address, 0)
 
     def _answering(self) -> SimulatedNetwork:
         """The network as it is now; ChainUnavailable while nobody answers for it."""

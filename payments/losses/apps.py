@@ -1,0 +1,7 @@
+from django.apps import AppConfig
+
+
+class LossesConfig(AppConfig):
+    name = "payments.losses"
+    label = "losses"
+    default_auto_field = "django.db.models.BigAutoField"

@@ -1,0 +1,228 @@
+"""What deposit addresses should hold by the ledger, and what they hold by the network, at one final block."""
+
+from __future__ import annotations
+
+import uuid
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from django.db import connection
+
+from merchants.ledger.invariants import ROWS_AT_A_TIME
+from payments.models import ScanCursor
+from payments.transfers.models import Envelope
+from payments.transfers.sighting import Sight
+from payments.transfers.states import TransferPurpose
+
+ADDRESSES_OF_A_QUICK_RUN = 1_000
+"""How many a quick run looks at; the next one goes on after them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """One coin at one deposit address at a height, in base units.
+
+    `expected` is what `deposits` amount to, less what was booked as lost. Of it, `known_missing` waits for a decision
+    since an earlier run.
+    """
+
+    environment: str
+    network: str
+    asset: str
+    decimals: int
+    address: str
+    payment_id: uuid.UUID | None
+    merchant_id: uuid.UUID | None
+    deposits: tuple[uuid.UUID, ...]
+    expected: int
+    known_missing: int
+    height: int
+    on_chain: int = 0
+
+    @property
+    def missing(self) -> int:
+        return max(0, self.expected - self.on_chain)
+
+    @property
+    def excess(self) -> int:
+        return max(0, self.on_chain - self.expected)
+
+
+@dataclass(slots=True)
+class Comparison:
+    """What one run found out about the addresses of a network."""
+
+    environment: str
+    network: str
+    read_to: str = ""
+    """Where a quick run stopped; empty when it has come to the end."""
+    is_quick: bool = False
+    to_note: list[Holding] = field(default_factory=list)
+    """Those where something is missing, or was before."""
+
+
+# A deposit is at its address until a sweep has emptied that: the sweep it is marked with, or a later one that took it
+# along. Addresses that held less when they were emptied are `short`: full runs look for those. An address is asked for
+# while the ledger has coins there, or once had some that were missing.
+EXPECTED = """
+    WITH here AS (
+        SELECT deposit.id, deposit.asset, deposit.decimals, deposit.recipient AS address,
+            deposit.amount - deposit.missing AS amount, deposit.booked_to <> '' AS is_booked
+        FROM payments_deposit AS deposit
+        LEFT JOIN payments_sweep AS sweep ON sweep.id = deposit.sweep_id AND sweep.moved > 0
+        LEFT JOIN transfers_transfer AS transfer ON transfer.id = sweep.transfer_id
+        WHERE deposit.environment = %(environment)s AND deposit.network = %(network)s
+            AND deposit.asset = ANY(%(assets)s)
+            AND deposit.status <> 'orphaned' AND deposit.height <= %(height)s
+            AND (transfer.height IS NULL OR transfer.height > %(height)s)
+            AND (deposit.sweep_id IS NOT NULL OR NOT EXISTS (
+                SELECT FROM payments_deposit AS other
+                JOIN payments_sweep AS emptied ON emptied.id = other.sweep_id AND emptied.moved > 0
+                JOIN transfers_transfer AS emptying ON emptying.id = emptied.transfer_id
+                WHERE other.payment_id = deposit.payment_id AND other.network = deposit.network
+                    AND other.asset = deposit.asset
+                    AND emptying.height > deposit.height AND emptying.height <= %(height)s
+            ))
+    ), present AS (
+        SELECT asset, address, max(decimals) AS decimals, array_agg(id) AS deposits, sum(amount) AS amount
+        FROM here GROUP BY asset, address HAVING bool_or(is_booked) AND sum(amount) > 0
+    ), short AS (
+        SELECT deposit.asset, max(deposit.decimals) AS decimals, deposit.recipient AS address,
+            array_agg(deposit.id) AS deposits, sum(deposit.amount - deposit.missing) - max(swept.total) AS amount
+        FROM (
+            SELECT line.payment_id, sweep.asset, sum(line."left") AS total
+            FROM payments_sweptaddress AS line
+            JOIN payments_sweep AS sweep ON sweep.id = line.sweep_id AND sweep.booked_at IS NOT NULL
+            JOIN transfers_transfer AS transfer ON transfer.id = sweep.transfer_id
+            WHERE transfer.environment = %(environment)s AND transfer.network = %(network)s
+                AND transfer.height <= %(height)s
+            GROUP BY line.payment_id, sweep.asset
+        ) AS swept
+        JOIN payments_deposit AS deposit ON deposit.payment_id = swept.payment_id AND deposit.asset = swept.asset
+            AND deposit.network = %(network)s AND deposit.booked_to <> ''
+        JOIN payments_sweep AS own ON own.id = deposit.sweep_id AND own.booked_at IS NOT NULL AND own.is_itemised
+        JOIN transfers_transfer AS own_transfer ON own_transfer.id = own.transfer_id
+        WHERE %(limit)s::int IS NULL AND deposit.asset = ANY(%(assets)s) AND own_transfer.height <= %(height)s
+        GROUP BY deposit.payment_id, deposit.asset, deposit.recipient
+        HAVING sum(deposit.amount - deposit.missing) > max(swept.total)
+    ), missed AS (
+        SELECT asset, address, max(decimals) AS decimals,
+            coalesce(sum(amount) FILTER (WHERE status = 'open'), 0) AS open
+        FROM losses_missingcoins
+        WHERE environment = %(environment)s AND network = %(network)s AND asset = ANY(%(assets)s)
+            AND status <> 'returned'
+        GROUP BY asset, address
+    ), candidate AS (
+        SELECT asset, address, coalesce(present.decimals, short.decimals, missed.decimals) AS decimals,
+            coalesce(present.deposits, '{}') || coalesce(short.deposits, '{}') AS deposits,
+            coalesce(present.amount, 0) + coalesce(short.amount, 0) + coalesce(missed.open, 0) AS expected, missed.open,
+            address || ' ' || asset AS place
+        FROM present FULL JOIN short USING (asset, address) FULL JOIN missed USING (asset, address)
+    ), chosen AS (
+        (SELECT * FROM candidate WHERE open IS NULL AND place > %(after)s ORDER BY place LIMIT %(limit)s)
+        UNION ALL
+        SELECT * FROM candidate WHERE open IS NOT NULL
+    )
+    SELECT chosen.asset, chosen.decimals, chosen.address, payment.id, payment.merchant_id,
+        chosen.deposits, chosen.expected, coalesce(chosen.open, 0), chosen.open IS NULL, chosen.place
+    FROM chosen LEFT JOIN payments_payment AS payment ON payment.deposit_address = chosen.address
+    ORDER BY chosen.open IS NOT NULL, chosen.place
+"""
+
+
+def compare(sight: Sight, comparison: Comparison, *, since: datetime | None) -> Iterator[Holding]:
+    """The addresses where ledger and network differ, or where something was missing before.
+
+    All of them; with `since`, the next share of them. ChainError when the network does not answer.
+    """
+    cursor = ScanCursor.objects.filter(environment=sight.environment, network=sight.network).first()
+    if cursor is None:
+        return
+    comparison.is_quick = since is not None
+    height = min(sight.finalized_height, cursor.head_height)
+    limit = ADDRESSES_OF_A_QUICK_RUN if comparison.is_quick else None
+    gone = _on_their_way(sight, height)
+    rolled = 0
+    for some in _expected(sight, height, after=cursor.holdings_read_to if comparison.is_quick else "", limit=limit):
+        taken = [replace(each, expected=each.expected - gone.get((each.asset, each.address), 0)) for each, *_ in some]
+        for holding in _asked(sight, taken, height):
+            if holding.known_missing or holding.on_chain != holding.expected:
+                yield holding
+        for _, is_rolled, place in some:
+            if is_rolled:
+                rolled, comparison.read_to = rolled + 1, place
+    if limit is None or rolled < limit:
+        comparison.read_to = ""
+
+
+def _expected(sight: Sight, height: int, *, after: str, limit: int | None) -> Iterator[list[tuple[Holding, bool, str]]]:
+    """What the ledger expects where, some at a time; whether it stands in the round of all, and at which place."""
+    wanted: dict[str, Any] = {
+        "environment": sight.environment,
+        "network": sight.network,
+        "assets": list(sight.chain.profile.assets),
+        "height": height,
+        "after": after,
+        "limit": limit,
+    }
+    with connection.chunked_cursor() as cursor:
+        cursor.execute(EXPECTED, wanted)
+        while rows := cursor.fetchmany(ROWS_AT_A_TIME):
+            yield [(_holding(sight, height, *row), is_rolled, place) for *row, is_rolled, place in rows]
+
+
+def _holding(
+    sight: Sight,
+    height: int,
+    asset: str,
+    decimals: int,
+    address: str,
+    payment_id: uuid.UUID | None,
+    merchant_id: uuid.UUID | None,
+    deposits: list[uuid.UUID],
+    expected: int,
+    known: int,
+) -> Holding:
+    return Holding(
+        environment=sight.environment,
+        network=sight.network,
+        asset=asset,
+        decimals=decimals,
+        address=address,
+        payment_id=payment_id,
+        merchant_id=merchant_id,
+        deposits=tuple(deposits),
+        expected=int(expected),
+        known_missing=int(known),
+        height=height,
+    )
+
+
+def _on_their_way(sight: Sight, height: int) -> Mapping[tuple[str, str], int]:
+    """What sweeps that are not booked yet have taken from addresses up to the height."""
+    codes = {asset.contract: code for code, asset in sight.chain.profile.assets.items()}
+    unbooked = Envelope.objects.filter(
+        transfer__environment=sight.environment,
+        transfer__network=sight.network,
+        transfer__purpose=TransferPurpose.SWEEP,
+        transfer__sweep__booked_at__isnull=True,
+    )
+    gone: defaultdict[tuple[str, str], int] = defaultdict(int)
+    for transaction_hash in unbooked.values_list("transaction_hash", flat=True):
+        for move in sight.chain.find_transfers(transaction_hash):
+            if move.height <= height and move.contract in codes:
+                gone[codes[move.contract], move.sender] += move.amount
+    return gone
+
+
+def _asked(sight: Sight, some: Iterable[Holding], height: int) -> Iterator[Holding]:
+    by_asset: defaultdict[str, list[Holding]] = defaultdict(list)
+    for holding in some:
+        by_asset[holding.asset].append(holding)
+    for code, holdings in by_asset.items():
+        addresses = [holding.address for holding in holdings]
+        held = sight.chain.balances(addresses, sight.chain.profile.assets[code], at_height=height)
+        yield from (replace(holding, on_chain=held.get(holding.address, 0)) for holding in holdings)

@@ -1,0 +1,242 @@
+"""What follows when coins are missing: held from settlements at once, decided by two people, or back by themselves."""
+
+from __future__ import annotations
+
+import uuid
+
+import structlog
+from django.db import transaction
+from django.utils import timezone
+
+from config.errors import DomainError, InvalidParameter
+from merchants.ledger.posting import PostingDraft, lock_accounts, post_draft
+from payments import events, postings
+from payments.balance_changes import record_balance_changes
+from payments.changes import record_payment_events
+from payments.losses import postings as drafts
+from payments.losses.holdings import Holding
+from payments.losses.models import Bearer, MissingCoins, MissingStatus
+from payments.models import Deposit, Payment, ScanCursor
+from payments.states import StatusReason
+
+logger = structlog.get_logger(__name__)
+
+
+class MissingDecided(DomainError):
+    code = "missing_decided"
+    message = "These coins are not waiting for a decision any more."
+
+
+class NotProposed(DomainError):
+    code = "not_proposed"
+    message = "Nobody has proposed who bears this loss, or the amount has changed since: propose it first."
+
+
+class SecondPersonNeeded(DomainError):
+    code = "second_person_needed"
+    message = "Whoever proposed who bears a loss cannot approve it: another operator must."
+
+
+# What reconcile found
+
+
+def note(holding: Holding) -> MissingCoins | None:
+    """Write down what is missing at an address now, and hold as much of the merchant's balance.
+
+    Returns what waits for a decision; None when nothing does. Doing it again changes nothing.
+    """
+    with transaction.atomic():
+        payment = _locked_payment(holding.payment_id)
+        known = MissingCoins.objects.select_for_update().filter(
+            environment=holding.environment,
+            network=holding.network,
+            asset=holding.asset,
+            address=holding.address,
+            status=MissingStatus.OPEN,
+        )
+        missing = known.first()
+        if missing is None and not holding.missing:
+            return None
+        if missing is None:
+            missing = MissingCoins(
+                environment=holding.environment,
+                network=holding.network,
+                asset=holding.asset,
+                decimals=holding.decimals,
+                address=holding.address,
+                payment=payment,
+            )
+        elif missing.height > holding.height:
+            return missing  # somebody has looked at a later block
+        _spread(holding, holding.missing - (int(missing.amount) if missing.pk else 0))
+        missing.height = holding.height
+        if holding.missing:
+            _still_missing(missing, payment, holding.missing)
+            return missing
+        _returned(missing, payment)
+        return None
+
+
+def _still_missing(missing: MissingCoins, payment: Payment | None, amount: int) -> None:
+    is_new = missing.pk is None
+    if missing.amount != amount:
+        missing.amount = amount
+        missing.bearer = missing.reason = missing.proposed_by = ""  # what was proposed was another amount
+        missing.proposed_at = None
+    if missing.held > amount:
+        _give_back(missing, payment, missing.held - amount)
+    missing.save()
+    if payment is not None:
+        _hold(missing, payment)
+    if is_new:
+        logger.error("coins are missing", address=missing.address, network=missing.network, coins=missing.coins)
+        _tell(payment, events.COINS_MISSING, StatusReason.COINS_MISSING)
+
+
+def _returned(missing: MissingCoins, payment: Payment | None) -> None:
+    if missing.held:
+        _give_back(missing, payment, missing.held)
+    missing.status, missing.ended_at = MissingStatus.RETURNED, timezone.now()
+    missing.save()
+    logger.warning("missing coins are there again", address=missing.address, coins=missing.coins)
+    _tell(payment, events.COINS_RESTORED, None)
+
+
+def _spread(holding: Holding, more: int) -> None:
+    """Say of each deposit at the address how much of it is missing: the oldest is gone first and back last."""
+    here = Deposit.objects.select_for_update().filter(
+        environment=holding.environment, network=holding.network, asset=holding.asset, recipient=holding.address
+    )
+    if more > 0:
+        here = here.filter(pk__in=holding.deposits)
+    by_age = sorted(here.order_by("pk"), key=lambda deposit: (deposit.height, deposit.ordinal), reverse=more < 0)
+    for deposit in by_age:
+        part = min(more, int(deposit.amount - deposit.missing)) if more > 0 else -min(-more, int(deposit.missing))
+        more -= part
+        if part:
+            deposit.missing += part
+            deposit.save(update_fields=["missing"])
+
+
+def _hold(missing: MissingCoins, payment: Payment) -> None:
+    """Set aside as much as is missing, or as there is: what was settled before is decided about, not held."""
+    available = postings.available_account(payment, missing.network, missing.asset)
+    held = drafts.held_account(payment, missing.network, missing.asset)
+    there = lock_accounts([available, held], environment=missing.environment)[available]
+    more = min(missing.amount - missing.held, there)
+    if more <= 0:
+        return
+    missing.hold_count += 1
+    missing.held += more
+    missing.save(update_fields=["held", "hold_count"])
+    _post(drafts.missing_held(missing, payment, more), missing, payment)
+
+
+def _give_back(missing: MissingCoins, payment: Payment | None, amount: int) -> None:
+    if payment is None:
+        raise RuntimeError(f"{missing}: held, and nobody's")
+    missing.hold_count += 1
+    missing.held -= amount
+    _post(drafts.missing_ended(missing, payment, amount, owed=_owed(missing, payment)), missing, payment)
+
+
+# What operators decide
+
+
+def propose_loss(missing: MissingCoins, *, bearer: Bearer, reason: str, operator: str) -> MissingCoins:
+    """One person says who bears the loss and why. Nothing is booked until another has approved it."""
+    if not reason.strip():
+        raise InvalidParameter("Say what happened to the coins.", param="reason")
+    with transaction.atomic():
+        missing = _locked(missing)
+        if bearer == Bearer.MERCHANT and missing.payment_id is None:
+            raise InvalidParameter("These coins name no payment: only the house can bear them.", param="bearer")
+        missing.bearer, missing.reason = bearer, reason.strip()
+        missing.proposed_by, missing.proposed_at = operator, timezone.now()
+        missing.save(update_fields=["bearer", "reason", "proposed_by", "proposed_at"])
+        logger.warning("loss proposed", missing=str(missing), bearer=bearer, operator=operator)
+        return missing
+
+
+def approve_loss(missing: MissingCoins, *, operator: str) -> MissingCoins:
+    """A second person agrees: the loss is booked to whom the first one named."""
+    with transaction.atomic():
+        payment = _locked_payment(missing.payment_id)
+        missing = _locked(missing)
+        if not missing.proposed_by:
+            raise NotProposed
+        if missing.proposed_by == operator:
+            raise SecondPersonNeeded
+        draft = _loss(missing, payment)
+        missing.approved_by, missing.ended_at = operator, timezone.now()
+        missing.status, missing.held = MissingStatus.LOST, 0
+        missing.save()
+        _post(draft, missing, payment)
+        logger.warning("loss booked", missing=str(missing), bearer=missing.bearer, operator=operator)
+        if missing.bearer == Bearer.MERCHANT:
+            _tell(payment, events.COINS_LOST, StatusReason.COINS_LOST)
+        else:
+            _tell(payment, events.COINS_RESTORED, None)
+        return missing
+
+
+def _loss(missing: MissingCoins, payment: Payment | None) -> PostingDraft:
+    if payment is None or missing.bearer == Bearer.HOUSE:
+        owed = _owed(missing, payment) if payment is not None and missing.held else 0
+        return drafts.loss_of_house(missing, payment, owed=owed)
+    network, asset = missing.network, missing.asset
+    available = postings.available_account(payment, network, asset)
+    others = [
+        drafts.held_account(payment, network, asset),
+        postings.receivable_account(payment, network, asset),
+        postings.chain_account(network, asset),
+    ]
+    there = lock_accounts([available, *others], environment=missing.environment)[available]
+    return drafts.loss_of_merchant(missing, payment, available=there)
+
+
+# Both
+
+
+def _locked_payment(payment_id: uuid.UUID | None) -> Payment | None:
+    return Payment.objects.select_for_update().get(pk=payment_id) if payment_id else None
+
+
+def _locked(missing: MissingCoins) -> MissingCoins:
+    locked = MissingCoins.objects.select_for_update().get(pk=missing.pk)
+    if locked.status != MissingStatus.OPEN:
+        raise MissingDecided
+    return locked
+
+
+def _owed(missing: MissingCoins, payment: Payment) -> int:
+    """What the merchant owes in the coin, all that the posting touches being locked."""
+    network, asset = missing.network, missing.asset
+    receivable = postings.receivable_account(payment, network, asset)
+    touched = [
+        receivable,
+        postings.available_account(payment, network, asset),
+        drafts.held_account(payment, network, asset),
+        drafts.loss_account(network, asset),
+        postings.chain_account(network, asset),
+    ]
+    return lock_accounts(touched, environment=missing.environment)[receivable]
+
+
+def _post(draft: PostingDraft, missing: MissingCoins, payment: Payment | None) -> None:
+    post_draft(draft, environment=missing.environment)
+    if payment is not None:
+        record_balance_changes([draft], payment)
+
+
+def _tell(payment: Payment | None, type: str, reason: StatusReason | None) -> None:
+    """Tell the merchant what has become of the coins of a payment."""
+    if payment is None:
+        return
+    others = MissingCoins.objects.filter(payment=payment, status=MissingStatus.OPEN).exists()
+    reasons = {*payment.status_reasons} - ({StatusReason.COINS_MISSING} if not others else set())
+    payment.status_reasons = sorted(reasons | ({reason} if reason else set()))
+    payment.version += 1
+    payment.save(update_fields=["status_reasons", "version"])
+    heads = ScanCursor.objects.filter(environment=payment.environment).values_list("network", "head_height")
+    record_payment_events(payment, [type], deposits=payment.deposits.order_by("id"), heads=dict(heads))

@@ -1,0 +1,62 @@
+"""An issuer destroys coins at a deposit address, on a real node."""
+
+from __future__ import annotations
+
+import pytest
+
+from merchants.ledger.balances import balance
+from merchants.ledger.breakers import close_breaker
+from payments.chains.evm import abi
+from payments.chains.networks import POLYGON
+from payments.losses.models import Bearer, MissingCoins
+from payments.losses.services import approve_loss, propose_loss
+from payments.models import Payment
+from payments.postings import chain_account
+from tests.evm.street import PRODUCTION, Street, now, reconcile
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def destroy(street: Street, payment: Payment) -> None:
+    """The issuer freezes the payment's address and destroys what is there."""
+    token = street.mainnet.tokens[payment.cryptocurrency]
+    for call in (
+        abi.call("set_blocked(address,bool)", payment.deposit_address, 1),
+        abi.call("destroy(address)", payment.deposit_address),
+        abi.call("set_blocked(address,bool)", payment.deposit_address, 0),
+    ):
+        street.node.succeed(street.node.accounts[9], token, call)
+    street.let_blocks_pass()
+
+
+def assert_ledger_is_the_chain(street: Street, *payments: Payment) -> None:
+    """The hot wallet, and the deposit addresses together."""
+    street.shop.assert_books_are_the_chain()
+    coin = payments[0].cryptocurrency
+    at_addresses = sum(street.held(coin, payment.deposit_address) for payment in payments)
+    assert balance(chain_account(POLYGON, coin), environment=PRODUCTION) == at_addresses
+
+
+@pytest.mark.parametrize("coin", ["USDC", "USDT", "DAI"])
+@pytest.mark.parametrize("is_swept_first", [False, True], ids=["unswept", "swept too late"])
+def test_what_was_destroyed_is_named_held_and_booked(street: Street, coin: str, is_swept_first: bool) -> None:
+    payment, other = street.open(coin), street.open(coin)
+    street.mainnet.pay([(coin, each.deposit_address, int(each.due)) for each in (payment, other)])
+    street.let_blocks_pass()
+    assert reconcile() == 0
+    destroy(street, payment)
+    if is_swept_first:
+        street.sweep()
+        assert street.held(coin, other.deposit_address) == 0
+    assert reconcile() == 2
+    missing = MissingCoins.objects.get()
+    assert (missing.payment, missing.asset, missing.amount, missing.held) == (payment, coin, payment.due, payment.due)
+    assert now(payment).status_reasons == ["coins_missing"]
+
+    propose_loss(missing, bearer=Bearer.MERCHANT, reason="Destroyed by the issuer.", operator="Ada")
+    approve_loss(missing, operator="Grace")
+    close_breaker(environment=PRODUCTION, network=POLYGON, closed_by="Ada")
+    assert reconcile() == 0
+    street.sweep()
+    assert reconcile() == 0
+    assert_ledger_is_the_chain(street, payment, other)

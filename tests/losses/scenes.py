@@ -1,0 +1,79 @@
+"""Coins that vanish from deposit addresses, in words the tests of missing coins share."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django.utils import timezone
+
+from merchants.ledger.invariants import Finding, Scope, registered
+from payments import tasks
+from payments.chains import registry
+from payments.chains.simulated import control
+from payments.chains.simulated.models import SimulatedTransfer
+from payments.losses.models import Bearer, MissingCoins, MissingStatus
+from payments.losses.services import approve_loss, propose_loss
+from payments.models import Payment, ScanCursor
+from settlements.proposals import unsettled
+from tests.payments.scenes import BLOCKS_UNTIL_FINAL, ETHEREUM, SANDBOX, mine_and_watch, units
+from tests.transfers.scenes import drive
+
+
+def destroy(payment: Payment, amount: str) -> None:
+    """The issuer destroys coins at the payment's address, and that becomes final."""
+    control.destroy(
+        payment.network,
+        address=payment.deposit_address,
+        code=payment.cryptocurrency,
+        amount=units(payment, amount),
+    )
+    mine_and_watch(payment.network, BLOCKS_UNTIL_FINAL[payment.network])
+
+
+def send_unread(payment: Payment, amount: str) -> None:
+    """Coins come to the payment's address in a final block, which the watcher has passed over."""
+    network, code = payment.network, payment.cryptocurrency
+    control.fund(network, address=payment.deposit_address, code=code, amount=units(payment, amount))
+    control.mine(network, BLOCKS_UNTIL_FINAL[network])
+    height = registry.chain(SANDBOX, network).head().finalized_height
+    unread = registry.chain(SANDBOX, network).cursor_at(height)
+    ScanCursor.objects.filter(network=network).update(cursor=unread)
+    mine_and_watch(network)
+
+
+def bring_back(payment: Payment) -> None:
+    """What was destroyed at the payment's address is there again, by the balance alone: no transfer tells of it."""
+    SimulatedTransfer.objects.filter(source=payment.deposit_address).delete()
+
+
+def look(*, since: datetime | None = None) -> list[Finding]:
+    """What the check finds; what follows from it is written, as reconcile does once its snapshot is closed."""
+    [check] = [known for known in registered() if known.code == "I12d"]
+    scope = Scope(since=since)
+    found = list(check.check(scope))
+    scope.do_what_is_left()
+    return found
+
+
+def open_missing(payment: Payment) -> MissingCoins:
+    return MissingCoins.objects.get(payment=payment, status=MissingStatus.OPEN)
+
+
+def lose(payment: Payment, bearer: Bearer) -> MissingCoins:
+    """Two operators decide who bears what is missing."""
+    missing = propose_loss(open_missing(payment), bearer=bearer, reason="Destroyed by the issuer.", operator="Ada")
+    return approve_loss(missing, operator="Grace")
+
+
+def settleable(payment: Payment) -> int:
+    """What the merchant of a payment may have settled, in base units."""
+    return sum(pot.total for pot in unsettled(payment.merchant_id, SANDBOX, until=timezone.now()))
+
+
+def sweep() -> None:
+    """Sign what is due, send it, let it become final, and book it."""
+    tasks.sweep()
+    drive(ETHEREUM, 2)
+    mine_and_watch(ETHEREUM, BLOCKS_UNTIL_FINAL[ETHEREUM])
+    drive(ETHEREUM)
+    tasks.sweep()
