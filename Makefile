@@ -46,7 +46,7 @@ help: ## List what can be made
 run: $(VENV)/.runtime ## Run Ballast: database, web, worker and beat, with its data under var/
 	@exec $(BIN)/python -m config.embedded run
 
-manage: $(VENV)/.runtime ## Run a management command beside `make run`: make manage CMD="reconcile --full"
+manage: $(VENV)/.runtime ## Run a management command, also while `make run` is not running; make's own exit code is 2 for any other
 	@exec $(BIN)/python -m config.embedded manage $(CMD)
 
 test: $(VENV)/.development node ## Run the tests: make test PYTEST_ARGS="tests/ledger -k zero"

@@ -225,6 +225,7 @@ OWN_NAMES = {
         "secrets", "showing", "signing", "targets",
     },
     "payments": {
+        "acceptance",
         "assessment", "balance_changes", "changes", "claims", "crediting", "dust", "examples", "explaining", "halting",
         "lookup", "native", "overview", "qr", "records", "refunding", "rereading", "resuming", "reversing", "simulator",
         "strays", "sweeping", "treasury", "watching", "wording",

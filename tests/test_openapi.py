@@ -17,7 +17,7 @@ from config.api.views import openapi_document
 from tests.api.errors import ERROR_SCHEMA, check_error
 
 SNAPSHOT = Path(__file__).parent.parent / "docs" / "openapi.json"
-REWRITE = 'make manage CMD="spectacular --format openapi-json --file docs/openapi.json"'
+REWRITE = "./manage.py spectacular --format openapi-json --file docs/openapi.json"
 
 
 @pytest.fixture(scope="module")

@@ -21,6 +21,7 @@ from types import FrameType
 import psutil
 from django.core.exceptions import ImproperlyConfigured
 
+from config.embedded.finding import settings_of_running
 from config.embedded.postgres import EmbeddedPostgres, PostgresError
 from config.embedded.processes import Child, ProcessFailed, record, stop_left_overs
 from config.embedded.secrets import ensure_secrets
@@ -71,6 +72,11 @@ class Installation:
             "PYTHONUNBUFFERED": "1",
         }
 
+    @property
+    def link_to_database(self) -> Path:
+        """There once a run has made its database."""
+        return self.var / "postgres"
+
     def make_folder(self) -> None:
         try:
             self.var.mkdir(parents=True, exist_ok=True)
@@ -115,9 +121,15 @@ def manage(arguments: list[str]) -> int:
         signal.signal(number, _stop)
     try:
         installation = Installation()
+        if not (installation.has_database or installation.link_to_database.exists()):
+            raise CannotRun(f"There is no Ballast in {installation.var}: make run makes one. VAR=folder names another.")
         installation.make_folder()
         # Commands may take as long as they need; the limit is there for requests.
-        environment = {"DATABASE_STATEMENT_TIMEOUT_SECONDS": "0", **installation.environment}
+        environment = {
+            "DATABASE_STATEMENT_TIMEOUT_SECONDS": "0",
+            **installation.environment,
+            **settings_of_running(installation.var),
+        }
         with ExitStack() as stack:
             with _stop_deferred():
                 stack.enter_context(installation.database())

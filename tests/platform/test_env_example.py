@@ -38,6 +38,7 @@ def test_no_other_module_reads_settings_from_the_environment() -> None:
         "config/celery.py",
         "config/wsgi.py",
         "config/embedded/background.py",
+        "config/embedded/finding.py",  # hands the settings of the run it found to a command
         "config/embedded/postgres.py",
         "config/embedded/supervisor.py",
         "webhooks/management/commands/webhook_listen.py",  # the caller names the variable; it is no setting

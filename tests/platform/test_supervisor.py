@@ -4,114 +4,19 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
-import shutil
 import signal
-import socket
 import stat
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import httpx
-import psutil
 import pytest
 
-from config.embedded.postgres import EmbeddedPostgres
+from tests.platform.runs import ROOT, Run, demo, free_port
 
 pytestmark = pytest.mark.slow
-
-ROOT = Path(__file__).resolve().parents[2]
-READY_SECONDS = 120  # a machine busy with other tests; alone it takes about four
-
-
-class Run:
-    """One `python -m config.embedded run` on a port and in a folder of its own."""
-
-    def __init__(self, var: Path, port: int) -> None:
-        self.var, self.port = var, port
-        kept = {name: value for name, value in os.environ.items() if name in {"PATH", "HOME", "LANG"}}
-        self.environment = {
-            **kept, "BALLAST_VAR": str(var), "BALLAST_PORT": str(port), "BALLAST_MODE": "embedded",
-            "DATABASE_URL": "", "REDIS_URL": "", "PUBLIC_URL": "", "LOG_FORMAT": "json",
-        }  # fmt: skip
-        descriptor, name = tempfile.mkstemp()
-        self.output = Path(name)
-        with os.fdopen(descriptor, "wb") as output:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "config.embedded", "run"], cwd=ROOT, env=self.environment,
-                stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
-            )  # fmt: skip
-
-    @property
-    def printed(self) -> str:
-        return self.output.read_text()
-
-    def wait_until(self, words: str) -> None:
-        deadline = time.monotonic() + READY_SECONDS
-        while words not in self.printed:
-            assert self.process.poll() is None, self.printed
-            assert time.monotonic() < deadline, self.printed
-            time.sleep(0.1)
-
-    def manage(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "config.embedded", "manage", *arguments], cwd=ROOT, env=self.environment,
-            capture_output=True, text=True, check=False,
-        )  # fmt: skip
-
-    def family(self) -> list[psutil.Process]:
-        """Every process that works for this run, the database's too: they name its folder, or carry it along."""
-        marks = (str(self.var), f"BALLAST_VAR={self.var}")
-        found = []
-        for process in psutil.process_iter():
-            with suppress(psutil.Error):
-                environment = [f"{name}={value}" for name, value in process.environ().items()]
-                words = [*process.cmdline(), *environment]
-                if process.status() != psutil.STATUS_ZOMBIE and any(mark in word for mark in marks for word in words):
-                    found.append(process)
-        return [process for process in found if process.pid != os.getpid()]
-
-    def stop(self, number: int = signal.SIGTERM) -> int:
-        self.process.send_signal(number)
-        return self.process.wait(60)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-@pytest.fixture
-def var() -> Iterator[Path]:
-    folder = Path(tempfile.mkdtemp(prefix="ballast-run-"))
-    folder.chmod(0o755)
-    yield folder
-    EmbeddedPostgres(folder).stop_left_over()
-    shutil.rmtree(folder, ignore_errors=True)
-
-
-@pytest.fixture
-def run(var: Path) -> Iterator[Run]:
-    started = Run(var, free_port())
-    yield started
-    if started.process.poll() is None:
-        started.stop()
-    for process in started.family():
-        process.kill()
-
-
-def demo(var: Path) -> dict[str, str]:
-    """What a shell sees after sourcing demo.env."""
-    script = f". {shlex.quote(str(var / 'demo.env'))} && env"
-    text = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=True, env={}).stdout
-    pairs = (line.partition("=") for line in text.splitlines())
-    return {name: value for name, _, value in pairs if name.startswith("BALLAST_")}
 
 
 def test_one_command_serves_works_and_leaves_nothing_behind(run: Run) -> None:

@@ -36,8 +36,9 @@ class Command(BaseCommand):
             "BALLAST_BASE_URL": f"{settings.PUBLIC_URL}/v1",
             "BALLAST_SANDBOX_BASE_URL": f"{settings.PUBLIC_URL}/sandbox/v1",
             "BALLAST_WALLET": SANDBOX_WALLET,
+            "BALLAST_VAR": str(settings.VAR_DIR),
         }
-        values = {**addresses, **values}
+        values = {**addresses, **{name: value for name, value in values.items() if name not in addresses}}
         lines = [f"{name}={shlex.quote(value)}" for name, value in values.items()]
         lines.append(f"export {' '.join(values)}")
         write_private(path, "\n".join(lines) + "\n")
