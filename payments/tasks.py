@@ -14,6 +14,7 @@ from payments import booking_sweeps, crediting, native, strays, sweeping
 from payments.chains.errors import ChainError
 from payments.chains.registry import places_in_use
 from payments.operations.services import note_providers
+from payments.operations.states import AlarmKind
 from payments.rates.quoting import refresh_rates as refresh
 from payments.transfers.driving import check_set_up
 from payments.watching import watch_network
@@ -63,6 +64,8 @@ def sweep() -> None:
         with contained("nothing swept", expected=USUAL, **place), turn_at(f"sweep {environment} {network}") as is_ours:
             if is_ours:
                 _sweep_network(environment, network)
+        with contained("providers could not be told of", **place):  # what following payouts has found in this process
+            note_providers(environment, network, kinds=[AlarmKind.PROVIDER_DISAGREES])
     with turn_at("book sweeps") as is_ours:
         if is_ours:
             booking_sweeps.book_sweeps()

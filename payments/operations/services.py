@@ -39,14 +39,19 @@ def set_alarms(*, environment: str, network: str, kinds: Collection[AlarmKind], 
             _clear(alarm)
 
 
-def note_providers(environment: str, network: str) -> None:
-    """Raise and clear alarms about those whom this process asks: what it found is nowhere but in its memory."""
+def note_providers(
+    environment: str, network: str, *, kinds: Collection[AlarmKind] = tuple(PROVIDER_ALARMS.values())
+) -> None:
+    """Raise and clear alarms about those whom this process asks: what it found is nowhere but in its memory.
+
+    Of `kinds` alone: who asks some of them now and then cannot say that the others are well.
+    """
     try:
         states = registry.chain(environment, network).provider_states()
     except ImproperlyConfigured:
         return  # whoever reads the network says so
-    kinds = PROVIDER_ALARMS.values()
-    set_alarms(environment=environment, network=network, kinds=kinds, dangers=of_providers(states))
+    found = [danger for danger in of_providers(states) if danger.kind in kinds]
+    set_alarms(environment=environment, network=network, kinds=kinds, dangers=found)
 
 
 def clear_alarms_of_unused(networks: Collection[tuple[str, str]]) -> None:

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 
 import httpx
 
+from config.replies import ACCEPT_ENCODING, Body, ReplyTooLarge, ReplyUnreadable
 from payments.rates.observations import Observation
 from payments.rates.providers import Parser, Provider
 
@@ -34,7 +35,8 @@ def ask(providers: Collection[Provider], *, now: datetime) -> Answers:
 
 async def _ask_all(providers: Collection[Provider], now: datetime) -> Answers:
     requests = [(provider, path, parse) for provider in providers for path, parse in provider.requests.items()]
-    async with httpx.AsyncClient(timeout=30, headers={"User-Agent": "Ballast"}) as client:
+    headers = {"User-Agent": "Ballast", "Accept-Encoding": ACCEPT_ENCODING}
+    async with httpx.AsyncClient(timeout=30, headers=headers) as client:
         results = await asyncio.gather(
             *(_ask_one(client, provider, path, parse, now) for provider, path, parse in requests),
             return_exceptions=True,
@@ -58,12 +60,15 @@ async def _ask_one(
     async with asyncio.timeout(provider.answer_seconds), client.stream("GET", provider.address + path) as response:
         if response.status_code != httpx.codes.OK:
             raise RequestFailed(f"status {response.status_code}")
-        content = bytearray()
-        async for part in response.aiter_bytes():
-            content += part
-            if len(content) > LARGEST_ANSWER:
-                raise RequestFailed("the answer does not end")
-        return parse(bytes(content), now - _time_in_caches(response))
+        try:
+            body = Body(response.headers.get("Content-Encoding", ""), most_bytes=LARGEST_ANSWER)
+            async for part in response.aiter_raw():
+                body.add(part)
+        except ReplyTooLarge as error:
+            raise RequestFailed("the answer does not end") from error
+        except ReplyUnreadable as error:
+            raise RequestFailed(f"the answer is {error}") from error
+        return parse(bytes(body.content), now - _time_in_caches(response))
 
 
 def _time_in_caches(response: httpx.Response) -> timedelta:

@@ -154,7 +154,7 @@ class World:
 
     def _call(self, wanted: dict[str, Any], block: str) -> str:
         said = bytes.fromhex(wanted["data"][2:])
-        known = {
+        known: dict[bytes, int | str] = {
             abi.call("decimals()"): self._decimals(wanted["to"]),
             abi.call("owner()"): devnet.OWNER,
             abi.call("operator()"): WALLET,

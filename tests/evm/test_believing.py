@@ -157,6 +157,24 @@ def test_a_false_failure_of_a_payout_never_has_it_signed_again(scene: Scene) -> 
 
 
 @pytest.mark.parametrize("scene", [3], indirect=True)
+def test_a_false_failure_that_is_outvoted_is_told_by_the_worker_that_follows_payouts(scene: Scene) -> None:
+    [payment] = scene.shop.earn(1)
+    scene.shop.give_back([payment], 1)
+    scene.drive()
+    scene.mainnet.node.mine(BLOCKS_UNTIL_FINAL)
+    scene.providers[1].lie = calling_all_failed
+    scene.drive()
+    payment_tasks.sweep()
+    assert scene.shop.left() == scene.shop.asked
+    [(subject, said)] = open_alarms("provider_disagrees").items()
+    liar, *honest = (scene.providers[place].name for place in (1, 0, 2))
+    assert subject == liar
+    sent = Transfer.objects.latest("sequence").transaction_hash
+    assert said.startswith(f"eth_getTransactionReceipt {sent}: it says it failed in block ")
+    assert f"; {', '.join(honest)} says it succeeded in block " in said
+
+
+@pytest.mark.parametrize("scene", [3], indirect=True)
 @pytest.mark.parametrize("place", [0, 2])
 def test_a_provider_that_invents_a_transfer_is_outvoted_and_named_with_what_each_said(scene: Scene, place: int) -> None:
     scene.providers[0], scene.providers[place] = scene.providers[place], scene.providers[0]

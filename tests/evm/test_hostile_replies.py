@@ -8,8 +8,10 @@ import socket
 import threading
 import time
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -45,12 +47,17 @@ def ask_everything(world: World, names: Iterable[str]) -> dict[str, str]:
     return {name: outcome(OPERATIONS[name], world.chain()) for name in names}
 
 
+def _noting(asked: Counter[str], answer: Any) -> Any:
+    asked["times"] += 1
+    return answer
+
+
 def users_of(method: str) -> list[str]:
     """The operations that ask this."""
     found = []
     for name, operation in OPERATIONS.items():
-        world, asked = World(), list[Any]()
-        world.spoil(method, lambda answer, asked=asked: asked.append(answer) or answer, providers=2)
+        world, asked = World(), Counter[str]()
+        world.spoil(method, partial(_noting, asked), providers=2)
         operation(world.chain())
         found += [name] * bool(asked)
     return found

@@ -22,12 +22,16 @@ Answer = Callable[[BaseHTTPRequestHandler, bytes], None]
 """Answers one request of a provider; the bytes are what it would say on a good day."""
 
 
-def say(content: bytes, *, status: int = 200, age: str | None = None, times: int = 1) -> Answer:
+def say(
+    content: bytes, *, status: int = 200, age: str | None = None, times: int = 1, encoding: str | None = None
+) -> Answer:
     def answer(handler: BaseHTTPRequestHandler, recorded: bytes) -> None:
         handler.send_response(status)
         handler.send_header("Content-Length", str(len(content or recorded) * times))
         if age is not None:
             handler.send_header("Age", age)
+        if encoding is not None:
+            handler.send_header("Content-Encoding", encoding)
         handler.end_headers()
         for _ in range(times):
             handler.wfile.write(content or recorded)

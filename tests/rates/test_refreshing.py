@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import time
 from datetime import timedelta
 from decimal import Decimal
@@ -98,6 +99,33 @@ def test_when_every_exchange_is_hostile_nothing_is_quoted(provider_server: Provi
     for coin in COINS:
         with pytest.raises(RateUnavailable):
             quote("EUR", coin, now=NOW)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "times", "reason"),
+    [
+        ("gzip", 1, "the answer does not end"),
+        ("gzip, gzip", 2, "the answer is compressed in a way that was not asked for"),
+    ],
+)
+def test_an_answer_that_unpacks_to_more_than_it_should_is_left_packed(
+    provider_server: ProviderServer, encoding: str, times: int, reason: str
+) -> None:
+    content = b" " * 50_000_000
+    for _ in range(times):
+        content = gzip.compress(content)
+    provider_server.answers["kraken"] = say(content, encoding=encoding)
+    refreshed = refresh_rates(now=NOW, providers=provider_server.providers())
+
+    assert [failure.split("RequestFailed ")[1] for failure in refreshed.failures] == [reason]
+
+
+def test_a_packed_answer_is_read(provider_server: ProviderServer) -> None:
+    provider_server.answers["kraken"] = lambda handler, recorded: say(gzip.compress(recorded), encoding="gzip")(
+        handler, recorded
+    )
+    assert refresh_rates(now=NOW, providers=provider_server.providers()).failures == ()
+    assert "kraken" in quote("USD", "USDC", now=NOW).source
 
 
 @pytest.mark.parametrize("behaviour", ["hang", "trickle"])
