@@ -5,11 +5,14 @@ from __future__ import annotations
 import logging
 from typing import Any
 
-from celery.beat import Scheduler
+from celery.beat import ScheduleEntry, Scheduler
 from django.db import DatabaseError, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
+from config import pulses
+from config.celery import queue_of
 from config.heartbeat import HEARTBEAT_NAME
+from config.waiting import is_waiting
 
 logger = logging.getLogger(__name__)
 
@@ -33,7 +36,14 @@ class ElectedScheduler(Scheduler):  # type: ignore[misc]  # Celery has no types
             logger.warning("beat_database_unreachable", extra={"error": str(error)})
             self._resign()
             elected = False
+        _tell_the_time()
         return float(super().tick(*arguments, **options)) if elected else STANDBY_SECONDS
+
+    def apply_async(self, entry: ScheduleEntry, *arguments: Any, **options: Any) -> Any:
+        """Send what is due, unless the one before still waits for a worker."""
+        if is_waiting(queue_of(entry.task), entry.task):
+            return None
+        return super().apply_async(entry, *arguments, **options)
 
     def close(self) -> None:
         self._resign()
@@ -62,3 +72,10 @@ class ElectedScheduler(Scheduler):  # type: ignore[misc]  # Celery has no types
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+
+
+def _tell_the_time() -> None:
+    try:
+        pulses.note_clock("beat")
+    except DatabaseError:
+        connections["default"].close()  # a connection that was lost would fail for ever

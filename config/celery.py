@@ -9,8 +9,13 @@ from functools import partial
 from typing import Any
 
 from celery import Celery
+from celery.signals import task_postrun, task_rejected, task_revoked, task_unknown
+from celery.states import SUCCESS
 from django.conf import settings
-from django.db import transaction
+from django.db import DatabaseError, transaction
+
+from config import pulses
+from config.waiting import is_waiting
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
@@ -38,8 +43,8 @@ app.conf.task_routes = {
 
 
 def every(seconds: float, task: str) -> dict[str, dict[str, Any]]:
-    """A line of the schedule. A message nobody took in time expires, so that no backlog piles up."""
-    return {task: {"task": task, "schedule": seconds, "options": {"expires": max(seconds, 5.0)}}}
+    """A line of the schedule. While a message of it waits, beat sends no other, so that no backlog piles up."""
+    return {task: {"task": task, "schedule": seconds}}
 
 
 app.conf.beat_scheduler = "config.beat:ElectedScheduler"
@@ -66,6 +71,41 @@ app.conf.beat_schedule = {
     **every(3600, "webhooks.purge_attempts"),
 }
 
+
+def queue_of(task_name: str) -> str:
+    return str(app.amqp.router.route({}, task_name)["queue"].name)
+
+
+def note_task(task: Any = None, state: str | None = None, **_: Any) -> None:
+    """That it succeeded, and what this worker's clock says."""
+    try:
+        if state == SUCCESS:
+            pulses.note(pulses.TASK, task.name)
+        pulses.note_clock("worker")
+    except DatabaseError as error:
+        logger.warning("pulse_not_noted", extra={"task": task.name, "error": str(error)})
+
+
+def tell_of_revoked(request: Any = None, expired: bool = False, **_: Any) -> None:
+    """What a worker discards without running it, it discards without a word: this is the word."""
+    reason = "its end has passed by the clock of this worker" if expired else "it was revoked"
+    logger.error("task_discarded", extra={"task": getattr(request, "task", None), "reason": reason})
+
+
+def tell_of_unknown(name: str | None = None, **_: Any) -> None:
+    logger.error("task_discarded", extra={"task": name, "reason": "this version of Ballast has no such task"})
+
+
+def tell_of_rejected(message: Any = None, **_: Any) -> None:
+    headers = getattr(message, "headers", None) or {}
+    logger.error("task_discarded", extra={"task": headers.get("task"), "reason": "it cannot be read"})
+
+
+task_postrun.connect(note_task)
+task_revoked.connect(tell_of_revoked)
+task_unknown.connect(tell_of_unknown)
+task_rejected.connect(tell_of_rejected)
+
 _PAUSE_AFTER_FAILURE_SECONDS = 5.0
 _paused_until = 0.0
 
@@ -89,7 +129,8 @@ def _send(task_name: str) -> None:
     if time.monotonic() < _paused_until:
         return
     try:
-        app.send_task(task_name, expires=5.0, retry=False, ignore_result=True)
+        if not is_waiting(queue_of(task_name), task_name):
+            app.send_task(task_name, retry=False, ignore_result=True)
     except Exception as error:  # the broker is down: the request must neither fail nor wait again and again
         _paused_until = time.monotonic() + _PAUSE_AFTER_FAILURE_SECONDS
         logger.warning("wake_failed", extra={"task": task_name, "error": str(error)})

@@ -6,19 +6,22 @@ from functools import cache
 
 import redis
 from django.conf import settings
-from django.core.cache import cache as shared_cache
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
+from config import pulses
 from config.environments import Environment
 from config.heartbeat import heartbeat_age_seconds
+from config.redis_servers import RedisServers
+from payments.operations import work
 from payments.operations.models import Alarm
 
 OK = "ok"
 UNAVAILABLE = "unavailable"
+BEHIND = "behind"
 
 
 @never_cache
@@ -31,22 +34,27 @@ def live(request: HttpRequest) -> JsonResponse:
 @never_cache
 @require_safe
 def ready(request: HttpRequest) -> JsonResponse:
-    """Everything a request needs is there: 200, or 503 with what is missing. Beat and alarms are told of, and do not
-    decide: no other process would serve better."""
+    """Whether this process can serve: 200, or 503 when the database or a migration is missing, or takes no writes.
+
+    Redis, beat and alarms are told of, and do not decide: requests are served without them.
+    """
     checks = {"database": UNAVAILABLE, "migrations": UNAVAILABLE}
     age: float | None = None
     alarms: int | None = None
     try:
         age = heartbeat_age_seconds()
-        checks["database"] = OK
+        if _takes_writes():
+            checks["database"] = OK
         if _is_migrated():
             checks["migrations"] = OK
             alarms = Alarm.objects.open().filter(environment=Environment.PRODUCTION).count()
+        if OK == checks["database"] == checks["migrations"]:
+            pulses.note_clock("web")
     except DatabaseError:
         _every_migration_is_applied.cache_clear()
-    if settings.REDIS_URL:
-        checks["redis"] = OK if _redis_answers() else UNAVAILABLE
     is_ready = set(checks.values()) == {OK}
+    if settings.REDIS_SERVERS is not None:
+        checks["redis"] = OK if _answers(settings.REDIS_SERVERS) else UNAVAILABLE
     body = {
         "status": OK if is_ready else UNAVAILABLE,
         "checks": checks,
@@ -54,6 +62,49 @@ def ready(request: HttpRequest) -> JsonResponse:
         "openAlarms": alarms,
     }
     return JsonResponse(body, status=200 if is_ready else 503)
+
+
+@never_cache
+@require_safe
+def show_work(request: HttpRequest) -> JsonResponse:
+    """Whether everything that is done in the background is done in time: 200, or 503 with what is behind.
+
+    For a monitor outside: worked out now, from when each was last done, so that nothing must run to be missed.
+    """
+    try:
+        items, clocks = work.all_work(), work.clocks()
+    except DatabaseError:
+        return JsonResponse({"status": UNAVAILABLE, "database": UNAVAILABLE, "behind": []}, status=503)
+    behind = [f"{item.name} {item.of}".strip() for item in items if item.is_behind]
+    behind += ["clock"] * any(clock.is_off for clock in clocks)
+    body = {
+        "status": UNAVAILABLE if behind else OK,
+        "database": OK,
+        "behind": behind,
+        "work": [
+            {
+                "name": item.name,
+                "of": item.of,
+                "status": BEHIND if item.is_behind else OK,
+                "ageSeconds": None if item.age is None else round(item.age, 1),
+                "limitSeconds": item.limit,
+            }
+            for item in items
+        ],
+        "clocks": {
+            "processes": len(clocks),
+            "mostSecondsOff": round(max((abs(clock.ahead) for clock in clocks), default=0.0), 1),
+            "limitSeconds": pulses.CLOCK_OFF_SECONDS,
+        },
+    }
+    return JsonResponse(body, status=503 if behind else 200)
+
+
+def _takes_writes() -> bool:
+    """False on a standby, from which nothing but pages could be served."""
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW transaction_read_only")
+        return bool(cursor.fetchone() == ("off",))
 
 
 def _is_migrated() -> bool:
@@ -68,9 +119,11 @@ def _every_migration_is_applied() -> bool:
     return not executor.migration_plan(executor.loader.graph.leaf_nodes())
 
 
-def _redis_answers() -> bool:
+def _answers(servers: RedisServers) -> bool:
+    client = servers.client(socket_timeout=0.5, socket_connect_timeout=0.5)
     try:
-        shared_cache.get("health")
+        return bool(client.ping())
     except (redis.RedisError, OSError):
         return False
-    return True
+    finally:
+        client.close()

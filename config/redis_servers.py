@@ -29,7 +29,7 @@ class RedisAddressInvalid(ValueError):
     """The message completes the sentence that begins with `REDIS_URL`."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RedisServers:
     """One address, read. `hosts` are the sentinels' when there is a `service_name`, else the one server's."""
 

@@ -34,7 +34,7 @@ IN_PRODUCTION = MODE == "production"
 VAR_DIR = Path(variables.text("BALLAST_VAR") or BASE_DIR / "var").resolve()
 if not IN_PRODUCTION:
     variables.read_file(VAR_DIR / "secrets.env")
-variables.role = variables.choice("BALLAST_ROLE", roles.ROLES, roles.ALL)
+BALLAST_ROLE = variables.role = variables.choice("BALLAST_ROLE", roles.ROLES, roles.ALL)
 
 DEBUG = variables.flag("DEBUG", default=False)
 if DEBUG and IN_PRODUCTION:

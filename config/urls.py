@@ -142,6 +142,7 @@ page_routes = [
 urlpatterns = [
     path("health/live", health.live),
     path("health/ready", health.ready),
+    path("health/work", health.show_work),
     *page_routes,
     path("v1/", include(api_routes), {"environment": Environment.PRODUCTION}),
     path("sandbox/v1/", include(api_routes), {"environment": Environment.SANDBOX}),

@@ -15,7 +15,7 @@ from django.db.models import F, Q
 from django.db.models.expressions import RawSQL
 from django.utils import timezone
 
-from config import ids
+from config import ids, pulses
 from payments.chains.base import Identity, IncomingTransfer, Scan
 from payments.chains.errors import ChainUnavailable, FinalityViolation, NotSetUp
 from payments.chains.registry import chain, networks, profile
@@ -103,6 +103,13 @@ def watch_network(environment: str, network: str) -> bool:
     cursor = _lease(environment, network)
     if cursor is None:
         return False
+    is_more = _read(cursor)
+    pulses.note(pulses.WATCHER, f"{environment} {network}")
+    return is_more
+
+
+def _read(cursor: ScanCursor) -> bool:
+    environment, network = cursor.environment, cursor.network
     addresses = PaymentAddresses(environment, network)
     try:
         adapter = chain(environment, network)

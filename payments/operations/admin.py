@@ -20,6 +20,7 @@ from config.operators import ReadOnly, ask_first
 from merchants.wording import from_now
 from payments.chains import registry
 from payments.models import SweepRequest
+from payments.operations import work
 from payments.operations.figures import CoinFigures, NetworkFigures, coins_text, figures_of, snapshots_in_use
 from payments.operations.models import Alarm, NetworkSnapshot
 from payments.operations.services import acknowledge_alarm
@@ -35,7 +36,12 @@ _NONE = format_html("{}", "none")
 def show_start(request: HttpRequest) -> HttpResponse:
     """The admin's first page, where an operator whom an alarm woke up begins."""
     may_look = request.user.has_perm("operations.view_alarm")
-    return admin.site.index(request, {"open_alarms": Alarm.objects.open().most_urgent_first() if may_look else None})
+    if not may_look:
+        return admin.site.index(request)
+    behind = [item for item in work.all_work() if item.is_behind]
+    clocks_off = [clock for clock in work.clocks() if clock.is_off]
+    alarms = Alarm.objects.open().most_urgent_first()
+    return admin.site.index(request, {"open_alarms": alarms, "behind": behind, "clocks_off": clocks_off})
 
 
 @admin.register(Alarm)

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import groupby
 
 from django.db.models import Count, Sum
 from django.utils import timezone
@@ -20,6 +21,7 @@ from payments.chains.profiles import NetworkProfile
 from payments.invariants import UNBOOKED_MAX
 from payments.losses.models import MissingCoins, MissingStatus
 from payments.models import ScanCursor, Sweep, SweptAddress
+from payments.operations import work
 from payments.operations.figures import coins_text, figures_of
 from payments.operations.models import NetworkSnapshot
 from payments.operations.states import PROVIDER_ALARMS, AlarmKind
@@ -48,6 +50,16 @@ def of_providers(states: Iterable[ProviderState]) -> Iterator[Danger]:
     for state in states:
         for problem, message in state.problems.items():
             yield Danger(PROVIDER_ALARMS[problem], message, state.name)
+
+
+def of_house() -> Iterator[Danger]:
+    """Of the installation as a whole. What runs nothing at all raises no alarm: /health/work tells of that."""
+    behind = [item for item in work.all_work() if item.is_behind and item.age is not None]
+    for name, items in groupby(behind, key=lambda item: item.name):
+        yield Danger(AlarmKind.WORK_BEHIND, f"{'; '.join(map(str, items))}.", name)
+    for clock in work.clocks():
+        if clock.is_off:
+            yield Danger(AlarmKind.CLOCK_OFF, f"{clock} of the database's.", clock.process)
 
 
 def of_rows(environment: str, network: str) -> Iterator[Danger]:

@@ -29,7 +29,7 @@ class Alarm(models.Model):
     """Something that threatens money on a network, from when it was first so until it is so no longer."""
 
     environment = models.CharField(max_length=10, choices=Environment.choices)
-    network = models.CharField(max_length=20)
+    network = models.CharField(max_length=20, blank=True, help_text="Empty: it concerns the whole installation.")
     kind = models.CharField(max_length=30, choices=AlarmKind.choices)
     subject = models.CharField(max_length=100, blank=True, help_text="Which provider, wallet or transfer.")
     message = models.TextField()
@@ -63,11 +63,27 @@ class Alarm(models.Model):
 
     def __str__(self) -> str:
         subject = f": {self.subject}" if self.subject else ""
-        return f"{self.get_kind_display()} on {self.network} ({self.environment}){subject}"
+        place = f" on {self.network} ({self.environment})" if self.network else ""
+        return f"{self.get_kind_display()}{place}{subject}"
 
     @property
     def advice(self) -> str:
         return ADVICE[AlarmKind(self.kind)]
+
+
+class Pulse(models.Model):
+    """When a piece of work was last done, or a process last told the time; by the database's clock."""
+
+    kind = models.CharField(max_length=20)
+    subject = models.CharField(max_length=100, blank=True, help_text="Which task, network or process.")
+    at = models.DateTimeField()
+    ahead_seconds = models.FloatField(null=True, help_text="How far the clock of the process is ahead.")
+
+    class Meta:
+        constraints: ClassVar = [models.UniqueConstraint(fields=["kind", "subject"], name="pulse_once")]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.subject}"
 
 
 class NetworkSnapshot(models.Model):

@@ -27,6 +27,8 @@ class AlarmKind(TextChoices):
     COINS_MISSING = "coins_missing", "Coins are missing"
     GAS_TANK_LOW = "gas_tank_low", "Gas money runs out"
     DATABASE_RESTORED = "database_restored", "Database was restored"
+    WORK_BEHIND = "work_behind", "Work is behind"
+    CLOCK_OFF = "clock_off", "A clock is wrong"
 
 
 PROVIDER_ALARMS: Mapping[str, AlarmKind] = MappingProxyType(
@@ -38,7 +40,11 @@ PROVIDER_ALARMS: Mapping[str, AlarmKind] = MappingProxyType(
 )
 """By the kind of problem that a provider has. Only the processes that ask know of these; rows tell all others."""
 
-ROW_ALARMS = frozenset(AlarmKind) - frozenset(PROVIDER_ALARMS.values())
+HOUSE = ("production", "")
+HOUSE_ALARMS = frozenset({AlarmKind.WORK_BEHIND, AlarmKind.CLOCK_OFF})
+"""Of no network, but of the whole installation: kept as production's, on a network without a name."""
+
+ROW_ALARMS = frozenset(AlarmKind) - frozenset(PROVIDER_ALARMS.values()) - HOUSE_ALARMS
 
 STEADY_FOR: Mapping[AlarmKind, timedelta] = MappingProxyType(
     # Longer than a provider that is down is left alone: another process may find it well only because it never asked.
@@ -80,6 +86,10 @@ ADVICE: Mapping[AlarmKind, str] = MappingProxyType(
         "in Admin → Networks. Ask the coin's issuer about a frozen address: its coins cannot be paid out yet.",
         AlarmKind.COINS_MISSING: "Ask the coin's issuer what happened. Two operators then decide who bears the loss: "
         "Missing coins in the admin. Until then as much of the merchant's balance is held.",
+        AlarmKind.WORK_BEHIND: "See that beat and a worker of the queue run, and what their logs say. Nothing is lost: "
+        "the work is found again.",
+        AlarmKind.CLOCK_OFF: "Have the machine's clock set by a time server (chrony, systemd-timesyncd), then restart "
+        "its processes.",
         AlarmKind.GAS_TANK_LOW: "Send some of the network's own coin to the hot wallet. Without it nothing is paid "
         "and nothing is swept.",
         AlarmKind.DATABASE_RESTORED: "No payment is created and nothing is paid until manage.py resume_after_restore "

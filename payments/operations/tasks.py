@@ -13,7 +13,7 @@ from payments.operations import dangers
 from payments.operations.mailing import mail_alarms
 from payments.operations.measuring import measure_network
 from payments.operations.services import clear_alarms_of_unused, set_alarms
-from payments.operations.states import ROW_ALARMS
+from payments.operations.states import HOUSE, HOUSE_ALARMS, ROW_ALARMS
 
 
 @shared_task(name="operations.measure_networks")
@@ -32,6 +32,9 @@ def watch_dangers() -> None:
         with contained("dangers not looked for", environment=environment, network=network):
             found = dangers.of_rows(environment, network)
             set_alarms(environment=environment, network=network, kinds=ROW_ALARMS, dangers=found)
+    with contained("dangers to the installation not looked for"):
+        environment, network = HOUSE
+        set_alarms(environment=environment, network=network, kinds=HOUSE_ALARMS, dangers=dangers.of_house())
     with contained("alarms of unused networks not cleared"):
-        clear_alarms_of_unused(in_use)
+        clear_alarms_of_unused([*in_use, HOUSE])
     mail_alarms()

@@ -11,6 +11,7 @@ from datetime import timedelta
 
 from django.utils import timezone
 
+from config import pulses
 from config.containment import contained
 from config.money import Asset
 from payments.chains import registry
@@ -38,8 +39,9 @@ def drive_due() -> None:
     places = sorted(set(due.distinct()) | set(stepping.values_list("environment", "network").distinct()))
     for _ in range(ROUNDS_MAX):
         if timezone.now() - began_at >= RUN:
-            return
+            break
         places = [place for place in places if _drive_once(*place)]
+    pulses.note(pulses.WALLETS)
 
 
 def _drive_once(environment: str, network: str) -> bool:
@@ -67,7 +69,9 @@ def drive(environment: str, network: str) -> bool:
     with hold(wallet) as held:
         if not held:
             return False
-        return Round(wallet, chain).run()
+        moved = Round(wallet, chain).run()
+    pulses.note(pulses.WALLETS, f"{environment} {network}")
+    return moved
 
 
 def sign_sweep(

@@ -12,6 +12,7 @@ def main() -> None:
     from django.core.cache import cache
 
     from config.celery import app
+    from config.waiting import is_waiting
     from merchants.access.throttling import FallbackLog, log
 
     cache.set("probe", "kept", 10)
@@ -20,6 +21,7 @@ def main() -> None:
     assert isinstance(limiter, FallbackLog)
     print("limiter", limiter._first.take("probe", 5).remaining)
     app.send_task("payments.assess_due")
+    print("waiting", is_waiting("chain", "payments.assess_due"), is_waiting("chain", "payments.expire_due"))
     with app.connection_for_read() as broker:
         queue = broker.SimpleQueue("chain")
         message = queue.get(timeout=5)

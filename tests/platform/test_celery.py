@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from celery.contrib.testing.worker import start_worker
 from django.conf import settings
 from django.db import DatabaseError, connection, transaction
 from kombu.exceptions import OperationalError
@@ -45,7 +48,7 @@ def test_every_scheduled_task_exists_and_has_a_queue_of_its_own() -> None:
     for entry in app.conf.beat_schedule.values():
         assert entry["task"] in app.tasks
         assert app.amqp.router.route({}, entry["task"])["queue"].name in QUEUES
-        assert entry["options"]["expires"] >= entry["schedule"]
+        assert "expires" not in entry.get("options", {}), "a worker would compare that with a clock of its own"
 
 
 @pytest.mark.django_db(transaction=True)
@@ -54,6 +57,66 @@ def test_a_wake_is_sent_when_the_database_transaction_commits() -> None:
         wake("payments.assess_due")
         assert messages() == []
     assert messages() == ["chain payments.assess_due"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_while_one_waits_no_other_message_of_the_task_is_sent() -> None:
+    for task in ("payments.assess_due", "transfers.drive", "payments.assess_due", "payments.assess_due"):
+        wake(task)
+    assert messages() == ["chain payments.assess_due", "money transfers.drive"]
+    wake("payments.assess_due")
+    assert messages() == ["chain payments.assess_due"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_no_message_has_an_end_that_a_wrong_clock_could_pass() -> None:
+    wake("payments.assess_due")
+    with app.connection_for_read() as broker:
+        queue = broker.SimpleQueue("chain")
+        message = queue.get_nowait()
+        message.ack()
+        queue.close()
+    assert message.headers["expires"] is None
+
+
+def run_worker_until(condition: Callable[[], bool]) -> None:
+    with start_worker(app, pool="solo", perform_ping_check=False, queues=list(QUEUES), shutdown_timeout=20):
+        deadline = time.monotonic() + 20
+        while not condition():
+            assert time.monotonic() < deadline, "it never came to pass"
+            time.sleep(0.02)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(
+    ("task", "options", "reason"),
+    [
+        ("merchants.fold_counts", {"expires": 5}, "its end has passed by the clock"),
+        ("merchants.forgotten", {"queue": "reports"}, "this version of Ballast has no such task"),
+    ],
+)
+def test_what_a_worker_discards_is_in_its_log(
+    monkeypatch: pytest.MonkeyPatch, task: str, options: dict[str, Any], reason: str
+) -> None:
+    said: list[Any] = []
+
+    class Listener(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            said.append(record)
+
+    listener = Listener()
+    logger = logging.getLogger("config.celery")
+    logger.addHandler(listener)
+    app.loader.import_default_modules()
+    try:
+        with monkeypatch.context() as sender:  # whose clock is years behind that of the worker
+            sender.setattr(app, "now", lambda: datetime(2020, 1, 1, tzinfo=UTC))
+            app.send_task(task, **options)
+        run_worker_until(lambda: bool(said))
+    finally:
+        logger.removeHandler(listener)
+    assert [(record.levelname, record.msg, record.task) for record in said] == [("ERROR", "task_discarded", task)]
+    assert reason in said[0].reason
 
 
 @pytest.mark.django_db(transaction=True)
@@ -94,7 +157,7 @@ def schedulers(django_db_setup: None, django_db_blocker: Any) -> Iterator[list[E
         pair = []
         for _ in range(2):
             scheduler = ElectedScheduler(app, lazy=True)
-            entry = {"task": "merchants.fold_counts", "schedule": 0.0, "options": {"expires": 5}}
+            entry = {"task": "merchants.fold_counts", "schedule": 0.0}
             scheduler.data = {"fold": scheduler._maybe_entry("fold", entry)}
             scheduler.schedule = scheduler.data
             pair.append(scheduler)
@@ -107,6 +170,13 @@ def test_one_beat_of_two_schedules(schedulers: list[ElectedScheduler]) -> None:
     first, second = schedulers
     assert first.tick() == 0  # one task sent, ask again at once
     assert second.tick() == STANDBY_SECONDS
+    assert messages() == ["reports merchants.fold_counts"]
+
+
+def test_while_workers_are_away_each_task_waits_once(schedulers: list[ElectedScheduler]) -> None:
+    first, _ = schedulers
+    for _ in range(50):
+        first.tick()
     assert messages() == ["reports merchants.fold_counts"]
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import pytest
 from django.db import connections
 from django.test import Client
+from pytest_django.fixtures import Settings
 from pytest_django.plugin import DjangoDbBlocker
 
 from config import beat, health
 from config.celery import app
+from config.redis_servers import RedisServers
 from payments.operations.dangers import Danger
 from payments.operations.states import AlarmKind
 from tests.operations.scenes import there_is
@@ -53,6 +55,25 @@ def test_ready_counts_the_alarms_of_production(client: Client) -> None:
 
 
 @pytest.mark.django_db
+def test_ready_without_redis_because_requests_are_served_without_it(client: Client, settings: Settings) -> None:
+    settings.REDIS_SERVERS = RedisServers.parse("redis://127.0.0.1:1/0")
+    reply = client.get("/health/ready")
+    assert (reply.status_code, reply.json()["status"]) == (200, "ok")
+    assert reply.json()["checks"] == {"database": "ok", "migrations": "ok", "redis": "unavailable"}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_standby_that_takes_no_writes_is_not_ready(client: Client) -> None:
+    with connections["default"].cursor() as cursor:
+        cursor.execute("SET default_transaction_read_only = on")
+    try:
+        reply = client.get("/health/ready")
+    finally:
+        connections["default"].close()
+    assert (reply.status_code, reply.json()["checks"]["database"]) == (503, "unavailable")
+
+
+@pytest.mark.django_db
 def test_a_missing_migration_is_not_ready(client: Client) -> None:
     health._every_migration_is_applied.cache_clear()
     with connections["default"].cursor() as cursor:
@@ -83,6 +104,6 @@ def test_a_database_that_is_down_is_not_ready_and_says_no_more(
     assert "nowhere" not in reply.content.decode()
 
 
-@pytest.mark.parametrize("path", ["/health/live", "/health/ready"])
+@pytest.mark.parametrize("path", ["/health/live", "/health/ready", "/health/work"])
 def test_health_is_read_only(client: Client, path: str) -> None:
     assert client.post(path).status_code == 405

@@ -20,7 +20,7 @@ from tests.access.redis_server import BINARY, PASSWORD, Certificates, RedisServe
 ROOT = Path(__file__).resolve().parents[2]
 SERVICE = "ballast"
 SENTINEL_PASSWORD = "another"
-ALL_OF_IT = ["cache kept", "limiter 4", "broker payments.assess_due"]
+ALL_OF_IT = ["cache kept", "limiter 4", "waiting True False", "broker payments.assess_due"]
 
 needs_redis = pytest.mark.skipif(BINARY is None, reason="there is no redis-server on this machine")
 

@@ -14,6 +14,7 @@ from django.db import InterfaceError, OperationalError, connection
 from django.utils import timezone
 from psycopg import Connection
 
+from config import pulses
 from webhooks.sending.attempts import Sent, put_off, record
 from webhooks.sending.claiming import Holding, claim
 from webhooks.sending.leases import hold_number, release_abandoned, release_own
@@ -22,6 +23,7 @@ from webhooks.sending.preparing import Preparation, Prepared
 logger = structlog.get_logger(__name__)
 
 RELEASE_EVERY_SECONDS = 1.0
+PULSE_EVERY_SECONDS = 5.0
 
 
 class Desk:
@@ -34,6 +36,7 @@ class Desk:
         self._session: Connection[Any] | None = None
         self._is_doubtful = False
         self._released_at = float("-inf")
+        self._pulsed_at = float("-inf")
 
     def exchange(
         self, results: Sequence[Sent], *, room: int, probes: int, holdings: Collection[Holding]
@@ -48,6 +51,9 @@ class Desk:
             if results:
                 self._record(results)
             self._is_doubtful = False
+            if time.monotonic() - self._pulsed_at >= PULSE_EVERY_SECONDS:
+                pulses.note(pulses.DISPATCHER)
+                self._pulsed_at = time.monotonic()
             return self._take(room, probes, holdings)
         except (OperationalError, InterfaceError):
             self._is_doubtful = True  # the answer to a commit may have been lost

@@ -1,0 +1,68 @@
+"""When each piece of periodic work was last done, and how far the clock of each process is off.
+
+Every instant is the database's own: a process whose clock is wrong is told by that, and hides nothing. Written as plain
+statements, because every layer notes its work here; the table is that of `payments.operations.models.Pulse`.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import time
+from typing import Final
+
+from django.conf import settings
+from django.db import connection
+
+logger = logging.getLogger(__name__)
+
+TASK, WATCHER, DISPATCHER, WALLETS, CLOCK, BEGAN = (
+    "task", "watcher", "dispatcher", "wallets", "clock", "began",
+)  # fmt: skip
+
+CLOCK_EVERY_SECONDS: Final = 10.0
+CLOCK_OFF_SECONDS: Final = 5.0
+"""A clock that is this far from the database's is an alarm."""
+
+_NOTE: Final = """
+    INSERT INTO operations_pulse (kind, subject, at) VALUES (%s, %s, clock_timestamp())
+    ON CONFLICT (kind, subject) DO UPDATE SET at = clock_timestamp()
+    WHERE operations_pulse.at < clock_timestamp() - interval '1 second'
+"""
+_NOTE_BEGAN: Final = """
+    INSERT INTO operations_pulse (kind, subject, at) VALUES (%s, '', clock_timestamp()) ON CONFLICT DO NOTHING
+"""
+_NOTE_CLOCK: Final = """
+    INSERT INTO operations_pulse (kind, subject, at, ahead_seconds) VALUES (%s, %s, clock_timestamp(), %s)
+    ON CONFLICT (kind, subject) DO UPDATE SET at = clock_timestamp(), ahead_seconds = excluded.ahead_seconds
+"""
+
+_clock_due_at = 0.0
+
+
+def note(kind: str, subject: str = "") -> None:
+    """This was done just now. Not inside a database transaction of anybody: others would wait for its end."""
+    with connection.cursor() as cursor:
+        cursor.execute(_NOTE, [kind, subject])
+
+
+def note_clock(process: str, *, at_once: bool = False) -> None:
+    """Write down how far this process's clock is ahead of the database's; every few seconds at most."""
+    global _clock_due_at
+    if not at_once and time.monotonic() < _clock_due_at:
+        return
+    _clock_due_at = time.monotonic() + CLOCK_EVERY_SECONDS
+    with connection.cursor() as cursor:
+        asked_at = time.time()
+        cursor.execute("SELECT extract(epoch FROM clock_timestamp())")
+        [theirs] = cursor.fetchone() or [asked_at]
+        answered_at = time.time()
+        if answered_at - asked_at > CLOCK_OFF_SECONDS / 2:
+            return  # too slow an answer to tell the time by
+        ahead = (asked_at + answered_at) / 2 - float(theirs)
+        subject = f"{settings.BALLAST_ROLE} {process} {socket.gethostname()}:{os.getpid()}"
+        cursor.execute(_NOTE_BEGAN, [BEGAN])
+        cursor.execute(_NOTE_CLOCK, [CLOCK, subject[:100], ahead])
+    if abs(ahead) > CLOCK_OFF_SECONDS:
+        logger.error("clock_is_off", extra={"whose": subject, "ahead_seconds": round(ahead, 1)})

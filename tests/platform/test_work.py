@@ -1,0 +1,201 @@
+"""Whether background work is behind, asked from outside: worked out when asked, by the database's clock."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Permission
+from django.db import connections
+from django.db.models import F
+from django.test import Client
+from pytest_django.plugin import DjangoDbBlocker
+
+from config import beat, pulses
+from config.celery import app
+from payments.models import ScanCursor
+from payments.operations.models import Alarm, Pulse
+from payments.operations.states import AlarmKind
+from payments.operations.tasks import watch_dangers
+from payments.transfers.driving import drive_due
+from payments.transfers.models import Payout
+from tests.factories import make_user
+from tests.payments.scenes import POLYGON
+from tests.transfers.scenes import ask, stock
+from webhooks.sending.dispatch import dispatch
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+# Of the schedule. What the dispatcher does, it does as `dispatch`, and not for five idle seconds.
+TASKS = sorted(entry["task"] for entry in app.conf.beat_schedule.values())
+
+
+@pytest.fixture
+def running() -> Iterator[beat.ElectedScheduler]:
+    """An installation in which everything has just been done once."""
+    scheduler = beat.ElectedScheduler(app, lazy=True)
+    try:
+        assert scheduler._is_elected()
+        app.loader.import_default_modules()
+        for task in TASKS:
+            if task != "webhooks.deliver_due":
+                app.tasks[task].apply(throw=True)
+        dispatch(run_seconds=1, idle_seconds=0)
+        yield scheduler
+    finally:
+        scheduler.close()
+
+
+def work(status: int) -> Any:
+    reply = Client().get("/health/work")
+    assert reply.status_code == status, reply.text
+    assert "no-store" in reply.headers["Cache-Control"]
+    return reply.json()
+
+
+def let_pulse_age(kind: str, subject: str, seconds: float) -> None:
+    """As if it had last been done so much earlier."""
+    done = Pulse.objects.filter(kind=kind, subject=subject)
+    assert done.update(at=F("at") - timedelta(seconds=seconds)) == 1
+
+
+@pytest.mark.usefixtures("running")
+class TestRunning:
+    def test_each_has_its_age_and_its_limit(self) -> None:
+        body = work(200)
+        assert (body["status"], body["behind"]) == ("ok", [])
+        limits = {(item["name"], item["of"]): item["limitSeconds"] for item in body["work"]}
+        assert limits[("heartbeat", "")] == 15
+        assert limits[("watcher", "sandbox polygon")] == 120
+        assert limits[("dispatcher", "")] == 60
+        assert limits[("wallets", "")] == 120
+        assert limits[("task", "settlements.run_due")] == 180
+        assert limits[("task", "payments.refresh_rates")] == 180
+        assert limits[("task", "merchants.purge_idempotency")] == 10_800
+        assert all(0 <= item["ageSeconds"] < 60 for item in body["work"])
+
+    @pytest.mark.parametrize(
+        ("kind", "subject", "allowed"),
+        [
+            ("watcher", "sandbox ethereum", 120),
+            ("watcher", "sandbox stellar", 120),
+            ("dispatcher", "", 60),
+            ("wallets", "", 120),
+            *(
+                ("task", task, 10_800 if "purge" in task else 180)
+                for task in TASKS
+                if task not in {"payments.watch_networks", "webhooks.deliver_due", "transfers.drive"}
+            ),
+        ],
+    )
+    def test_what_has_not_been_done_for_too_long_is_named(self, kind: str, subject: str, allowed: int) -> None:
+        let_pulse_age(kind, subject, allowed - 60)
+        work(200)
+        let_pulse_age(kind, subject, 61)
+        assert work(503)["behind"] == [f"{kind} {subject}".strip()]
+
+    def test_a_wallet_that_has_something_due_and_no_turn(self) -> None:
+        stock(POLYGON, 10)
+        ask(POLYGON, 5)
+        work(200)
+        Payout.objects.update(next_attempt_at=F("next_attempt_at") - timedelta(seconds=121))
+        assert work(503)["behind"] == ["wallets sandbox polygon"]
+        drive_due()
+        assert work(200)["behind"] == []
+
+    def test_a_halted_network_waits_for_a_person_and_is_not_behind(self) -> None:
+        let_pulse_age("watcher", "sandbox ethereum", 3600)
+        ScanCursor.objects.filter(network="ethereum").update(halted_at=F("polled_at"))
+        work(200)
+
+    def test_what_is_behind_is_an_alarm_until_it_is_done(self) -> None:
+        let_pulse_age("task", "settlements.run_due", 1000)
+        watch_dangers()
+        alarm = Alarm.objects.open().get()
+        assert (alarm.kind, alarm.environment, str(alarm)) == ("work_behind", "production", "Work is behind: task")
+        assert re.match(r"task settlements.run_due: last done 10\d\d s ago, 180 s are allowed", alarm.message)
+        app.tasks["settlements.run_due"].apply(throw=True)
+        watch_dangers()
+        assert not Alarm.objects.open().exists()
+
+
+def test_without_beat_it_is_behind_at_once(running: beat.ElectedScheduler) -> None:
+    running.close()
+    assert work(503)["behind"] == ["heartbeat"]
+
+
+def test_what_has_never_run_counts_from_when_the_installation_began(running: beat.ElectedScheduler) -> None:
+    Pulse.objects.filter(kind="task").delete()
+    work(200)
+    let_pulse_age("began", "", 181)
+    behind = work(503)["behind"]
+    assert "task settlements.run_due" in behind
+    assert "task merchants.purge_idempotency" not in behind
+
+
+def test_an_installation_without_any_process_has_done_nothing() -> None:
+    body = work(503)
+    assert {"heartbeat", "dispatcher", "wallets", "watcher sandbox polygon"} <= set(body["behind"])
+    assert all(item["ageSeconds"] is None for item in body["work"])
+
+
+def test_without_its_database_nothing_is_known(client: Client, django_db_blocker: DjangoDbBlocker) -> None:
+    usable = connections["default"]
+    broken = usable.copy()
+    broken.settings_dict["HOST"] = "/nowhere"
+    connections["default"] = broken
+    try:
+        body = work(503)
+    finally:
+        connections["default"] = usable
+    assert body == {"status": "unavailable", "database": "unavailable", "behind": []}
+
+
+def test_the_admins_first_page_shows_it_though_nothing_runs(running: beat.ElectedScheduler) -> None:
+    let_pulse_age("watcher", "sandbox ethereum", 600)
+    user = make_user(is_staff=True)
+    user.user_permissions.set(Permission.objects.filter(codename="view_alarm"))
+    operator = Client()
+    operator.force_login(user)
+    shown = operator.get("/admin/").text
+    assert re.search(r"watcher sandbox ethereum: last done 6\d\d s ago, 120 s are allowed", shown)
+    assert not Alarm.objects.exists()
+
+
+class TestClocks:
+    @pytest.mark.parametrize(("ahead", "words"), [(300.0, "300 s ahead"), (-300.0, "300 s behind")])
+    def test_a_clock_that_is_off_is_an_alarm_a_log_line_and_behind(
+        self,
+        running: beat.ElectedScheduler,
+        monkeypatch: pytest.MonkeyPatch,
+        caplog: pytest.LogCaptureFixture,
+        ahead: float,
+        words: str,
+    ) -> None:
+        right = time.time
+        monkeypatch.setattr(time, "time", lambda: right() + ahead)  # the clock of this machine
+        pulses.note_clock("worker", at_once=True)
+        monkeypatch.undo()
+
+        assert [record.levelname for record in caplog.records if record.message == "clock_is_off"] == ["ERROR"]
+        body = work(503)
+        assert (body["behind"], body["clocks"]["mostSecondsOff"]) == (["clock"], pytest.approx(300, abs=1))
+        watch_dangers()
+        alarm = Alarm.objects.open().get()
+        assert alarm.kind == AlarmKind.CLOCK_OFF
+        assert alarm.message.endswith(f": {words} of the database's.")
+        assert "worker" in alarm.subject
+
+        pulses.note_clock("worker", at_once=True)
+        watch_dangers()
+        assert not Alarm.objects.open().exists()
+        work(200)
+
+    def test_a_process_that_has_ended_is_not_asked_for(self, running: beat.ElectedScheduler) -> None:
+        pulses.note_clock("worker", at_once=True)
+        Pulse.objects.filter(kind="clock").update(ahead_seconds=300, at=F("at") - timedelta(seconds=121))
+        work(200)
