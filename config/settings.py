@@ -245,7 +245,18 @@ SPECTACULAR_SETTINGS = {
     "SORT_OPERATIONS": False,
     "SORT_OPERATION_PARAMETERS": False,
     "PREPROCESSING_HOOKS": ["config.api.schema.production_routes"],
-    "POSTPROCESSING_HOOKS": ["config.api.schema.complete"],
+    "POSTPROCESSING_HOOKS": ["webhooks.reference.describe_events", "config.api.schema.complete"],
+    "LICENSE": {"name": "Apache License 2.0", "identifier": "Apache-2.0"},
+    "TAGS": [
+        {"name": "Payments", "description": "Ask for money, and see what came."},
+        {"name": "Refunds", "description": "Give money back."},
+        {"name": "Settlements", "description": "What was paid out to a wallet of yours, with its statement."},
+        {"name": "Webhooks", "description": "Who is told of events, and each event as it is sent."},
+        {"name": "Events", "description": "Everything that happened, whether or not anybody was told."},
+        {"name": "Deliveries", "description": "Which event went where, and how every try ended."},
+        {"name": "Merchant", "description": "The account and its settings."},
+        {"name": "Balance", "description": "What is yours, and what waits for a decision."},
+    ],
 }
 
 # People: passwords and sessions

@@ -221,7 +221,7 @@ ROLES = {
 OWN_NAMES = {
     "merchants": {"counting", "listing", "wallets", "wording"},
     "webhooks": {
-        "addresses", "examples", "listener", "mailing", "purging", "recording", "records", "schedule",
+        "addresses", "examples", "listener", "mailing", "purging", "recording", "records", "reference", "schedule",
         "secrets", "showing", "signing", "targets",
     },
     "payments": {

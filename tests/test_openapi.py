@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from drf_spectacular.validation import validate_schema
 from config.api.schema import ERROR
 from config.api.views import openapi_document
 from tests.api.errors import ERROR_SCHEMA, check_error
+from webhooks.events import CATALOGUE
 
 SNAPSHOT = Path(__file__).parent.parent / "docs" / "openapi.json"
 REWRITE = "./manage.py spectacular --format openapi-json --file docs/openapi.json"
@@ -152,3 +154,51 @@ def test_the_reference_page_loads_nothing_from_elsewhere_and_nothing_inline() ->
     assert "style=" not in page
     assert page.count("<script") == page.count("<script src=")
     assert "unsafe-inline" not in response.headers["Content-Security-Policy"]
+
+
+def test_every_event_is_a_webhook_with_a_body_of_its_own(document: dict[str, Any]) -> None:
+    assert set(document["webhooks"]) == set(CATALOGUE)
+    mapping = document["components"]["schemas"]["Event"]["discriminator"]["mapping"]
+    for type, path in document["webhooks"].items():
+        body = path["post"]["requestBody"]["content"]["application/json"]["schema"]
+        assert body == {"$ref": mapping[type]}
+        event = resolved(document, body)
+        assert event["properties"]["type"]["enum"] == [type]
+        record = resolved(document, event["properties"]["data"]["properties"]["object"])
+        assert record["properties"]["object"]["enum"] == [type.partition(".")[0]]
+        headers = {header["name"]: header["schema"]["pattern"] for header in path["post"]["parameters"]}
+        assert set(headers) == {"webhook-id", "webhook-timestamp", "webhook-signature"}
+        assert re.fullmatch(headers["webhook-id"], "evt_01kfjhr3c8e4bs0dz6wd5n5yry")
+        assert re.fullmatch(headers["webhook-signature"], "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=")
+
+
+def test_what_is_sent_fits_the_body_that_is_described(document: dict[str, Any]) -> None:
+    page = (SNAPSHOT.parent / "webhook-events.md").read_text(encoding="utf-8")
+    bodies = [json.loads(body) for body in re.findall(r"```json\n(.*?)\n```", page, re.DOTALL)]
+    assert {body["type"] for body in bodies} == set(CATALOGUE)
+    schema = {"$ref": "#/components/schemas/Event", "components": document["components"]}
+    for body in bodies:
+        jsonschema.validate(body, schema)
+
+
+def test_a_request_requires_nothing_for_its_default_and_lets_what_is_optional_be_null(document: dict[str, Any]) -> None:
+    schemas = document["components"]["schemas"]
+    for name, schema in schemas.items():
+        if name.endswith("Request"):
+            for field, described in schema.get("properties", {}).items():
+                assert "default" not in described, (name, field)
+                if field not in schema.get("required", ()):
+                    null = {**described, "components": document["components"]}
+                    jsonschema.validate(None, null)
+
+
+def test_wrong_methods_tags_and_the_licence_are_described(document: dict[str, Any]) -> None:
+    for method, path, operation in operations(document):
+        refused = resolved(document, operation["responses"]["405"])
+        assert set(refused["headers"]) == {"X-Request-Id", "Allow"}, (method, path)
+        assert set(operation["tags"]) <= {tag["name"] for tag in document["tags"]}
+    assert all(tag["description"] for tag in document["tags"])
+    assert document["info"]["license"] == {"name": "Apache License 2.0", "identifier": "Apache-2.0"}
+    for header in document["components"]["headers"].values():
+        assert "pattern" in header["schema"] or header["schema"]["type"] == "integer"
+    assert "pattern" in document["components"]["schemas"]["NewPaymentRequest"]["properties"]["merchantWallet"]

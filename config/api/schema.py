@@ -10,9 +10,10 @@ from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.plumbing import append_meta
 from rest_framework import serializers
 
-from config.api.exceptions import INTERNAL, MAX_PARAM_CHARACTERS
+from config.api.exceptions import INTERNAL, MAX_PARAM_CHARACTERS, METHOD_NOT_ALLOWED
 from config.api.fields import StrictField, StrictSerializer
 from config.api.parsers import BodyTooLarge, InvalidJSON, UnsupportedContentType
+from config.api.refining import refine
 from config.errors import DomainError, InvalidParameter, NotFound, ServiceUnavailable
 from config.samples import cut_addresses
 
@@ -45,6 +46,11 @@ class MissingParameter(InvalidParameter):
 class UnknownParameter(InvalidParameter):
     code = "unknown_parameter"
     message = 'Unknown parameter: "ammount". Did you mean amount?'
+
+
+class MethodNotAllowed(DomainError):
+    type, code, status = METHOD_NOT_ALLOWED.type, METHOD_NOT_ALLOWED.code, METHOD_NOT_ALLOWED.status
+    message = 'PUT is not possible at "/v1/payments", which takes GET and POST.'
 
 
 class InternalError(DomainError):
@@ -163,7 +169,11 @@ class BallastSchema(AutoSchema):
 
 def _error_response(status: int, errors: list[type[DomainError]]) -> dict[str, Any]:
     codes = ", ".join(f"`{error.code}`" for error in errors)
-    headers = ["X-Request-Id", *(["Retry-After"] if status in {409, 429, 503} else [])]
+    headers = [
+        "X-Request-Id",
+        *(["Retry-After"] if status in {409, 429, 503} else []),
+        *(["Allow"] if status == 405 else []),
+    ]
     return {
         "description": f"{HTTPStatus(status).phrase}: {codes}.",
         "headers": {name: {"$ref": f"#/components/headers/{name}"} for name in headers},
@@ -195,10 +205,12 @@ def complete(result: dict[str, Any], **_: Any) -> dict[str, Any]:
     components = result["components"]
     for kind, entries in COMPONENTS.items():
         components[kind] = {**components.get(kind, {}), **entries}
+    refine(components["schemas"])
     shared = components.setdefault("responses", {})
     for path in result["paths"].values():
         for operation in path.values():
             responses = operation["responses"]
+            responses["405"] = {"$ref": "#/components/responses/MethodNotAllowed"}
             for status in _SHARED_STATUSES & responses.keys():
                 name = HTTPStatus(int(status)).phrase.replace(" ", "")
                 if shared.setdefault(name, responses[status]) == responses[status]:
@@ -277,7 +289,7 @@ ERROR: dict[str, Any] = {
 _HEADERS: dict[str, dict[str, Any]] = {
     "X-Request-Id": {
         "description": "The id of this request. Send your own, 8 to 64 letters, digits, _ or -, to have it kept.",
-        "schema": {"type": "string"},
+        "schema": {"type": "string", "pattern": "^[A-Za-z0-9_-]{8,64}$"},
     },
     "RateLimit-Limit": {"description": "Requests per minute.", "schema": {"type": "integer"}},
     "RateLimit-Remaining": {"description": "Requests left just now.", "schema": {"type": "integer"}},
@@ -285,10 +297,15 @@ _HEADERS: dict[str, dict[str, Any]] = {
 }
 
 COMPONENTS: dict[str, Any] = {
+    "responses": {"MethodNotAllowed": _error_response(405, [MethodNotAllowed])},
     "schemas": {"Error": ERROR},
     "headers": {
         **_HEADERS,
         "Retry-After": {"description": "Seconds after which to try again.", "schema": {"type": "integer"}},
+        "Allow": {
+            "description": "The methods that there are.",
+            "schema": {"type": "string", "pattern": "^[A-Z]+(, [A-Z]+)*$"},
+        },
     },
     "parameters": {
         "IdempotencyKey": {
@@ -298,7 +315,12 @@ COMPONENTS: dict[str, Any] = {
                 "Any text of your own that is new for each thing you want done. Sent again with the same body within "
                 "72 hours, it answers with the stored reply and does nothing twice."
             ),
-            "schema": {"type": "string", "minLength": 1, "maxLength": 255},
+            "schema": {
+                "type": "string",
+                "minLength": 1,
+                "maxLength": 255,
+                "pattern": "^[\\x21-\\x7e]([\\x20-\\x7e]*[\\x21-\\x7e])?$",
+            },
         }
     },
     "securitySchemes": {

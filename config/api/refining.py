@@ -1,0 +1,63 @@
+"""What is true of many schemas of the OpenAPI document at once, said by rule and not field by field."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from config import ids
+
+AMOUNT_PATTERN = r"^-?[0-9]+\.[0-9]{6,18}$"
+_IDS = {"payment", "refund", "settlement", "webhook", "event", "delivery", "merchant", "discrepancy"}
+_OWN_IDS = {kind.noun: kind.pattern for kind in ids.KINDS if kind.noun in _IDS}
+_NAMED_IDS = {"paymentId": "payment", "refundId": "refund", "discrepancyId": "discrepancy"}
+_AMOUNTS = {"cryptoAmount", "amountReceived", "amountRefunded", "grossAmount", "feeAmount", "refundAmount"}
+_NO_CONTROL_CHARACTERS = r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*$"
+
+
+def refine(schemas: dict[str, Any]) -> None:
+    """Give requests what generators of clients need, and texts their patterns. Requests are named `…Request`."""
+    for name, schema in schemas.items():
+        if "properties" not in schema:
+            continue
+        if name.endswith("Request"):
+            schema["properties"] = {
+                field: _in_request(described, is_required=field in schema.get("required", ()))
+                for field, described in schema["properties"].items()
+            }
+        else:
+            _patterns_of_record(schema["properties"])
+
+
+def _in_request(described: dict[str, Any], *, is_required: bool) -> dict[str, Any]:
+    """A default is said in words: as `default` it makes generators require the field. What is optional may be null."""
+    field = dict(described)
+    if "default" in field:
+        default = field.pop("default")
+        said = default if isinstance(default, (str, int)) and default != "" else None
+        if said is not None:
+            field["description"] = f"{field.get('description', '')} {said} when it is left out.".strip()
+    if field.get("type") == "string" and not {"enum", "format", "pattern"} & field.keys():
+        field["pattern"] = _NO_CONTROL_CHARACTERS
+    return field if is_required else _nullable(field)
+
+
+def _nullable(field: dict[str, Any]) -> dict[str, Any]:
+    if "$ref" in field:
+        return {"anyOf": [field, {"type": "null"}]}
+    if "anyOf" in field:
+        known = [option for option in field["anyOf"] if option != {"type": "null"}]
+        return {**field, "anyOf": [*known, {"type": "null"}]}
+    if not isinstance(field.get("type"), str):
+        return field
+    enum = {"enum": [*field["enum"], None]} if "enum" in field else {}
+    return {**field, "type": [field["type"], "null"], **enum}
+
+
+def _patterns_of_record(properties: dict[str, Any]) -> None:
+    (noun,) = properties.get("object", {}).get("enum", [""])[:1] or [""]
+    for name, field in properties.items():
+        pattern = _OWN_IDS.get(noun if name == "id" else _NAMED_IDS.get(name, ""))
+        if name in _AMOUNTS:
+            pattern = AMOUNT_PATTERN
+        if pattern and field.get("type") in ("string", ["string", "null"]):
+            field["pattern"] = pattern
