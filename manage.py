@@ -20,13 +20,15 @@ def main() -> None:
     from django.core.management import execute_from_command_line
 
     from config.embedded.finding import NoneFound, adopt
+    from config.endings import ending_in_a_line
 
     try:
         adopt(next(iter(sys.argv[1:]), ""))
     except NoneFound as error:
         sys.stderr.write(f"{error}\n")
         sys.exit(COULD_NOT_START)
-    execute_from_command_line(sys.argv)
+    with ending_in_a_line():
+        execute_from_command_line(sys.argv)
 
 
 def _use_own_python() -> None:

@@ -17,6 +17,7 @@ from csp.constants import NONE, SELF
 
 from config import logs, roles
 from config.embedded import postgres
+from config.endings import ending_in_a_line
 from config.redis_servers import RedisAddressInvalid, RedisServers
 from config.variables import Variables
 
@@ -495,5 +496,6 @@ for url in RATE_SOURCE_URLS.values():
         )
         break
 
-variables.check()
+with ending_in_a_line():
+    variables.check()
 logs.conceal(variables.secrets)

@@ -7,12 +7,15 @@ from io import StringIO
 import django
 from django.core.management import call_command
 
+from config.endings import ending_in_a_line
+
 
 def main() -> None:
-    django.setup()
-    call_command("migrate", interactive=False, verbosity=0)
-    call_command("create_demo")
-    call_command("stock_sandbox", verbosity=0, stdout=StringIO())
+    with ending_in_a_line():
+        django.setup()
+        call_command("migrate", interactive=False, verbosity=0)
+        call_command("create_demo")
+        call_command("stock_sandbox", verbosity=0, stdout=StringIO())
 
 
 if __name__ == "__main__":

@@ -142,6 +142,66 @@ def test_a_sandbox_on_a_test_network_needs_its_own_settings_and_no_others() -> N
         assert load_settings(**{**PRODUCTION, **needed, name: ""}).returncode != 0
 
 
+PROCESSES = {
+    "web": ("-m", "granian", "--interface", "wsgi", "--host", "127.0.0.1", "--port", "0", "config.wsgi:application"),
+    "worker": ("-m", "celery", "--app", "config.celery", "worker", "--queues", "chain", "--pool", "threads"),
+    "beat": ("-m", "celery", "--app", "config.celery", "beat"),
+    "an embedded run's first step": ("-m", "config.embedded.prepare"),
+    "an embedded run's worker": ("-m", "config.embedded.background"),
+    "a command": ("manage.py", "networks"),
+}
+
+
+@pytest.mark.parametrize("process", PROCESSES)
+def test_every_process_that_does_not_start_says_why_without_a_traceback(process: str) -> None:
+    bad = {"SECRET_KEY": "short", "DEBUG": "true", "DJANGO_SETTINGS_MODULE": "config.settings"}
+    ended = python(*PROCESSES[process], **{**PRODUCTION, **bad})
+    assert ended.returncode != 0
+    said = [line for line in ended.stderr.splitlines() if not line.startswith(("[INFO]", "[ERROR]"))]
+    assert [line.partition(" ")[0] for line in said] == ["Ballast", "", ""]
+    assert said[0] == "Ballast does not start:"
+    assert "SECRET_KEY is too short" in ended.stderr
+    assert "DEBUG is true" in ended.stderr
+
+
+NOWHERE = {**PRODUCTION, "DATABASE_URL": "postgres://ballast:hunter4@127.0.0.1:9/ballast"}
+DEPLOYING = {
+    **NOWHERE,
+    "EVM_OWNER": "0x" + "33" * 20,
+    "EVM_HOT_WALLET": "0x" + "22" * 20,
+    "POLYGON_RPC_URLS": "http://127.0.0.1:9/hunter4,http://localhost:9/hunter4",
+}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "variables", "said"),
+    [
+        (("manage.py", "networks"), NOWHERE, "The database cannot be used: connection failed"),
+        (("manage.py", "migrate"), NOWHERE, "The database cannot be used: connection failed"),
+        (("-m", "config.embedded.prepare"), NOWHERE, "The database cannot be used: connection failed"),
+        (("manage.py", "deploy_deposits", "--network", "polygon"), DEPLOYING, "CommandError: Only 0 of 2 providers"),
+        (
+            ("manage.py", "deploy_deposits", "--network", "polygon"),
+            {**DEPLOYING, "HTTP_PROXY": "nonsense://proxy"},
+            "CommandError: The providers of polygon cannot be asked: Unknown scheme for proxy URL",
+        ),
+        (
+            ("manage.py", "deploy_deposits", "--network", "polygon"),
+            {**DEPLOYING, "EVM_OWNER": "0x12"},
+            "CommandError: EVM_OWNER is no address.",
+        ),
+    ],
+)
+def test_what_cannot_be_reached_or_is_set_wrongly_ends_a_command_in_one_line(
+    arguments: tuple[str, ...], variables: dict[str, str], said: str
+) -> None:
+    ended = python(*arguments, DJANGO_SETTINGS_MODULE="config.settings", **variables)
+    assert ended.returncode != 0
+    [line] = [line for line in ended.stderr.splitlines() if not line.startswith("{")]  # the log has lines of its own
+    assert line.startswith(said)
+    assert "hunter4" not in ended.stderr
+
+
 def test_a_refusal_never_repeats_a_secret() -> None:
     result = load_settings(**{**PRODUCTION, "SECRET_KEY": "hunter2hunter2", "DATABASE_URL": "mysql://u:hunter3@h/d"})
     assert result.returncode != 0

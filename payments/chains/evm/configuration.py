@@ -172,8 +172,12 @@ def _readiness(
 def _providers(
     network: str, chain_id: int, block_seconds: float, urls: tuple[str, ...], one_may_decide: bool
 ) -> Providers:
+    try:
+        rpcs = [Rpc(url, chain_id=chain_id) for url in urls]
+    except (OSError, ValueError) as error:  # a proxy, or the file of certificates, that the environment names
+        raise ImproperlyConfigured(f"The providers of {network} cannot be asked: {error}") from error
     return Providers(
-        [Rpc(url, chain_id=chain_id) for url in urls],
+        rpcs,
         network=network,
         block_seconds=block_seconds,
         one_may_decide=one_may_decide,

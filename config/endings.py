@@ -1,0 +1,43 @@
+"""How a process that cannot start, or a command that cannot go on, says why: in a line, for whoever has to act."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from django.core.exceptions import ImproperlyConfigured
+
+COULD_NOT_START = 3
+"""As reconcile says that it could not look: never to be read as clean, nor as a discrepancy."""
+
+_NO_FAULTS_OF_OURS = ("httpx", "redis", "kombu", "psycopg", "payments.chains.errors", "config.errors")
+"""Where exceptions come from that tell of the world outside, or of what was asked for."""
+
+
+def in_a_line(error: BaseException) -> str | None:
+    """What an operator needs to know of it; None for a fault of ours, whose traceback is needed."""
+    if isinstance(error, ImproperlyConfigured):
+        return str(error)
+    from django.db import InterfaceError, OperationalError
+
+    text = " ".join(str(error).split())
+    if isinstance(error, OperationalError | InterfaceError):
+        return f"The database cannot be used: {text}"
+    homes = [kind.__module__ for kind in type(error).__mro__]
+    if any(home == known or home.startswith(f"{known}.") for home in homes for known in _NO_FAULTS_OF_OURS):
+        return f"{type(error).__name__}: {text}" if text else type(error).__name__
+    return f"{type(error).__name__}: {text}" if isinstance(error, OSError) else None
+
+
+@contextmanager
+def ending_in_a_line() -> Iterator[None]:
+    """Ends the process with COULD_NOT_START for what is no fault of ours; `--traceback` shows where it came from."""
+    try:
+        yield
+    except Exception as error:
+        said = None if "--traceback" in sys.argv else in_a_line(error)
+        if said is None:
+            raise
+        sys.stderr.write(f"{said}\n")
+        sys.exit(COULD_NOT_START)
