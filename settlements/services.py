@@ -20,7 +20,7 @@ from merchants.models import Merchant, MerchantSettings
 from merchants.wallets import WalletRules
 from payments.chains import registry
 from payments.chains.base import Payout as ChainPayout
-from payments.chains.errors import ChainError, InvalidAddress, RecipientRefused
+from payments.chains.errors import ChainError, InvalidAddress, RecipientRefused, SendingBlocked
 from payments.models import BalanceChange
 from payments.rates.quoting import RateUnavailable
 from payments.states import BalanceChangeKind
@@ -49,6 +49,9 @@ PROBLEM_OF_HOLD: Final[Mapping[str, SettlementProblem]] = {
     HoldReason.DAILY_LIMIT: SettlementProblem.OVER_LIMIT,
     HoldReason.MERCHANT_LIMIT: SettlementProblem.OVER_LIMIT,
     HoldReason.LIQUIDITY: SettlementProblem.INSUFFICIENT_LIQUIDITY,
+    HoldReason.COIN_PAUSED: SettlementProblem.COIN_PAUSED,
+    HoldReason.WALLET_BLOCKED: SettlementProblem.HOT_WALLET_BLOCKED,
+    HoldReason.NETWORK: SettlementProblem.NETWORK_UNAVAILABLE,
     HoldReason.FEES: SettlementProblem.NETWORK_UNAVAILABLE,
 }
 """What a held payout means for its settlement."""
@@ -298,6 +301,8 @@ def _check_recipient(settlement: Settlement, asset: Asset) -> None:
         chain.check_recipient(ChainPayout(asset, settlement.amount, settlement.destination))
     except RecipientRefused:
         raise
+    except SendingBlocked as error:
+        raise _Waits(SettlementProblem(error.problem), str(error)) from error
     except ChainError as error:
         logger.warning("network did not answer", settlement=settlement.public_id, error=str(error))
         message = f"{settlement.network} could not be reached."

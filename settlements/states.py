@@ -30,6 +30,8 @@ class SettlementProblem(models.TextChoices):
     RATE_UNAVAILABLE = "rate_unavailable", "There is no exchange rate to convert at"
     CURRENCY_UNAVAILABLE = "currency_unavailable", "The settlement currency is not in use on this network"
     NETWORK_UNAVAILABLE = "network_unavailable", "The network cannot be reached, or payouts are stopped on it"
+    COIN_PAUSED = "coin_paused", "The issuer of the coin lets nobody send it at the moment"
+    HOT_WALLET_BLOCKED = "hot_wallet_blocked", "The issuer of the coin has blocked the wallet that pays"
     DESTINATION_INVALID = "destination_invalid", "The wallet cannot be paid"
     NO_TRUSTLINE = "no_trustline", "The wallet does not hold this coin yet"
     MEMO_REQUIRED = "memo_required", "The wallet needs a memo"
@@ -45,6 +47,8 @@ WAITS = frozenset(
         SettlementProblem.RATE_UNAVAILABLE,
         SettlementProblem.CURRENCY_UNAVAILABLE,
         SettlementProblem.NETWORK_UNAVAILABLE,
+        SettlementProblem.COIN_PAUSED,
+        SettlementProblem.HOT_WALLET_BLOCKED,
     }
 )
 """The settlement stays `pending` and goes on as soon as it can."""

@@ -18,6 +18,9 @@ WHAT_NEXT: dict[str, str] = {
     "For later settlements you can choose another settlement currency.",
     SettlementProblem.NETWORK_UNAVAILABLE: "It is paid as soon as the network can be used again. "
     "There is nothing for you to do.",
+    SettlementProblem.COIN_PAUSED: "It is paid as soon as the coin can be sent again. There is nothing for you to do.",
+    SettlementProblem.HOT_WALLET_BLOCKED: "Your operator knows of it. It is paid as soon as the wallet may send the "
+    "coin again; there is nothing for you to do.",
     SettlementProblem.DESTINATION_INVALID: "The money is back in your balance and stays there until you name another "
     "wallet or say that this one can be paid.",
     SettlementProblem.NO_TRUSTLINE: "Add a trustline for the coin to the wallet and then try again, or name another "

@@ -329,7 +329,12 @@ class Chain(Protocol):
         ...
 
     def check_recipient(self, payout: Payout) -> None:
-        """RecipientRefused when this payout would fail or be lost. Asks the network; changes nothing."""
+        """RecipientRefused when this payout would fail or be lost because of whom it goes to; SendingBlocked while the
+        coin can be sent to nobody. Asks the network; changes nothing."""
+        ...
+
+    def check_sending(self, asset: Asset) -> None:
+        """SendingBlocked while the hot wallet can send this coin to nobody. Asks the network; changes nothing."""
         ...
 
     def is_contract(self, address: str) -> bool:

@@ -43,6 +43,22 @@ RecipientProblem = Literal["destination_invalid", "no_trustline", "memo_required
 """
 
 
+SendingProblem = Literal["coin_paused", "hot_wallet_blocked"]
+"""Why a coin cannot be sent to anybody:
+
+- coin_paused: its issuer lets nobody send it.
+- hot_wallet_blocked: its issuer forbids our own wallet.
+"""
+
+
+class SendingBlocked(ChainError):
+    """This coin can be sent to nobody just now. It passes, and says nothing of the recipient."""
+
+    def __init__(self, problem: SendingProblem, message: str) -> None:
+        super().__init__(message)
+        self.problem = problem
+
+
 class RecipientRefused(ChainError):
     """This payout would fail or be lost. The message is for the person who named the address."""
 

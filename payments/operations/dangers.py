@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import groupby
 
-from django.db.models import Count, Sum
+from django.db.models import Count, Q, Sum
 from django.utils import timezone
 
 from config.installation.services import current_standstill
@@ -28,7 +28,7 @@ from payments.operations.states import PROVIDER_ALARMS, AlarmKind
 from payments.states import OF_THE_WHOLE_COIN
 from payments.transfers.lateness import late_transfers
 from payments.transfers.models import Payout, Transfer, Wallet
-from payments.transfers.states import OPEN_TRANSFERS, PayoutStatus, TransferPurpose
+from payments.transfers.states import OPEN_TRANSFERS, HoldReason, PayoutStatus, TransferPurpose
 
 UNAVAILABLE_AFTER = timedelta(minutes=2)
 """How long a network may not answer before a person hears of it."""
@@ -81,6 +81,7 @@ def of_rows(environment: str, network: str) -> Iterator[Danger]:
     yield from _of_sweeps(environment, network)
     yield from _of_passed_over(environment, network)
     yield from _of_missing_coins(environment, network)
+    yield from _of_coins(environment, network)
     yield from _of_gas_tank(environment, network)
 
 
@@ -112,7 +113,8 @@ def _is_kept_waiting(wallet: Wallet) -> bool:
     if wallet.checked_at is not None and timezone.now() - wallet.checked_at < UNAVAILABLE_AFTER:
         return False
     place = {"environment": wallet.environment, "network": wallet.network}
-    due = Payout.objects.filter(**place, status__in=[PayoutStatus.READY, PayoutStatus.SENDING])
+    silent = Q(status=PayoutStatus.HELD, hold_reason=HoldReason.NETWORK)
+    due = Payout.objects.filter(silent | Q(status__in=[PayoutStatus.READY, PayoutStatus.SENDING]), **place)
     return due.exists() or Transfer.objects.filter(**place, status__in=OPEN_TRANSFERS).exists()
 
 
@@ -158,6 +160,13 @@ def _of_missing_coins(environment: str, network: str) -> Iterator[Danger]:
     for asset, decimals, count, total in waiting.values_list("asset", "decimals").annotate(Count("pk"), Sum("amount")):
         message = f"{format_crypto(int(total), decimals)} {asset} are not at {count} of the deposit addresses."
         yield Danger(AlarmKind.COINS_MISSING, message, asset)
+
+
+def _of_coins(environment: str, network: str) -> Iterator[Danger]:
+    """Coins that can be sent to nobody, as they were measured last."""
+    snapshot = NetworkSnapshot.objects.filter(environment=environment, network=network).first()
+    for code, (kind, message) in sorted(snapshot.blocked_coins.items()) if snapshot else ():
+        yield Danger(AlarmKind(kind), message, code)
 
 
 def _of_gas_tank(environment: str, network: str) -> Iterator[Danger]:

@@ -7,7 +7,8 @@ from django.core.exceptions import ImproperlyConfigured
 from django.utils import timezone
 
 from payments.chains import registry
-from payments.chains.errors import ChainError
+from payments.chains.base import Chain
+from payments.chains.errors import ChainError, SendingBlocked
 from payments.operations.models import NetworkSnapshot
 
 logger = structlog.get_logger(__name__)
@@ -21,6 +22,7 @@ def measure_network(environment: str, network: str) -> None:
         snapshot.providers = [state.name for state in chain.provider_states()]
         snapshot.wallet = chain.payout_address()
         snapshot.native_balance = chain.balance(snapshot.wallet, chain.profile.native)
+        snapshot.blocked_coins = _blocked_coins(chain)
         costs = chain.costs()
         snapshot.payout_cost, snapshot.sweep_cost = costs.payout, costs.sweep
         snapshot.first_time_cost, snapshot.again_cost = costs.first_time, costs.again
@@ -29,3 +31,14 @@ def measure_network(environment: str, network: str) -> None:
     except (ChainError, ImproperlyConfigured) as error:
         logger.warning("network not measured", environment=environment, network=network, error=str(error))
         NetworkSnapshot.objects.filter(pk=snapshot.pk).update(last_error=str(error))
+
+
+def _blocked_coins(chain: Chain) -> dict[str, tuple[str, str]]:
+    """By its code each coin that can be sent to nobody: the kind of alarm, and what the network says."""
+    blocked: dict[str, tuple[str, str]] = {}
+    for code, asset in chain.profile.assets.items():
+        try:
+            chain.check_sending(asset)
+        except SendingBlocked as error:
+            blocked[code] = (error.problem, str(error))
+    return blocked

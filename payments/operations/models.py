@@ -95,6 +95,9 @@ class NetworkSnapshot(models.Model):
     last_error = models.TextField(blank=True)
     providers = ArrayField(models.CharField(max_length=100), default=list)
     wallet = models.CharField(max_length=80, blank=True, help_text="The hot wallet's address.")
+    blocked_coins = models.JSONField(
+        default=dict, help_text="Coins that the hot wallet can send to nobody: of each, the kind of alarm and why."
+    )
     native_balance = UnitsField(default=0, help_text="Of the network's own coin, in base units; so are the costs.")
     payout_cost = UnitsField(default=0)
     sweep_cost = UnitsField(default=0, help_text="Of a sweep, however many addresses it empties.")

@@ -21,6 +21,8 @@ class AlarmKind(TextChoices):
     PAYOUTS_STOPPED = "payouts_stopped", "Payouts are stopped"
     WALLET_FROZEN = "wallet_frozen", "Wallet is frozen"
     WALLET_CANNOT_SEND = "wallet_cannot_send", "Wallet cannot send"
+    COIN_PAUSED = "coin_paused", "Coin is paused"
+    HOT_WALLET_BLOCKED = "hot_wallet_blocked", "Hot wallet is blocked"
     TRANSFER_STUCK = "transfer_stuck", "Transfer is stuck"
     SWEEP_STUCK = "sweep_stuck", "Sweep is stuck"
     ADDRESS_PASSED_OVER = "address_passed_over", "Coins cannot be swept"
@@ -79,6 +81,10 @@ ADVICE: Mapping[AlarmKind, str] = MappingProxyType(
         "--dry-run. Then thaw it.",
         AlarmKind.WALLET_CANNOT_SEND: "Read what the message says of the key, the settings or the providers. What is "
         "to be paid waits, and leaves by itself once this is put right.",
+        AlarmKind.COIN_PAUSED: "Look what the coin's issuer says. What is to be paid in it waits, and leaves by itself "
+        "once the coin can be sent again.",
+        AlarmKind.HOT_WALLET_BLOCKED: "Ask the coin's issuer why at once: neither payouts nor sweeps of the coin get "
+        "through. They wait, and go on by themselves once the wallet is let go.",
         AlarmKind.TRANSFER_STUCK: "Look for its hashes on the network. Above the fee cap it waits for cheaper blocks; "
         "raise EVM_FEE_CAP_GWEI if that takes too long.",
         AlarmKind.SWEEP_STUCK: "See that the money worker runs, then look for its hashes on the network.",

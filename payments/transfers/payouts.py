@@ -131,6 +131,17 @@ def hold_payout(payout_id: uuid.UUID, reason: HoldReason, *, until: datetime) ->
         payout.save(update_fields=["status", "hold_reason", "next_attempt_at"])
 
 
+def hold_payouts(payout_ids: Sequence[uuid.UUID], reason: HoldReason, *, until: datetime) -> None:
+    """As hold_payout, of many at once and for the same reason."""
+    with transaction.atomic():
+        waiting = Payout.objects.filter(pk__in=payout_ids, status__in=[PayoutStatus.READY, PayoutStatus.HELD])
+        held = dict(waiting.select_for_update().order_by("pk").values_list("pk", "hold_reason"))
+        changes = {"hold_reason": reason, "next_attempt_at": until}
+        Payout.objects.filter(pk__in=held).update(status=PayoutStatus.HELD, **changes)
+    if news := [key for key, before in held.items() if before != reason]:
+        logger.warning("payouts held", count=len(news), reason=str(reason))
+
+
 def retry_waiting(*, environment: str, network: str, asset: str) -> None:
     """Coins have come into the hot wallet: look again at once at what waits for them."""
     waiting = Payout.objects.filter(environment=environment, network=network, asset=asset, status=PayoutStatus.HELD)

@@ -17,7 +17,7 @@ from payments.chains import registry
 from payments.chains.base import Chain, SignedTransfer
 from payments.chains.base import Payout as ChainPayout
 from payments.chains.base import TransferStatus as ChainStatus
-from payments.chains.errors import ChainError, ChainUnavailable, FeesAboveCap, RecipientRefused
+from payments.chains.errors import ChainError, ChainUnavailable, FeesAboveCap, RecipientRefused, SendingBlocked
 from payments.transfers import services
 from payments.transfers.judging import Judgement, Verdict, judge
 from payments.transfers.models import Envelope, Payout, Transfer, Wallet
@@ -26,6 +26,7 @@ from payments.transfers.payouts import (
     fail_payout,
     goes_first,
     hold_payout,
+    hold_payouts,
     may_leave,
     policy_of,
     postpone_payouts,
@@ -58,7 +59,7 @@ REPLACE_AFTER = timedelta(seconds=60)
 
 VERSIONS_MAX = 10
 LIQUIDITY_PAUSE = timedelta(seconds=5)
-FEES_PAUSE = timedelta(seconds=30)
+FEES_PAUSE = BLOCKED_PAUSE = timedelta(seconds=30)
 
 
 class Round:
@@ -86,7 +87,7 @@ class Round:
             answered = {} if self._silences else {"checked_at": timezone.now()}
             Wallet.objects.filter(pk=self._wallet.pk).update(last_error=self._trouble, **answered)
         except ChainError as error:
-            self._wait()
+            self._wait(HoldReason.NETWORK)
             Wallet.objects.filter(pk=self._wallet.pk).update(last_error=str(error)[:1000])
             logger.warning("wallet's network unavailable", wallet=str(self._wallet), error=str(error))
             return False
@@ -291,6 +292,8 @@ class Round:
                 return True
             except RecipientRefused as error:
                 fail_payout(payout.pk, code=error.problem, message=str(error)[:300])
+            except SendingBlocked as error:
+                hold_payout(payout.pk, HoldReason(error.problem), until=timezone.now() + BLOCKED_PAUSE)
         return False
 
     def _batches(self, payouts: Sequence[Payout]) -> Iterable[list[Payout]]:
@@ -328,7 +331,7 @@ class Round:
         return self._clock() - self._began_at >= time
 
     @contextmanager
-    def _apart(self, put_off: Callable[[str], None], **what: object) -> Iterator[None]:
+    def _apart(self, put_off: Callable[[Exception], None], **what: object) -> Iterator[None]:
         """Keep the trouble with one transfer or payout from the others: it is put off, and they go on.
 
         ChainUnavailable once the network has left too many of them unanswered; FeesAboveCap always.
@@ -342,16 +345,21 @@ class Round:
             if self._silences >= SILENCES_MAX:
                 raise
             self._trouble = str(error)[:1000]
-            put_off(str(error))
+            put_off(error)
         except Exception as error:
             logger.exception("left for a later round", wallet=str(self._wallet), **what)
-            put_off(f"{type(error).__name__}: {error}")
+            put_off(error)
 
-    def _put_off_transfer(self, transfer: Transfer, error: str) -> None:
-        services.postpone_transfer(transfer, until=timezone.now() + TROUBLE_PAUSE, error=error)
+    def _put_off_transfer(self, transfer: Transfer, error: Exception) -> None:
+        said = f"{type(error).__name__}: {error}"
+        services.postpone_transfer(transfer, until=timezone.now() + TROUBLE_PAUSE, error=said)
 
-    def _put_off_payouts(self, payouts: Sequence[Payout], error: str) -> None:
-        postpone_payouts([payout.pk for payout in payouts], until=timezone.now() + TROUBLE_PAUSE)
+    def _put_off_payouts(self, payouts: Sequence[Payout], error: Exception) -> None:
+        keys, until = [payout.pk for payout in payouts], timezone.now() + TROUBLE_PAUSE
+        if isinstance(error, ChainUnavailable):
+            hold_payouts(keys, HoldReason.NETWORK, until=until)
+        else:
+            postpone_payouts(keys, until=until)
 
     def _note(self, error: FeesAboveCap) -> None:
         """Operators see it on the wallet until a round ends without it."""
@@ -360,10 +368,14 @@ class Round:
     def _postpone(self, transfer: Transfer) -> None:
         services.postpone_transfer(transfer, until=timezone.now() + self._step)
 
-    def _wait(self) -> None:
+    def _wait(self, reason: HoldReason | None = None) -> None:
         """Nothing can be done now: leave what is due for the next step instead of asking again at once."""
         later = timezone.now() + max(self._step, STEP_MIN)
-        postpone_payouts([payout.pk for payout in self._due()], until=later)
+        keys = [payout.pk for payout in self._due()]
+        if reason is None:
+            postpone_payouts(keys, until=later)
+        else:
+            hold_payouts(keys, reason, until=later)
         for transfer in self._open().filter(next_step_at__lte=timezone.now()):
             services.postpone_transfer(transfer, until=later)
 

@@ -45,6 +45,12 @@ class HoldReason(models.TextChoices):
     DAILY_LIMIT = "daily_limit", "The limit of a day is used up"
     MERCHANT_LIMIT = "merchant_limit", "The merchant's limit of a day is used up"
     LIQUIDITY = "insufficient_liquidity", "The hot wallet does not hold enough"
+    COIN_PAUSED = "coin_paused", "The coin's issuer lets nobody send it at the moment: it goes on when that is over"
+    WALLET_BLOCKED = (
+        "hot_wallet_blocked",
+        "The coin's issuer has blocked the hot wallet: it goes on when that is over",
+    )
+    NETWORK = "network_unavailable", "The network's providers do not answer: it goes on when they do"
     FEES = "fees_above_cap", "The network's fees are above what may be paid: it goes on when they come down"
 
 

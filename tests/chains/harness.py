@@ -63,6 +63,10 @@ class Harness(Protocol):
         """Let an account refuse money for this reason, from the next block on; False where no account can."""
         ...
 
+    def pause(self, code: str, *, is_paused: bool) -> None:
+        """Let nobody send this coin, or everybody again, from the next block on."""
+        ...
+
     def muxed(self, address: str, identifier: int) -> str:
         """The address of one of the many people who share an account."""
         ...

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from payments.chains.base import Payout
-from payments.chains.errors import ChainUnavailable, RecipientProblem, RecipientRefused
+from payments.chains.errors import ChainUnavailable, RecipientProblem, RecipientRefused, SendingBlocked
 from tests.chains.harness import payout
 from tests.chains.sending import STOCK, Till
 
@@ -20,6 +20,16 @@ def problem_of(till: Till, wanted: Payout) -> str:
         till.chain.check_recipient(wanted)
     assert str(refusal.value).endswith(".")  # a sentence for the person who named the address
     return refusal.value.problem
+
+
+def blocked(till: Till, wanted: Payout) -> str:
+    """Why the coin can be sent to nobody, said alike of this payout and of the coin."""
+    with pytest.raises(SendingBlocked) as of_payout:
+        till.chain.check_recipient(wanted)
+    with pytest.raises(SendingBlocked) as of_coin:
+        till.chain.check_sending(wanted.asset)
+    assert of_payout.value.problem == of_coin.value.problem
+    return of_payout.value.problem
 
 
 def make_refuse(till: Till, problem: RecipientProblem, address: str | None = None) -> None:
@@ -58,6 +68,21 @@ class RecipientContract:
         make_refuse(till, problem)
         assert problem_of(till, payout(till.chain, till.recipient, 1)) == problem
         till.chain.check_recipient(payout(till.chain, till.harness.stranger(2), 1))
+
+    def test_a_coin_that_is_paused_is_no_fault_of_the_recipient(self, till: Till) -> None:
+        wanted = payout(till.chain, till.recipient, 1)
+        for is_paused in (True, False):
+            till.harness.pause("USDC", is_paused=is_paused)
+            till.harness.mine()
+            if is_paused:
+                assert blocked(till, wanted) == "coin_paused"
+            till.chain.check_recipient(payout(till.chain, till.recipient, 1, code="USDT"))
+        till.chain.check_recipient(wanted)
+        till.chain.check_sending(wanted.asset)
+
+    def test_a_wallet_of_ours_that_is_blocked_is_no_fault_of_the_recipient(self, till: Till) -> None:
+        make_refuse(till, "destination_refused", till.sender)
+        assert blocked(till, payout(till.chain, till.recipient, 1)) == "hot_wallet_blocked"
 
     def test_an_account_of_many_people_needs_a_memo(self, till: Till) -> None:
         make_refuse(till, "memo_required")

@@ -67,6 +67,9 @@ class Simulation:
         control.describe_account(self.network, address, refuses=problem)
         return True
 
+    def pause(self, code: str, *, is_paused: bool) -> None:
+        control.pause_coin(self.network, code, is_paused=is_paused)
+
     def muxed(self, address: str, identifier: int) -> str:
         return stellar_addresses.mux(address, identifier)
 

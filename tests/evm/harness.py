@@ -164,6 +164,9 @@ class NodeHarness:
             self._submit(PAYER_KEY, self._token(code), abi.call("set_blocked(address,bool)", address, 1))
         return True
 
+    def pause(self, code: str, *, is_paused: bool) -> None:
+        self._submit(PAYER_KEY, self._token(code), abi.call("set_paused(bool)", int(is_paused)))
+
     def muxed(self, address: str, identifier: int) -> str:
         """Asked for only where many people share an account, which the suite tells by the deposit address."""
         raise LookupError(f"{address} belongs to one person: nothing tells {identifier} from others here")

@@ -271,6 +271,31 @@ def test_network_unavailable_fees_above_the_cap_are_waited_for() -> None:
     assert (settlement.status, settlement.failure_code, settlement.failure_message) == (COMPLETED, "", "")
 
 
+@pytest.mark.parametrize("has_payout", [False, True], ids=["before it is handed over", "afterwards"])
+@pytest.mark.parametrize("problem", [SettlementProblem.COIN_PAUSED, SettlementProblem.HOT_WALLET_BLOCKED])
+def test_a_coin_that_can_be_sent_to_nobody_is_waited_for(problem: SettlementProblem, has_payout: bool) -> None:
+    def set_trouble(*, is_there: bool) -> None:
+        if problem is SettlementProblem.COIN_PAUSED:
+            control.pause_coin(ETHEREUM, "USDC", is_paused=is_there)
+        else:
+            hot_wallet = registry.chain(SANDBOX, ETHEREUM).payout_address()
+            control.describe_account(ETHEREUM, hot_wallet, refuses="destination_refused" if is_there else "")
+
+    merchant = make_merchant()
+    earn(merchant, "100")
+    stock_treasury("100")
+    settlement = settle_one(merchant)
+    if has_payout:
+        advance(settlement)
+    set_trouble(is_there=True)
+    finish(ETHEREUM)
+    assert waits(advance(settlement), problem)
+    assert fresh(settlement).payout_id == (settlement.pk if has_payout else None)
+    set_trouble(is_there=False)
+    Payout.objects.update(next_attempt_at=timezone.now())
+    assert pay_out(settlement).status == COMPLETED
+
+
 def test_whatever_holds_a_payout_means_something_for_its_settlement() -> None:
     assert set(services.PROBLEM_OF_HOLD) == set(HoldReason)
 

@@ -20,7 +20,7 @@ from payments.chains.simulated.adapter import SimulatedChain
 from payments.transfers import rounds, services
 from payments.transfers.models import Envelope, Payout, Transfer, Wallet
 from payments.transfers.payouts import PayoutNotCancellable, cancel_payout, request_payout
-from payments.transfers.states import PayoutStatus, TransferStatus
+from payments.transfers.states import HoldReason, PayoutStatus, TransferStatus
 from tests.factories import make_merchant
 from tests.transfers.scenes import (
     COIN,
@@ -287,7 +287,8 @@ def test_while_nobody_answers_nothing_changes() -> None:
     payout = ask(ETHEREUM)
     control.outage(ETHEREUM, 60)
     assert not drive(ETHEREUM)
-    assert (fresh(payout).status, Transfer.objects.count()) == (PayoutStatus.READY, 0)
+    assert (fresh(payout).status, fresh(payout).hold_reason) == (PayoutStatus.HELD, HoldReason.NETWORK)
+    assert not Transfer.objects.exists()
     assert "No provider" in the_wallet(ETHEREUM).last_error
     control.outage(ETHEREUM, 0)
     Payout.objects.filter(pk=payout.pk).update(next_attempt_at=timezone.now())

@@ -23,17 +23,17 @@ from payments.chains.base import (
     Unsweepable,
     WatchList,
 )
-from payments.chains.errors import ChainUnavailable, RecipientRefused
-from payments.chains.evm import abi, addresses, deployment, links, questions
+from payments.chains.errors import ChainUnavailable
+from payments.chains.evm import addresses, deployment, links, questions
 from payments.chains.evm.fees import FeeRules
 from payments.chains.evm.providers import Providers
 from payments.chains.evm.readiness import Readiness
 from payments.chains.evm.reading import BLOCKS_PER_SCAN, Pace, Reading
-from payments.chains.evm.rpc import RpcError
 from payments.chains.evm.sending import Sending
 from payments.chains.evm.set_up import SetUp
 from payments.chains.evm.signing import Signer
-from payments.chains.evm.sweeps import Trials, swept_from
+from payments.chains.evm.sweeps import swept_from
+from payments.chains.evm.trying import Trials
 from payments.chains.profiles import NetworkProfile
 
 BALANCES_PER_BATCH = 200
@@ -70,6 +70,7 @@ class EvmChain:
         self._chain_id = profile.chain_id
         self._forwarder, self._wallet = deployment.forwarder_of(factory), wallet
         self._reading = Reading(profile, providers, pace=pace, blocks_per_scan=blocks_per_scan)
+        self._trials = Trials(providers, wallet=wallet)
         self._sending = Sending(profile, providers, factory=factory, wallet=wallet, rules=rules, signer=signer)
         self._set_up = SetUp(
             profile, providers, factory=factory, owner=owner, wallet=wallet, signer=signer, readiness=readiness
@@ -121,15 +122,10 @@ class EvmChain:
     def check_recipient(self, payout: Payout) -> None:
         own = {self._wallet, self.factory, self._forwarder}
         account = recipients.payable_account(self.profile, payout.recipient, own=own)
-        # A transfer of nothing needs no money, and tokens with a blocklist look at it all the same.
-        tried = abi.call("transfer(address,uint256)", account, 0)
-        try:
-            self.providers.ask(questions.result(payout.asset.contract, tried, sender=self._wallet))
-        except RpcError as error:
-            if not error.is_reverted:
-                raise ChainUnavailable(f"{self.profile.network} cannot try a transfer: {error}") from error
-            message = f"The contract of {payout.asset.code} forbids this account to receive it."
-            raise RecipientRefused("destination_refused", message) from error
+        self._trials.require_payable(payout.asset, account)
+
+    def check_sending(self, asset: Asset) -> None:
+        self._trials.require_sendable(asset)
 
     def is_contract(self, address: str) -> bool:
         found = self.providers.agree_on(questions.code(address))
@@ -166,7 +162,7 @@ class EvmChain:
         return swept_from(receipt, asset=asset, addresses=self._numbered(deposits), treasury=treasury)
 
     def why_unsweepable(self, asset: Asset, deposits: Sequence[int]) -> dict[int, Unsweepable]:
-        return Trials(self.providers, treasury=self._wallet).why_unsweepable(asset, self._numbered(deposits))
+        return self._trials.why_unsweepable(asset, self._numbered(deposits))
 
     def _numbered(self, deposits: Sequence[int]) -> list[tuple[int, str]]:
         return [(number, self.deposit_address(number).address) for number in deposits]

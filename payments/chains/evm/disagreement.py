@@ -21,8 +21,10 @@ def differing(
 
 
 def alike(mine: Any, theirs: Any) -> bool:
-    """Equal answers. Errors are worded differently by each client: two of them to one question count as equal."""
-    return bool(mine == theirs) or (isinstance(mine, RpcError) and isinstance(theirs, RpcError))
+    """Equal answers. Clients word errors differently: two refusals of a contract are equal, or two other errors."""
+    if isinstance(mine, RpcError) and isinstance(theirs, RpcError):
+        return mine.is_reverted == theirs.is_reverted
+    return bool(mine == theirs)
 
 
 def is_about_money(mine: Any, theirs: Any) -> bool:

@@ -94,7 +94,7 @@ class RpcError(ChainUnavailable):
     @property
     def is_reverted(self) -> bool:
         """Whether the contract refused, so that sending the same would fail as well."""
-        return self.code == 3 or self.says("revert")
+        return self.code in (3, -32015) or self.says("revert")
 
     @property
     def knows_already(self) -> bool:

@@ -21,7 +21,7 @@ from payments.chains.base import (
     TransferStatus,
     Unsweepable,
 )
-from payments.chains.errors import ChainUnavailable, RecipientProblem, RecipientRefused
+from payments.chains.errors import ChainUnavailable, RecipientProblem, RecipientRefused, SendingBlocked
 from payments.chains.evm import addresses as evm_addresses
 from payments.chains.evm import links as evm_links
 from payments.chains.profiles import NetworkProfile
@@ -115,7 +115,7 @@ class SimulatedChain(Reading):
 
     def check_recipient(self, payout: Payout) -> None:
         account = recipients.payable_account(self.profile, payout.recipient, own=self._own)
-        self._answering()
+        self.check_sending(payout.asset)
         refusing = SimulatedAccount.objects.filter(network=self._network, address=account).exclude(refuses="").first()
         if refusing is None:
             return
@@ -124,6 +124,17 @@ class SimulatedChain(Reading):
             return
         problem = cast(RecipientProblem, refusing.refuses)
         raise RecipientRefused(problem, _REFUSALS[problem].format(code=payout.asset.code))
+
+    def check_sending(self, asset: Asset) -> None:
+        self._answering()
+        concerned = SimulatedAccount.objects.filter(network=self._network, refuses="destination_refused")
+        refusing = set(
+            concerned.filter(address__in=[asset.contract, self.payout_address()]).values_list("address", flat=True)
+        )
+        if asset.contract in refusing:
+            raise SendingBlocked("coin_paused", f"The issuer of {asset.code} lets nobody send it at the moment.")
+        if refusing:
+            raise SendingBlocked("hot_wallet_blocked", f"The issuer of {asset.code} forbids the hot wallet to send it.")
 
     def is_contract(self, address: str) -> bool:
         self._answering()
@@ -197,7 +208,10 @@ class SimulatedChain(Reading):
         addresses = {self.deposit_address(number).address: number for number in deposits}
         wallet = self.payout_address()
         known = SimulatedAccount.objects.filter(network=self._network, refuses="destination_refused")
-        refused = set(known.filter(address__in=[wallet, *addresses]).values_list("address", flat=True))
+        concerned = [asset.contract, wallet, *addresses]
+        refused = set(known.filter(address__in=concerned).values_list("address", flat=True))
+        if asset.contract in refused:
+            return dict.fromkeys(deposits, Unsweepable("paused"))
         if wallet in refused:
             return dict.fromkeys(deposits, Unsweepable("wallet_refused"))
         found = {addresses[address]: Unsweepable("frozen") for address in refused}

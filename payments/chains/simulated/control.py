@@ -32,6 +32,7 @@ __all__ = [
     "lose_broadcasts",
     "mine",
     "outage",
+    "pause_coin",
     "pay",
     "pay_together",
     "reorg",
@@ -117,6 +118,15 @@ def describe_account(
     account, _ = actions.split_address(network, address)
     SimulatedAccount.objects.update_or_create(
         network=network, address=account, defaults={"is_contract": is_contract, "refuses": refuses}
+    )
+
+
+def pause_coin(network: str, code: str, *, is_paused: bool = True) -> None:
+    """From the next block on, nobody can send this coin, or everybody can again."""
+    SimulatedAccount.objects.update_or_create(
+        network=network,
+        address=simulated_profile(network).assets[code].contract,
+        defaults={"refuses": "destination_refused" if is_paused else ""},
     )
 
 

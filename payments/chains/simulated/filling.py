@@ -63,7 +63,7 @@ class Block:
         payers = (senders | emptied) - {self._mint}
         self._held = defaultdict(int, holdings(row.network, payers, contracts | {NATIVE}, at_height=height - 1))
         self._expected = next_sequences(row.network, senders, pending=False)
-        concerned = payers | {transfer.recipient for transfer in transfers} | {self._hot_wallet}
+        concerned = contracts | payers | {transfer.recipient for transfer in transfers} | {self._hot_wallet}
         refusing = SimulatedAccount.objects.filter(network=row.network, address__in=concerned)
         self._refusals = dict(refusing.exclude(refuses__in=["", _UNENFORCED]).values_list("address", "refuses"))
         self.outcomes: dict[tuple[str, str, int], list[Any]] = defaultdict(list)
@@ -102,6 +102,8 @@ class Block:
             return ""
         spent: dict[tuple[str, str], int] = defaultdict(int)
         for transfer in candidate.transfers.all():
+            if transfer.contract in self._refusals:
+                return f"transfer {transfer.ordinal}: the coin is paused"
             if refusal := self._refusals.get(transfer.recipient):
                 return f"transfer {transfer.ordinal}: {refusal}"
             if self._refusals.get(transfer.source) == _FORBIDDEN:
@@ -112,9 +114,9 @@ class Block:
 
     def _sweep(self, candidate: SimulatedTransaction) -> list[SimulatedTransfer]:
         """What a sweep moves: everything there is. An address that is empty or forbidden to pay is passed over."""
-        if not candidate.swept_addresses or self._hot_wallet in self._refusals:
-            return []
         contract = candidate.swept_contract
+        if not candidate.swept_addresses or {self._hot_wallet, contract} & self._refusals.keys():
+            return []
         found = {
             address: self._held[address, contract]
             for address in candidate.swept_addresses
