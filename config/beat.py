@@ -12,6 +12,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from config import pulses
 from config.celery import queue_of
 from config.heartbeat import HEARTBEAT_NAME
+from config.sessions import SessionShared, new_session, require_own_session
 from config.waiting import is_waiting
 
 logger = logging.getLogger(__name__)
@@ -36,6 +37,9 @@ class ElectedScheduler(Scheduler):  # type: ignore[misc]  # Celery has no types
             logger.warning("beat_database_unreachable", extra={"error": str(error)})
             self._resign()
             elected = False
+        except SessionShared as error:
+            logger.critical("beat_has_no_session_of_its_own", extra={"error": str(error)})
+            elected = False
         _tell_the_time()
         return float(super().tick(*arguments, **options)) if elected else STANDBY_SECONDS
 
@@ -54,7 +58,12 @@ class ElectedScheduler(Scheduler):  # type: ignore[misc]  # Celery has no types
             with self._connection.cursor() as cursor:
                 cursor.execute("select 1")
             return True
-        connection = connections["default"].copy()
+        connection = new_session()
+        try:
+            require_own_session(connection)
+        except SessionShared:
+            connection.close()
+            raise
         with connection.cursor() as cursor:
             cursor.execute("select pg_try_advisory_lock(%s)", [LOCK])
             [elected] = cursor.fetchone() or [False]

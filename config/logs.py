@@ -197,7 +197,16 @@ def _is_secret(name: object) -> bool:
 
 def _is_address(name: str) -> bool:
     """Addresses of servers carry passwords in places that no pattern finds."""
-    return name in {"DATABASES", "DATABASE_URL", "REDIS_URL", "CACHES", "CELERY_BROKER_URL", "EMAIL_URL"}
+    return name in {
+        "DATABASES",
+        "DATABASE_URL",
+        "DATABASE_DIRECT",
+        "DATABASE_DIRECT_URL",
+        "REDIS_URL",
+        "CACHES",
+        "CELERY_BROKER_URL",
+        "EMAIL_URL",
+    }
 
 
 class _Shown:

@@ -98,14 +98,30 @@ if database is None:
         "USER": postgres.SUPERUSER,
         "HOST": str(socket_folder),
     }
-database_limits = {
+DATABASE_LIMITS = {
     "statement_timeout": f"{DATABASE_STATEMENT_TIMEOUT_SECONDS:g}s",
     "lock_timeout": "10s",
     "idle_in_transaction_session_timeout": "60s",
 }
-DATABASES: dict[str, dict[str, Any]] = {
-    "default": {
+BEHIND_TRANSACTION_POOLER = (
+    variables.choice("DATABASE_POOL_MODE", ("session", "transaction"), "session") == "transaction"
+)
+"""Whether DATABASE_URL is a pooler that gives out its sessions for one database transaction each."""
+direct = variables.database("DATABASE_DIRECT_URL")
+if BEHIND_TRANSACTION_POOLER and direct is None:
+    fault = "is not set, but DATABASE_POOL_MODE is transaction; set it to PostgreSQL's own address: some locks need it"
+    variables.refuse("DATABASE_DIRECT_URL", fault)
+if direct is not None and not BEHIND_TRANSACTION_POOLER:
+    variables.refuse("DATABASE_DIRECT_URL", "is set; set DATABASE_POOL_MODE to transaction as well, or unset it")
+
+
+def connected_to(database: dict[str, Any], *, is_pooled: bool) -> dict[str, Any]:
+    """Django's settings of this database. A pooler of transactions takes no limits at the start of a connection."""
+    limits = " ".join(f"-c {name}={value}" for name, value in DATABASE_LIMITS.items())
+    return {
         **database,
+        "ENGINE": "config.pooled" if is_pooled else "django.db.backends.postgresql",
+        "DISABLE_SERVER_SIDE_CURSORS": is_pooled,
         "CONN_MAX_AGE": None,
         "CONN_HEALTH_CHECKS": True,
         "OPTIONS": {
@@ -116,11 +132,17 @@ DATABASES: dict[str, dict[str, Any]] = {
             "keepalives_interval": 5,
             "keepalives_count": 3,
             "tcp_user_timeout": 30_000,
-            "options": " ".join(f"-c {name}={value}" for name, value in database_limits.items()),
+            **({} if is_pooled else {"options": limits}),
             **database.get("OPTIONS", {}),
         },
     }
-}
+
+
+DATABASES: dict[str, dict[str, Any]] = {"default": connected_to(database, is_pooled=BEHIND_TRANSACTION_POOLER)}
+DATABASE_DIRECT: dict[str, Any] = connected_to(direct, is_pooled=False) if direct else {}
+"""PostgreSQL itself, for what needs a session. Without a name it is the database behind the pooler's name."""
+if DATABASE_DIRECT and DATABASE_DIRECT["NAME"] == DATABASES["default"]["NAME"]:
+    DATABASE_DIRECT["NAME"] = ""
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # Redis: broker, rate limiter and cache of more than one process. Without it they live inside the process.

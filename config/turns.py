@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from zlib import crc32
 
-from django.db import connection
+from config.sessions import session_of_thread
 
 TASK = 0x7461736B
 """Turns at pieces of work that go by a name."""
@@ -23,6 +23,7 @@ def turn(kind: int, number: int) -> Iterator[bool]:
 
     It ends with the database session at the latest, so that a worker that dies holds up nobody.
     """
+    connection = session_of_thread()
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_try_advisory_lock(%s, %s)", [kind, number])
         [is_ours] = cursor.fetchone() or [False]

@@ -27,25 +27,26 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.gauntlet", description=__doc__)
     parser.add_argument("scenarios", nargs="*", metavar="scenario", help=f"of {', '.join(SCENARIOS)} (default all)")
     parser.add_argument("--seed", type=int, help="of every choice that is left to chance; printed, to run it again")
+    parser.add_argument("--pooled", action="store_true", help="put pgbouncer before the database, by transaction")
     arguments = parser.parse_args()
     names = arguments.scenarios or list(SCENARIOS)
     if unknown := set(names) - set(SCENARIOS):
         parser.error(f"there is no scenario {min(unknown)}")
     seed = random.SystemRandom().randrange(10**6) if arguments.seed is None else arguments.seed
-    checks = [check for name in names for check in _run(name, seed)]
+    checks = [check for name in names for check in _run(name, seed, is_pooled=arguments.pooled)]
     failed = [check for check in checks if not check.holds]
     print(f"\n{len(checks) - len(failed)} of {len(checks)} hold; seed {seed}")
     return 1 if failed else 0
 
 
-def _run(name: str, seed: int) -> list[Check]:
+def _run(name: str, seed: int, *, is_pooled: bool) -> list[Check]:
     started = time.monotonic()
     print(f"{name}, seed {seed}", flush=True)
     if (load := os.getloadavg()[0]) > 0.5 * (os.cpu_count() or 1):
         print(f"  The machine is busy (load {load:.1f}): figures in seconds say little.")
     if name in IN_A_NETWORK_OF_ITS_OWN:
         enter_own_network()
-    with Installation() as installation:
+    with Installation(is_pooled=is_pooled) as installation:
         scenario = importlib.import_module(f"tests.gauntlet.{name}")
         checks: list[Check] = scenario.run(installation, random.Random(seed))
     print()

@@ -18,8 +18,9 @@ import psutil
 import psycopg
 from psycopg import sql
 
-from config.embedded.postgres import EmbeddedPostgres
+from config.embedded.postgres import DATABASE, SUPERUSER, EmbeddedPostgres
 from tests.access.redis_server import BINARY, RedisServer
+from tests.pooled.pooler import Pooler
 
 ROOT = Path(__file__).parents[2]
 OPTIONS = ["--pool", "threads", "--concurrency", "4", "--without-gossip", "--without-mingle", "--loglevel", "WARNING"]
@@ -42,7 +43,8 @@ SETTINGS = {
 class Installation:
     """Enter it before anything of Django is imported: its database and its broker are in the environment then."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_pooled: bool = False) -> None:
+        self._is_pooled = is_pooled
         self.folder = Path(tempfile.mkdtemp(prefix="ballast-gauntlet-"))
         self.folder.chmod(0o755)  # PostgreSQL runs as another account when the gauntlet runs as root
         self.redis = RedisServer()
@@ -57,6 +59,8 @@ class Installation:
         self._stack.callback(shutil.rmtree, self.folder, ignore_errors=True)
         self._stack.callback(self.redis.remove)
         self._make_database()
+        if self._is_pooled:
+            self._put_pooler_before_it()
         self._stack.callback(self._stop_all)
         self.redis.start()
         self._set_up()
@@ -145,6 +149,24 @@ class Installation:
         with psycopg.connect(address, autocommit=True) as connection:
             connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
         os.environ["DATABASE_URL"] = urlunsplit(urlsplit(address)._replace(path=f"/{name}"))
+
+    def _put_pooler_before_it(self) -> None:
+        """From here on everybody reaches the database through pgbouncer, but for locks that need a session."""
+        if self.postgres is not None:
+            folder = self.postgres.socket_folder
+            direct = f"postgres://{SUPERUSER}@/{folder}/{DATABASE}"
+            pooler = Pooler(host=str(folder), port="", user=SUPERUSER, sessions=20)
+        else:
+            direct = os.environ["DATABASE_URL"]
+            place = urlsplit(direct)
+            pooler = Pooler(
+                host=place.hostname or "", port=place.port or "", user=place.username or SUPERUSER, sessions=20
+            )
+        self._stack.enter_context(pooler)
+        database = urlsplit(direct).path.rpartition("/")[2]
+        os.environ.update(
+            DATABASE_URL=pooler.address(database), DATABASE_DIRECT_URL=direct, DATABASE_POOL_MODE="transaction"
+        )
 
     def _drop_database(self, address: str, name: str) -> None:
         os.environ["DATABASE_URL"] = address

@@ -15,6 +15,7 @@ from django.utils import timezone
 from psycopg import Connection
 
 from config import pulses
+from config.sessions import keep_to_one_session
 from webhooks.sending.attempts import Sent, put_off, record
 from webhooks.sending.claiming import Holding, claim
 from webhooks.sending.leases import hold_number, release_abandoned, release_own
@@ -73,7 +74,7 @@ class Desk:
 
     def _open(self, known: Collection[uuid.UUID]) -> None:
         """A session of its own, whose end frees the number's endpoints; those it knows nothing of are given back."""
-        connection.close()
+        keep_to_one_session()
         if not hold_number(self.number):
             raise OperationalError("the server has not noticed yet that the session before is gone")
         release_own(self.number, keep=known)

@@ -1,0 +1,1 @@
+"""PostgreSQL behind a pooler that gives out its sessions for one database transaction each, as pgbouncer's does."""

@@ -1,0 +1,63 @@
+"""Database sessions that outlive a transaction. Behind a pooler of transactions they go to PostgreSQL itself."""
+
+from __future__ import annotations
+
+from threading import local
+from typing import Any
+
+from django.conf import settings
+from django.db import connections
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.backends.postgresql.base import DatabaseWrapper
+
+_here = local()
+
+
+class SessionShared(Exception):
+    """What was taken for a session of its own is a pooler's: locks would belong to many at once."""
+
+
+def new_session() -> BaseDatabaseWrapper:
+    """A connection of its own whose session lasts until it is closed, and with it the locks that it holds."""
+    default = connections["default"]
+    if not settings.DATABASE_DIRECT:
+        return default.copy()
+    direct: dict[str, Any] = {**default.settings_dict, **settings.DATABASE_DIRECT}
+    direct["NAME"] = settings.DATABASE_DIRECT["NAME"] or default.settings_dict["NAME"]
+    return DatabaseWrapper(direct, alias="default")
+
+
+def session_of_thread() -> BaseDatabaseWrapper:
+    """The connection to take session locks on: this thread's own, and the same each time."""
+    if not settings.DATABASE_DIRECT:
+        return connections["default"]
+    session: BaseDatabaseWrapper | None = getattr(_here, "session", None)
+    if session is None:
+        session = _here.session = new_session()
+    session.close_if_unusable_or_obsolete()
+    return session
+
+
+def keep_to_one_session() -> None:
+    """From now on all that this thread does in the database is one session, which begins anew."""
+    connections["default"].close()
+    if settings.DATABASE_DIRECT:
+        connections["default"] = new_session()
+
+
+def close_session_of_thread() -> None:
+    session: BaseDatabaseWrapper | None = getattr(_here, "session", None)
+    if session is not None:
+        session.close()
+
+
+def require_own_session(session: BaseDatabaseWrapper) -> None:
+    """SessionShared where a pooler has dropped what the session was started with: it may belong to many."""
+    with session.cursor() as cursor:
+        cursor.execute("SELECT current_setting('lock_timeout')")
+        [found] = cursor.fetchone() or [""]
+    if found != settings.DATABASE_LIMITS["lock_timeout"]:
+        raise SessionShared(
+            "A pooler stands between Ballast and PostgreSQL. Set DATABASE_POOL_MODE=transaction, and "
+            "DATABASE_DIRECT_URL to PostgreSQL's own address."
+        )

@@ -1,0 +1,242 @@
+"""Behind pgbouncer with pool_mode=transaction: limits hold, one beat leads, and the journeys go the whole way."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings as configured
+from django.db import DatabaseError, OperationalError, connection, connections, transaction
+from django.db.backends.base.base import BaseDatabaseWrapper
+from pytest_django.fixtures import Settings
+
+from config import sessions
+from config.beat import LOCK, ElectedScheduler
+from config.celery import app
+from config.pooled.base import DatabaseWrapper
+from config.turns import turn_at
+from settlements import tasks as settlement_tasks
+from tests.pooled.pooler import BINARY, Pooler
+from webhooks.sending.desk import Desk
+from webhooks.sending.leases import LOCK_CLASS
+
+needs_pgbouncer = pytest.mark.skipif(
+    BINARY is None, reason="pgbouncer is not installed (Debian: apt install pgbouncer)"
+)
+pytestmark = [needs_pgbouncer, pytest.mark.django_db(transaction=True)]
+
+ROOT = Path(__file__).parents[2]
+
+
+def real() -> dict[str, Any]:
+    return connections["default"].settings_dict
+
+
+@pytest.fixture
+def pooler() -> Iterator[Pooler]:
+    """With one session for everybody."""
+    with Pooler(host=real()["HOST"], port=real()["PORT"], user=real()["USER"], sessions=1) as running:
+        yield running
+
+
+def pooled(pooler: Pooler, engine: type[BaseDatabaseWrapper] = DatabaseWrapper) -> BaseDatabaseWrapper:
+    options = {name: value for name, value in real()["OPTIONS"].items() if name != "options"}
+    place = {"HOST": "127.0.0.1", "PORT": pooler.port, "USER": "anybody", "PASSWORD": "", "OPTIONS": options}
+    return engine({**real(), **place, "DISABLE_SERVER_SIDE_CURSORS": True}, alias="default")
+
+
+@pytest.fixture
+def behind(pooler: Pooler, settings: Settings) -> Iterator[BaseDatabaseWrapper]:
+    """All that Django does goes through the pooler, and session locks to PostgreSQL itself."""
+    default = connections["default"]
+    settings.DATABASE_DIRECT = {**real(), "NAME": ""}
+    connections["default"] = pooled(pooler)
+    try:
+        yield connections["default"]
+    finally:
+        sessions.close_session_of_thread()
+        sessions._here.__dict__.clear()
+        connections["default"].close()
+        connections["default"] = default
+
+
+def value(query: str, on: BaseDatabaseWrapper | None = None) -> Any:
+    with (on or connection).cursor() as cursor:
+        cursor.execute(query)
+        return (cursor.fetchone() or [None])[0]
+
+
+@contextmanager
+def limit(settings: Settings, **limits: str) -> Iterator[None]:
+    from config.pooled import base
+
+    settings.DATABASE_LIMITS = {**configured.DATABASE_LIMITS, **limits}
+    base._limits.cache_clear()
+    try:
+        yield
+    finally:
+        base._limits.cache_clear()
+
+
+LIMITS = ("statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout")
+
+
+def test_limits_hold_in_a_database_transaction_and_outside_of_one(behind: BaseDatabaseWrapper) -> None:
+    expected = ["30s", "10s", "1min"]
+    assert [value(f"SHOW {name}") for name in LIMITS] == expected
+    with transaction.atomic():
+        assert [value(f"SHOW {name}") for name in LIMITS] == expected
+
+
+def test_a_statement_that_takes_too_long_is_ended(behind: BaseDatabaseWrapper, settings: Settings) -> None:
+    with limit(settings, statement_timeout="50ms"):
+        with pytest.raises(OperationalError, match="statement timeout"):
+            value("SELECT pg_sleep(10)")
+        with transaction.atomic():
+            value("SELECT 1")
+            with pytest.raises(OperationalError, match="statement timeout"):
+                value("SELECT pg_sleep(10)")
+            transaction.set_rollback(True)
+
+
+def test_a_transaction_that_does_nothing_is_ended(behind: BaseDatabaseWrapper, settings: Settings) -> None:
+    with limit(settings, idle_in_transaction_session_timeout="50ms"):
+        connection.set_autocommit(False)
+        value("SELECT 1")
+        subprocess.run(["sleep", "0.5"], check=True)
+        with pytest.raises(DatabaseError, match="idle-in-transaction timeout"):
+            value("SELECT 1")
+    connection.close()
+
+
+def test_without_the_engine_the_limits_are_gone(pooler: Pooler) -> None:
+    """The control: what was asked for at the start of a connection is not there behind the pooler."""
+    plain = pooled(pooler, type(connections["default"]))
+    try:
+        assert [value(f"SHOW {name}", plain) for name in LIMITS] == ["0", "0", "0"]
+    finally:
+        plain.close()
+
+
+def test_rows_come_back_whole(behind: BaseDatabaseWrapper) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT number FROM generate_series(1, %s) AS number", [3])
+        assert ([column.name for column in cursor.description], cursor.fetchall()) == (["number"], [(1,), (2,), (3,)])
+        cursor.execute("CREATE TEMPORARY TABLE gone ON COMMIT DROP AS SELECT 1 AS one")
+        assert cursor.rowcount == 1
+
+
+def test_settlements_are_run(behind: BaseDatabaseWrapper) -> None:
+    """They go through their merchants by an iterator, which would be a cursor of the server."""
+    settlement_tasks.run_due()
+
+
+def scheduler() -> ElectedScheduler:
+    return ElectedScheduler(app=app, lazy=True)
+
+
+def test_of_two_beats_one_leads(behind: BaseDatabaseWrapper) -> None:
+    first, second = scheduler(), scheduler()
+    try:
+        assert (first._is_elected(), second._is_elected(), first._is_elected()) == (True, False, True)
+        first._resign()
+        assert second._is_elected()
+    finally:
+        first._resign()
+        second._resign()
+
+
+def test_locks_of_the_poolers_sessions_would_elect_two(pooler: Pooler) -> None:
+    """The control: both are served by the same session, which holds the lock already."""
+    beats = [pooled(pooler), pooled(pooler)]
+    try:
+        assert [value(f"SELECT pg_try_advisory_lock({LOCK})", beat) for beat in beats] == [True, True]
+        assert [value("SELECT pg_advisory_unlock_all()::text", beat) for beat in beats] == ["", ""]
+    finally:
+        for beat in beats:
+            beat.close()
+
+
+def test_a_beat_that_was_not_told_of_the_pooler_does_not_lead(settings: Settings) -> None:
+    with Pooler(
+        host=real()["HOST"], port=real()["PORT"], user=real()["USER"], extra="ignore_startup_parameters = options"
+    ) as pooler:
+        default = connections["default"]
+        connections["default"] = pooled(pooler, type(default))
+        try:
+            with pytest.raises(sessions.SessionShared, match="DATABASE_POOL_MODE=transaction"):
+                scheduler()._is_elected()
+        finally:
+            connections["default"].close()
+            connections["default"] = default
+
+
+def test_a_turn_is_one_sessions(behind: BaseDatabaseWrapper) -> None:
+    other = sessions.new_session()
+    try:
+        with turn_at("a piece of work") as is_ours:
+            assert is_ours
+            assert value("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()") == 0
+            assert value("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted", other) == 1
+        assert value("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted", other) == 0
+    finally:
+        other.close()
+
+
+def test_a_dispatcher_holds_its_number_by_a_session_that_does_all_of_its_work(behind: BaseDatabaseWrapper) -> None:
+    desk = Desk()
+    desk.exchange([], room=0, probes=0, holdings=[])
+    holders = "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND classid = %s AND objid = %s"
+    with connection.cursor() as cursor:
+        cursor.execute(holders, [LOCK_CLASS, desk.number])
+        assert cursor.fetchall() == [(value("SELECT pg_backend_pid()"),)]
+    assert value("SHOW statement_timeout") == "30s"
+    desk.give_back()
+    connection.close()
+    assert value(holders % (LOCK_CLASS, desk.number), behind) is None
+
+
+@pytest.mark.parametrize(
+    ("variables", "complaint"),
+    [
+        (
+            {"DATABASE_POOL_MODE": "transaction"},
+            "DATABASE_DIRECT_URL is not set, but DATABASE_POOL_MODE is",
+        ),
+        ({"DATABASE_DIRECT_URL": "postgres://one@127.0.0.1/ballast"}, "set DATABASE_POOL_MODE to transaction as well"),
+        ({"DATABASE_POOL_MODE": "statement"}, "set it to one of session, transaction"),
+    ],
+)
+def test_a_start_that_lacks_one_of_the_settings_says_which(variables: dict[str, str], complaint: str) -> None:
+    environment = {**os.environ, "DATABASE_URL": "postgres://one@127.0.0.1/ballast", **variables}
+    done = subprocess.run(
+        [sys.executable, "manage.py", "check"], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode != 0
+    assert complaint in done.stderr
+
+
+def test_the_journeys_go_the_whole_way() -> None:
+    """A payment from its creation to its settlement and back, with every process's database behind the pooler."""
+    place = real()
+    host, port, user, password = (str(place[name] or "") for name in ("HOST", "PORT", "USER", "PASSWORD"))
+    login = f"{user}:{password}" if password else user
+    place_of_server = f"/{host}" if host.startswith("/") else f"{host}:{port or 5432}"  # a socket's folder, or a host
+    direct = f"postgres://{login}@{place_of_server}/pooled_journeys"
+    with Pooler(host=host, port=port, user=user) as pooler:
+        environment = {
+            **{name: text for name, text in os.environ.items() if not name.startswith(("PYTEST", "COV"))},
+            "DATABASE_URL": pooler.address("pooled_journeys"),
+            "DATABASE_POOL_MODE": "transaction",
+            "DATABASE_DIRECT_URL": direct,
+        }
+        journeys = ["tests/journeys/test_paid.py", "tests/journeys/test_paid_out.py"]
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--create-db", *journeys]
+        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
