@@ -15,6 +15,7 @@ from django.views.decorators.http import require_safe
 from config import pulses
 from config.environments import Environment
 from config.heartbeat import heartbeat_age_seconds
+from config.installation.services import current_standstill
 from config.redis_servers import RedisServers
 from payments.operations import work
 from payments.operations.models import Alarm
@@ -73,9 +74,11 @@ def show_work(request: HttpRequest) -> JsonResponse:
     """
     try:
         items, clocks = work.all_work(), work.clocks()
+        is_restored = current_standstill() is not None
     except DatabaseError:
         return JsonResponse({"status": UNAVAILABLE, "database": UNAVAILABLE, "behind": []}, status=503)
     behind = [f"{item.name} {item.of}".strip() for item in items if item.is_behind]
+    behind += ["restored_database"] * is_restored
     behind += ["clock"] * any(clock.is_off for clock in clocks)
     body = {
         "status": UNAVAILABLE if behind else OK,

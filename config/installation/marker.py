@@ -12,6 +12,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from config.embedded.secrets import write_private
+from config.redis_servers import RedisServers
 
 _TIMEOUT_SECONDS = 0.5
 
@@ -23,8 +24,8 @@ class MarkerUnreachable(Exception):
 def read(installation_id: uuid.UUID) -> int | None:
     """The newest pulse that was noted; None when none was, or the note was lost."""
     try:
-        if settings.REDIS_URL:
-            noted = _redis(settings.REDIS_URL).get(_key(installation_id))
+        if settings.REDIS_SERVERS is not None:
+            noted = _redis(settings.REDIS_SERVERS).get(_key(installation_id))
         else:
             noted = _file(installation_id).read_bytes()
         return int(noted) if noted else None
@@ -38,8 +39,8 @@ def read(installation_id: uuid.UUID) -> int | None:
 
 def write(installation_id: uuid.UUID, pulse: int) -> None:
     try:
-        if settings.REDIS_URL:
-            _redis(settings.REDIS_URL).set(_key(installation_id), pulse)
+        if settings.REDIS_SERVERS is not None:
+            _redis(settings.REDIS_SERVERS).set(_key(installation_id), pulse)
         else:
             write_private(_file(installation_id), f"{pulse}\n")
     except (redis.RedisError, OSError) as error:
@@ -55,7 +56,6 @@ def _file(installation_id: uuid.UUID) -> Path:
 
 
 @lru_cache(maxsize=2)
-def _redis(url: str) -> redis.Redis:
-    return redis.Redis.from_url(
-        url, socket_timeout=_TIMEOUT_SECONDS, socket_connect_timeout=_TIMEOUT_SECONDS, retry=Retry(NoBackoff(), 0)
-    )
+def _redis(servers: RedisServers) -> redis.Redis:
+    once = Retry(NoBackoff(), 0)
+    return servers.client(socket_timeout=_TIMEOUT_SECONDS, socket_connect_timeout=_TIMEOUT_SECONDS, retry=once)

@@ -16,6 +16,7 @@ from pytest_django.plugin import DjangoDbBlocker
 from config.embedded.postgres import EmbeddedPostgres
 from config.installation import marker, services
 from config.installation.models import Installation, Sign, Standstill
+from config.redis_servers import RedisServers
 from tests.access.redis_server import BINARY, RedisServer
 from tests.installation.servers import Servers, working_on
 
@@ -226,7 +227,7 @@ def test_with_redis_the_pulse_is_noted_there_and_waits_while_it_is_away(
 ) -> None:
     redis = RedisServer()
     redis.start()
-    settings.REDIS_URL = redis.url
+    settings.REDIS_SERVERS = RedisServers.parse(redis.url)
     try:
         with working_on(primary):
             beat(1)

@@ -7,6 +7,7 @@ from io import StringIO
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.test import Client
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
@@ -83,6 +84,8 @@ def test_while_it_stands_still_the_api_says_so_and_creates_nothing() -> None:
     assert (reply.status_code, reply.json()["error"]["code"]) == (503, "service_unavailable")
     assert reply.headers["Retry-After"] == "300"
     assert client.call("GET", "/payments").json()["totalCount"] == 0
+    work = Client().get("/health/work")
+    assert (work.status_code, "restored_database" in work.json()["behind"]) == (503, True)
 
 
 def test_a_network_that_does_not_answer_holds_all_until_it_is_left_out() -> None:
