@@ -26,9 +26,11 @@ from payments import events, postings, qr
 from payments.chains import registry
 from payments.chains.base import Chain
 from payments.chains.errors import InvalidAddress
+from payments.chains.recipients import account_of
 from payments.changes import Changes, record_payment_events
 from payments.crediting import assess_locked, count_move, move_payment
 from payments.models import PAYMENTS, Deposit, Discrepancy, Payment
+from payments.payable import IS_OURS, OURS, refusal_of_account
 from payments.rates.quoting import quote
 from payments.records import payment_record
 from payments.states import (
@@ -97,6 +99,7 @@ class _Terms:
     installation: uuid.UUID | None
     pulse: int | None
     is_stopped: bool | None
+    is_own_wallet: bool
 
 
 def create_payment(*, merchant: Merchant, environment: str, request: NewPayment) -> tuple[Payment, dict[str, Any]]:
@@ -110,11 +113,13 @@ def create_payment(*, merchant: Merchant, environment: str, request: NewPayment)
     adapter = registry.chain(environment, request.network)
     asset = registry.asset(environment, request.network, request.cryptocurrency)
     wallet = _wallet(adapter, request.merchant_wallet)
-    terms = _terms(merchant, environment, request.network)
+    terms = _terms(merchant, environment, adapter, wallet)
     if not is_current(terms.installation, terms.pulse, terms.is_stopped):
         raise StandsStill(retry_after_seconds=300)
     if not _is_read(environment, terms):
         raise NetworkUnavailable(param="network", retry_after_seconds=60)
+    if terms.is_own_wallet:
+        raise InvalidParameter(OURS, param="merchantWallet")
     if terms.wallet_allow_list and not WalletRules.of(terms.wallet_allow_list, {}).allows(wallet):
         raise WalletNotAllowed(param="merchantWallet")
 
@@ -297,19 +302,23 @@ def _fiat_units(request: NewPayment) -> int:
 
 def _wallet(adapter: Chain, text: str) -> str:
     try:
-        return adapter.parse_address(text)
+        wallet = adapter.parse_address(text)
     except InvalidAddress as error:
         raise InvalidParameter(str(error), param="merchantWallet") from None
+    if problem := refusal_of_account(adapter, wallet):
+        raise InvalidParameter(problem, param="merchantWallet")
+    return wallet
 
 
 _TERMS = f"""
     SELECT nextval('payments_deposit_sequence'), settings.payment_tolerance_bps, settings.late_payments,
         settings.wallet_allow_list, cursor.halted_at IS NOT NULL OR cursor.fault <> '', cursor.polled_at,
-        {SEEN_COLUMNS}
+        {SEEN_COLUMNS}, {IS_OURS}
     FROM merchants_merchantsettings AS settings
-    LEFT JOIN payments_scancursor AS cursor ON cursor.environment = settings.environment AND cursor.network = %s
+    LEFT JOIN payments_scancursor AS cursor
+        ON cursor.environment = settings.environment AND cursor.network = %(network)s
     LEFT JOIN installation_installation AS installation ON true
-    WHERE settings.merchant_id = %s AND settings.environment = %s
+    WHERE settings.merchant_id = %(merchant)s AND settings.environment = %(environment)s
 """  # noqa: S608 - constants
 
 
@@ -321,8 +330,14 @@ def _is_read(environment: str, terms: _Terms) -> bool:
     return timezone.now() - terms.polled_at <= NETWORK_SILENCE_MAX
 
 
-def _terms(merchant: Merchant, environment: str, network: str) -> _Terms:
+def _terms(merchant: Merchant, environment: str, adapter: Chain, wallet: str) -> _Terms:
+    account, _ = account_of(adapter.profile, wallet)
+    asked: dict[str, Any] = {
+        "network": adapter.profile.network,
+        "merchant": merchant.pk,
+        "environment": str(environment),
+    }
     with connection.cursor() as cursor:
-        cursor.execute(_TERMS, [network, merchant.pk, str(environment)])
+        cursor.execute(_TERMS, asked | {"account": account})
         row = cursor.fetchone()
     return _Terms(*row)

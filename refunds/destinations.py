@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from config.errors import InvalidParameter
 from payments.chains import registry
 from payments.chains.base import Chain
-from payments.chains.errors import InvalidAddress, RecipientRefused
-from payments.chains.recipients import payable_account
+from payments.chains.errors import InvalidAddress
 from payments.chains.stellar import addresses as stellar_addresses
-from payments.models import Payment
+from payments.payable import refusal_of
 
 MEMO_TEXT_BYTES = 28
 """What a stellar transaction holds as a text memo."""
@@ -35,24 +34,14 @@ def parse_destination(*, environment: str, network: str, address: str, memo: str
         parsed = chain.parse_address(address.strip())
     except InvalidAddress as error:
         raise InvalidParameter(str(error), param="destination") from None
-    if problem := _problem(chain, parsed):
+    if problem := refusal_of(chain, parsed):
         raise InvalidParameter(problem, param="destination")
     return Destination(parsed, _parse_memo(chain, parsed, memo))
 
 
 def is_own_address(environment: str, network: str, address: str) -> bool:
     """Whether nobody is paid there: one of our own addresses, or a token itself."""
-    return _problem(registry.chain(environment, network), address) is not None
-
-
-def _problem(chain: Chain, address: str) -> str | None:
-    try:
-        account = payable_account(chain.profile, address, own=[chain.payout_address()])
-    except RecipientRefused as refusal:
-        return str(refusal)
-    if Payment.objects.filter(deposit_address=account).exists():
-        return "Payments are made to this address here. Name one of the payer’s own."
-    return None
+    return refusal_of(registry.chain(environment, network), address) is not None
 
 
 def _parse_memo(chain: Chain, address: str, text: str) -> str:

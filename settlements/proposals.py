@@ -17,6 +17,7 @@ from payments.chains import registry
 from payments.chains.errors import InvalidAddress
 from payments.losses.models import MissingCoins, MissingStatus
 from payments.models import BalanceChange
+from payments.payable import refusal_of
 from payments.states import BalanceChangeKind
 from settlements.models import Settlement
 from settlements.planning import CarriedOver, CarryReason, Place, Plan, Pot, Terms, plan
@@ -141,9 +142,10 @@ def blocked_places(merchant_id: uuid.UUID, environment: str) -> set[Place]:
 
 
 def _is_address(environment: str, place: Place) -> bool:
-    """Money that arrived on another network than its payment's may be for a wallet that does not exist there."""
+    """Whether somebody can be paid there. Money that arrived on another network than its payment's may be for a wallet
+    that does not exist there; and older payments may name one of ours, or a token."""
+    chain = registry.chain(environment, place.network)
     try:
-        registry.chain(environment, place.network).parse_address(place.wallet)
+        return refusal_of(chain, chain.parse_address(place.wallet)) is None
     except InvalidAddress:
         return False
-    return True

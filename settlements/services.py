@@ -22,6 +22,7 @@ from payments.chains import registry
 from payments.chains.base import Payout as ChainPayout
 from payments.chains.errors import ChainError, InvalidAddress, RecipientRefused, SendingBlocked
 from payments.models import BalanceChange
+from payments.payable import refusal_of
 from payments.rates.quoting import RateUnavailable
 from payments.states import BalanceChangeKind
 from payments.transfers.models import Payout
@@ -160,6 +161,8 @@ def _checked_wallet(failed: Settlement, text: str, chosen: MerchantSettings) -> 
         wallet = registry.chain(failed.environment, failed.network).parse_address(text)
     except InvalidAddress as error:
         raise InvalidParameter(str(error), param="wallet") from error
+    if problem := refusal_of(registry.chain(failed.environment, failed.network), wallet):
+        raise InvalidParameter(problem, param="wallet")
     if wallet == failed.destination:
         raise InvalidParameter("This is the wallet that could not be paid.", param="wallet")
     if not WalletRules.of(chosen.wallet_allow_list, chosen.wallets_allowed_at).allows(wallet):

@@ -40,7 +40,7 @@ CARRIED: dict[str, str] = {
     CarryReason.WALLET_NOT_ALLOWED: "The wallet is not on your allow list",
     CarryReason.WALLET_COOLING_OFF: "The wallet came onto your allow list less than 24 hours ago",
     CarryReason.WALLET_BLOCKED: "The last settlement to this wallet failed",
-    CarryReason.WALLET_INVALID: "The wallet is no address of this network",
+    CarryReason.WALLET_INVALID: "Nobody can be paid at this wallet on this network",
     CarryReason.NETWORK_UNAVAILABLE: "The network is not in use at the moment",
     CarryReason.COINS_MISSING: "Its coins are missing on the network; your operator decides who bears it",
 }

@@ -321,6 +321,10 @@ class Chain(Protocol):
         """The hot wallet payouts leave from."""
         ...
 
+    def own_accounts(self) -> frozenset[str]:
+        """The accounts and contracts of ours there, deposit addresses left out: nobody can be paid at one."""
+        ...
+
     def next_sequence(self, sender: str) -> int:
         """The sequence (nonce) the chain expects next from this account, counting blocks only.
 

@@ -116,12 +116,14 @@ class EvmChain:
     def payout_address(self) -> str:
         return self._wallet
 
+    def own_accounts(self) -> frozenset[str]:
+        return frozenset({self._wallet, self.factory, self._forwarder})
+
     def next_sequence(self, sender: str) -> int:
         return self._sending.next_sequence(sender)
 
     def check_recipient(self, payout: Payout) -> None:
-        own = {self._wallet, self.factory, self._forwarder}
-        account = recipients.payable_account(self.profile, payout.recipient, own=own)
+        account = recipients.payable_account(self.profile, payout.recipient, own=self.own_accounts())
         self._trials.require_payable(payout.asset, account)
 
     def check_sending(self, asset: Asset) -> None:

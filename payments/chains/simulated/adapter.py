@@ -109,6 +109,9 @@ class SimulatedChain(Reading):
     def payout_address(self) -> str:
         return hot_wallet(self._network)
 
+    def own_accounts(self) -> frozenset[str]:
+        return self._own
+
     def next_sequence(self, sender: str) -> int:
         self._answering()
         return next_sequences(self._network, [sender], pending=False)[sender]
