@@ -246,8 +246,7 @@ def sweeps_brought_the_deposits(scope: Scope) -> Iterator[Finding]:
             int(moved),
             "the address held less than its deposits when it was emptied: the token kept or took away the rest",
             delta=int(moved - expected),
-            environment=environment,
-            network=network,
+            **_pot(environment, network, asset),
         )
     for line in passed_over(network=scope.network):
         place = line.sweep.transfer

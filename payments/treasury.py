@@ -122,6 +122,7 @@ def wallet_findings(sight: Sight, *, at_block: int | None = None) -> Iterator[Fi
             delta=found.unexplained,
             severity=None if short else Severity.WARNING,
             asset=found.asset.code,
+            identity=f"hot wallet {found.asset.code}",  # the height is another in each run
         )
     kinds = (AccountKind.CHAIN_HOT, AccountKind.GAS)
     held = Account.objects.filter(environment=sight.environment, network=sight.network, kind__in=kinds, balance__gt=0)

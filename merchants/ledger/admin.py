@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from django import forms
 from django.contrib import admin, messages
+from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.template.response import TemplateResponse
+from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from config import ids
+from config.errors import DomainError
 from config.operators import ReadOnly, ask_first
+from merchants.ledger import explanations
 from merchants.ledger.breakers import close_breaker
-from merchants.ledger.models import Account, Breaker, Entry, Posting, ReconcileRun
+from merchants.ledger.models import Account, Breaker, Entry, ExplainedFinding, Posting, ReconcileRun
 
 PUBLIC_IDS = (ids.PAYMENT, ids.REFUND, ids.SETTLEMENT, ids.MERCHANT)
 
@@ -106,7 +112,16 @@ class PostingAdmin(LedgerAdmin):
 
 @admin.register(ReconcileRun)
 class ReconcileRunAdmin(LedgerAdmin):
-    list_display = ("started", "outcome", "error_count", "warning_count", "value_explained", "scope", "finished_at")
+    list_display = (
+        "started",
+        "outcome",
+        "error_count",
+        "warning_count",
+        "explained_count",
+        "value_explained",
+        "scope",
+        "finished_at",
+    )
     list_filter = ("outcome",)
     fields = (
         "started",
@@ -118,6 +133,7 @@ class ReconcileRunAdmin(LedgerAdmin):
         "payouts_stopped",
         "error_count",
         "warning_count",
+        "explained_count",
         "finding_list",
         "check_list",
     )
@@ -141,7 +157,10 @@ class ReconcileRunAdmin(LedgerAdmin):
 
     @admin.display(description="Value explained")
     def value_explained(self, run: ReconcileRun) -> str:
-        return f"{run.summary['valueExplained']} %" if run.summary else ""
+        if not run.summary:
+            return ""
+        bound = "" if run.summary.get("isComplete", True) else "at most "
+        return f"{bound}{run.summary['valueExplained']} %"
 
     @admin.display(description="Unexplained (base units)")
     def unexplained(self, run: ReconcileRun) -> SafeString:
@@ -176,21 +195,31 @@ class ReconcileRunAdmin(LedgerAdmin):
     def finding_list(self, run: ReconcileRun) -> SafeString:
         rows = format_html_join(
             "",
-            "<tr><td>{}</td><td>{}</td><td>{}</td><td>expected {}, found {}</td><td>{}</td><td>{}</td></tr>",
+            "<tr><td>{}</td><td>{}</td><td>{}</td><td>expected {}, found {}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
             (
                 (
-                    row["severity"],
+                    "explained" if row.get("explained") else row["severity"],
                     row["check"],
                     row["subject"],
                     _grouped(row["expected"]),
                     _grouped(row["actual"]),
                     "" if row["delta"] is None else f"{int(row['delta']):+,}",
                     row["proposal"],
+                    _explanation(row),
                 )
                 for row in run.findings
             ),
         )
-        return _table(("", "Check", "Where", "What", "Difference", "What to do"), rows)
+        return _table(("", "Check", "Where", "What", "Difference", "What to do", "Understood"), rows)
+
+
+def _explanation(row: Mapping[str, Any]) -> str | SafeString:
+    """Who has explained a finding and how; else the way to do it."""
+    if said := row.get("explained"):
+        return f"{said['by']}, until {said['until'][:16]}: {said['note']}"
+    if "id" not in row:  # of a run before findings had ids
+        return ""
+    return format_html('<a href="{}?finding={}">Explain</a>', reverse("admin:ledger_explainedfinding_add"), row["id"])
 
 
 def _table(headings: tuple[str, ...], rows: SafeString) -> SafeString:
@@ -203,6 +232,70 @@ def _table(headings: tuple[str, ...], rows: SafeString) -> SafeString:
 def _grouped(text: str) -> str:
     """An amount with its thousands apart; anything else as it is."""
     return f"{int(text):,}" if text.removeprefix("-").isdecimal() else text
+
+
+class ExplainForm(forms.ModelForm[ExplainedFinding]):
+    """What an operator says of a finding."""
+
+    class Meta:
+        model = ExplainedFinding
+        fields = ("finding", "note", "until")
+
+    def clean(self) -> dict[str, Any]:
+        given = self.cleaned_data
+        if not self.errors:
+            try:
+                with transaction.atomic():  # what it would say, without saying it
+                    explanations.explain(given["finding"], note=given["note"], until=given["until"], explained_by="-")
+                    transaction.set_rollback(True)
+            except DomainError as error:
+                raise forms.ValidationError(error.message) from error
+        return given
+
+
+@admin.register(ExplainedFinding)
+class ExplainedFindingAdmin(admin.ModelAdmin[ExplainedFinding]):
+    """Findings that are understood: named, with a note and an end. Withdrawing one lets it count again."""
+
+    form = ExplainForm
+    list_display = ("check_code", "subject", "figure", "note", "explained_by", "until", "withdrawn_at", "withdrawn_by")
+    list_filter = ("environment", "network", "check_code", ("withdrawn_at", admin.EmptyFieldListFilter))
+    list_per_page = 50
+    ordering = ("-id",)
+    actions = ("withdraw",)
+
+    def save_model(self, request: HttpRequest, obj: ExplainedFinding, form: Any, change: bool) -> None:
+        explained = explanations.explain(
+            obj.finding, note=obj.note, until=obj.until, explained_by=request.user.get_username()
+        )
+        obj.pk = explained.pk
+        obj.refresh_from_db()
+
+    def has_change_permission(self, request: HttpRequest, obj: ExplainedFinding | None = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: ExplainedFinding | None = None) -> bool:
+        return False
+
+    @admin.action(description="Withdraw: it counts again", permissions=["withdraw"])
+    def withdraw(self, request: HttpRequest, chosen: QuerySet[ExplainedFinding]) -> TemplateResponse | None:
+        question = ask_first(
+            self,
+            request,
+            chosen,
+            action="withdraw",
+            title="Let these findings count again?",
+            consequence="The next run reacts to them: its exit code and, for an error, the breaker.",
+        )
+        if question is None:
+            for explained in chosen:
+                if explanations.withdraw(explained, withdrawn_by=request.user.get_username()):
+                    self.log_change(request, explained, "Withdrawn.")
+                    self.message_user(request, f"{explained} counts again.", messages.SUCCESS)
+        return question
+
+    def has_withdraw_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("ledger.add_explainedfinding")
 
 
 @admin.register(Breaker)

@@ -41,12 +41,17 @@ class Explained:
             self._unexplained[pot][invariant.code] += abs(finding.delta)
             self._count += 1
 
-    def summary(self) -> Mapping[str, Any]:
-        """The percentage of the worst pot, rounded down, and what is unexplained in each, in base units as text."""
+    def summary(self, *, is_complete: bool) -> Mapping[str, Any]:
+        """The percentage of the worst pot, rounded down, and what is unexplained in each, in base units as text.
+
+        What operators have explained is missing all the same, and counts. When not everything was checked, it is a
+        bound and no more.
+        """
         sums = {pot: max(by_check.values()) for pot, by_check in self._unexplained.items()}
         shares = {pot: _share(self._held.get(pot, 0), unexplained) for pot, unexplained in sums.items()}
         return {
             "valueExplained": str(min(shares.values(), default=Decimal("100.0000"))),
+            "isComplete": is_complete,
             "unexplainedCount": self._count,
             "unexplained": [
                 {

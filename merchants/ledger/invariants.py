@@ -51,6 +51,13 @@ class Finding:
     network: str | None = None
     asset: str | None = None
     """Set when `delta` is that much of a coin that nobody can explain."""
+    identity: str = ""
+    """What stays the same from run to run, where the subject does not."""
+
+    @property
+    def figure(self) -> str:
+        """The difference or, without one, what was found: another figure makes another finding."""
+        return str(self.actual if self.delta is None else self.delta)
 
 
 @dataclass(frozen=True, slots=True)

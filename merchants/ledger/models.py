@@ -144,6 +144,7 @@ class ReconcileRun(models.Model):
     findings = models.JSONField(default=list, help_text="The first findings; all of them are in the JSON output.")
     summary = models.JSONField(default=dict, help_text="How much of the coins in the books is explained.")
     breakers = models.JSONField(default=list, help_text="Where it stopped payouts, and why.")
+    explained_count = models.PositiveBigIntegerField(default=0, help_text="Findings that an operator has explained.")
     warning_count = models.PositiveBigIntegerField(default=0)
     error_count = models.PositiveBigIntegerField(default=0)
 
@@ -153,3 +154,30 @@ class ReconcileRun(models.Model):
     @property
     def started_at(self) -> datetime:
         return ids.created_at_of(self.id)
+
+
+class ExplainedFinding(models.Model):
+    """An operator has understood a finding: while it is the same, nothing reacts to it until an instant."""
+
+    finding = models.CharField(max_length=12, help_text="The id that reconcile shows beside it.")
+    check_code = models.CharField("check", max_length=10)
+    environment = models.CharField(max_length=10, blank=True)
+    network = models.CharField(max_length=20, blank=True)
+    subject = models.TextField()
+    figure = models.TextField(help_text="The difference or, without one, what was found. Another is another finding.")
+    note = models.TextField(help_text="What it is.")
+    until = models.DateTimeField(help_text="From then on it counts again.")
+    explained_by = models.CharField(max_length=150)
+    explained_at = models.DateTimeField(default=timezone.now)
+    withdrawn_at = models.DateTimeField(null=True, blank=True)
+    withdrawn_by = models.CharField(max_length=150, blank=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["finding"], name="finding_explained_once", condition=Q(withdrawn_at__isnull=True)
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.check_code} {self.subject}: {self.figure}"

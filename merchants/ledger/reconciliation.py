@@ -16,13 +16,14 @@ from django.utils import timezone
 
 from merchants.ledger.breakers import open_breaker
 from merchants.ledger.explaining import Explained
+from merchants.ledger.explanations import finding_id, in_force
 from merchants.ledger.invariants import CouldNotCheck, Finding, Invariant, Scope, Severity
-from merchants.ledger.models import Account, ReconcileOutcome, ReconcileRun
+from merchants.ledger.models import Account, ExplainedFinding, ReconcileOutcome, ReconcileRun
 
 logger = structlog.get_logger(__name__)
 
 ADVISORY_LOCK = "ballast.reconcile"
-FINDINGS_KEPT = 100
+FINDINGS_KEPT = 500
 
 SETTINGS = (
     # A full check of a big ledger takes longer than any request may.
@@ -52,6 +53,7 @@ class CheckResult:
     invariant: Invariant
     warning_count: int = 0
     error_count: int = 0
+    explained_count: int = 0
     seconds: float = 0.0
     crash: str = ""
 
@@ -72,7 +74,7 @@ class Listener(Protocol):
 
 def finding_record(invariant: Invariant, finding: Finding) -> dict[str, Any]:
     """A finding as JSON. Amounts are text: base units outgrow the numbers of most JSON readers."""
-    return {
+    record = {
         "check": invariant.code,
         "severity": str(finding.severity or invariant.severity),
         "subject": finding.subject,
@@ -83,7 +85,10 @@ def finding_record(invariant: Invariant, finding: Finding) -> dict[str, Any]:
         "environment": finding.environment,
         "network": finding.network,
         "asset": finding.asset,
+        "identity": finding.identity or finding.subject,
+        "figure": finding.figure,
     }
+    return record | {"id": finding_id(record), "explained": None}
 
 
 def reconcile(
@@ -142,6 +147,7 @@ class _Turn:
         self._results: list[CheckResult] = []
         self._reasons: dict[tuple[str | None, str | None], str] = {}
         self.explained = Explained()
+        self._understood: Mapping[str, ExplainedFinding] = in_force(timezone.now())
 
     def check(self, invariant: Invariant, position: int, total: int) -> None:
         self._listener.check_started(invariant, position, total)
@@ -170,6 +176,7 @@ class _Turn:
                 "title": result.invariant.title,
                 "warnings": result.warning_count,
                 "errors": result.error_count,
+                "explained": result.explained_count,
                 "seconds": round(result.seconds, 3),
                 "crash": result.crash,
             }
@@ -177,8 +184,10 @@ class _Turn:
         ]
         run.warning_count = sum(result.warning_count for result in results)
         run.error_count = sum(result.error_count for result in results)
-        run.outcome = _outcome(run, is_complete=is_complete and not any(result.crash for result in results))
-        run.summary = self.explained.summary()
+        run.explained_count = sum(result.explained_count for result in results)
+        is_complete = is_complete and not any(result.crash for result in results)
+        run.outcome = _outcome(run, is_complete=is_complete)
+        run.summary = self.explained.summary(is_complete=is_complete and self._scope.asks_chains)
         run.finished_at = timezone.now()
         run.save()
         if self._reasons:
@@ -193,7 +202,14 @@ class _Turn:
 
     def _record(self, invariant: Invariant, finding: Finding, result: CheckResult) -> None:
         record = finding_record(invariant, finding)
-        if record["severity"] == Severity.ERROR:
+        if understood := self._understood.get(record["id"]):
+            result.explained_count += 1
+            record["explained"] = {
+                "by": understood.explained_by,
+                "note": understood.note,
+                "until": understood.until.isoformat(),
+            }
+        elif record["severity"] == Severity.ERROR:
             result.error_count += 1
             reason = f"{invariant.code} {finding.subject}: expected {finding.expected}, found {finding.actual}"
             self._reasons.setdefault((finding.environment, finding.network), reason)

@@ -59,9 +59,11 @@ class Sight:
         delta: int | None = None,
         severity: Severity | None = None,
         asset: str | None = None,
+        identity: str = "",
     ) -> Finding:
         """Something that is not as it must be on this network."""
-        return Finding(subject, expected, actual, proposal, delta, severity, self.environment, self.network, asset)
+        place = (self.environment, self.network)
+        return Finding(subject, expected, actual, proposal, delta, severity, *place, asset, identity)
 
     @property
     def blocks_of_a_day(self) -> int:

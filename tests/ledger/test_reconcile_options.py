@@ -77,6 +77,10 @@ class TestJson:
                 "environment": "sandbox",
                 "network": "ethereum",
                 "asset": "USDC",
+                "identity": "sandbox ethereum USDC chain:deposit",
+                "figure": str(2**80),
+                "id": findings[0]["id"],
+                "explained": None,
             }
         ]
         assert (summary["summary"], summary["exitCode"], summary["errors"]) == ("discrepancy", 2, 1)

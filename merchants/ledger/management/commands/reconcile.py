@@ -150,9 +150,15 @@ class Report:
         if self._shown > FINDINGS_SHOWN:
             return
         delta = f" ({int(record['delta']):+,})" if record["delta"] is not None else ""
-        self._waiting.append(f"        {record['severity']}: {record['subject']}")
+        word = "explained" if record["explained"] else record["severity"]
+        self._waiting.append(f"        {word}: {record['subject']}")
         self._waiting.append(f"            expected {record['expected']}, found {record['actual']}{delta}")
-        self._waiting.append(f"            → {record['proposal']}")
+        if said := record["explained"]:
+            self._waiting.append(
+                f"            {said['by']}, until {said['until'][:16]}: {said['note']}  [{record['id']}]"
+            )
+        else:
+            self._waiting.append(f"            → {record['proposal']}  [{record['id']}]")
 
     def check_finished(self, result: CheckResult) -> None:
         if self._progress:
@@ -180,6 +186,7 @@ class Report:
                 "options": run.options,
                 "errors": run.error_count,
                 "warnings": run.warning_count,
+                "explained": run.explained_count,
                 "checks": run.checks,
                 **run.summary,
                 "breakers": run.breakers,
@@ -190,16 +197,18 @@ class Report:
             self._say(self._style.ERROR(f"Payouts {word}: {breaker['environment']} {breaker['network']}"))
         if run.breakers:
             self._say("        A person lets them go on: admin, Breakers; or manage.py breaker --close")
+        bound = "" if run.summary["isComplete"] else "at most "
         self._say(
-            f"Value explained: {run.summary['valueExplained']} % of the coins in the books; "
+            f"Value explained: {bound}{run.summary['valueExplained']} % of the coins in the books; "
             f"{run.summary['unexplainedCount']:,} unexplained"
         )
         for pot in run.summary["unexplained"]:
             place = f"{pot['environment']} {pot['network']} {pot['asset']}"
             self._say(f"        {place}: {int(pot['amount']):,} base units, {pot['valueExplained']} % explained")
+        explained = f", {run.explained_count:,} explained" if run.explained_count else ""
         text = (
-            f"{ReconcileOutcome(run.outcome).label}: {run.error_count:,} errors, {run.warning_count:,} warnings "
-            f"in {len(run.checks)} checks, {seconds:.1f} s"
+            f"{ReconcileOutcome(run.outcome).label}: {run.error_count:,} errors, {run.warning_count:,} warnings"
+            f"{explained} in {len(run.checks)} checks, {seconds:.1f} s"
         )
         clean = run.outcome == ReconcileOutcome.CLEAN
         self._say(self._style.SUCCESS(text) if clean else self._style.ERROR(text))
@@ -217,4 +226,6 @@ def _verdict(result: CheckResult) -> str:
     if result.crash:
         return "could not finish"
     counts = [(result.error_count, "error"), (result.warning_count, "warning")]
-    return ", ".join(f"{count:,} {noun}{'s' * (count > 1)}" for count, noun in counts if count) or "ok"
+    told = [f"{count:,} {noun}{'s' * (count > 1)}" for count, noun in counts if count]
+    told += [f"{result.explained_count:,} explained"] if result.explained_count else []
+    return ", ".join(told) or "ok"

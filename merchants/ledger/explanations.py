@@ -1,0 +1,92 @@
+"""Findings that an operator has understood: listed by every run, and reacted to again only when they change.
+
+A finding is the same one as long as its check, place, subject and figure are. Its short id stands beside it in runs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+import structlog
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from config.errors import DomainError, InvalidParameter
+from merchants.ledger.models import ExplainedFinding, ReconcileRun
+
+logger = structlog.get_logger(__name__)
+
+IDENTITY = ("check", "environment", "network", "identity", "figure")
+"""What makes a finding the same one, in the record of a run."""
+
+
+class ExplainedAlready(DomainError):
+    code = "explained_already"
+    message = "Somebody has explained this finding already; withdraw that first."
+
+
+class NoSuchFinding(DomainError):
+    code = "no_such_finding"
+    message = "No run that is kept has a finding with this id."
+
+
+def finding_id(record: Mapping[str, Any]) -> str:
+    """Twelve digits that stand for a finding in every run in which it is the same."""
+    text = "\0".join(str(record[name] or "") for name in IDENTITY)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def in_force(now: datetime) -> dict[str, ExplainedFinding]:
+    """What is explained at an instant, by the id of the finding."""
+    standing = ExplainedFinding.objects.filter(withdrawn_at__isnull=True, until__gt=now)
+    return {explained.finding: explained for explained in standing.order_by("pk")}
+
+
+def find(finding: str) -> dict[str, Any]:
+    """The record of a finding in the newest run that has it; NoSuchFinding when none has."""
+    run = ReconcileRun.objects.filter(findings__contains=[{"id": finding}]).order_by("-id").first()
+    if run is None:
+        raise NoSuchFinding
+    return next(record for record in run.findings if record.get("id") == finding)
+
+
+def explain(finding: str, *, note: str, until: datetime, explained_by: str) -> ExplainedFinding:
+    """Take a finding as understood until an instant: runs list it, and neither exit code nor breaker reacts to it."""
+    if not note.strip():
+        raise InvalidParameter("Say what it is.", param="note")
+    if until <= timezone.now():
+        raise InvalidParameter("Name an instant that is still to come.", param="until")
+    record = find(finding)
+    try:
+        with transaction.atomic():
+            # One that has run out gives way.
+            ExplainedFinding.objects.filter(
+                finding=finding, withdrawn_at__isnull=True, until__lte=timezone.now()
+            ).update(withdrawn_at=timezone.now())
+            explained = ExplainedFinding.objects.create(
+                finding=finding,
+                check_code=record["check"],
+                environment=record["environment"] or "",
+                network=record["network"] or "",
+                subject=record["subject"],
+                figure=record["figure"],
+                note=note.strip(),
+                until=until,
+                explained_by=explained_by,
+            )
+    except IntegrityError as error:
+        raise ExplainedAlready from error
+    logger.warning("finding explained", finding=str(explained), until=until.isoformat(), by=explained_by)
+    return explained
+
+
+def withdraw(explained: ExplainedFinding, *, withdrawn_by: str) -> bool:
+    """React to it again from now on; False when that is so already."""
+    standing = ExplainedFinding.objects.filter(pk=explained.pk, withdrawn_at__isnull=True)
+    withdrawn = standing.update(withdrawn_at=timezone.now(), withdrawn_by=withdrawn_by) > 0
+    if withdrawn:
+        logger.warning("explanation withdrawn", finding=str(explained), by=withdrawn_by)
+    return withdrawn

@@ -1,0 +1,70 @@
+"""`manage.py explain_finding`: what of reconcile is understood, and until when nothing reacts to it."""
+
+from __future__ import annotations
+
+import getpass
+from argparse import ArgumentTypeError
+from datetime import datetime
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.utils import timezone
+
+from config.errors import DomainError
+from merchants.ledger import explanations
+from merchants.ledger.models import ExplainedFinding
+
+
+class Command(BaseCommand):
+    help = (
+        "Shows which findings of reconcile are explained. With an id, as reconcile prints it beside each finding, that "
+        "one is explained: runs go on listing it, and neither exit code nor breaker reacts to it until its figure "
+        "changes or the time is over."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("finding", nargs="?", help="The id of the finding.")
+        parser.add_argument("--note", help="What it is, for whoever reads the next run.")
+        parser.add_argument("--until", type=_instant, help="Until when (ISO 8601); then it counts again.")
+        parser.add_argument("--withdraw", action="store_true", help="It is not understood after all.")
+        parser.add_argument("--by", metavar="NAME", help="Who says so. Default: the account this runs under.")
+
+    def handle(self, **options: Any) -> None:
+        finding, by = options["finding"], options["by"] or getpass.getuser()
+        if finding is None:
+            self._show()
+        elif options["withdraw"]:
+            self._withdraw(finding, by)
+        elif not options["note"] or options["until"] is None:
+            raise CommandError("Say what it is and until when: --note and --until.")
+        else:
+            try:
+                explained = explanations.explain(finding, note=options["note"], until=options["until"], explained_by=by)
+            except DomainError as error:
+                raise CommandError(error.message) from error
+            self.stdout.write(f"{explained} is explained until {explained.until:%Y-%m-%d %H:%M}, says {by}.")
+
+    def _withdraw(self, finding: str, by: str) -> None:
+        standing = explanations.in_force(timezone.now()).get(finding)
+        if standing is None or not explanations.withdraw(standing, withdrawn_by=by):
+            raise CommandError("No finding with this id is explained.")
+        self.stdout.write(f"{standing} counts again, says {by}.")
+
+    def _show(self) -> None:
+        standing = explanations.in_force(timezone.now())
+        for explained in standing.values():
+            self._show_one(explained)
+        if not standing:
+            self.stdout.write("Nothing is explained.")
+
+    def _show_one(self, explained: ExplainedFinding) -> None:
+        self.stdout.write(f"{explained.finding}  {explained}")
+        self.stdout.write(f"    until {explained.until:%Y-%m-%d %H:%M}, {explained.explained_by}: {explained.note}")
+
+
+def _instant(text: str) -> datetime:
+    try:
+        instant = datetime.fromisoformat(text)
+    except ValueError:
+        raise ArgumentTypeError(f"{text!r} is not an ISO 8601 instant") from None
+    return instant if timezone.is_aware(instant) else timezone.make_aware(instant)
