@@ -501,6 +501,12 @@ WEBHOOK_ALLOW_LOOPBACK = variables.flag("WEBHOOK_ALLOW_LOOPBACK", default=not IN
 if IN_PRODUCTION and WEBHOOK_ALLOW_LOOPBACK:
     variables.refuse("WEBHOOK_ALLOW_LOOPBACK", "is true; set it to false: merchants could reach inside")
 
+# Retention, in days: what is older is deleted once an hour. Money is never deleted.
+EVENTS_KEPT_DAYS = variables.integer("EVENTS_KEPT_DAYS", 365)
+"""Events with their deliveries, once everybody has been told of them. 0: for ever."""
+SESSIONS_KEPT_DAYS = variables.integer("SESSIONS_KEPT_DAYS", 1)
+"""Log-in sessions, after they have ended."""
+
 # Exchange rates: reference rates and the exchanges to ask, or `bundled` alone, a table to try Ballast out with.
 REAL_RATE_SOURCES = ["ecb", "official-pegs", "kraken", "coinbase", "bitstamp", "bitfinex", "gemini"]
 RATE_SOURCES = variables.names("RATE_SOURCES", REAL_RATE_SOURCES if IN_PRODUCTION else ["bundled"])

@@ -5,8 +5,11 @@ from __future__ import annotations
 from datetime import timedelta
 
 from celery import shared_task
+from django.conf import settings
+from django.contrib.sessions.models import Session
 from django.utils import timezone
 
+from config.purging import delete_in_batches
 from merchants import counting
 from merchants.access import attempts, authentication, idempotency
 
@@ -22,8 +25,11 @@ def fold_counts() -> None:
 
 @shared_task(name="merchants.purge_idempotency")
 def purge_idempotency() -> None:
-    """Drops what only had to be remembered for a while: stored replies, accepted signatures, counted attempts."""
+    """Drops what only had to be remembered for a while: stored replies, accepted signatures, counted attempts,
+    and log-in sessions that have ended."""
     now = timezone.now()
     idempotency.purge(now=now)
     authentication.purge_signatures(now=now)
     attempts.purge(before=now - ATTEMPTS_KEPT_FOR)
+    ended = now - timedelta(days=settings.SESSIONS_KEPT_DAYS)
+    delete_in_batches(Session.objects.filter(expire_date__lt=ended))

@@ -34,7 +34,7 @@ class EventQuerySet(models.QuerySet["Event"]):
 
 
 class Event(models.Model):
-    """One change of one record, with the whole record as it was then. Never edited, never deleted."""
+    """One change of one record, with the whole record as it was then. Never edited."""
 
     id = models.UUIDField(primary_key=True, default=ids.new_uuid, editable=False)
     merchant = models.ForeignKey(Merchant, on_delete=models.PROTECT, db_index=False, related_name="+")

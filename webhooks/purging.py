@@ -1,22 +1,60 @@
-"""Forgetting attempts that are too old to be asked about."""
+"""Forgetting attempts, and events with their deliveries, that are too old to be asked about."""
 
 from __future__ import annotations
 
 from datetime import datetime, timedelta
 
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 
-from webhooks.models import Attempt
+from config import ids
+from config.purging import BATCH, delete_in_batches
+from webhooks.models import Attempt, Delivery, Event
+from webhooks.states import DeliveryStatus
 
 KEPT_FOR = timedelta(days=60)
-BATCH = 10_000
-"""Rows of one statement: short enough for the limit of statements, however much there is."""
 
 
 def purge_attempts(*, now: datetime | None = None, batch: int = BATCH) -> int:
-    """Delete what is older than 60 days; answers how many attempts."""
-    too_old = Attempt.objects.filter(started_at__lt=(now or timezone.now()) - KEPT_FOR).order_by("started_at")
+    """Delete attempts that are older than 60 days; returns how many."""
+    return delete_in_batches(Attempt.objects.filter(started_at__lt=(now or timezone.now()) - KEPT_FOR), batch=batch)
+
+
+def kept_since(now: datetime | None = None) -> datetime | None:
+    """Since when every event is there; None when none is ever deleted."""
+    days: int = settings.EVENTS_KEPT_DAYS
+    return (now or timezone.now()) - timedelta(days=days) if days else None
+
+
+def purge_events(*, now: datetime | None = None, batch: int = 200) -> int:
+    """Delete events older than EVENTS_KEPT_DAYS together with their deliveries; returns how many events.
+
+    An event that some endpoint is still to be told of stays, and so do its deliveries.
+    """
+    since = kept_since(now)
+    if since is None:
+        return 0
+    pending = Delivery.objects.filter(event=OuterRef("pk"), status=DeliveryStatus.PENDING)
+    too_old = Event.objects.filter(~Exists(pending), pk__lt=ids.first_uuid_at(since), is_fanned_out=True)
     purged = 0
-    while keys := list(too_old.values_list("pk", flat=True)[:batch]):
-        purged += Attempt.objects.filter(pk__in=keys).delete()[0]
+    while count := _purge_batch(too_old, batch):
+        purged += count
     return purged
+
+
+def _purge_batch(too_old: QuerySet[Event], batch: int) -> int:
+    """Of one batch events, deliveries and attempts go together: reconcile never finds an event without deliveries."""
+    with transaction.atomic():
+        keys = list(too_old.order_by("pk").select_for_update(skip_locked=True).values_list("pk", flat=True)[:batch])
+        deliveries = list(
+            Delivery.objects.filter(event__in=keys).order_by("pk").select_for_update().values_list("pk", "status")
+        )
+        if any(status == DeliveryStatus.PENDING for _, status in deliveries):
+            return 0  # somebody has just asked for one to be sent again: the next time
+        gone = [key for key, _ in deliveries]
+        Attempt.objects.filter(delivery__in=gone).delete()
+        Delivery.objects.filter(pk__in=gone).delete()
+        Event.objects.filter(pk__in=keys).delete()
+    return len(keys)

@@ -6,7 +6,7 @@ from celery import shared_task
 from celery.worker import state
 
 from webhooks.mailing import mail_disabled
-from webhooks.purging import purge_attempts
+from webhooks.purging import purge_attempts, purge_events
 from webhooks.sending.dispatch import dispatch
 
 RUN_SECONDS = 240.0
@@ -29,8 +29,9 @@ def mail_disabled_task() -> None:
 
 @shared_task(name="webhooks.purge_attempts")
 def purge_attempts_task() -> None:
-    """Forget attempts that are older than 60 days."""
+    """Forget attempts that are older than 60 days, and events that are older than EVENTS_KEPT_DAYS."""
     purge_attempts()
+    purge_events()
 
 
 def _is_stopping() -> bool:

@@ -12,6 +12,7 @@ from typing import Final
 
 from django.db import transaction
 
+from config.purging import delete_in_batches
 from merchants.models import AttemptCount
 
 
@@ -86,5 +87,4 @@ def forget(subject: str) -> None:
 
 def purge(*, before: datetime) -> int:
     """Drops the counts nobody waits for any more; answers how many."""
-    deleted, _ = AttemptCount.objects.filter(last_attempt_at__lt=before).delete()
-    return deleted
+    return delete_in_batches(AttemptCount.objects.filter(last_attempt_at__lt=before))

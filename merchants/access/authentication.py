@@ -15,6 +15,7 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
 from config.environments import Environment
+from config.purging import delete_in_batches
 from merchants.access import attempts, keys, presentation, signing
 from merchants.access.addresses import client_address, guesser, is_within
 from merchants.access.errors import AuthenticationRefused, PermissionRefused, TooManyRequests
@@ -191,8 +192,7 @@ def _check_signature(request: HttpRequest, key: ApiKey, secret: str) -> None:
 
 def purge_signatures(*, now: datetime) -> int:
     """Forgets the signatures whose timestamps no clock of ours would accept again; answers how many."""
-    deleted, _ = SeenSignature.objects.filter(seen_at__lt=now - _SIGNATURES_KEPT_FOR).delete()
-    return deleted
+    return delete_in_batches(SeenSignature.objects.filter(seen_at__lt=now - _SIGNATURES_KEPT_FOR))
 
 
 def _raw_path(request: HttpRequest) -> str:

@@ -18,6 +18,7 @@ from django.utils import timezone
 
 from config.environments import Environment
 from config.errors import DomainError
+from config.purging import delete_in_batches
 from merchants.models import IdempotencyRecord, Merchant
 
 KEPT_FOR: Final = timedelta(hours=72)
@@ -115,8 +116,7 @@ def store(claimed: Claim, *, status: int, body: bytes) -> None:
 
 def purge(*, now: datetime) -> int:
     """Drops the records that are past their time; answers how many."""
-    deleted, _ = IdempotencyRecord.objects.filter(created_at__lt=now - KEPT_FOR).delete()
-    return deleted
+    return delete_in_batches(IdempotencyRecord.objects.filter(created_at__lt=now - KEPT_FOR))
 
 
 def _lock_number(merchant: Merchant, environment: Environment, key: str) -> int:

@@ -20,6 +20,7 @@ from django.utils import timezone
 
 from config.environments import Environment
 from config.errors import DomainError
+from config.purging import delete_in_batches
 from payments.rates import sources
 from payments.rates.agreement import AgreedRate, agree, credible, rule_for
 from payments.rates.models import CurrentRate, RateSnapshot
@@ -152,6 +153,7 @@ def refresh_rates(*, now: datetime | None = None, providers: Collection[Provider
     agreed = _store(heard, now)
     forget_rates()
     pairs = {rate_pair for rate_pair in (observation.pair for observation in heard) if rule_for(rate_pair)}
+    delete_in_batches(RateSnapshot.objects.filter(fetched_at__lt=now - SNAPSHOTS_KEPT))
     return Refreshed(tuple(sorted(agreed)), tuple(sorted(pairs - agreed)), answers.failures)
 
 
@@ -193,7 +195,6 @@ def _store(heard: Iterable[Observation], now: datetime) -> set[Pair]:
         )
         for each in believable
     )
-    RateSnapshot.objects.filter(fetched_at__lt=now - SNAPSHOTS_KEPT).delete()
 
     agreed = [
         rate

@@ -239,7 +239,7 @@ def test_no_database_transaction_is_open_while_providers_are_asked(
         refresh_rates(now=NOW, providers=provider_server.providers())
     statements = [query["sql"].split()[0] for query in queries.captured_queries]
     assert statements.index("SAVEPOINT") > statements.index("SELECT")
-    assert len(statements) <= 7
+    assert len(statements) <= 9
 
 
 def test_old_snapshots_are_pruned_and_rates_stay_one_row_per_pair(provider_server: ProviderServer) -> None:
