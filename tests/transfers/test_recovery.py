@@ -42,7 +42,7 @@ def thaw(network: str, **options: int) -> str:
     return out.getvalue()
 
 
-def send_behind_the_books(network: str, payouts: list[Payout], sequence: int = 0) -> None:
+def send_behind_the_books(network: str, payouts: list[Payout], sequence: int = 0, *, is_final: bool = True) -> None:
     """What the lost part of the database had sent."""
     chain = registry.chain(SANDBOX, network)
     parts = tuple(
@@ -50,7 +50,7 @@ def send_behind_the_books(network: str, payouts: list[Payout], sequence: int = 0
         for payout in payouts
     )
     chain.broadcast(chain.sign(parts, sender=chain.payout_address(), sequence=sequence))
-    control.mine(network, control.deepest_reorg(network) + 1)
+    control.mine(network, control.deepest_reorg(network) + 1 if is_final else 1)
 
 
 @pytest.mark.parametrize("network", [ETHEREUM, STELLAR])
@@ -73,6 +73,22 @@ def test_what_was_paid_after_the_backup_is_not_paid_again(network: str) -> None:
     assert fresh(waiting).status == PayoutStatus.PAID
     assert on_chain(network, somebody(network)) == 3 * COIN
     assert on_chain(network, somebody(network, "another")) == 4 * COIN
+
+
+def test_what_is_not_final_yet_is_waited_for() -> None:
+    """Thawed before, the wallet would pay the same payout by its next sequence."""
+    stock(ETHEREUM, 100 * COIN)
+    paid = ask(ETHEREUM, 3 * COIN)
+    send_behind_the_books(ETHEREUM, [paid], is_final=False)
+    drive(ETHEREUM)
+    with pytest.raises(CommandError, match="1 of these transfers are not final yet"):
+        thaw(ETHEREUM)
+    assert (the_wallet(ETHEREUM).frozen_at is not None, fresh(paid).status) == (True, PayoutStatus.READY)
+    control.mine(ETHEREUM, control.deepest_reorg(ETHEREUM) + 1)
+    thaw(ETHEREUM)
+    Payout.objects.filter(status=PayoutStatus.READY).update(next_attempt_at=timezone.now())
+    finish(ETHEREUM)
+    assert (fresh(paid).status, on_chain(ETHEREUM, somebody(ETHEREUM))) == (PayoutStatus.PAID, 3 * COIN)
 
 
 def test_two_alike_that_were_paid_once_are_paid_once_more() -> None:
