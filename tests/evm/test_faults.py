@@ -90,14 +90,33 @@ def test_bad_days_of_honest_providers_only_take_time(harness: NodeHarness, seed:
     assert reader.known == truth.known
 
 
-def test_a_final_block_that_changed_for_one_provider_alone_is_no_violation(harness: NodeHarness) -> None:
-    def another_hash(request: httpx.Request) -> httpx.Response:
+def on_another_fork(harness: NodeHarness) -> Callable[[httpx.Request], httpx.Response]:
+    def reply(request: httpx.Request) -> httpx.Response:
         answers = orjson.loads(harness.front.handle_request(request).read())
         for answer in answers:
             if isinstance(answer["result"], dict) and "parentHash" in answer["result"]:
                 answer["result"]["hash"] = "0x" + "ab" * 32
         return httpx.Response(200, content=orjson.dumps(answers))
 
+    return reply
+
+
+@pytest.mark.parametrize("place", range(3))
+def test_one_with_other_blocks_does_not_keep_two_others_from_being_read(harness: NodeHarness, place: int) -> None:
+    usdc = harness.chain.profile.assets["USDC"]
+    to = harness.chain.deposit_address(7).address
+    transports: list[httpx.BaseTransport] = [harness.front] * 3
+    transports[place] = httpx.MockTransport(on_another_fork(harness))
+    reader = Reader(harness.chain_through(*transports), to)
+    reader.read()
+    harness.pay((usdc.contract, 5, to, None))
+    harness.mine()
+    reader.read()
+    assert [transfer.amount for transfer in reader.known.values()] == [5]
+
+
+def test_a_final_block_that_changed_for_one_provider_alone_is_no_violation(harness: NodeHarness) -> None:
+    another_hash = on_another_fork(harness)
     to = harness.chain.deposit_address(7).address
     reader = Reader(harness.chain, to)
     reader.read()

@@ -317,6 +317,9 @@ class TestFailingOver:
         )
         providers.require_enough()
         assert providers.head().height == 100
+        names = [state.name for state in providers.states()]
+        assert len(set(names)) == 2
+        assert "key" not in names[1]
 
     def test_none_is_not_enough(self) -> None:
         with pytest.raises(ValueError, match="no provider"):

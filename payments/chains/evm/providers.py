@@ -8,6 +8,7 @@ nothing is known. One alone decides only where the operator lists one and has sa
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -95,6 +96,7 @@ class Providers:
         self._old_after_seconds = OLD_HEAD_BLOCKS * block_seconds
         self._clock = clock
         self._providers = [Provider(rpc) for rpc in {rpc.endpoint: rpc for rpc in reversed(rpcs)}.values()][::-1]
+        _tell_apart([provider.rpc for provider in self._providers])
         self.needed = 1 if one_may_decide and len(self._providers) == 1 else BELIEVED
         """How many must say the same."""
 
@@ -373,6 +375,15 @@ def _read(rpc: Rpc, question: Question[Answer], answer: Any) -> Answer:
         return question.read(answer)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise ProviderFailed(f"{rpc.name} answered {question.call.method} with something else: {error}") from error
+
+
+def _tell_apart(rpcs: Iterable[Rpc]) -> None:
+    """Number those whose addresses differ in the path alone, which no name may show: it often holds a key."""
+    met = Counter[str]()
+    for rpc in rpcs:
+        met[rpc.name] += 1
+        if (number := met[rpc.name]) > 1:
+            rpc.name = f"{rpc.name} ({number})"
 
 
 def _names(providers: Iterable[Provider]) -> str:
