@@ -255,6 +255,7 @@ def _show(request: MemberRequest, refund: Refund, form: DestinationForm | None =
         "moments": [Moment(event, EVENT_WORDS) for event in happened],
         "cancellable": _is_cancellable(refund),
         "failure": wording.failure(refund) if refund.status == RefundStatus.FAILED else None,
+        "held": wording.held(refund),
         "claim_url": claim_url(refund) if waits else None,
         "form": (form or _destination_form(refund)) if waits else None,
     }

@@ -31,6 +31,7 @@ REFUND: dict[str, Any] = {
     "claimUrl": None,
     "reason": "One of two bags was out of stock",
     "transactionHash": None,
+    "holdReason": None,
     "failureCode": None,
     "failureMessage": None,
     "metadata": {"order": "1007"},

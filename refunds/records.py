@@ -7,6 +7,7 @@ from typing import Any
 from config import ids
 from config.api.renderers import format_instant
 from config.money import FIAT_DIGITS, format_crypto, from_units
+from payments.transfers.states import PayoutStatus
 from refunds.claims import claim_url
 from refunds.models import Refund
 
@@ -33,6 +34,7 @@ def refund_record(refund: Refund, *, with_claim_url: bool = False) -> dict[str, 
         "claimUrl": claim_url(refund) if with_claim_url else None,
         "reason": refund.reason or None,
         "transactionHash": refund.transaction_hash or None,
+        "holdReason": _hold_reason(refund),
         "failureCode": refund.failure_code or None,
         "failureMessage": refund.failure_message or None,
         "metadata": refund.metadata,
@@ -41,3 +43,9 @@ def refund_record(refund: Refund, *, with_claim_url: bool = False) -> dict[str, 
         "completedAt": format_instant(refund.completed_at) if refund.completed_at else None,
         "version": refund.version,
     }
+
+
+def _hold_reason(refund: Refund) -> str | None:
+    """Why it has not left yet, while something holds it."""
+    payout = refund.payout
+    return payout.hold_reason if payout is not None and payout.status == PayoutStatus.HELD else None

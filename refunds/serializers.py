@@ -19,6 +19,7 @@ from config.api.pagination import CreatedListQuery
 from config.environments import Environment
 from payments.chains.networks import COINS, NETWORKS
 from payments.services import MAX_FIAT_AMOUNT
+from payments.transfers.states import HoldReason
 from refunds.states import RefundStatus
 
 MAX_ID_CHARACTERS = 64
@@ -98,6 +99,9 @@ class RefundSchema(serializers.Serializer[Any]):
     )
     reason = serializers.CharField(allow_null=True)
     transactionHash = serializers.CharField(allow_null=True, help_text="Of the on-chain transaction, once it is final.")
+    holdReason = serializers.ChoiceField(
+        choices=HoldReason.choices, allow_null=True, help_text="Why it has not left yet, while something holds it."
+    )
     failureCode = serializers.CharField(allow_null=True)
     failureMessage = serializers.CharField(allow_null=True)
     metadata = MetadataField()

@@ -91,7 +91,11 @@ class RefundViewSet(MerchantViewSet):
     @extend_schema(summary="List refunds", parameters=[RefundListQuery], responses=RefundSchema(many=True))
     def list(self, request: Request) -> Response:
         query = read_query(RefundListQuery, request)
-        own = Refund.objects.of(self.merchant, self.environment).select_related("payment").defer("payment__qr_png")
+        own = (
+            Refund.objects.of(self.merchant, self.environment)
+            .select_related("payment", "payout")
+            .defer("payment__qr_png")
+        )
         status, narrow = query.get("status"), Q()
         if status:
             narrow &= Q(status=status)
@@ -158,7 +162,7 @@ class RefundViewSet(MerchantViewSet):
 
     def _refund(self, public_id: str) -> Refund:
         key = ids.REFUND.decode(public_id)
-        own = Refund.objects.of(self.merchant, self.environment).select_related("payment")
+        own = Refund.objects.of(self.merchant, self.environment).select_related("payment", "payout")
         refund = key and own.filter(pk=key).first()
         if not refund:
             raise no_such(ids.REFUND, public_id)

@@ -7,6 +7,7 @@ from payments import wording
 from payments.chains import registry
 from payments.models import Discrepancy, Payment
 from payments.states import DiscrepancyKind
+from payments.transfers.states import HoldReason, PayoutStatus
 from refunds.models import Refund
 
 ELSEWHERE = "Refund the payment again and name another address."
@@ -26,6 +27,28 @@ FAILURES: dict[str, tuple[str, str]] = {
     "over_limit": ("It is more than this service sends at once.", "Refund the payment again in smaller parts."),
 }
 """By failure code: what happened, and what to do next. The money is back where it was in every case."""
+
+
+_BY_ITSELF = "There is nothing for you to do: it goes on by itself."
+_OPERATORS = "Amounts like this are looked at by the operator of this service before they leave."
+HELD: dict[str, tuple[str, str]] = {
+    HoldReason.APPROVAL: (_OPERATORS, _BY_ITSELF),
+    HoldReason.OVER_LIMIT: (_OPERATORS, _BY_ITSELF),
+    HoldReason.DAILY_LIMIT: (_OPERATORS, _BY_ITSELF),
+    HoldReason.MERCHANT_LIMIT: (_OPERATORS, _BY_ITSELF),
+    HoldReason.LIQUIDITY: ("The wallet that pays is being filled.", _BY_ITSELF),
+    HoldReason.COIN_PAUSED: ("The issuer of the coin lets nobody send it at the moment.", _BY_ITSELF),
+    HoldReason.WALLET_BLOCKED: ("The issuer of the coin has blocked the wallet that pays.", _BY_ITSELF),
+    HoldReason.NETWORK: ("The network cannot be reached at the moment.", _BY_ITSELF),
+    HoldReason.FEES: ("The network is more expensive than usual at the moment.", _BY_ITSELF),
+}
+"""By hold reason: why a refund has not left yet, and what to do."""
+
+
+def held(refund: Refund) -> tuple[str, str] | None:
+    """Why it waits to be sent; None when nothing holds it."""
+    payout = refund.payout
+    return HELD[payout.hold_reason] if payout is not None and payout.status == PayoutStatus.HELD else None
 
 
 def failure(refund: Refund) -> tuple[str, str]:

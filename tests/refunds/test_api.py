@@ -107,6 +107,7 @@ def test_a_refund_is_recorded_as_it_was_asked_for(client: ApiClient, merchant: M
         "claimUrl": None,
         "reason": "One of two bags was out of stock",
         "transactionHash": None,
+        "holdReason": None,
         "failureCode": None,
         "failureMessage": None,
         "metadata": {"order": "1007"},

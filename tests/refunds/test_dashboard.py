@@ -16,8 +16,12 @@ from merchants.models import Member, Role
 from payments.chains.simulated import control
 from payments.models import Payment
 from payments.services import cancel_payment
+from payments.transfers.models import Payout
+from payments.transfers.states import HoldReason
 from refunds.models import Refund
+from refunds.records import refund_record
 from refunds.services import cancel_refund
+from refunds.wording import HELD
 from tests.dashboard.conftest import browser_of
 from tests.factories import make_member, make_merchant
 from tests.payments.scenes import STELLAR, discrepancy, make_payment, pay_and_confirm, spend, units
@@ -304,6 +308,21 @@ def test_a_failure_is_explained_with_what_to_do_next(client: Client, member: Mem
     assert "This account belongs to many people, as those of exchanges do, and needs a memo." in shown
     assert "The money is back where it was. Ask the payer for the memo" in shown
     assert f"/dashboard/payments/{refund.payment.public_id}/refund" in shown
+
+
+def test_a_refund_that_is_held_says_why_until_it_goes_on(client: Client, member: Member) -> None:
+    assert set(HELD) == set(HoldReason)
+    refund = ask(paid(merchant=member.merchant), destination=wallet())
+    path = f"/dashboard/refunds/{refund.public_id}"
+    why = "The issuer of the coin lets nobody send it at the moment."
+    control.pause_coin(STELLAR, "USDC")
+    send()
+    assert (fresh(refund).status, why in page(client, path)) == ("pending", True)
+    assert refund_record(fresh(refund))["holdReason"] == "coin_paused"
+    control.pause_coin(STELLAR, "USDC", is_paused=False)
+    Payout.objects.update(next_attempt_at=timezone.now())
+    send()
+    assert (fresh(refund).status, why in page(client, path)) == ("completed", False)
 
 
 def test_another_merchants_refund_does_not_exist(client: Client) -> None:
