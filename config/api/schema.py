@@ -179,7 +179,7 @@ def _error_response(status: int, errors: list[type[DomainError]]) -> dict[str, A
         "headers": {name: {"$ref": f"#/components/headers/{name}"} for name in headers},
         "content": {
             "application/json": {
-                "schema": {"$ref": "#/components/schemas/Error"},
+                "schema": {"$ref": "#/components/schemas/ErrorReply"},
                 "examples": {error.code: {"value": _example(error)} for error in errors},
             }
         },
@@ -298,7 +298,7 @@ _HEADERS: dict[str, dict[str, Any]] = {
 
 COMPONENTS: dict[str, Any] = {
     "responses": {"MethodNotAllowed": _error_response(405, [MethodNotAllowed])},
-    "schemas": {"Error": ERROR},
+    "schemas": {"ErrorReply": ERROR},
     "headers": {
         **_HEADERS,
         "Retry-After": {"description": "Seconds after which to try again.", "schema": {"type": "integer"}},
