@@ -22,7 +22,7 @@ from merchants.ledger.posting import AccountRef, Line, post
 from payments import tasks as payment_tasks
 from payments.chains import registry
 from payments.chains.simulated import control
-from payments.models import Payment
+from payments.models import Deposit, Payment
 from refunds import tasks as refund_tasks
 from settlements import tasks as settlement_tasks
 from settlements.models import Settlement
@@ -70,6 +70,14 @@ def steal() -> None:
     wallet = transfers.the_wallet(ETHEREUM).address
     control.pay(ETHEREUM, sender=wallet, recipient=transfers.somebody(ETHEREUM), contract=asset.contract, amount=5)
     mine(ETHEREUM, BLOCKS_UNTIL_FINAL[ETHEREUM])
+
+
+def destroy_a_deposit() -> None:
+    """The issuer of a coin takes it from a deposit address."""
+    deposit = Deposit.objects.filter(network=ETHEREUM, sweep__isnull=True).exclude(booked_to="").latest("pk")
+    control.destroy(ETHEREUM, address=deposit.recipient, code=deposit.asset, amount=3)
+    mine(ETHEREUM, BLOCKS_UNTIL_FINAL[ETHEREUM])
+    watch()
 
 
 def invent_coins() -> None:
@@ -168,6 +176,16 @@ DAMAGE: dict[str, tuple[str, Plant]] = {
         ),
     ),
     "coins are in the books only": ("I12w", invent_coins),
+    "an issuer has destroyed a deposit": ("I12d", destroy_a_deposit),
+    "a hold was never posted": (
+        "I19",
+        sql(
+            "INSERT INTO losses_missingcoins (environment, network, asset, decimals, address, payment_id, amount, held,"
+            " hold_count, height, status, found_at, bearer, reason, proposed_by, approved_by)"
+            " SELECT environment, network, cryptocurrency, decimals, deposit_address, id, 5, 5,"
+            f" 1, 1, 'open', now(), '', '', '', '' FROM payments_payment WHERE id = {COMPLETED}"
+        ),
+    ),
     "the books are older than the chain": ("I13", sql("UPDATE transfers_wallet SET next_sequence = 0")),
     "a liability is larger than the coins": (
         "I14",

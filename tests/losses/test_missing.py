@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
 from config import ids
@@ -14,9 +17,11 @@ from payments.losses import holdings
 from payments.losses.models import Bearer, MissingCoins
 from payments.losses.services import MissingDecided, NotProposed, SecondPersonNeeded, approve_loss, propose_loss
 from payments.models import BalanceChange, ScanCursor, Sweep
+from payments.operations.models import Alarm
 from tests.factories import make_merchant
 from tests.ledger.reconciling import run, stopped
 from tests.losses.scenes import bring_back, destroy, look, lose, open_missing, send_unread, settleable, sweep
+from tests.operations import scenes as alarms
 from tests.payments.scenes import (
     BLOCKS_UNTIL_FINAL,
     ETHEREUM,
@@ -216,3 +221,39 @@ def test_what_is_held_is_shown_as_carried_over(merchant: Merchant) -> None:
     assert (left["amount"], left["reason"]) == ("30.000000", "coins_missing")
     shown = client_of(merchant).call("GET", f"/payments/{payment.public_id}").json()
     assert (shown["statusReasons"], shown["transfers"][0]["missing"]) == (["coins_missing"], "30.000000")
+
+
+def test_operators_are_alarmed_while_somebody_must_decide(merchant: Merchant) -> None:
+    payment = pay_and_confirm(make_payment(ETHEREUM, amount="100", merchant=merchant))
+    destroy(payment, "30")
+    look()
+    alarms.look()
+    [alarm] = Alarm.objects.open()
+    assert (alarm.kind, alarm.subject) == ("coins_missing", "USDC")
+    assert alarm.message == "30.000000 USDC are not at 1 of the deposit addresses."
+    lose(payment, Bearer.HOUSE)
+    alarms.look()
+    assert not Alarm.objects.open().exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_who_approve_at_once_book_the_loss_once(merchant: Merchant) -> None:
+    payment = pay_and_confirm(make_payment(ETHEREUM, amount="100", merchant=merchant))
+    destroy(payment, "30")
+    look()
+    missing = propose_loss(open_missing(payment), bearer=Bearer.MERCHANT, reason="Destroyed.", operator="Ada")
+    together = threading.Barrier(2)
+
+    def approve(operator: str) -> str:
+        try:
+            together.wait()
+            return approve_loss(missing, operator=operator).approved_by
+        except MissingDecided:
+            return ""
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(2) as pool:
+        outcomes = sorted(pool.map(approve, ["Grace", "Joan"]))
+    assert outcomes in (["", "Grace"], ["", "Joan"])
+    assert books(payment) == {"merchant:available": units(payment, "70"), "chain:deposit": units(payment, "70")}
