@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal, localcontext
 
 CRYPTO_DIGITS = 6
-"""Fractional digits of every crypto amount the API shows, whatever the asset's own scale."""
+"""Fractional digits of what Ballast computes itself, and the fewest that are shown, whatever the coin's own scale."""
 
 # fmt: off
 _TWO_DIGITS = (
@@ -61,13 +61,18 @@ def round_up_to_shown(amount: Decimal) -> Decimal:
 
 
 def format_crypto(units: int, decimals: int) -> str:
-    """`12.500000`: six fractional digits, rounded down, so that money held is never overstated.
+    """`12.500000`: exactly, with at least six fractional digits, so that shown amounts add up as the real ones do.
 
-    A quote has been rounded up to six digits before it was stored, and is shown exactly.
+    Ballast computes in whole millionths: more digits than six appear only in what a payer sent, and in what is left
+    of it when everything else has been taken.
     """
-    if decimals >= CRYPTO_DIGITS:
-        millionths = units // 10 ** (decimals - CRYPTO_DIGITS)
-    else:
-        millionths = units * 10 ** (CRYPTO_DIGITS - decimals)
-    whole, part = divmod(abs(millionths), 10**CRYPTO_DIGITS)
-    return f"{'-' if millionths < 0 else ''}{whole}.{part:0{CRYPTO_DIGITS}}"
+    whole, part = divmod(abs(units), 10**decimals)
+    digits = f"{part:0{decimals}}" if decimals else ""
+    shown = digits[:CRYPTO_DIGITS].ljust(CRYPTO_DIGITS, "0") + digits[CRYPTO_DIGITS:].rstrip("0")
+    return f"{'-' if units < 0 else ''}{whole}.{shown}"
+
+
+def whole_millionths(units: int, decimals: int) -> int:
+    """An amount in base units, rounded down to the six digits that Ballast computes in; not below zero."""
+    step = int(10 ** max(0, decimals - CRYPTO_DIGITS))
+    return units // step * step

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
+from config.money import whole_millionths
+
 
 @dataclass(frozen=True, slots=True)
 class Quote:
@@ -16,9 +18,9 @@ class Quote:
     decimals: int
 
     def units_for(self, fiat: int) -> int:
-        """What an amount in minor units of the currency bought, in base units of the coin, rounded down."""
+        """Base units of the coin that an amount in minor units of the currency bought, rounded down to millionths."""
         coins = Fraction(fiat, 10**self.fiat_digits) / Fraction(self.rate)
-        return int(coins * 10**self.decimals)
+        return whole_millionths(int(coins * 10**self.decimals), self.decimals)
 
     def worth(self, units: int) -> int:
         """What base units of the coin were worth, in minor units of the currency, rounded down."""

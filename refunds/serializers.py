@@ -84,7 +84,9 @@ class RefundSchema(serializers.Serializer[Any]):
         help_text="In the currency, at the original quote: an exact decimal number. Null for a coin nobody quoted.",
     )
     currency = serializers.CharField(help_text="The payment's.")
-    cryptoAmount = serializers.CharField(help_text="What is sent: decimal, six fractional digits, rounded down.")
+    cryptoAmount = serializers.CharField(
+        help_text="What is sent: decimal, six fractional digits; more where all that is left is sent."
+    )
     cryptocurrency = serializers.ChoiceField(choices=COINS)
     network = serializers.ChoiceField(choices=NETWORKS)
     destination = serializers.CharField(allow_null=True, help_text="Null while nobody has named one.")

@@ -15,7 +15,7 @@ from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
 from config.api.renderers import format_instant
-from config.money import from_units
+from config.money import from_units, whole_millionths
 from merchants.wallets import WalletRules
 
 BASIS_POINTS: Final = 10_000
@@ -116,9 +116,13 @@ class CoinPart:
         return self.gross - self.fee - self.refund
 
     def worth(self, units: int, decimals: int) -> int:
-        """So many units of the coin in the settlement currency, which has so many decimals; rounded down."""
-        rate = self.price.rate if self.price else Decimal(1)
-        return converted(units, rate, self.decimals, decimals)
+        """So many units of the coin in the settlement currency, which has so many decimals.
+
+        What is converted is rounded down to whole millionths; the settlement currency itself is taken as it is.
+        """
+        if self.price is None:
+            return converted(units, Decimal(1), self.decimals, decimals)
+        return whole_millionths(converted(units, self.price.rate, self.decimals, decimals), decimals)
 
     def to_record(self, decimals: int) -> dict[str, Any]:
         """What `Settlement.coins` keeps of it."""
@@ -320,7 +324,10 @@ def _groups(pool: Iterable[Pot], reasons: Collection[Place]) -> Iterator[list[Po
 
 
 def _part(group: Sequence[Pot], terms: Terms, prices: Mapping[str, Price]) -> CoinPart:
-    """The fee is of what payers paid and no reorganisation undid. What came back more than it went counts as gross."""
+    """The fee is of what payers paid and no reorganisation undid, in whole millionths: the merchant gets the rest.
+
+    What came back more than it went counts as gross.
+    """
     coin = group[0].coin
     paid, reversed_ = sum(pot.paid for pot in group), sum(pot.reversed for pot in group)
     off = reversed_ + sum(pot.refunded for pot in group)
@@ -328,7 +335,7 @@ def _part(group: Sequence[Pot], terms: Terms, prices: Mapping[str, Price]) -> Co
         coin=coin,
         decimals=group[0].decimals,
         gross=paid + sum(pot.returned for pot in group) + max(0, off),
-        fee=max(0, paid + reversed_) * terms.fee_bps // BASIS_POINTS,
+        fee=whole_millionths(max(0, paid + reversed_) * terms.fee_bps // BASIS_POINTS, group[0].decimals),
         refund=max(0, -off),
         wallets=tuple(pot.wallet for pot in group),
         payment_count=sum(pot.payment_count for pot in group),

@@ -17,7 +17,7 @@ from settlements.schedule import Period
 def settlement_record(settlement: Settlement) -> dict[str, Any]:
     """The settlement as the API shows it and as events carry it.
 
-    Amounts are in the settlement currency and rounded down to six digits; its statement has every digit.
+    Amounts are in the settlement currency: gross less fee less refunds is the amount, to the last digit.
     """
 
     def shown(units: int) -> str:

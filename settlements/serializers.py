@@ -57,7 +57,7 @@ class SettlementSchema(serializers.Serializer[Any]):
     )
     feeAmount = serializers.CharField()
     refundAmount = serializers.CharField(help_text="Refunds and whatever else came off.")
-    amount = serializers.CharField(help_text="What is paid: gross less fee less refunds. Six fractional digits.")
+    amount = serializers.CharField(help_text="What is paid: gross less fee less refunds, exactly. Six digits or more.")
     paymentCount = serializers.IntegerField()
     exchangeRate = serializers.DictField(
         child=ExchangeRateSchema(),

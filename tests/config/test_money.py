@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from decimal import ROUND_FLOOR, Decimal, localcontext
+from decimal import Decimal, localcontext
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from config.money import AmountNotExact, format_crypto, from_units, round_up_to_shown, to_units
+from config.money import (
+    CRYPTO_DIGITS,
+    AmountNotExact,
+    format_crypto,
+    from_units,
+    round_up_to_shown,
+    to_units,
+    whole_millionths,
+)
 
 UNITS = st.integers(-(2**256), 2**256)
 DECIMALS = st.integers(0, 24)
@@ -20,24 +28,33 @@ DECIMALS = st.integers(0, 24)
         (12_500_000, 6, "12.500000"),
         (12_500_000_000_000_000_000, 18, "12.500000"),
         (125_000_000, 7, "12.500000"),
-        (1_999_999_999_999_999_999, 18, "1.999999"),
-        (999_999_999_999, 18, "0.000000"),
+        (1_999_999_999_999_999_999, 18, "1.999999999999999999"),
+        (1_999_999_900_000_000_000, 18, "1.9999999"),
+        (230_644_981, 7, "23.0644981"),
+        (1, 18, "0.000000000000000001"),
         (5, 2, "0.050000"),
         (7, 0, "7.000000"),
         (0, 6, "0.000000"),
         (-1, 6, "-0.000001"),
-        (-1_000_000_000_001, 18, "-0.000002"),
+        (-1_000_000_000_001, 18, "-0.000001000000000001"),
     ],
 )
-def test_crypto_is_shown_with_six_digits_and_rounded_down(units: int, decimals: int, shown: str) -> None:
+def test_crypto_is_shown_exactly_with_six_digits_or_more(units: int, decimals: int, shown: str) -> None:
     assert format_crypto(units, decimals) == shown
 
 
 @given(UNITS, DECIMALS)
-def test_what_is_shown_is_the_decimal_value_rounded_down(units: int, decimals: int) -> None:
-    with localcontext(prec=200):
-        expected = Decimal(units).scaleb(-decimals).quantize(Decimal("0.000001"), rounding=ROUND_FLOOR)
-        assert Decimal(format_crypto(units, decimals)) == expected
+def test_what_is_shown_is_the_decimal_value(units: int, decimals: int) -> None:
+    shown = format_crypto(units, decimals)
+    assert to_units(Decimal(shown), decimals) == units
+    assert len(shown.partition(".")[2]) >= CRYPTO_DIGITS
+
+
+@given(UNITS.map(abs), DECIMALS)
+def test_whole_millionths_are_shown_with_exactly_six_digits(units: int, decimals: int) -> None:
+    whole = whole_millionths(units, decimals)
+    assert 0 <= units - whole < 10 ** max(0, decimals - CRYPTO_DIGITS)
+    assert len(format_crypto(whole, decimals).partition(".")[2]) == CRYPTO_DIGITS
 
 
 @given(UNITS, DECIMALS)

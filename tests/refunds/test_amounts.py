@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from config.money import FIAT_DIGITS, from_units, round_up_to_shown, to_units
+from config.money import FIAT_DIGITS, format_crypto, from_units, round_up_to_shown, to_units, whole_millionths
 from refunds.amounts import Quote, Share, all_that_is_left, take
 
 EUR = Quote(rate=Decimal("0.862068965517241379"), fiat_digits=2, decimals=6)
@@ -105,3 +105,9 @@ def test_whatever_is_asked_for_no_more_is_given_back_than_was_received(
     given.append(rest)
     assert left().units == 0
     assert sum(share.units for share in given if share) == released
+    parts_given = [share.units for share in given if share]
+    if released == due:
+        assert all(units == whole_millionths(units, quote.decimals) for units in parts_given)
+    shown = [Decimal(format_crypto(units, quote.decimals)) for units in parts_given]
+    with localcontext(prec=120):
+        assert sum(shown) == Decimal(format_crypto(released, quote.decimals))

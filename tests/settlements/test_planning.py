@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from decimal import Decimal
+from decimal import Decimal, localcontext
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from config.money import format_crypto, whole_millionths
 from merchants.wallets import WalletRules, instants_after, wallet_key
 from settlements.planning import (
     CarriedOver,
@@ -290,6 +291,50 @@ def test_a_plan_pays_out_what_there_is_and_never_more(
     assert set(used) >= {(each.network, each.wallet, each.coin) for each in pots if each.total}
     for pool, amount in taken.items():
         assert amount <= in_all[pool]
+
+
+def with_every_digit(pot: Pot) -> Pot:
+    """The same with as many digits as its coin has there, none of them a nought."""
+    decimals = 7 if pot.network == STELLAR else 18 if pot.coin == "DAI" else 6
+
+    def exact(units: int) -> int:
+        scale = int(10 ** (decimals - pot.decimals))
+        return units * scale + (scale // 9 if units > 0 else -(scale // 9) if units else 0)
+
+    return replace(
+        pot,
+        decimals=decimals,
+        paid=exact(pot.paid),
+        reversed=exact(pot.reversed),
+        refunded=exact(pot.refunded),
+        returned=exact(pot.returned),
+    )
+
+
+@given(
+    st.lists(pots.map(with_every_digit), max_size=20, unique_by=lambda pot: (pot.place, pot.coin)),
+    st.integers(0, 9_999),
+    st.sampled_from(["USDC", "DAI"]),
+)
+def test_what_is_shown_of_a_settlement_adds_up_and_what_is_computed_has_six_digits(
+    pots: list[Pot], fee_bps: int, currency: str
+) -> None:
+    terms, rate = Terms(currency, fee_bps), Price(Decimal("0.998765432109"), "a table", NOW)
+    scales = {ETHEREUM: 18 if currency == "DAI" else 6, STELLAR: 7}
+    found = planned(*pots, terms=terms, prices={"USDC": rate, "USDT": rate, "DAI": rate}, decimals=scales)
+    for settlement in found.settlements:
+        totals = settlement.totals
+        gross, fee, refund, amount = (
+            Decimal(format_crypto(units, settlement.decimals))
+            for units in (totals.gross, totals.fee, totals.refund, totals.amount)
+        )
+        with localcontext(prec=120):
+            assert gross - refund - fee == amount
+        assert totals.fee == whole_millionths(totals.fee, settlement.decimals)
+        for part in settlement.parts:
+            assert part.fee == whole_millionths(part.fee, part.decimals)
+            worth = part.worth(part.net, settlement.decimals)
+            assert part.coin == currency or worth == whole_millionths(worth, settlement.decimals)
 
 
 @given(
