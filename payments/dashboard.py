@@ -187,7 +187,7 @@ def _detail_context(request: MemberRequest, payment: Payment) -> dict[str, objec
         "undecided": [_undecided_words(discrepancy) for discrepancy in undecided],
         "missing": [_missing_words(each) for each in missing],
         "cancellable": payment.status == PaymentStatus.CREATED and not deposits,
-        "scenarios": simulator.SCENARIOS.items() if in_sandbox else (),
+        "scenarios": simulator.possible_scenarios(payment).items() if in_sandbox else (),
     }
 
 

@@ -31,6 +31,8 @@ class Scenario:
 
     description: str
     act: Callable[[Payment], str]
+    is_for_any: bool = False
+    """Whether it can also happen to a payment that is over."""
 
 
 def simulate_payment(payment: Payment, scenario: str) -> str:
@@ -40,7 +42,22 @@ def simulate_payment(payment: Payment, scenario: str) -> str:
     """
     if payment.environment != Environment.SANDBOX or settings.SANDBOX_CHAIN != "simulated":
         raise NotFound("Payments can be simulated on the sandbox's simulated networks only.")
+    if scenario not in (possible := possible_scenarios(payment)):
+        raise ScenarioNotPossible(
+            f"This payment is {payment.status}: {scenario} cannot happen to it, only {', '.join(possible)}.",
+            param="scenario",
+        )
     return SCENARIOS[scenario].act(payment)
+
+
+def possible_scenarios(payment: Payment) -> dict[str, Scenario]:
+    """What can happen to a payment as it stands: to one that is over, only money that comes again, late or astray."""
+    return {name: known for name, known in SCENARIOS.items() if known.is_for_any or not _is_over(payment)}
+
+
+def _is_over(payment: Payment) -> bool:
+    is_open = payment.status in (PaymentStatus.CREATED, PaymentStatus.PENDING, PaymentStatus.UNDERPAID)
+    return not is_open or payment.closed_at is not None
 
 
 def _missing(payment: Payment) -> int:
@@ -140,16 +157,16 @@ def _outage(payment: Payment) -> str:
 
 SCENARIOS: Mapping[str, Scenario] = MappingProxyType(
     {
-        "exact": Scenario("The payer sends what is due, or what is still missing.", _exact),
+        "exact": Scenario("The payer sends what is due, or what is still missing.", _exact, is_for_any=True),
         "underpaid": Scenario("The payer sends half of what is due.", _underpaid),
         "overpaid": Scenario("The payer sends a quarter too much; the surplus waits for a decision.", _overpaid),
         "two_parts": Scenario("The payer sends half now and the rest a few blocks later.", _two_parts),
-        "late": Scenario("The window ends now and the money comes after it.", _late),
-        "wrong_token": Scenario("The payer sends another coin than was asked for.", _wrong_token),
-        "wrong_network": Scenario("The payer sends on the other evm network.", _wrong_network),
+        "late": Scenario("The window ends now and the money comes after it.", _late, is_for_any=True),
+        "wrong_token": Scenario("The payer sends another coin than was asked for.", _wrong_token, is_for_any=True),
+        "wrong_network": Scenario("The payer sends on the other evm network.", _wrong_network, is_for_any=True),
         "two_transfers": Scenario("Two transfers inside one on-chain transaction make up the amount.", _two_transfers),
         "reorg": Scenario("A reorganisation undoes the transfer; it comes back in a later block.", _reorg),
         "outage": Scenario(f"The network does not answer for {OUTAGE_SECONDS} seconds while money arrives.", _outage),
-        "missing_memo": Scenario("On stellar, the payer forgets the memo.", _missing_memo),
+        "missing_memo": Scenario("On stellar, the payer forgets the memo.", _missing_memo, is_for_any=True),
     }
 )

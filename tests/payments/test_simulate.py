@@ -13,7 +13,8 @@ from config.errors import NotFound
 from payments.chains.simulated import control
 from payments.chains.simulated.models import SimulatedTransaction
 from payments.models import Payment, ScanCursor
-from payments.simulator import SCENARIOS, ScenarioNotPossible, simulate_payment
+from payments.services import cancel_payment
+from payments.simulator import SCENARIOS, ScenarioNotPossible, possible_scenarios, simulate_payment
 from tests.factories import api_client, make_key, make_merchant
 from tests.payments.scenes import (
     ETHEREUM,
@@ -247,6 +248,23 @@ def test_paying_a_completed_payment_pays_it_once_more() -> None:
     assert (payment.status, payment.received) == ("completed", units(payment, "200"))
     assert discrepancies(payment) == [("overpaid", units(payment, "100"))]
     assert_all_is_well()
+
+
+@pytest.mark.parametrize("end", ["completed", "expired", "cancelled"])
+@pytest.mark.parametrize("scenario", ["underpaid", "overpaid", "two_parts", "two_transfers", "reorg", "outage"])
+def test_what_makes_no_sense_for_a_payment_that_is_over_is_refused(scenario: str, end: str) -> None:
+    payment = make_payment(ETHEREUM)
+    if end == "completed":
+        simulate_payment(payment, "exact")
+        confirm(payment)
+    elif end == "expired":
+        end_window(payment)
+    else:
+        cancel_payment(payment)
+    possible = "exact, late, wrong_token, wrong_network, missing_memo"
+    message = f"This payment is {end}: {scenario} cannot happen to it, only {possible}."
+    assert_not_possible(now(payment), scenario, message)
+    assert list(possible_scenarios(now(payment))) == possible.split(", ")
 
 
 def test_the_late_scenario_ends_an_underpaid_window_too() -> None:
