@@ -87,5 +87,6 @@ MERCHANT = PublicId("mer", "merchant")
 REQUEST = PublicId("req", "request")
 KEY = PublicId("key", "key pair")
 DISCREPANCY = PublicId("dis", "discrepancy")
+TRANSFER = PublicId("trf", "transfer")
 
-KINDS = (PAYMENT, REFUND, SETTLEMENT, WEBHOOK, EVENT, DELIVERY, MERCHANT, REQUEST, KEY, DISCREPANCY)
+KINDS = (PAYMENT, REFUND, SETTLEMENT, WEBHOOK, EVENT, DELIVERY, MERCHANT, REQUEST, KEY, DISCREPANCY, TRANSFER)

@@ -38,6 +38,7 @@ api_routes = [
     path("payments/<str:payment_id>/claim", PaymentViewSet.as_view({"post": "claim"})),
     path("payments/<str:payment_id>/simulate", PaymentViewSet.as_view({"post": "simulate"})),
     path("payments/<str:payment_id>/timeline", PaymentViewSet.as_view({"get": "timeline"})),
+    path("payments/<str:payment_id>/transfers", PaymentViewSet.as_view({"get": "transfers"})),
     path("payments/<str:payment_id>/discrepancies", PaymentViewSet.as_view({"get": "discrepancies"})),
     path(
         "payments/<str:payment_id>/discrepancies/<str:discrepancy_id>/accept",

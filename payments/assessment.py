@@ -125,12 +125,13 @@ def _divide(facts: Facts) -> tuple[list[DepositFact], list[DepositFact]]:
         return [], list(facts.deposits)
     counted: list[DepositFact] = []
     late: list[DepositFact] = []
+    total = 0
     for deposit in sorted(facts.deposits, key=lambda deposit: (not deposit.counted, deposit.sent_at, deposit.id)):
-        total = sum(each.amount for each in counted)
         in_time = deposit.sent_at <= facts.expires_at
         makes_whole = deposit.sent_at <= facts.closes_at and total < facts.needed <= total + deposit.amount
         if deposit.counted or (not deposit.held and not facts.closed and (in_time or makes_whole)):
             counted.append(deposit)
+            total += deposit.amount
         else:
             late.append(deposit)
     return counted, late

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from typing import Any
 
 from django.utils import timezone
 
@@ -12,7 +13,7 @@ from merchants.ledger.posting import AccountRef, PostingDraft, lock_accounts, po
 from payments import events, postings
 from payments.balance_changes import record_balance_changes
 from payments.models import Deposit, Discrepancy, Payment
-from payments.records import payment_record
+from payments.records import Records
 from payments.states import DEPOSIT_MOVES, DepositStatus, DiscrepancyKind, StatusReason
 from webhooks.recording import build_event, record_events
 
@@ -105,11 +106,9 @@ def open_discrepancy(payment: Payment, kind: DiscrepancyKind, amount: int) -> Di
     )
 
 
-def record_payment_events(
-    payment: Payment, types: Iterable[str], *, deposits: Iterable[Deposit] = (), heads: Mapping[str, int] | None = None
-) -> None:
-    """Record events that carry the payment as it is now, in this order."""
-    payload = payment_record(payment, deposits=deposits, heads=heads or {})
+def record_payment_events(payment: Payment, types: Iterable[str], *, record: dict[str, Any] | None = None) -> None:
+    """Record events that carry the payment as it is now, in this order; `record` where it has been made already."""
+    payload = Records().of_payment(payment) if record is None else record
     recorded = [
         build_event(
             merchant_id=payment.merchant_id,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import structlog
 from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from config.containment import contained
@@ -17,8 +18,10 @@ from payments.assessment import Assessment, DepositFact, Facts, assess
 from payments.chains.profiles import CreditRule
 from payments.changes import Changes, book_deposit, hold_deposit, open_discrepancy, record_payment_events
 from payments.models import PAYMENTS, Deposit, Payment, ScanCursor
+from payments.records import payment_record
 from payments.reversing import undo_lost_bookings
 from payments.states import PAYMENT_MOVES, DepositStatus, DiscrepancyKind, PaymentStatus, StatusReason
+from webhooks.models import Event
 
 logger = structlog.get_logger(__name__)
 
@@ -35,8 +38,15 @@ JUDGED_FIELDS = [
     "closed_at",
     "assess_at",
     "booking_count",
+    "untold",
 ]
 """The columns of a payment that a judgement may change."""
+
+TOLD_AT_ONCE = 20
+TOLD_AGAIN_AFTER = timedelta(minutes=1)
+"""So many events of a payment are told as they come; after that, more money without another status waits so long."""
+
+_MORE_BUT_SHORT = events.ON_STATUS[PaymentStatus.UNDERPAID]
 
 
 def assess_payment(payment_id: uuid.UUID) -> Payment:
@@ -72,10 +82,15 @@ def expire_due() -> int:
             continue
         with contained("windows could not be ended", cursor=str(cursor)):
             ended = Payment.objects.with_window_ended(cursor.read_until).filter(
-                environment=cursor.environment, network=cursor.network, assess_at__isnull=True
+                not_due(), environment=cursor.environment, network=cursor.network
             )
             asked += ask_for_judgement(ended.values_list("pk", flat=True))
     return asked
+
+
+def not_due(prefix: str = "") -> Q:
+    """Payments that nobody has asked a judgement of, or only for later."""
+    return Q(**{f"{prefix}assess_at__isnull": True}) | Q(**{f"{prefix}assess_at__gt": timezone.now()})
 
 
 def ask_for_judgement(payment_ids: Iterable[uuid.UUID | None]) -> int:
@@ -216,15 +231,35 @@ def _record(
     payment.status_reasons = sorted(
         {*judgement.reasons, *changes.reasons, *kept, *(StatusReason(kind) for kind in strays if kind)}
     )
-    types = changes.events_in_order(events.ON_STATUS.get(payment.status) if moved else None)
+    types = _to_be_told(payment, changes, moved=moved)
     if types:
         payment.version += 1
     payment.save(update_fields=JUDGED_FIELDS)
     if moved:
         count_move(payment, previous)
     if types:
-        record_payment_events(payment, types, deposits=deposits, heads=heads)
+        record = payment_record(payment, deposits=deposits, heads=heads)
+        record_payment_events(payment, types, record=record)
         logger.info("payment judged", payment=payment.public_id, status=payment.status, events=types)
+
+
+def _to_be_told(payment: Payment, changes: Changes, *, moved: bool) -> list[str]:
+    """The events to record now. A payment that goes on and on telling of more money waits a while with the next.
+
+    What is not told yet is kept, and the payment judged again once its time has come. A change of the status, and what
+    the network took back, are told at once.
+    """
+    for type in payment.untold:
+        if type != _MORE_BUT_SHORT or not moved:
+            changes.tell(type)
+    types = changes.events_in_order(events.ON_STATUS.get(payment.status) if moved else None)
+    payment.untold = []
+    if types and not moved and events.REVERSED not in types and payment.version >= TOLD_AT_ONCE:
+        last = Event.objects.about(payment.pk).order_by("-id").first()
+        if last is not None and (due := last.created_at + TOLD_AGAIN_AFTER) > timezone.now():
+            payment.untold, types = types, []
+            payment.assess_at = due
+    return types
 
 
 def move_payment(payment: Payment, status: PaymentStatus) -> None:

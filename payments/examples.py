@@ -48,6 +48,7 @@ PAYMENT: dict[str, Any] = {
     "requiredConfirmations": 8,
     "statusReasons": [],
     "transfers": [],
+    "transferCount": 0,
     "merchantWallet": "0x52908400098527886E0F7030069857D2E4169EE7",
     "redirectUrl": "https://shop.example.com/thanks",
     "webhookUrl": "https://shop.example.com/hooks/ballast",
@@ -66,6 +67,8 @@ COMPLETED: dict[str, Any] = {
     "confirmations": 8,
     "transfers": [
         {
+            "id": "trf_01kfjhs6nre3sr2p8h5v4c7k1m",
+            "object": "transfer",
             "hash": "0x1b6c9fbb0bb52b4ee6b1c7e7f0a3d1c05d8f8be8b7ad5b3a70b4d0f5f3a9c2d4",
             "amount": "29.580000",
             "cryptocurrency": "USDC",
@@ -76,6 +79,7 @@ COMPLETED: dict[str, Any] = {
             "seenAt": "2026-01-22T09:52:46.712Z",
         }
     ],
+    "transferCount": 1,
     "completedAt": "2026-01-22T09:53:05.052Z",
     "version": 3,
 }

@@ -99,6 +99,9 @@ class Payment(models.Model):
     )
     assess_at = models.DateTimeField(null=True, blank=True, help_text="Due for a judgement; empty: nothing to do.")
     booking_count = models.PositiveIntegerField(default=0, help_text="Numbers the ledger postings of this payment.")
+    untold = ArrayField(
+        models.CharField(max_length=40), default=list, blank=True, help_text="Events that wait for their time."
+    )
 
     objects: ClassVar[models.Manager[Payment]] = PaymentQuerySet.as_manager()
 
@@ -307,6 +310,7 @@ class Deposit(models.Model):
                 condition=Q(status=DepositStatus.CREDITED, sweep__isnull=True),
             ),
             models.Index(fields=["recipient", "height"], name="deposit_by_recipient"),
+            models.Index(fields=["payment", "id"], name="deposit_of_payment"),
         ]
 
     def __str__(self) -> str:

@@ -70,6 +70,9 @@ class ShownPayment(NamedTuple):
     deposit_count: int
 
 
+TRANSFERS_SHOWN = 100
+"""In a payment's record, the first that were seen. `GET /payments/:id/transfers` has all of them."""
+
 _INSTANTS = {"expires_at", "rate_quoted_at", "completed_at", "cancelled_at"}
 SHOWN_COLUMNS: tuple[str | Written, ...] = tuple(
     Written.instant(name) if name in _INSTANTS else Written.json(name) if name == "metadata" else name
@@ -83,9 +86,10 @@ def payment_record(
 ) -> dict[str, Any]:
     """The payment as the API shows it and as events carry it.
 
-    `heads` are the heights of the networks' tips, for deposits that still wait for confirmations.
+    `deposits` are those seen for it, all or as read by `Records`. `heads` are the heights of the networks' tips, for
+    deposits that still wait for confirmations.
     """
-    deposits = list(deposits)
+    deposits = sorted(deposits, key=lambda deposit: deposit.id)
     public_id = ids.PAYMENT.encode(payment.id)
     return {
         "id": public_id,
@@ -113,7 +117,8 @@ def payment_record(
         "confirmations": confirmations_of(payment, deposits, heads or {}),
         "requiredConfirmations": payment.required_confirmations,
         "statusReasons": payment.status_reasons,
-        "transfers": [_transfer(deposit) for deposit in deposits],
+        "transfers": [transfer_record(deposit) for deposit in deposits[:TRANSFERS_SHOWN]],
+        "transferCount": payment.deposit_count,
         "merchantWallet": payment.merchant_wallet,
         "redirectUrl": payment.redirect_url or None,
         "webhookUrl": payment.webhook_url or None,
@@ -124,6 +129,20 @@ def payment_record(
         "cancelledAt": _instant(payment.cancelled_at),
         "version": payment.version,
     }
+
+
+# Of each payment the first ones, and besides them the youngest that still waits: it has the fewest confirmations.
+_DEPOSITS_SHOWN = """
+    SELECT deposit.* FROM unnest(%(payments)s::uuid[]) AS asked (id)
+    JOIN payments_payment AS payment ON payment.id = asked.id
+    CROSS JOIN LATERAL (
+        (SELECT * FROM payments_deposit WHERE payment_id = asked.id ORDER BY id LIMIT %(most)s)
+        UNION
+        (SELECT * FROM payments_deposit WHERE payment_id = asked.id AND payment.deposit_count > %(most)s
+            AND status = 'seen' AND network = payment.network AND asset = payment.cryptocurrency
+            ORDER BY height DESC, id DESC LIMIT 1)
+    ) AS deposit
+"""
 
 
 class Records:
@@ -138,7 +157,7 @@ class Records:
         paid = [payment.id for payment in payments if payment.deposit_count]
         if not paid:
             return
-        for deposit in Deposit.objects.filter(payment__in=paid).order_by("id"):
+        for deposit in Deposit.objects.raw(_DEPOSITS_SHOWN, {"payments": paid, "most": TRANSFERS_SHOWN}):
             if deposit.payment_id is not None:
                 self._deposits.setdefault(deposit.payment_id, []).append(deposit)
         if any(deposit.status == DepositStatus.SEEN for found in self._deposits.values() for deposit in found):
@@ -159,6 +178,11 @@ class Records:
         }
         return payment_record(payment, deposits=self._deposits.get(payment.id, ()), heads=heads)
 
+    def of_payment(self, payment: Payment) -> dict[str, Any]:
+        """The record of one payment, read as it is now."""
+        self.read([payment])
+        return self.of(payment)
+
 
 def confirmations_of(payment: Payment | ShownPayment, deposits: Iterable[Deposit], heads: Mapping[str, int]) -> int:
     """Confirmations of the deposit that still needs most, at most what is required; 0 before anything is seen."""
@@ -178,8 +202,11 @@ def _instant(value: datetime | str | None) -> str | None:
     return format_instant(value) if isinstance(value, datetime) else value
 
 
-def _transfer(deposit: Deposit) -> dict[str, Any]:
+def transfer_record(deposit: Deposit) -> dict[str, Any]:
+    """An on-chain transfer that was seen for a payment, as the API shows it."""
     return {
+        "id": ids.TRANSFER.encode(deposit.id),
+        "object": "transfer",
         "hash": deposit.transaction_hash,
         "amount": format_crypto(deposit.amount, deposit.decimals),
         "cryptocurrency": deposit.asset,

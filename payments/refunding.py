@@ -18,7 +18,7 @@ from payments.assessment import status_after_refunds
 from payments.balance_changes import record_balance_changes
 from payments.changes import Changes, record_payment_events
 from payments.crediting import count_move, move_payment
-from payments.models import Discrepancy, Payment, ScanCursor
+from payments.models import Discrepancy, Payment
 from payments.services import DiscrepancyResolved
 from payments.states import DISCREPANCY_MOVES, DiscrepancyKind, DiscrepancyStatus, PaymentStatus
 from payments.transfers.postings import payout_account
@@ -122,8 +122,7 @@ def complete(*, payment: Payment, discrepancy: Discrepancy | None, amount: int, 
     payment.save(update_fields=["returned", "status", "completed_at", "version"])
     if payment.status != previous:
         count_move(payment, previous)
-    heads = ScanCursor.objects.filter(environment=payment.environment).values_list("network", "head_height")
-    record_payment_events(payment, [events.REFUNDED], deposits=payment.deposits.order_by("id"), heads=dict(heads))
+    record_payment_events(payment, [events.REFUNDED])
 
 
 def sender_of(payment: Payment, discrepancy: Discrepancy | None) -> str | None:

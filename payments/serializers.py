@@ -96,6 +96,8 @@ class ExchangeRateSchema(serializers.Serializer[Any]):
 
 
 class PaymentTransferSchema(serializers.Serializer[Any]):
+    id = serializers.CharField()
+    object = serializers.ChoiceField(choices=["transfer"])
     hash = serializers.CharField(help_text="Of the on-chain transaction.")
     amount = serializers.CharField(help_text="Decimal, with every digit that was sent: six or more.")
     cryptocurrency = serializers.CharField()
@@ -132,7 +134,8 @@ class PaymentSchema(serializers.Serializer[Any]):
     confirmations = serializers.IntegerField()
     requiredConfirmations = serializers.IntegerField()
     statusReasons = serializers.ListField(child=serializers.ChoiceField(choices=StatusReason.choices))
-    transfers = PaymentTransferSchema(many=True)
+    transfers = PaymentTransferSchema(many=True, help_text="The first 100 that were seen.")
+    transferCount = serializers.IntegerField(help_text="How many there are: `/payments/:id/transfers` lists them all.")
     merchantWallet = serializers.CharField()
     redirectUrl = serializers.CharField(allow_null=True)
     webhookUrl = serializers.CharField(allow_null=True)

@@ -23,7 +23,7 @@ from payments.chains.registry import UnsupportedAsset, UnsupportedNetwork
 from payments.claims import claim_record, explain_claim, parse_transaction_hash
 from payments.models import PAYMENTS, Discrepancy, Payment
 from payments.rates.quoting import RateUnavailable
-from payments.records import SHOWN_COLUMNS, Records, discrepancy_record, timeline_entry
+from payments.records import SHOWN_COLUMNS, Records, discrepancy_record, timeline_entry, transfer_record
 from payments.serializers import (
     AcceptanceSerializer,
     ClaimSchema,
@@ -32,6 +32,7 @@ from payments.serializers import (
     NewPaymentSerializer,
     PaymentListQuery,
     PaymentSchema,
+    PaymentTransferSchema,
     SimulationSchema,
     SimulationSerializer,
     TimelineEntrySchema,
@@ -60,6 +61,7 @@ class PaymentViewSet(MerchantViewSet):
         "simulate": Scope.PAYMENTS_WRITE,
         "claim": Scope.PAYMENTS_READ,
         "timeline": Scope.PAYMENTS_READ,
+        "transfers": Scope.PAYMENTS_READ,
         "discrepancies": Scope.PAYMENTS_READ,
         "accept_discrepancy": Scope.PAYMENTS_WRITE,
     }
@@ -170,6 +172,24 @@ class PaymentViewSet(MerchantViewSet):
         )
 
     @extend_schema(
+        summary="Every on-chain transfer seen for a payment",
+        parameters=[ListQuery],
+        responses=PaymentTransferSchema(many=True),
+    )
+    def transfers(self, request: Request, payment_id: str) -> Response:
+        """Newest first. The payment's own record has the first hundred."""
+        payment = self._payment(payment_id)
+        return Response(
+            page(
+                payment.deposits.all(),
+                read_query(ListQuery, request),
+                public_id=ids.TRANSFER,
+                render=transfer_record,
+                total=lambda keys: payment.deposits.filter(keys.condition).count(),
+            )
+        )
+
+    @extend_schema(
         summary="What of a payment's money waits for a decision, or did",
         parameters=[ListQuery],
         responses=DiscrepancySchema(many=True),
@@ -219,6 +239,4 @@ class PaymentViewSet(MerchantViewSet):
 
 
 def _record(payment: Payment) -> dict[str, Any]:
-    records = Records()
-    records.read([payment])
-    return records.of(payment)
+    return Records().of_payment(payment)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections import Counter
 from collections.abc import Collection
 from dataclasses import replace
 from datetime import timedelta
@@ -19,7 +20,7 @@ from config import ids, pulses
 from payments.chains.base import Identity, IncomingTransfer, Scan
 from payments.chains.errors import ChainUnavailable, FinalityViolation, NotSetUp
 from payments.chains.registry import chain, networks, profile
-from payments.crediting import ask_for_judgement
+from payments.crediting import ask_for_judgement, not_due
 from payments.halting import halt_network
 from payments.models import Deposit, Payment, ReadingRequest, ScanCursor
 from payments.states import DEPOSIT_MOVES, DepositStatus
@@ -228,6 +229,7 @@ def _record_transfers(cursor: ScanCursor, scan: Scan, addresses: PaymentAddresse
 
     surpluses = Surpluses(cursor.environment, cursor.network, [transfer.recipient for transfer in wanted])
     complete = True
+    fresh: list[Deposit] = []
     changed: set[uuid.UUID | None] = set()
     for transfer in wanted:
         deposit = known.pop(transfer.identity, None)
@@ -236,7 +238,8 @@ def _record_transfers(cursor: ScanCursor, scan: Scan, addresses: PaymentAddresse
             logger.warning("transfer is in the books as a sweep's surplus", transfer=transfer.identity)
             continue
         if deposit is None:
-            deposit = _create_deposit(cursor, transfer, payment_id)
+            deposit = _new_deposit(cursor, transfer, payment_id)
+            fresh.append(deposit)
         elif _is_other_money(deposit, transfer):
             changed.add(deposit.payment_id)
             if deposit.booked_to:
@@ -249,6 +252,9 @@ def _record_transfers(cursor: ScanCursor, scan: Scan, addresses: PaymentAddresse
         else:
             continue
         changed.add(deposit.payment_id)
+    Deposit.objects.bulk_create(fresh)
+    for payment_id, count in Counter(deposit.payment_id for deposit in fresh if deposit.payment_id).items():
+        Payment.objects.filter(pk=payment_id).update(deposit_count=F("deposit_count") + count)
     for deposit in known.values():
         if deposit.status != DepositStatus.ORPHANED and scan.first_height <= deposit.height <= scan.last_height:
             _orphan_deposit(deposit)
@@ -257,9 +263,9 @@ def _record_transfers(cursor: ScanCursor, scan: Scan, addresses: PaymentAddresse
     return complete
 
 
-def _create_deposit(cursor: ScanCursor, transfer: IncomingTransfer, payment_id: uuid.UUID | None) -> Deposit:
+def _new_deposit(cursor: ScanCursor, transfer: IncomingTransfer, payment_id: uuid.UUID | None) -> Deposit:
     assert transfer.asset is not None  # noqa: S101 - narrowed by the caller
-    deposit = Deposit.objects.create(
+    deposit = Deposit(
         environment=cursor.environment,
         network=cursor.network,
         transaction_hash=transfer.transaction_hash,
@@ -277,8 +283,6 @@ def _create_deposit(cursor: ScanCursor, transfer: IncomingTransfer, payment_id: 
         block_time=transfer.block_time,
         first_block_time=transfer.block_time,
     )
-    if payment_id:
-        Payment.objects.filter(pk=payment_id).update(deposit_count=F("deposit_count") + 1)
     logger.info("deposit seen", network=cursor.network, deposit=str(deposit), matched=payment_id is not None)
     return deposit
 
@@ -301,8 +305,10 @@ def _is_other_money(deposit: Deposit, transfer: IncomingTransfer) -> bool:
 def _rewrite_deposit(deposit: Deposit, transfer: IncomingTransfer, payment_id: uuid.UUID | None) -> None:
     """What a deposit in no books moved when it ran again, and for whom."""
     assert transfer.asset is not None  # noqa: S101 - narrowed by the caller
-    if payment_id and payment_id != deposit.payment_id:
-        Payment.objects.filter(pk=payment_id).update(deposit_count=F("deposit_count") + 1)
+    if payment_id != deposit.payment_id:
+        for key, more in ((deposit.payment_id, -1), (payment_id, 1)):
+            if key is not None:
+                Payment.objects.filter(pk=key).update(deposit_count=F("deposit_count") + more)
     deposit.payment_id, deposit.amount = payment_id, transfer.amount
     deposit.contract, deposit.asset, deposit.decimals = transfer.contract, transfer.asset.code, transfer.asset.decimals
     deposit.sender, deposit.recipient, deposit.memo = transfer.sender, transfer.recipient, transfer.memo or ""
@@ -330,7 +336,7 @@ def _ask_for_confirmed(cursor: ScanCursor) -> None:
         environment=cursor.environment,
         network=cursor.network,
         status=DepositStatus.SEEN,
-        payment__assess_at__isnull=True,
         height__lte=cursor.head_height + 1 - F("payment__required_confirmations"),
     ).exclude(payment__require_finalized=True, height__gt=cursor.finalized_height)
+    confirmed = confirmed.filter(not_due("payment__"))
     ask_for_judgement(confirmed.values_list("payment_id", flat=True).distinct())

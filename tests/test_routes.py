@@ -105,6 +105,7 @@ ROUTES = [
     Route("POST", "payments/<str:payment_id>/claim", Scope.PAYMENTS_READ, body={"transactionHash": "0x" + "ab" * 32}),
     Route("POST", "payments/<str:payment_id>/simulate", Scope.PAYMENTS_WRITE, body={"scenario": "exact"}),
     Route("GET", "payments/<str:payment_id>/timeline", Scope.PAYMENTS_READ),
+    Route("GET", "payments/<str:payment_id>/transfers", Scope.PAYMENTS_READ),
     Route("GET", "payments/<str:payment_id>/discrepancies", Scope.PAYMENTS_READ),
     Route(
         "POST",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from functools import lru_cache
 
 from payments import wording
 from payments.chains import registry
@@ -49,7 +50,13 @@ class HowToPay:
 
         Never the first code: a scanner that reads only the front of an evm link would pay the token contract.
         """
-        return data_uri(render_png(self.payment_uri))
+        return data_uri(_drawn(self.payment_uri))
+
+
+@lru_cache(maxsize=256)
+def _drawn(text: str) -> bytes:
+    """As render_png, remembered: the page of a payment that waits for the rest asks every few seconds."""
+    return render_png(text)
 
 
 def how_to_pay(payment: Payment, network: NetworkProfile, *, missing: int, seen: Collection[str]) -> HowToPay:
@@ -60,7 +67,7 @@ def how_to_pay(payment: Payment, network: NetworkProfile, *, missing: int, seen:
         chain = registry.chain(payment.environment, payment.network)
         to = DepositAddress(payment.deposit_address, payment.memo or None, payment.muxed_address or None)
         uri = chain.payment_uri(to=to, asset=asset, amount=missing)
-        png = render_png(chain.qr_text(to=to, payment_uri=uri))
+        png = _drawn(chain.qr_text(to=to, payment_uri=uri))
     return HowToPay(
         amount=wording.coins_asked(missing, payment.decimals),
         address=payment.deposit_address,

@@ -16,7 +16,7 @@ from payments.changes import record_payment_events
 from payments.losses import postings as drafts
 from payments.losses.holdings import Holding
 from payments.losses.models import Bearer, MissingCoins, MissingStatus
-from payments.models import Deposit, Payment, ScanCursor
+from payments.models import Deposit, Payment
 from payments.states import StatusReason
 
 logger = structlog.get_logger(__name__)
@@ -238,5 +238,4 @@ def _tell(payment: Payment | None, type: str, reason: StatusReason | None) -> No
     payment.status_reasons = sorted(reasons | ({reason} if reason else set()))
     payment.version += 1
     payment.save(update_fields=["status_reasons", "version"])
-    heads = ScanCursor.objects.filter(environment=payment.environment).values_list("network", "head_height")
-    record_payment_events(payment, [type], deposits=payment.deposits.order_by("id"), heads=dict(heads))
+    record_payment_events(payment, [type])

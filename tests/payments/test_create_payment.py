@@ -85,6 +85,7 @@ def test_every_field_of_the_record_says_what_it_should(settings: Settings) -> No
         "requiredConfirmations": 3,
         "statusReasons": [],
         "transfers": [],
+        "transferCount": 0,
         "merchantWallet": WALLETS[ETHEREUM],
         "redirectUrl": "https://shop.example.com/thanks?order=7",
         "webhookUrl": "https://shop.example.com/hooks",

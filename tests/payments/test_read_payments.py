@@ -74,12 +74,15 @@ def test_a_confirming_payment_shows_its_transfer_and_how_far_it_is(client: ApiCl
     assert record["amountReceived"] == "0.000000"
     assert record["transfers"] == [
         {
+            "id": ids.TRANSFER.encode(deposit.id),
+            "object": "transfer",
             "hash": transaction_hash,
             "amount": "60.000000",
             "cryptocurrency": "USDC",
             "network": "ethereum",
             "status": "seen",
             "block": 1,
+            "missing": None,
             "seenAt": format_instant(deposit.seen_at),
         }
     ]

@@ -207,7 +207,7 @@ def standing_still(body: str, type: str) -> str:
         if old:
             body = body.replace(json.dumps(old)[1:-1], new)
     body = re.sub(
-        r"\b(evt|pay|ref|set|whk)_[0-9a-z]{26}\b", lambda found: f"{found[1]}_01kfjhr3c8e4bs0dz6wd5n5yry", body
+        r"\b(evt|pay|ref|set|trf|whk)_[0-9a-z]{26}\b", lambda found: f"{found[1]}_01kfjhr3c8e4bs0dz6wd5n5yry", body
     )
     body = re.sub(r'"(data:image/png;base64,.{12})[^"]*"', r'"\1…"', body)
     body = re.sub(r'"block":\d+', '"block":7341', body)
