@@ -59,7 +59,9 @@ def tools() -> Path:
     node = shutil.which("node")
     if node is None or shutil.which("npm") is None:
         missing = "npm is not installed (Debian: apt install npm)"
-        pytest.fail(missing) if os.environ.get("CI") else pytest.skip(missing)
+        if os.environ.get("CI"):
+            pytest.fail(missing)
+        pytest.skip(missing)
     version = run(node, "--version", cwd=ROOT).strip().removeprefix("v")
     if int(version.partition(".")[0]) < OLDEST_NODE:
         pytest.skip(f"the generators need Node {OLDEST_NODE} or newer, and this is {version}")
