@@ -144,7 +144,7 @@ def test_settling_what_does_not_hold_still_is_refused_for_now(client: Client, me
     BalanceChange.objects.update(amount=2 * payment.due)  # more than the books know of
     answer = client.post("/dashboard/settlements/now")
     assert (answer.status_code, answer.headers["Retry-After"]) == (409, "5")
-    assert "Nothing was settled. Try again shortly." in answer.text
+    assert "Nothing was settled. Try again in 5 seconds." in answer.text
     assert "Settle now?" in answer.text
     assert not SettlementRun.objects.exists()
     assert settled(member) == 0
