@@ -29,6 +29,7 @@ from payments.forms import PaymentFilterForm
 from payments.lookup import find_payment
 from payments.losses.models import Bearer, MissingCoins, MissingStatus
 from payments.models import PAYMENTS, Deposit, Discrepancy, Payment, ScanCursor
+from payments.records import TRANSFERS_SHOWN
 from payments.services import cancel_payment
 from payments.states import DepositStatus, DiscrepancyKind, DiscrepancyStatus, PaymentStatus, StatusReason
 from webhooks import events as catalogue
@@ -166,7 +167,7 @@ def show_payment(request: MemberRequest, payment_id: str, refunds_of: Callable[[
 
 
 def _detail_context(request: MemberRequest, payment: Payment) -> dict[str, object]:
-    deposits = list(payment.deposits.order_by("id"))
+    deposits = list(payment.deposits.order_by("id")[:TRANSFERS_SHOWN])
     heads = dict(ScanCursor.objects.filter(environment=payment.environment).values_list("network", "head_height"))
     happened = Event.objects.of(request.merchant, request.environment).about(payment.id)
     undecided = payment.discrepancies.filter(status=DiscrepancyStatus.OPEN).order_by("id")
@@ -182,6 +183,7 @@ def _detail_context(request: MemberRequest, payment: Payment) -> dict[str, objec
         "address": _address_facts(payment),
         "metadata": wording.metadata_rows(payment.metadata),
         "deposit_columns": DEPOSIT_COLUMNS,
+        "more_transfers": max(0, payment.deposit_count - TRANSFERS_SHOWN),
         "deposits": [DepositRow(deposit, heads.get(deposit.network, 0)) for deposit in deposits],
         "moments": [PaymentMoment(event, EVENT_WORDS) for event in happened],
         "undecided": [_undecided_words(discrepancy) for discrepancy in undecided],

@@ -12,11 +12,22 @@ from django.utils import timezone
 from config import ids
 from merchants import counting
 from merchants.models import Member
+from payments.chains.simulated import control
 from payments.models import Payment
 from payments.simulator import SCENARIOS
 from tests.dashboard.conftest import browser_of
 from tests.factories import make_member
-from tests.payments.scenes import POLYGON, STELLAR, confirm, end_window, make_payment, pay, pay_and_confirm, watch
+from tests.payments.scenes import (
+    POLYGON,
+    STELLAR,
+    confirm,
+    end_window,
+    make_payment,
+    part_of,
+    pay,
+    pay_and_confirm,
+    watch,
+)
 
 
 def listed(client: Client, query: str = "") -> list[str]:
@@ -143,6 +154,15 @@ def test_a_paid_payment_is_not_cancelled(client: Client, member: Member) -> None
     assert "A payment can be cancelled only while nothing has been paid" in " ".join(response.text.split())
     payment.refresh_from_db()
     assert payment.status == "completed"
+
+
+def test_of_very_many_transfers_the_first_are_shown_and_how_many_more_there_are(client: Client, member: Member) -> None:
+    payment = make_payment(POLYGON, merchant=member.merchant)
+    control.pay_together(POLYGON, [part_of(payment, "0.000001")] * 103)
+    confirm(payment)
+    page = client.get(f"/dashboard/payments/{payment.public_id}").text
+    assert page.count("0.000001 USDC") >= 100
+    assert "These are the first; 3 more can be read by" in page
 
 
 def test_the_sandbox_pays_at_the_press_of_a_button(client: Client, member: Member) -> None:
