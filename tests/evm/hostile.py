@@ -81,6 +81,7 @@ class World:
             "find transaction": lambda chain: chain.find_transaction(SENT),
             "next sequence": lambda chain: chain.next_sequence(WALLET),
             "check recipient": lambda chain: chain.check_recipient(payout),
+            "check sending": lambda chain: chain.check_sending(self.coin),
             "is contract": lambda chain: chain.is_contract(devnet.PAYER),
             "sign": lambda chain: chain.sign((payout,), sender=WALLET, sequence=NONCE),
             "sign sweep": lambda chain: chain.sign_sweep(self.coin, (7,), sender=WALLET, sequence=NONCE),
@@ -91,7 +92,8 @@ class World:
             "status of one that was replaced": lambda chain: chain.transfer_status(used),
             "status of one that waits": lambda chain: chain.transfer_status(next_one),
             "outgoing": lambda chain: chain.outgoing(devnet.PAYER, first_height=90, last_height=99),
-            "native held": lambda chain: chain.native_held([self.deposit]),
+            "balances": lambda chain: chain.balances([self.deposit], self.coin),
+            "native balances": lambda chain: chain.balances([self.deposit], self.profile.native),
             "balance": lambda chain: chain.balance(WALLET, self.coin),
             "costs": lambda chain: chain.costs(),
         }
