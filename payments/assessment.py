@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -25,6 +26,8 @@ class DepositFact:
     confirmed: bool
     counted: bool = False
     held: bool = False
+    token_fee: int = 0
+    """What the token kept of what was sent, beside the amount."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +97,7 @@ def assess(facts: Facts) -> Assessment:
     paid = received if facts.closed or close else released
     return Assessment(
         status=status_after_refunds(status, paid=paid, returned=facts.returned),
-        reasons=_reasons(facts, status=status, received=received, late=bool(late)),
+        reasons=_reasons(facts, counted, status=status, received=received, late=bool(late)),
         counted=frozenset(deposit.id for deposit in counted),
         late=frozenset(deposit.id for deposit in late),
         received=received,
@@ -149,10 +152,14 @@ def _status(facts: Facts, *, received: int, seen: int, enough: bool) -> PaymentS
     return PaymentStatus.EXPIRED if facts.has_read_past(facts.expires_at) else PaymentStatus.CREATED
 
 
-def _reasons(facts: Facts, *, status: PaymentStatus, received: int, late: bool) -> tuple[StatusReason, ...]:
+def _reasons(
+    facts: Facts, counted: Sequence[DepositFact], *, status: PaymentStatus, received: int, late: bool
+) -> tuple[StatusReason, ...]:
     reasons = []
     if received and received < facts.due:
         reasons.append(StatusReason.UNDERPAID)
+        if any(deposit.token_fee for deposit in counted):
+            reasons.append(StatusReason.TOKEN_FEE)
     if received > facts.due:
         reasons.append(StatusReason.OVERPAID)
     if late or (status is PaymentStatus.COMPLETED and any(d.sent_at > facts.expires_at for d in facts.deposits)):

@@ -12,7 +12,7 @@ from django.utils import timezone
 from config.containment import contained
 from config.errors import DomainError
 from config.money import Asset
-from merchants.ledger.posting import post_drafts
+from merchants.ledger.posting import PostingDraft, post_drafts
 from payments import native, postings, unswept
 from payments.chains import registry
 from payments.chains.base import Chain, IncomingTransfer, SweptFrom, Unsweepable
@@ -76,7 +76,7 @@ def _book(sweep: Sweep) -> bool:
         sweep.booked_at, sweep.is_itemised, sweep.last_error = timezone.now(), True, ""
         sweep.save(update_fields=["moved", "booked_at", "is_itemised", "last_error"])
         if sweep.moved:
-            drafts = [*book_surplus(sweep, moves), postings.sweep_final(sweep)]
+            drafts = [*book_surplus(sweep, moves), postings.sweep_final(sweep), *_fees(sweep, lines)]
             post_drafts(drafts, environment=sweep.transfer.environment)
             place = {"environment": sweep.transfer.environment, "network": sweep.transfer.network}
             retry_waiting(**place, asset=sweep.asset)
@@ -179,6 +179,11 @@ def _follow_on(sweep: Sweep, passed: Sequence[SweptAddress], refused: Mapping[in
             unswept.note_refusal(line, refused.get(line.payment.sequence))
 
 
+def _fees(sweep: Sweep, lines: Sequence[SweptAddress]) -> list[PostingDraft]:
+    kept = sum(line.left - line.arrived for line in lines)
+    return [postings.sweep_fee(sweep, kept)] if kept else []
+
+
 def _told(sweep: Sweep, lines: Sequence[SweptAddress]) -> str:
     """What a sweep took and what not, for whoever asked for it."""
     if not lines:
@@ -205,7 +210,7 @@ def _itemise_earlier() -> None:
     """Read some of them again, and free the deposits at addresses that they passed over."""
     earlier = Sweep.objects.filter(booked_at__isnull=False, is_itemised=False)
     for sweep in earlier.select_related("transfer__wallet").order_by("id")[:EARLIER_AT_ONCE]:
-        trouble = (ChainUnavailable, DepositsInUse)
+        trouble = (ChainUnavailable, DomainError)
         with contained("earlier sweep not read again yet", expected=trouble, transfer=str(sweep.transfer)):
             try:
                 _itemise(sweep)
@@ -214,7 +219,7 @@ def _itemise_earlier() -> None:
 
 
 def _itemise(sweep: Sweep) -> None:
-    """Nothing is posted: what it left was never taken out of the coins at deposit addresses."""
+    """What it left was never taken out of the coins at deposit addresses; what the token kept is, now."""
     came_to_nothing = sweep.transfer.status != TransferStatus.FINAL or native.is_native(sweep)
     outcomes = [] if came_to_nothing else _read(sweep)
     with transaction.atomic():
@@ -225,6 +230,8 @@ def _itemise(sweep: Sweep) -> None:
         passed = [line for line in lines if not line.left]
         _release(sweep, passed)
         SweptAddress.objects.bulk_create(lines)
+        if drafts := _fees(sweep, lines):
+            post_drafts(drafts, environment=sweep.transfer.environment)
         Sweep.objects.filter(pk=sweep.pk).update(is_itemised=True)
     if any(line.expected for line in passed):
         payments = [line.payment.public_id for line in passed if line.expected]

@@ -167,6 +167,7 @@ def _facts(
                 confirmed=deposit.id in confirmed,
                 counted=deposit.booked_to == postings.PAYMENT,
                 held=deposit.booked_to not in ("", postings.PAYMENT),
+                token_fee=deposit.token_fee,
             )
             for deposit in deposits
             if deposit.status != DepositStatus.ORPHANED and _stray_kind(deposit, payment) is None

@@ -263,6 +263,7 @@ class Deposit(models.Model):
     asset = models.CharField(max_length=8, help_text="Code of the registered coin.")
     decimals = models.PositiveSmallIntegerField(help_text="Of the coin on this network.")
     amount = UnitsField()
+    token_fee = UnitsField(default=0, help_text="What the token kept of what was sent, beside the amount.")
     sender = models.CharField(max_length=80)
     recipient = models.CharField(max_length=80)
     memo = models.CharField(max_length=30, blank=True)

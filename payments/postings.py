@@ -15,7 +15,7 @@ from merchants.ledger.posting import AccountRef, Line, PostingDraft
 from payments.chains.networks import SHARED_WALLETS
 from payments.models import Deposit, Discrepancy, Payment, Sweep
 from payments.states import DiscrepancyKind
-from payments.transfers.postings import gas_account, hot_account, payout_account
+from payments.transfers.postings import gas_account, hot_account, payout_account, token_fee_account
 
 PAYMENT = "payment"
 """`Deposit.booked_to` of money that counts for its payment; otherwise a suspense account's kind."""
@@ -182,6 +182,19 @@ def sweep_final(sweep: Sweep) -> PostingDraft:
         lines=(
             Line(hot_account(transfer.network, sweep.asset), sweep.moved),
             Line(chain_account(transfer.network, sweep.asset), -sweep.moved),
+        ),
+    )
+
+
+def sweep_fee(sweep: Sweep, fee: int) -> PostingDraft:
+    """What the token kept of what a sweep took from deposit addresses: the operator bears that."""
+    transfer = sweep.transfer
+    return PostingDraft(
+        kind="token_fee_kept",
+        reference=f"{transfer.network}:{transfer.transaction_hash}",
+        lines=(
+            Line(token_fee_account(transfer.network, sweep.asset), fee),
+            Line(chain_account(transfer.network, sweep.asset), -fee),
         ),
     )
 

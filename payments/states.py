@@ -48,6 +48,7 @@ class StatusReason(models.TextChoices):
     REVERSED = "reversed", "A reorganisation undid a transfer"
     COINS_MISSING = "coins_missing", "Coins are missing on the network; it is being decided who bears it"
     COINS_LOST = "coins_lost", "Coins are lost, and the merchant bears it"
+    TOKEN_FEE = "token_fee", "The token kept a part of what was sent"
 
 
 class DepositStatus(models.TextChoices):

@@ -275,6 +275,7 @@ def _new_deposit(cursor: ScanCursor, transfer: IncomingTransfer, payment_id: uui
         asset=transfer.asset.code,
         decimals=transfer.asset.decimals,
         amount=transfer.amount,
+        token_fee=transfer.token_fee,
         sender=transfer.sender,
         recipient=transfer.recipient,
         memo=transfer.memo or "",

@@ -274,11 +274,21 @@ def _is_cancellable(refund: Refund) -> bool:
     return refund.status == RefundStatus.PENDING and not_sent
 
 
+def _of_token_fee(refund: Refund) -> list[tuple[str, str]]:
+    if not refund.token_fee:
+        return []
+    return [
+        ("Arrived", wording.coins_of(refund, refund.received)),
+        ("Kept by the token", wording.coins_of(refund, refund.token_fee)),
+    ]
+
+
 def _facts(refund: Refund) -> list[tuple[str, str]]:
     discrepancy = refund.discrepancy
     return [
         ("Amount", wording.price(refund)),
         ("Sent as", wording.coins(refund)),
+        *_of_token_fee(refund),
         ("Network", wording.network(refund)),
         ("Out of", wording.suspense(discrepancy) if discrepancy else "The payment"),
         ("To", refund.destination),

@@ -73,6 +73,8 @@ class Refund(models.Model):
     metadata = ExactJSONField(default=dict)
     requested_by = models.CharField(max_length=120, blank=True, help_text="The key or the person that asked for it.")
 
+    token_fee = UnitsField(default=0, help_text="What the token kept of it on the way: the recipient got so much less.")
+
     payout = models.OneToOneField(Payout, null=True, on_delete=models.PROTECT, related_name="refund")
     transaction_hash = models.CharField(max_length=80, blank=True)
     failure_code = models.CharField(max_length=40, blank=True)
@@ -131,6 +133,11 @@ class Refund(models.Model):
     @property
     def public_id(self) -> str:
         return ids.REFUND.encode(self.id)
+
+    @property
+    def received(self) -> int:
+        """What the recipient gets of it, in base units."""
+        return int(self.amount) - int(self.token_fee)
 
     @property
     def created_at(self) -> datetime:

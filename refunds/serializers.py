@@ -87,6 +87,12 @@ class RefundSchema(serializers.Serializer[Any]):
     cryptoAmount = serializers.CharField(
         help_text="What is sent: decimal, six fractional digits; more where all that is left is sent."
     )
+    tokenFee = serializers.CharField(
+        help_text="What the token itself kept of it on the way, as some may; zero until it is completed."
+    )
+    receivedAmount = serializers.CharField(
+        allow_null=True, help_text="What arrived, by the receipt of the on-chain transaction; null until then."
+    )
     cryptocurrency = serializers.ChoiceField(choices=COINS)
     network = serializers.ChoiceField(choices=NETWORKS)
     destination = serializers.CharField(allow_null=True, help_text="Null while nobody has named one.")

@@ -189,7 +189,7 @@ def follow_payout(refund: Refund) -> Refund:
             case PayoutStatus.PAID:
                 if payout.transfer is None:
                     raise RuntimeError(f"{refund}: paid by no transfer")
-                refund.transaction_hash = payout.transfer.transaction_hash
+                refund.transaction_hash, refund.token_fee = payout.transfer.transaction_hash, payout.token_fee
                 refunding.complete(
                     payment=refund.payment,
                     discrepancy=refund.discrepancy,

@@ -57,7 +57,12 @@ def failure(refund: Refund) -> tuple[str, str]:
 
 
 def coins(refund: Refund) -> str:
-    return f"{wording.coins_held(refund.amount, refund.decimals)} {refund.cryptocurrency}"
+    return coins_of(refund, refund.amount)
+
+
+def coins_of(refund: Refund, units: int) -> str:
+    """So much of the coin that a refund is paid in."""
+    return f"{wording.coins_held(units, refund.decimals)} {refund.cryptocurrency}"
 
 
 def fiat(units: int, currency: str) -> str:

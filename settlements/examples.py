@@ -21,6 +21,8 @@ SETTLEMENT: dict[str, Any] = {
     "feeAmount": "7.647800",
     "refundAmount": "29.580000",
     "amount": "1492.332200",
+    "tokenFee": "0.000000",
+    "receivedAmount": "1492.332200",
     "paymentCount": 31,
     "exchangeRate": {"USDT": RATE},
     "periodStart": "2026-01-22T00:00:00.000Z",
@@ -38,6 +40,7 @@ SETTLEMENT: dict[str, Any] = {
 FAILED: dict[str, Any] = {
     **SETTLEMENT,
     "status": "failed",
+    "receivedAmount": None,
     "transactionHash": None,
     "failureCode": "destination_invalid",
     "failureMessage": "The wallet cannot be paid",
@@ -87,6 +90,7 @@ _PAYMENT: dict[str, Any] = {
     "fiatCurrency": "EUR",
     "conversion": None,
     "transactionHash": None,
+    "tokenFee": None,
 }
 _OF_THE_SETTLEMENT: dict[str, Any] = {
     **_PAYMENT,

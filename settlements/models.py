@@ -80,6 +80,7 @@ class Settlement(models.Model):
     fee = UnitsField()
     refund = UnitsField(help_text="Refunds and whatever else came off.")
     amount = UnitsField()
+    token_fee = UnitsField(default=0, help_text="What the token kept of the amount: so much less arrived.")
     fee_bps = models.PositiveSmallIntegerField(default=0)
     payment_count = models.PositiveIntegerField(default=0)
     coins = models.JSONField(
@@ -127,6 +128,11 @@ class Settlement(models.Model):
 
     def __str__(self) -> str:
         return self.public_id
+
+    @property
+    def received(self) -> int:
+        """What arrives at the wallet of the amount, in base units."""
+        return int(self.amount) - int(self.token_fee)
 
     @property
     def public_id(self) -> str:

@@ -34,6 +34,8 @@ def settlement_record(settlement: Settlement) -> dict[str, Any]:
         "feeAmount": shown(settlement.fee),
         "refundAmount": shown(settlement.refund),
         "amount": shown(settlement.amount),
+        "tokenFee": shown(settlement.token_fee),
+        "receivedAmount": shown(settlement.received) if settlement.completed_at else None,
         "paymentCount": settlement.payment_count,
         "exchangeRate": exchange_rates(settlement),
         "periodStart": format_instant(settlement.period_start),

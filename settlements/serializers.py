@@ -58,6 +58,12 @@ class SettlementSchema(serializers.Serializer[Any]):
     feeAmount = serializers.CharField()
     refundAmount = serializers.CharField(help_text="Refunds and whatever else came off.")
     amount = serializers.CharField(help_text="What is paid: gross less fee less refunds, exactly. Six digits or more.")
+    tokenFee = serializers.CharField(
+        help_text="What the token itself kept of it on the way, as some may; zero until it is completed."
+    )
+    receivedAmount = serializers.CharField(
+        allow_null=True, help_text="What arrived, by the receipt of the on-chain transaction; null until then."
+    )
     paymentCount = serializers.IntegerField()
     exchangeRate = serializers.DictField(
         child=ExchangeRateSchema(),
@@ -134,6 +140,9 @@ class StatementEntrySchema(serializers.Serializer[Any]):
     fiatCurrency = serializers.CharField(allow_null=True)
     conversion = StatementConversionSchema(allow_null=True)
     transactionHash = serializers.CharField(allow_null=True)
+    tokenFee = serializers.CharField(
+        allow_null=True, help_text="Of a refund or settlement: what the token kept, so that so much less arrived."
+    )
 
 
 class StatementCoinSchema(serializers.Serializer[Any]):

@@ -344,6 +344,7 @@ def _note_hold(settlement: Settlement, payout: Payout) -> None:
 
 def _complete(settlement: Settlement, payout: Payout) -> None:
     settlement.transaction_hash = payout.transfer.transaction_hash if payout.transfer else ""
+    settlement.token_fee = payout.token_fee
     _end(settlement, SettlementStatus.COMPLETED)
 
 

@@ -116,7 +116,12 @@ def waterfall(settlement: Settlement) -> list[Step]:
     label = "Paid" if settlement.status == SettlementStatus.COMPLETED else "To be paid"
     if settlement.status == SettlementStatus.FAILED:
         label = "Was to be paid"
-    return [*steps, Step(label, shown(settlement.amount), "net", 0, permille(settlement.amount))]
+    steps.append(Step(label, shown(settlement.amount), "net", 0, permille(settlement.amount)))
+    if fee := int(settlement.token_fee):
+        arrived = permille(settlement.received)
+        steps.append(Step("Kept by the token", f"− {shown(fee)}", "minus", arrived, max(4, permille(fee))))
+        steps.append(Step("Arrived", shown(settlement.received), "net", 0, arrived))
+    return steps
 
 
 @dataclass(frozen=True)

@@ -65,6 +65,7 @@ def _line_record(line: Line, decimals: int) -> dict[str, Any]:
         "fiatCurrency": line.fiat_currency or None,
         "conversion": _conversion_record(line) if line.type == LineType.CONVERSION else None,
         "transactionHash": line.transaction_hash or None,
+        "tokenFee": exact(line.token_fee, decimals) if line.token_fee else None,
     }
 
 
@@ -105,6 +106,7 @@ CSV_COLUMNS = (
     "rate_source",
     "rate_quoted_at",
     "transaction_hash",
+    "token_fee",
 )
 
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
@@ -154,6 +156,7 @@ def _cells(line: Line, account: CoinAccount) -> tuple[str, ...]:
         exact(line.balance, account.decimals),
         "" if line.fiat_amount is None else f"{line.fiat_amount:f}",
         *(text_cell(text) for text in texts),
+        exact(line.token_fee, account.decimals) if line.token_fee else "",
     )
 
 

@@ -60,6 +60,7 @@ class Change(NamedTuple):
     currency: str | None
     payment_coin: str | None
     due: int | None
+    token_fee: int = 0
 
 
 CHANGE_COLUMNS = (
@@ -98,6 +99,8 @@ class Line:
     rate_source: str = ""
     rate_quoted_at: str = ""
     transaction_hash: str = ""
+    token_fee: int = 0
+    """What the token kept of the amount: so much less arrived."""
 
 
 @dataclass(frozen=True)
@@ -176,6 +179,7 @@ def line_of(change: Change, section: Section) -> Line:
         wallet=change.wallet,
         fiat_amount=fiat,
         fiat_currency=currency if fiat is not None else "",
+        token_fee=change.token_fee,
     )
 
 
@@ -217,6 +221,7 @@ def _settling(settlement: Settlement, coin: str, parts: dict[str, dict[str, Any]
             reference=reference,
             wallet=settlement.destination,
             transaction_hash=settlement.transaction_hash,
+            token_fee=int(settlement.token_fee),
         )
 
 

@@ -37,6 +37,7 @@ class AccountKind(models.TextChoices):
     FEE_SERVICE = "fee:service", "Fees earned"
     FEE_NETWORK = "fee:network", "Network fees paid"
     LOSS = "loss", "Coins lost that the operator bears"
+    FEE_TOKEN = "fee:token", "Kept by tokens of what was moved"
     ROUNDING = "rounding", "Rounding differences"
 
     @property
@@ -115,6 +116,7 @@ CHART: Mapping[AccountKind, Rules] = MappingProxyType(
         AccountKind.FEE_SERVICE: _RESULT,
         AccountKind.FEE_NETWORK: Rules(Group.EQUITY, Side.DEBIT, may_go_negative=True),
         AccountKind.LOSS: Rules(Group.EQUITY, Side.DEBIT),
+        AccountKind.FEE_TOKEN: Rules(Group.EQUITY, Side.DEBIT, may_go_negative=True),
         AccountKind.ROUNDING: _RESULT,
     }
 )

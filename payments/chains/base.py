@@ -66,6 +66,8 @@ class IncomingTransfer:
     sender: str
     recipient: str
     memo: str | None = None
+    token_fee: int = 0
+    """What the token kept of what was sent, beside the amount, where that can be told."""
 
     @property
     def identity(self) -> Identity:

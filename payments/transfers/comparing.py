@@ -11,9 +11,9 @@ from datetime import datetime
 from django.db.models import Min, QuerySet
 
 from merchants.ledger.invariants import CouldNotCheck, Finding
-from payments.chains.errors import ChainError, InvalidAddress
-from payments.chains.stellar import addresses as stellar_addresses
-from payments.transfers.models import Envelope, Transfer, TransferLine
+from payments.chains.errors import ChainError
+from payments.transfers.arrivals import as_shown
+from payments.transfers.models import Envelope, Payout, Transfer, TransferLine
 from payments.transfers.sighting import Sight
 from payments.transfers.states import TransferPurpose, TransferStatus
 
@@ -48,7 +48,6 @@ class Comparison:
         self._address = address
         self._since = since
         self._codes = {asset.contract: code for code, asset in sight.chain.profile.assets.items()}
-        self._is_stellar = sight.chain.profile.family == "stellar"
         self._seen: set[uuid.UUID] = set()
 
     def findings(self) -> Iterator[Finding]:
@@ -96,7 +95,7 @@ class Comparison:
             is_it = transfer.status != TransferStatus.FINAL or transfer.transaction_hash == transaction_hash
             expected = wanted[transfer.pk] if transfer.status in MAY_HAVE_MOVED and is_it else Counter()
             self._seen.add(transfer.pk)
-            if moved != expected:
+            if not self._is_explained(transfer, expected, moved):
                 yield self._difference(transfer, transaction_hash, expected, moved)
 
     def _unknown(self, transaction_hash: str, moved: Moves) -> Iterator[Finding]:
@@ -125,19 +124,27 @@ class Comparison:
         wanted: defaultdict[uuid.UUID, Moves] = defaultdict(Counter)
         for line in TransferLine.objects.filter(transfer__in=list(transfers)).select_related("payout"):
             payout = line.payout
-            recipient, memo = self._as_shown(payout.recipient, payout.memo)
+            recipient, memo = as_shown(self._sight.chain.profile, payout.recipient, payout.memo)
             wanted[line.transfer_id][Move(payout.asset, int(payout.amount), recipient, memo)] += 1
         return wanted
 
-    def _as_shown(self, recipient: str, memo: str) -> tuple[str, str]:
-        """Recipient and memo as the network reports them: a muxed address is an account and a memo there."""
-        if not self._is_stellar:
-            return recipient, memo
-        try:
-            account, identifier = stellar_addresses.split(recipient)
-        except InvalidAddress:  # altered since it was checked, so it will differ from what is shown
-            return recipient, memo
-        return account, stellar_addresses.normalise_memo(memo if identifier is None else str(identifier)) or ""
+    def _is_explained(self, transfer: Transfer, expected: Moves, moved: Moves) -> bool:
+        """Whether what moved is what was to move. Tokens may have kept a part: the rest arrived as the rows say."""
+        missing, extra = expected - moved, moved - expected
+        if not missing:
+            return not extra
+        if _by_coin(extra) != _by_coin(missing) or not _recipients(missing) <= _recipients(extra):
+            return False
+        arrived = self._moves(line.payout for line in transfer.lines.select_related("payout") if line.payout.token_fee)
+        return transfer.is_open or (bool(arrived) and arrived <= extra)
+
+    def _moves(self, payouts: Iterable[Payout]) -> Moves:
+        """What arrived of these payouts by the rows."""
+        profile = self._sight.chain.profile
+        return Counter(
+            Move(each.asset, int(each.amount) - each.token_fee, *as_shown(profile, each.recipient, each.memo))
+            for each in payouts
+        )
 
     def _not_seen(self) -> Iterator[Finding]:
         """Final transfers that were in none of the blocks looked at: asked for one by one."""
@@ -149,7 +156,7 @@ class Comparison:
                 continue
             moved = self._moved_by(transfer.transaction_hash)
             wanted = self._wanted([transfer.pk])[transfer.pk]
-            if moved != wanted:
+            if not self._is_explained(transfer, wanted, moved):
                 yield self._difference(transfer, transfer.transaction_hash, wanted, moved)
 
     def _moved_by(self, transaction_hash: str) -> Moves:
@@ -181,3 +188,14 @@ def _told(moves: Moves) -> str:
 
 def _total(moves: Moves) -> int:
     return sum(move.amount * count for move, count in moves.items())
+
+
+def _by_coin(moves: Moves) -> Counter[str]:
+    total: Counter[str] = Counter()
+    for move, count in moves.items():
+        total[move.asset] += move.amount * count
+    return total
+
+
+def _recipients(moves: Moves) -> set[tuple[str, str]]:
+    return {(move.recipient, move.memo) for move in moves}

@@ -169,6 +169,9 @@ class Payout(models.Model):
     asset = models.CharField(max_length=8, help_text="Code of the coin.")
     decimals = models.PositiveSmallIntegerField(help_text="Of the coin on this network.")
     amount = UnitsField()
+    arrived = UnitsField(
+        null=True, help_text="What the recipient got, by the receipt; empty until it is paid, and for older payouts."
+    )
     recipient = models.CharField(max_length=80)
     memo = models.CharField(max_length=30, blank=True)
     status = models.CharField(max_length=10, choices=PayoutStatus.choices, default=PayoutStatus.READY)
@@ -187,6 +190,9 @@ class Payout(models.Model):
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["reference"], name="payout_once_per_reference"),
             models.CheckConstraint(condition=Q(amount__gt=0), name="payout_amount_positive"),
+            models.CheckConstraint(
+                condition=Q(arrived__isnull=True) | Q(arrived__gt=0), name="payout_arrived_positive"
+            ),
             models.CheckConstraint(condition=Q(status__in=PayoutStatus.values), name="payout_status"),
             models.CheckConstraint(
                 condition=~Q(status__in=[PayoutStatus.SENDING, PayoutStatus.PAID]) | Q(transfer__isnull=False),
@@ -206,6 +212,11 @@ class Payout(models.Model):
 
     def __str__(self) -> str:
         return f"{self.reference}: {self.amount} {self.asset} on {self.network}"
+
+    @property
+    def token_fee(self) -> int:
+        """What the token kept of it on the way."""
+        return 0 if self.arrived is None else int(self.amount) - int(self.arrived)
 
     @property
     def created_at(self) -> datetime:

@@ -231,7 +231,15 @@ def end_payout(payout: Payout, status: PayoutStatus, *, code: str = "", message:
     payout.next_attempt_at, payout.finished_at, payout.hold_reason = None, timezone.now(), ""
     payout.failure_code, payout.failure_message = code, message
     payout.save(
-        update_fields=["status", "next_attempt_at", "finished_at", "hold_reason", "failure_code", "failure_message"]
+        update_fields=[
+            "status",
+            "arrived",
+            "next_attempt_at",
+            "finished_at",
+            "hold_reason",
+            "failure_code",
+            "failure_message",
+        ]
     )
     logger.info("payout ended", payout=payout.reference, status=str(status), code=code)
 

@@ -25,22 +25,31 @@ def gas_account(native: Asset) -> AccountRef:
     return AccountRef(native.network, native.code, AccountKind.GAS)
 
 
+def token_fee_account(network: str, asset: str) -> AccountRef:
+    """What tokens kept of transfers, less what the recipients of payouts bore of it."""
+    return AccountRef(network, asset, AccountKind.FEE_TOKEN)
+
+
 def fee_accounts(native: Asset) -> set[AccountRef]:
     """Every account that paying a fee may touch."""
     kinds = (AccountKind.GAS, AccountKind.FEE_NETWORK, AccountKind.TREASURY)
     return {AccountRef(native.network, native.code, kind) for kind in kinds}
 
 
-def payout_paid(payout: Payout) -> PostingDraft:
-    """The money has left for good."""
-    return PostingDraft(
-        kind="payout_paid",
-        reference=str(payout.id),
-        lines=(
-            Line(payout_account(payout.network, payout.asset, payout.id), payout.amount),
-            Line(hot_account(payout.network, payout.asset), -payout.amount),
-        ),
-    )
+def payout_paid(payout: Payout) -> list[PostingDraft]:
+    """The money has left for good. What the token kept of it is booked by itself: its recipient bears that."""
+    reserved = payout_account(payout.network, payout.asset, payout.id)
+    hot, fee = hot_account(payout.network, payout.asset), payout.token_fee
+    arrived = int(payout.amount) - fee
+    paid = PostingDraft("payout_paid", str(payout.id), (Line(reserved, arrived), Line(hot, -arrived)))
+    if not fee:
+        return [paid]
+    kept = token_fee_account(payout.network, payout.asset)
+    return [
+        paid,
+        PostingDraft("token_fee_kept", str(payout.id), (Line(kept, fee), Line(hot, -fee))),
+        PostingDraft("token_fee_charged", str(payout.id), (Line(reserved, fee), Line(kept, -fee))),
+    ]
 
 
 def gas_paid(transfer: Transfer, native: Asset, *, fee: int, held: int) -> PostingDraft:

@@ -127,6 +127,7 @@ def _adopt_one(wallet: Wallet, chain: Chain, parts: Sequence[Unknown]) -> int:
         transfer = services.record_found(wallet, signed, payout_ids=[payout.pk for payout in payouts])
         if transfer is None:
             return 0
-        services.record_final(transfer, mined)
+        # Only what is just like a payout is adopted: it has arrived whole.
+        services.record_final(transfer, mined, arrived={payout.pk: int(payout.amount) for payout in payouts})
     logger.warning("transfer adopted", wallet=str(wallet), transaction_hash=sent.transaction_hash)
     return len(payouts)

@@ -19,6 +19,7 @@ from payments.chains.base import Payout as ChainPayout
 from payments.chains.base import TransferStatus as ChainStatus
 from payments.chains.errors import ChainError, ChainUnavailable, FeesAboveCap, RecipientRefused, SendingBlocked
 from payments.transfers import services
+from payments.transfers.arrivals import NothingArrived, arrived_by
 from payments.transfers.judging import Judgement, Verdict, judge
 from payments.transfers.models import Envelope, Payout, Transfer, Wallet
 from payments.transfers.payouts import (
@@ -186,7 +187,11 @@ class Round:
             services.record_failed(transfer, mined, error=answer.error or "")
             return True
         try:
-            services.record_final(transfer, mined)
+            arrived = arrived_by(self._chain, transfer, version.transaction_hash)
+            services.record_final(transfer, mined, arrived=arrived)
+        except NothingArrived as error:
+            services.postpone_transfer(transfer, until=timezone.now() + HELD_FOR, error=str(error))
+            return False
         except InsufficientFunds as error:  # a sweep that brought the coins is final too, and not booked yet
             services.postpone_transfer(transfer, until=timezone.now() + LIQUIDITY_PAUSE, error=str(error))
             return False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -147,16 +147,19 @@ def postpone_transfer(transfer: Transfer, *, until: datetime, error: str | None 
     Transfer.objects.filter(pk=transfer.pk, finished_at__isnull=True).update(**changes)
 
 
-def record_final(transfer: Transfer, mined: Mined) -> Transfer:
+def record_final(transfer: Transfer, mined: Mined, *, arrived: Mapping[uuid.UUID, int]) -> Transfer:
     """It is in a block for good and the money moved: pay the payouts, and book what it cost.
 
+    `arrived` is what each payout's recipient got, by the payout's key.
     InsufficientFunds, and nothing is kept, when the books do not have the coins in the hot wallet yet.
     """
     with transaction.atomic():
         transfer, payouts = _locked(transfer)
         if not transfer.is_open:
             return transfer
-        _post_with_fee(transfer, [postings.payout_paid(payout) for payout in payouts], mined)
+        for payout in payouts:
+            payout.arrived = arrived[payout.pk]
+        _post_with_fee(transfer, [draft for payout in payouts for draft in postings.payout_paid(payout)], mined)
         for payout in payouts:
             end_payout(payout, PayoutStatus.PAID)
         _end_transfer(transfer, TransferStatus.FINAL, mined)

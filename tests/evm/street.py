@@ -13,6 +13,7 @@ from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from config.environments import Environment
+from merchants.services import SettingsChanges, update_settings
 from payments import tasks as payment_tasks
 from payments.chains.evm import abi
 from payments.chains.evm.development import devnet
@@ -20,10 +21,16 @@ from payments.chains.networks import POLYGON
 from payments.models import Payment
 from payments.services import NewPayment, create_payment
 from payments.transfers import tasks as transfer_tasks
-from payments.transfers.models import Transfer
+from payments.transfers.models import Payout, Transfer
+from refunds import tasks as refund_tasks
+from refunds.models import Refund
+from refunds.services import NewRefund, create_refund
+from settlements import runs
+from settlements.models import Settlement
+from settlements.services import run_now
 from tests.evm.mainnet import Mainnet, settings_for
 from tests.evm.node import POLYGON_ID, running_node
-from tests.evm.shop import RATE_SOURCES, Shop
+from tests.evm.shop import RATE_SOURCES, Shop, somebody
 
 PRODUCTION = Environment.PRODUCTION
 BLOCKS_UNTIL_FINAL = 13
@@ -76,6 +83,31 @@ class Street:
         self.let_blocks_pass()
         self._drive()
         payment_tasks.sweep()
+
+    def give_back(self, payment: Payment, amount: str) -> Refund:
+        """Refund a part, to an address with nothing on it, and let it become final."""
+        request = NewRefund(amount=Decimal(amount), destination=somebody(f"the payer of {payment.pk}"))
+        refund = create_refund(payment=now(payment), request=request, requested_by="a test")
+        self.pay_out()
+        return Refund.objects.get(pk=refund.pk)
+
+    def settle(self, coin: str) -> Settlement:
+        """Settle all there is in this coin, and let it become final."""
+        changes = SettingsChanges(settlement_currency=coin)
+        update_settings(merchant=self.shop.merchant, environment=PRODUCTION, changes=changes)
+        run_now(merchant=self.shop.merchant, environment=PRODUCTION, requested_by="a test")
+        runs.advance_due()
+        self.pay_out()
+        return Settlement.objects.get()
+
+    def pay_out(self) -> None:
+        """Send what is to leave, let it become final, and tell whoever asked for it."""
+        Payout.objects.filter(next_attempt_at__isnull=False).update(next_attempt_at=timezone.now())
+        self._drive()
+        self.let_blocks_pass()
+        self._drive()
+        refund_tasks.follow_payouts()
+        runs.advance_due()
 
     def held(self, coin: str, account: str) -> int:
         return self.mainnet.held(coin, [account])[account]

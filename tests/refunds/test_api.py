@@ -99,6 +99,8 @@ def test_a_refund_is_recorded_as_it_was_asked_for(client: ApiClient, merchant: M
         "amount": 12.34,
         "currency": "EUR",
         "cryptoAmount": f"{refund.amount // 10**7}.{refund.amount % 10**7:07}"[:-1],
+        "tokenFee": "0.000000",
+        "receivedAmount": None,
         "cryptocurrency": "USDC",
         "network": "stellar",
         "destination": wallet(name="elsewhere"),

@@ -55,6 +55,8 @@ def test_a_pending_settlement_is_shown_with_every_field(settings: Settings) -> N
         "feeAmount": "0.500000",
         "refundAmount": "0.000000",
         "amount": "99.500000",
+        "tokenFee": "0.000000",
+        "receivedAmount": None,
         "paymentCount": 1,
         "exchangeRate": None,
         "periodStart": format_instant(settlement.period_start),

@@ -181,6 +181,7 @@ def test_json_shows_every_digit() -> None:
             "quotedAt": "2027-01-31T00:00:02.000Z",
         },
         "transactionHash": None,
+        "tokenFee": None,
     }
     assert [entry["amount"] for entry in usdc["entries"]] == ["1.000000", "-0.005000", "2.497500", "-3.492500"]
     assert usdc["closingBalance"] == "0.000000"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from typing import TypeVar
@@ -25,6 +25,7 @@ from payments.chains.evm.disagreement import has_moved
 from payments.chains.evm.providers import Provider, Providers
 from payments.chains.evm.questions import TRANSFER, Header, Log, Question, Receipt, SentTransaction
 from payments.chains.evm.rpc import RpcError
+from payments.chains.evm.token_fees import TokenFees, with_following
 from payments.chains.profiles import NetworkProfile
 
 BLOCKS_PER_SCAN = 2_000
@@ -250,7 +251,12 @@ class Reading:
             (ordinal, log) for receipt in sorted(receipts, key=_place) for ordinal, log in token_transfers(receipt)
         ]
         watched = watch.matching({log.recipient for _, log in moved}) if moved else set()
-        return [self._transfer(log, ordinal, headers[log.height]) for ordinal, log in moved if log.recipient in watched]
+        fees = TokenFees(self._providers, max(headers))
+        return [
+            replace(self._transfer(log, ordinal, headers[log.height]), token_fee=fees.kept(log, following))
+            for (ordinal, log), following in with_following(moved)
+            if log.recipient in watched
+        ]
 
     def _transfers(self, receipt: Receipt) -> tuple[IncomingTransfer, ...]:
         block = self._header(receipt.height)
