@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from typing import Any, NamedTuple, Self
@@ -72,6 +72,13 @@ class ShownPayment(NamedTuple):
 
 TRANSFERS_SHOWN = 100
 """In a payment's record, the first that were seen. `GET /payments/:id/transfers` has all of them."""
+
+
+def qr_codes_of(payment_ids: Collection[uuid.UUID]) -> dict[uuid.UUID, str]:
+    """As records show them. A payment's QR code is drawn once and never changes."""
+    rows = Payment.objects.filter(pk__in=payment_ids).values_list("pk", "qr_png")
+    return {key: qr.data_uri(bytes(png)) for key, png in rows}
+
 
 _INSTANTS = {"expires_at", "rate_quoted_at", "completed_at", "cancelled_at"}
 SHOWN_COLUMNS: tuple[str | Written, ...] = tuple(

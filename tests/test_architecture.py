@@ -221,8 +221,8 @@ ROLES = {
 OWN_NAMES = {
     "merchants": {"counting", "listing", "wallets", "wording"},
     "webhooks": {
-        "addresses", "examples", "listener", "mailing", "purging", "recording", "records", "reference", "schedule",
-        "secrets", "showing", "signing", "targets",
+        "addresses", "examples", "listener", "mailing", "purging", "rebuilding", "recording", "records", "reference",
+        "schedule", "secrets", "showing", "signing", "targets",
     },
     "payments": {
         "acceptance",

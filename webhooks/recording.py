@@ -11,6 +11,7 @@ from django.db import connection
 
 from config.celery import wake
 from webhooks.models import Event
+from webhooks.rebuilding import to_store
 
 WAKE_EVERY_SECONDS = 1.0
 """A dispatcher looks around for longer than this after each wake, so that more of them would change nothing."""
@@ -39,7 +40,7 @@ def build_event(
         type=type,
         object_id=object_id,
         version=version,
-        payload=payload,
+        payload=to_store(payload),
         direct_url=direct_url,
     )
 

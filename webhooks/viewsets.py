@@ -19,6 +19,7 @@ from merchants.access.scopes import Scope
 from merchants.access.viewsets import MerchantViewSet
 from webhooks import examples
 from webhooks.models import Delivery, Endpoint, Event
+from webhooks.rebuilding import complete
 from webhooks.records import delivery_record, event_record, webhook_record
 from webhooks.secrets import decrypt, encrypt
 from webhooks.serializers import (
@@ -209,6 +210,7 @@ class EventViewSet(MerchantViewSet):
                 public_id=ids.EVENT,
                 narrow=narrow,
                 render=event_record,
+                prepare=complete,
                 total=lambda keys: own.filter(narrow, keys.condition).count(),
             )
         )

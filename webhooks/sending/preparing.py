@@ -15,6 +15,7 @@ from config.api.renderers import render_json
 from config.containment import contained
 from config.environments import Environment
 from webhooks.models import Endpoint, Event, SigningSecret
+from webhooks.rebuilding import complete
 from webhooks.records import event_record
 from webhooks.secrets import SecretUnreadable, live_secrets
 from webhooks.sending.claiming import Claim
@@ -91,7 +92,7 @@ class Preparation:
         if missing:
             if len(self._messages) > MESSAGES_KEPT:
                 self._messages = {key: self._messages[key] for key in event_ids - missing}
-            for event in Event.objects.filter(pk__in=missing):
+            for event in complete(list(Event.objects.filter(pk__in=missing))):
                 with contained("webhook_event_not_rendered", webhook_event=event.public_id):
                     self._messages[event.pk] = Message(event.public_id, render_json(event_record(event)))
         return self._messages
