@@ -113,7 +113,6 @@ WALLET = "0x52908400098527886E0F7030069857D2E4169EE7"
     ("body", "param"),
     [
         ({"settlementCurrency": "EUR"}, "settlementCurrency"),
-        ({"settlementCurrency": None}, "settlementCurrency"),
         ({"currency": "USDC"}, "currency"),
         ({"settlementSchedule": "daily"}, "settlementSchedule"),
         ({"settlementSchedule": {"frequency": "hourly"}}, "settlementSchedule.frequency"),

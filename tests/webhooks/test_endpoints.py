@@ -243,7 +243,6 @@ def test_what_happened_just_before_a_change_of_events_is_not_lost() -> None:
     "body",
     [
         {"url": "http://10.0.0.1/"},
-        {"url": None},
         {"events": []},
         {"events": ["nothing"]},
         {"status": "paused"},
