@@ -143,9 +143,16 @@ def test_another_merchant_s_payment_looks_like_one_that_never_was(client: ApiCli
         error = reply.json()["error"]
         del error["requestId"]
         bodies.append((reply.status_code, error))
-    missing = {"type": "not_found_error", "code": "resource_missing", "message": "No such payment."}
-    assert bodies == [(404, missing)] * len(bodies)
+    hints = ["", "", "", "", " Ids are written in lower case.", f" {EVENT_FOR_PAYMENT}", ""]
+    assert bodies == [
+        (404, {"type": "not_found_error", "code": "resource_missing", "message": f"No such payment.{hint}"})
+        for hint in hints
+    ]
 
+
+EVENT_FOR_PAYMENT = (
+    "evt_… is the id of an event; that of a payment begins with pay_. An event has it in data.object.id."
+)
 
 # Lists.
 
