@@ -1,4 +1,4 @@
-"""Clients that three generators make of docs/openapi.json compile strictly, and walk through the README's payment.
+"""Clients that three generators make of docs/openapi.json compile strictly, and take the README's walk.
 
 What they need is fetched once into `.clients`, by npm and uv. Where npm is absent these tests are skipped; in CI it
 must be there. `uv` is one of the tools of development.
@@ -14,16 +14,20 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.management import call_command
 from pytest_django.fixtures import Settings
 from pytest_django.live_server_helper import LiveServer
 
 from config.environments import Environment
 from config.samples import SANDBOX_WALLET
 from payments.chains.networks import POLYGON
+from refunds.models import Refund
+from settlements.models import Settlement
 from tests.factories import make_key
 from tests.payments.scenes import mine_and_watch
 
@@ -96,7 +100,7 @@ def shop(live_server: LiveServer, settings: Settings) -> dict[str, str]:
 
 
 def walk(*command: str | Path, cwd: Path, shop: dict[str, str]) -> dict[str, Any]:
-    """What the client printed at its end. Meanwhile blocks are made and read, as the worker would."""
+    """What the client printed at its end. Meanwhile blocks are made, and after its refund the rest is settled."""
     process = subprocess.Popen(
         [str(word) for word in command],
         cwd=cwd, env={**os.environ, **shop}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -104,6 +108,8 @@ def walk(*command: str | Path, cwd: Path, shop: dict[str, str]) -> dict[str, Any
     ends_at = time.monotonic() + 60
     while process.poll() is None and time.monotonic() < ends_at:
         mine_and_watch(POLYGON)
+        if Refund.objects.exists() and not Settlement.objects.exists():
+            call_command("run_settlements", "--now", stdout=StringIO())
         time.sleep(0.3)
     process.kill()
     printed, complaints = process.communicate()
@@ -116,7 +122,8 @@ def assert_it_walked(found: dict[str, Any]) -> None:
     told = {words.partition(" ")[0]: words.partition(" ")[2] for words in found["told"]}
     assert told["refund.created"] == found["payment"]
     assert told["payment.completed"].count(".") == 1
-    assert "payment.created" in told
+    assert {"payment.created", "settlement.created"} <= told.keys()
+    assert found["settled"] == Settlement.objects.get().public_id
 
 
 def openapi_typescript(tools: Path, work: Path) -> None:

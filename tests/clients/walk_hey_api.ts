@@ -1,5 +1,14 @@
 // The README's walk-through with the client of @hey-api/openapi-ts: strict, and with nothing asserted by hand.
-import { eventsList, paymentsCreate, paymentsRetrieve, paymentsSimulate, refundsCreate } from "./hey/sdk.gen";
+import {
+  balanceRetrieve,
+  eventsList,
+  paymentsCreate,
+  paymentsRetrieve,
+  paymentsSimulate,
+  refundsCreate,
+  settlementsList,
+  settlementsStatement,
+} from "./hey/sdk.gen";
 import { client } from "./hey/client.gen";
 import type { Event } from "./hey/types.gen";
 
@@ -32,9 +41,19 @@ async function main(): Promise<void> {
     body: { paymentId: created.data.id, amount: 5, reason: "One mug arrived broken" },
   });
   if (!refund.data) throw new Error(JSON.stringify(refund.error));
+  const balance = await balanceRetrieve();
+  if (!balance.data) throw new Error(JSON.stringify(balance.error));
+  let settlement = (await settlementsList()).data?.data[0];
+  while (!settlement) {
+    await new Promise((done) => setTimeout(done, 500));
+    settlement = (await settlementsList()).data?.data[0];
+  }
+  const statement = await settlementsStatement({ path: { settlement_id: settlement.id } });
+  if (!statement.data || typeof statement.data === "string") throw new Error(JSON.stringify(statement.error));
+  const settled = statement.data.settlement;
   const events = await eventsList({ query: { limit: 100 } });
   const told = (events.data?.data ?? []).map(describe);
-  console.log(JSON.stringify({ payment: created.data.id, refund: refund.data.id, told }));
+  console.log(JSON.stringify({ payment: created.data.id, refund: refund.data.id, settled, told }));
 }
 
 function describe(event: Event): string {

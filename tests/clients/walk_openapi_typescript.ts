@@ -23,9 +23,19 @@ async function main(): Promise<void> {
   }
   const refund = await api.POST("/refunds", { body: { paymentId: id, amount: 5, reason: "One mug arrived broken" } });
   if (!refund.data) throw new Error(refund.error.error.message);
+  const balance = await api.GET("/balance");
+  if (!balance.data) throw new Error(balance.error.error.message);
+  let settlement = (await api.GET("/settlements")).data?.data[0];
+  while (!settlement) {
+    await new Promise((done) => setTimeout(done, 500));
+    settlement = (await api.GET("/settlements")).data?.data[0];
+  }
+  const statement = await api.GET("/settlements/{settlement_id}/statement", { params: { path: { settlement_id: settlement.id } } });
+  if (!statement.data || typeof statement.data === "string") throw new Error("no statement");
+  const settled = statement.data.settlement;
   const events = await api.GET("/events", { params: { query: { limit: 100 } } });
   const told = (events.data?.data ?? []).map(describe);
-  console.log(JSON.stringify({ payment: id, refund: refund.data.id, told }));
+  console.log(JSON.stringify({ payment: id, refund: refund.data.id, settled, told }));
 }
 
 function describe(event: Event): string {

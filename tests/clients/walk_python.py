@@ -6,10 +6,13 @@ import sys
 import time
 
 from ballast_client import AuthenticatedClient
+from ballast_client.api.balance import balance_retrieve
 from ballast_client.api.events import events_list
 from ballast_client.api.payments import payments_create, payments_retrieve, payments_simulate
 from ballast_client.api.refunds import refunds_create
+from ballast_client.api.settlements import settlements_list, settlements_statement
 from ballast_client.models import (
+    Balance,
     EventList,
     NewPaymentRequest,
     NewRefundRequest,
@@ -18,7 +21,9 @@ from ballast_client.models import (
     PaymentStatus,
     Refund,
     RefundCreatedEvent,
+    SettlementList,
     SimulationRequest,
+    Statement,
 )
 
 client = AuthenticatedClient(
@@ -48,6 +53,15 @@ refund = refunds_create.sync(
     client=client, body=NewRefundRequest(payment_id=payment.id, amount=5, reason="One mug arrived broken")
 )
 assert isinstance(refund, Refund), refund
+balance = balance_retrieve.sync(client=client)
+assert isinstance(balance, Balance), balance
+settlements = settlements_list.sync(client=client)
+while isinstance(settlements, SettlementList) and not settlements.data:
+    time.sleep(0.5)
+    settlements = settlements_list.sync(client=client)
+assert isinstance(settlements, SettlementList), settlements
+statement = settlements_statement.sync(settlements.data[0].id, client=client)
+assert isinstance(statement, Statement), statement
 events = events_list.sync(client=client, limit=100)
 assert isinstance(events, EventList), events
 told = []
@@ -59,4 +73,6 @@ for event in events.data:
             told.append(f"{event.type_.value} {event.data.object_.payment_id}")
         case _:
             told.append(event.type_.value)
-sys.stdout.write(json.dumps({"payment": payment.id, "refund": refund.id, "told": told}))
+sys.stdout.write(
+    json.dumps({"payment": payment.id, "refund": refund.id, "settled": statement.settlement, "told": told})
+)
