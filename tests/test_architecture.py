@@ -25,6 +25,7 @@ LAYERS = (
     "transfers",
     "operations",
     "payments",
+    "losses",
     "refunds",
     "settlements",
 )
@@ -53,6 +54,7 @@ MAY_CHANGE_A_STATUS = {
     "merchants/access/idempotency.py",  # the HTTP status of a stored reply
     "payments/changes.py",
     "payments/crediting.py",
+    "payments/losses/services.py",
     "payments/rereading.py",
     "payments/refunding.py",
     "payments/reversing.py",
@@ -108,12 +110,14 @@ MONEY = (
     "config/fields.py",
     "merchants/ledger",
     "payments/assessment.py",
+    "payments/booking_sweeps.py",
     "payments/changes.py",
     "payments/claims.py",
     "payments/crediting.py",
     "payments/dust.py",
     "payments/explaining.py",
     "payments/invariants.py",
+    "payments/losses",
     "payments/models.py",
     "payments/native.py",
     "payments/postings.py",
@@ -123,6 +127,7 @@ MONEY = (
     "payments/services.py",
     "payments/refunding.py",
     "payments/simulator.py",
+    "payments/strays.py",
     "payments/sweeping.py",
     "payments/transfers",
     "payments/treasury.py",
@@ -225,10 +230,10 @@ OWN_NAMES = {
         "schedule", "secrets", "showing", "signing", "targets",
     },
     "payments": {
-        "acceptance",
-        "assessment", "balance_changes", "changes", "claims", "crediting", "dust", "examples", "explaining", "halting",
-        "lookup", "native", "overview", "qr", "records", "refunding", "rereading", "resuming", "reversing", "simulator",
-        "strays", "sweeping", "treasury", "watching", "wording",
+        "acceptance", "assessment", "balance_changes", "booking_sweeps", "changes", "claims", "crediting", "dust",
+        "examples", "explaining", "halting", "lookup", "native", "overview", "payable", "qr", "records", "refunding",
+        "rereading", "resuming", "reversing", "simulator", "strays", "sweeping", "treasury", "unswept", "watching",
+        "wording",
     },
     "refunds": {"amounts", "claim_page", "claims", "destinations", "examples", "payer", "records", "wording"},
     "settlements": {
@@ -241,7 +246,7 @@ OWN_NAMES = {
 FOLDERS = {
     "merchants": {"access", "ledger", "management", "migrations"},
     "webhooks": {"management", "migrations", "sending"},
-    "payments": {"chains", "checkout", "management", "migrations", "operations", "rates", "transfers"},
+    "payments": {"chains", "checkout", "losses", "management", "migrations", "operations", "rates", "transfers"},
     "refunds": {"management", "migrations"},
     "settlements": {"management", "migrations"},
 }

@@ -25,7 +25,7 @@ _STEPS: dict[str, list[str]] = {
         "payments.changes:post_drafts",
         "payments.refunding:post_draft",
         "payments.transfers.services:post_drafts",
-        "payments.sweeping:post_draft",
+        "payments.booking_sweeps:post_drafts",
         "settlements.making:post_drafts",
         "settlements.services:post_draft",
     ],

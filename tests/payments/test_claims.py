@@ -102,7 +102,7 @@ def test_a_network_that_does_not_answer_says_nothing_about_a_hash() -> None:
     with pytest.raises(NetworkUnavailable) as refused:
         explain_claim(payment, UNKNOWN)
     assert refused.value.retry_after_seconds == 15
-    assert refused.value.message == "Polygon (simulated) cannot be asked right now. Try again shortly."
+    assert refused.value.message == "Polygon (simulated) cannot be asked right now. Try again in 15 seconds."
 
 
 def test_one_network_that_knows_the_transaction_is_enough() -> None:

@@ -214,9 +214,8 @@ def test_a_failure_after_the_lease_was_lost_is_kept_and_decides_nothing() -> Non
 
 
 def test_what_may_have_been_recorded_before_is_not_recorded_twice() -> None:
-    endpoint = make_endpoint()
-    make_delivery(endpoint)
-    make_delivery(endpoint)
+    for _ in range(2):
+        make_delivery(make_endpoint())
     first, second = take(OURS)
     result = sent(first, FAILURE)
     note(result)

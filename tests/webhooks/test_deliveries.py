@@ -163,11 +163,13 @@ def test_somebody_else_s_delivery_looks_like_none(method: str, path: str) -> Non
         (client_of(make_merchant()), delivery.public_id),
         (client_of(delivery.merchant, PRODUCTION), delivery.public_id),
         (client_of(delivery.merchant), unknown(ids.DELIVERY)),
-        (client_of(delivery.merchant), delivery.event.public_id),
     ]
     answers = [answer(client.call(method, f"/deliveries/{delivery_id}{path}")) for client, delivery_id in asked]
     assert answers == [answers[0]] * len(answers)
     assert (answers[0][0], answers[0][1]["error"]["message"]) == (404, "No such delivery.")
+    named_wrong = client_of(delivery.merchant).call(method, f"/deliveries/{delivery.event.public_id}{path}")
+    assert named_wrong.status_code == 404
+    assert "that of a delivery begins with dlv_" in named_wrong.json()["error"]["message"]
     assert everything() == before
 
 
