@@ -22,8 +22,9 @@ from tests.installation.servers import Servers, working_on
 
 
 @pytest.fixture(autouse=True)
-def memory() -> Iterator[None]:
-    """What the processes of before have seen is forgotten with them."""
+def memory(settings: Settings) -> Iterator[None]:
+    """What the processes of before have seen is forgotten with them. Notes are files, whatever Redis there is."""
+    settings.REDIS_SERVERS = None
     services.forget()
     yield
     services.forget()
