@@ -1,7 +1,9 @@
 # One image for every role: web by default; compose.yaml shows the commands of the workers and of beat.
 FROM python:3.13-slim AS build
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
-COPY requirements.txt /tmp/requirements.txt
+# requirements-kms.txt for keys in AWS KMS: 30 MB more.
+ARG REQUIREMENTS=requirements.txt
+COPY ${REQUIREMENTS} /tmp/requirements.txt
 # The embedded PostgreSQL is for `make run`; here there is a server, and the image stays a third of the size.
 RUN python -m venv /opt/venv \
     && /opt/venv/bin/pip install --quiet --require-hashes -r /tmp/requirements.txt \
@@ -25,7 +27,7 @@ ENV PATH=/opt/venv/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 DJANGO
 RUN BALLAST_MODE=production PUBLIC_URL=https://build.invalid ALLOWED_HOSTS=build.invalid \
     SECRET_KEY=0123456789-only-while-the-image-is-built-never-afterwards API_KEY_PEPPER=0123456789-only-while-it-is-built \
     WEBHOOK_ENCRYPTION_KEY=0123456789-only-while-the-image-is-built \
-    DATABASE_URL=postgres://build.invalid/ballast REDIS_URL=redis://build.invalid \
+    DATABASE_URL=postgres://build.invalid/ballast REDIS_URL=redis://build.invalid BALLAST_VAR=/tmp/build \
     python manage.py collectstatic --no-input --verbosity 0 \
     && python -m compileall -q config merchants webhooks payments refunds settlements
 USER ballast

@@ -1,1 +1,1 @@
-"""Wiring, and the few tools that know no app."""
+"""Settings, wiring, and the few tools that depend on no app."""

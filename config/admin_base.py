@@ -1,8 +1,9 @@
-"""What admin pages of every app share: operators look everything up, and change things by services alone."""
+"""What admin pages of every app share: operators can look at everything, and change things only through services."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial, wraps
 from typing import Any
 
 from django.contrib import admin
@@ -13,7 +14,7 @@ from django.template.response import TemplateResponse
 
 
 class ReadOnly:
-    """No way to add, change or delete rows, whoever asks. Looking needs the permission to view."""
+    """Nobody can add, change or delete rows here; looking needs the permission to view."""
 
     def has_add_permission(self, request: HttpRequest, *args: Any) -> bool:
         return False
@@ -25,6 +26,14 @@ class ReadOnly:
         return False
 
 
+class LongList:
+    """A page whose rows go on growing: the newest first, 50 at a time, and never all of them counted."""
+
+    list_per_page = 50
+    ordering: Any = ("-id",)
+    show_full_result_count = False
+
+
 def ask_first(
     page: admin.ModelAdmin[Any],
     request: HttpRequest,
@@ -34,14 +43,16 @@ def ask_first(
     title: str,
     consequence: str,
     note_label: str = "",
+    answer_label: str = "",
     describe: Callable[[Any], str] = str,
 ) -> TemplateResponse | None:
-    """The page that asks an operator whether to do this to these rows; None once they have said yes.
+    """Returns the page that asks an operator to confirm an action on these rows; None once it is confirmed.
 
-    With `note_label` it asks for a note as well, which is then in `request.POST["note"]`. `describe` says what will
-    happen to a row.
+    With `note_label` it asks for a note as well, which is then in `request.POST["note"]`; with `answer_label` for a
+    short answer, in `request.POST["answer"]`. `describe` says what will happen to a row.
     """
-    if request.POST.get("confirmed") == "yes" and (not note_label or request.POST.get("note", "").strip()):
+    asked = [name for name, label in (("note", note_label), ("answer", answer_label)) if label]
+    if request.POST.get("confirmed") == "yes" and all(request.POST.get(name, "").strip() for name in asked):
         return None
     context = {
         **page.admin_site.each_context(request),
@@ -51,6 +62,30 @@ def ask_first(
         "rows": [(row.pk, describe(row)) for row in rows],
         "action": action,
         "note_label": note_label,
+        "answer_label": answer_label,
         "checkbox_name": ACTION_CHECKBOX_NAME,
     }
     return TemplateResponse(request, "admin/confirm_action.html", context)
+
+
+Action = Callable[[Any, HttpRequest, QuerySet[Any]], None]
+AskingAction = Callable[[Any, HttpRequest, QuerySet[Any]], TemplateResponse | None]
+
+
+def asks_first(
+    *, title: str, consequence: str, note_label: str = "", describe: Callable[[Any], str] = str
+) -> Callable[[Action], AskingAction]:
+    """The decorator of an action that runs only once an operator has confirmed it, as `ask_first` asks."""
+    ask = partial(ask_first, title=title, consequence=consequence, note_label=note_label, describe=describe)
+
+    def decorate(action: Action) -> AskingAction:
+        @wraps(action)
+        def confirmed(page: Any, request: HttpRequest, rows: QuerySet[Any]) -> TemplateResponse | None:
+            question = ask(page, request, rows, action=action.__name__)
+            if question is None:
+                action(page, request, rows)
+            return question
+
+        return confirmed
+
+    return decorate

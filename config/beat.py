@@ -1,4 +1,4 @@
-"""Beat that may run on several machines: one of them schedules, and another takes over when it dies."""
+"""A beat that may run on several machines: one schedules, and another takes over when it dies."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from config import pulses
 from config.celery import queue_of
 from config.heartbeat import HEARTBEAT_NAME
+from config.queued_tasks import is_waiting
 from config.sessions import SessionShared, new_session, require_own_session
-from config.waiting import is_waiting
 
 logger = logging.getLogger(__name__)
 
@@ -44,7 +44,7 @@ class ElectedScheduler(Scheduler):  # type: ignore[misc]  # Celery has no types
         return float(super().tick(*arguments, **options)) if elected else STANDBY_SECONDS
 
     def apply_async(self, entry: ScheduleEntry, *arguments: Any, **options: Any) -> Any:
-        """Send what is due, unless the one before still waits for a worker."""
+        """Send what is due, unless the previous message still waits for a worker."""
         if is_waiting(queue_of(entry.task), entry.task):
             return None
         return super().apply_async(entry, *arguments, **options)
@@ -74,7 +74,7 @@ class ElectedScheduler(Scheduler):  # type: ignore[misc]  # Celery has no types
             return False
         logger.info("beat_elected")
         self._connection = connection
-        self._heap = None  # what fell due while another one scheduled has been done
+        self._heap = None  # what became due while another beat scheduled has been done
         return True
 
     def _resign(self) -> None:
@@ -87,4 +87,4 @@ def _tell_the_time() -> None:
     try:
         pulses.note_clock("beat")
     except DatabaseError:
-        connections["default"].close()  # a connection that was lost would fail for ever
+        connections["default"].close()  # a lost connection would fail for ever

@@ -1,4 +1,4 @@
-"""Several new rows in one statement: a round trip saved for each of them on the busiest path."""
+"""Inserts several new rows by one statement, which saves a round trip for each on the busiest path."""
 
 from __future__ import annotations
 
@@ -37,6 +37,6 @@ def _insert(row: models.Model, connection: Any) -> tuple[str, list[Any]]:
             continue
         columns.append(connection.ops.quote_name(field.column))
         values.append(field.get_db_prep_save(value, connection))
-    places = ", ".join(["%s"] * len(values))
+    placeholders = ", ".join(["%s"] * len(values))
     name = connection.ops.quote_name(table.db_table)
-    return f"INSERT INTO {name} ({', '.join(columns)}) VALUES ({places})", values  # noqa: S608 - names of our own tables
+    return f"INSERT INTO {name} ({', '.join(columns)}) VALUES ({placeholders})", values  # noqa: S608 - names of our own tables

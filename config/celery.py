@@ -15,7 +15,7 @@ from django.conf import settings
 from django.db import DatabaseError, transaction
 
 from config import pulses
-from config.waiting import is_waiting
+from config.queued_tasks import is_waiting
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
@@ -31,19 +31,31 @@ QUEUES = ("chain", "webhooks", "money", "reports")
 app.conf.task_routes = {
     "installation.*": {"queue": "chain"},
     "payments.sweep": {"queue": "money"},
+    "payments.fold_turnover": {"queue": "reports"},
+    "payments.index_payments": {"queue": "reports"},
+    "payments.write_exports": {"queue": "reports"},
+    "payments.purge_exports": {"queue": "reports"},
+    "payments.follow_returns": {"queue": "money"},
     "payments.*": {"queue": "chain"},
+    "webhooks.write_notices": {"queue": "reports"},
     "webhooks.*": {"queue": "webhooks"},
     "transfers.*": {"queue": "money"},
     "refunds.*": {"queue": "money"},
     "settlements.*": {"queue": "money"},
+    "invoices.*": {"queue": "reports"},
+    "wallets.*": {"queue": "money"},
+    "house.*": {"queue": "money"},
     "merchants.*": {"queue": "reports"},
+    "people.*": {"queue": "reports"},
     "operations.measure_networks": {"queue": "chain"},
+    "operations.audit_wallets": {"queue": "chain"},
+    "operations.reconcile": {"queue": "chain"},
     "operations.*": {"queue": "reports"},
 }
 
 
 def every(seconds: float, task: str) -> dict[str, dict[str, Any]]:
-    """A line of the schedule. While a message of it waits, beat sends no other, so that no backlog piles up."""
+    """A line of the schedule. While one of its messages waits, beat sends no other, so that no backlog grows."""
     return {task: {"task": task, "schedule": seconds}}
 
 
@@ -57,17 +69,37 @@ app.conf.beat_schedule = {
     **every(5, "payments.sweep"),
     **every(60, "payments.look_for_native_coin"),
     **every(5, "payments.expire_due"),
+    **every(10, "payments.keep_surplus"),
     **every(30, "payments.refresh_rates"),
+    **every(300, "payments.record_rates"),
     **every(10, "operations.watch_dangers"),
     **every(30, "operations.measure_networks"),
+    **every(3600, "operations.audit_wallets"),
+    **every(60, "operations.reconcile"),
     **every(2, "refunds.resolve_destinations"),
     **every(2, "refunds.follow_payouts"),
+    **every(2, "refunds.make_batches"),
+    **every(10, "refunds.give_back_surplus"),
+    **every(3600, "invoices.issue_due"),
     **every(15, "settlements.run_due"),
     **every(2, "settlements.advance_due"),
+    **every(15, "wallets.apply_due"),
+    **every(2, "payments.follow_returns"),
+    **every(2, "house.follow_payouts"),
+    **every(30, "house.book_fundings"),
+    **every(30, "house.follow_cold"),
     **every(5, "merchants.fold_counts"),
+    **every(5, "payments.fold_turnover"),
+    **every(2, "payments.index_payments"),
+    **every(2, "payments.write_exports"),
+    **every(3600, "payments.purge_exports"),
     **every(3600, "merchants.purge_idempotency"),
+    **every(3600, "merchants.purge_requests"),
+    **every(2, "people.send_mails"),
+    **every(3600, "people.purge"),
     **every(1, "webhooks.deliver_due"),
     **every(60, "webhooks.mail_disabled"),
+    **every(60, "webhooks.write_notices"),
     **every(3600, "webhooks.purge_attempts"),
 }
 
@@ -77,7 +109,7 @@ def queue_of(task_name: str) -> str:
 
 
 def note_task(task: Any = None, state: str | None = None, **_: Any) -> None:
-    """That it succeeded, and what this worker's clock says."""
+    """Note that a task succeeded, and how far this worker's clock is off."""
     try:
         if state == SUCCESS:
             pulses.note(pulses.TASK, task.name)
@@ -86,25 +118,25 @@ def note_task(task: Any = None, state: str | None = None, **_: Any) -> None:
         logger.warning("pulse_not_noted", extra={"task": task.name, "error": str(error)})
 
 
-def tell_of_revoked(request: Any = None, expired: bool = False, **_: Any) -> None:
-    """What a worker discards without running it, it discards without a word: this is the word."""
+def log_revoked(request: Any = None, expired: bool = False, **_: Any) -> None:
+    """Log a message that a worker discards without running it; Celery itself logs nothing."""
     reason = "its end has passed by the clock of this worker" if expired else "it was revoked"
     logger.error("task_discarded", extra={"task": getattr(request, "task", None), "reason": reason})
 
 
-def tell_of_unknown(name: str | None = None, **_: Any) -> None:
+def log_unknown(name: str | None = None, **_: Any) -> None:
     logger.error("task_discarded", extra={"task": name, "reason": "this version of Ballast has no such task"})
 
 
-def tell_of_rejected(message: Any = None, **_: Any) -> None:
+def log_rejected(message: Any = None, **_: Any) -> None:
     headers = getattr(message, "headers", None) or {}
     logger.error("task_discarded", extra={"task": headers.get("task"), "reason": "it cannot be read"})
 
 
 task_postrun.connect(note_task)
-task_revoked.connect(tell_of_revoked)
-task_unknown.connect(tell_of_unknown)
-task_rejected.connect(tell_of_rejected)
+task_revoked.connect(log_revoked)
+task_unknown.connect(log_unknown)
+task_rejected.connect(log_rejected)
 
 _PAUSE_AFTER_FAILURE_SECONDS = 5.0
 _paused_until = 0.0
@@ -113,14 +145,14 @@ _paused_until = 0.0
 def wake(task_name: str) -> None:
     """Asks for the task as soon as the current database transaction has committed.
 
-    It only makes sooner what beat does anyway, so it never raises, and losing it costs one interval.
+    It only makes sooner what beat does anyway, so it never raises, and a lost wake costs one interval.
     """
     if can_wake():
         transaction.on_commit(partial(_send, task_name), robust=True)
 
 
 def can_wake() -> bool:
-    """Whether a message from this process reaches a worker: the in-process broker serves its own process alone."""
+    """Whether a message from this process reaches a worker: an in-memory broker serves only its own process."""
     return settings.CELERY_BROKER_URL != settings.IN_PROCESS_BROKER or os.environ.get("BALLAST_PROCESS") == "background"
 
 

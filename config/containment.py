@@ -1,4 +1,4 @@
-"""Keeping trouble where it is: what fails for one network, payment or merchant keeps no other waiting."""
+"""Contains failures: what fails for one network, payment or merchant does not stop the others."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ logger = structlog.get_logger(__name__)
 
 @contextmanager
 def contained(event: str, *, expected: tuple[type[Exception], ...] = (), **where: object) -> Iterator[None]:
-    """Log what goes wrong inside under this name, and go on after the block. `where` says whom it concerned.
+    """Log an exception of the block under this name, and go on after it. `where` says whom it concerned.
 
     What is `expected` is logged as a warning and without a traceback.
     """

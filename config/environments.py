@@ -1,4 +1,4 @@
-"""The two worlds that never mix: every row that belongs to one says so."""
+"""Production and sandbox, which never mix: every row that belongs to one names it."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ class Environment(models.TextChoices):
 
     @property
     def key_infix(self) -> str:
-        """What stands between `pk_` and the random part of a key of this environment."""
+        """The part of a key of this environment between `pk_` and the random part."""
         return "live" if self is Environment.PRODUCTION else "test"

@@ -1,4 +1,4 @@
-"""The error every layer raises when a rule of the domain refuses something. Knows no framework."""
+"""The error every layer raises when a rule of the domain refuses something. It uses no framework."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class FieldError:
 
 
 SHORTLY = " Try again shortly."
-"""At the end of a message, for when it is not known how long to wait."""
+"""The end of a message when it is not known how long to wait."""
 
 
 def wait_in_words(seconds: int) -> str:
@@ -56,7 +56,7 @@ class DomainError(Exception):
 
 
 class NotFound(DomainError):
-    """No such record, or none the caller may know about; the two are never told apart."""
+    """The record does not exist, or the caller may not see it: both have the same error."""
 
     type = "not_found_error"
     code = "resource_missing"

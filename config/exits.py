@@ -1,4 +1,4 @@
-"""How a process that cannot start, or a command that cannot go on, says why: in a line, for whoever has to act."""
+"""Ends a process that cannot start, or a command that cannot go on, with one line that says why."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from contextlib import contextmanager
 from django.core.exceptions import ImproperlyConfigured
 
 COULD_NOT_START = 3
-"""As reconcile says that it could not look: never to be read as clean, nor as a discrepancy."""
+"""Exit code, as for a reconcile that could not finish: it means neither clean nor discrepancy."""
 
 _NO_FAULTS_OF_OURS = ("httpx", "redis", "kombu", "psycopg", "payments.chains.errors", "config.errors")
-"""Where exceptions come from that tell of the world outside, or of what was asked for."""
+"""Modules whose exceptions are about something outside Ballast, or about a bad request."""
 
 
 def in_a_line(error: BaseException) -> str | None:
-    """What an operator needs to know of it; None for a fault of ours, whose traceback is needed."""
+    """The error in one line for an operator; None for a bug of ours, which needs its traceback."""
     if isinstance(error, ImproperlyConfigured):
         return str(error)
     from django.db import InterfaceError, OperationalError
@@ -32,7 +32,7 @@ def in_a_line(error: BaseException) -> str | None:
 
 @contextmanager
 def ending_in_a_line() -> Iterator[None]:
-    """Ends the process with COULD_NOT_START for what is no fault of ours; `--traceback` shows where it came from."""
+    """Ends the process with COULD_NOT_START for an error that is no bug of ours; `--traceback` shows its traceback."""
     try:
         yield
     except Exception as error:

@@ -1,4 +1,4 @@
-"""Model fields that know no app."""
+"""Model fields for every app."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class UnitsField(models.DecimalField[Any, Any]):
         return None if value is None else int(value)
 
     def to_python(self, value: Any) -> int | None:
-        """Refuses what is not a whole number: cutting off a fraction would lose money without a word."""
+        """Refuses what is not a whole number: cutting off a fraction would lose money silently."""
         if value is None or type(value) is int:
             return value
         if isinstance(value, Decimal) and value.is_finite() and value == value.to_integral_value():
@@ -52,7 +52,7 @@ class ExactJSONField(models.JSONField):
 class RecordField(models.Field[Any, Any]):
     """A record as the API shows it, kept as its JSON text: the order of its fields and every digit stay as they were.
 
-    In Python it is plain values, with numbers that have a fraction as Decimal.
+    In Python it is plain values; numbers with a fraction are Decimal.
     """
 
     def get_internal_type(self) -> str:

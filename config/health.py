@@ -1,4 +1,4 @@
-"""Whether this process lives, and whether it can serve: for load balancers, supervisors and `make run` itself."""
+"""Health checks for load balancers, supervisors and `make run`: is the process alive, and can it serve?"""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from config.installation.services import current_standstill
 from config.redis_servers import RedisServers
 from payments.operations import work
 from payments.operations.models import Alarm
+from payments.operations.reconciling import EXTENTS, last_run
 
 OK = "ok"
 UNAVAILABLE = "unavailable"
@@ -28,7 +29,7 @@ BEHIND = "behind"
 @never_cache
 @require_safe
 def live(request: HttpRequest) -> JsonResponse:
-    """The process answers. Nothing outside it is asked: a database that is down is no reason to restart."""
+    """Replies 200 without using anything outside: a database that is down is no reason to restart this process."""
     return JsonResponse({"status": OK})
 
 
@@ -37,7 +38,7 @@ def live(request: HttpRequest) -> JsonResponse:
 def ready(request: HttpRequest) -> JsonResponse:
     """Whether this process can serve: 200, or 503 when the database or a migration is missing, or takes no writes.
 
-    Redis, beat and alarms are told of, and do not decide: requests are served without them.
+    Redis, beat and alarms are reported, but do not decide: requests are served without them.
     """
     checks = {"database": UNAVAILABLE, "migrations": UNAVAILABLE}
     age: float | None = None
@@ -68,12 +69,13 @@ def ready(request: HttpRequest) -> JsonResponse:
 @never_cache
 @require_safe
 def show_work(request: HttpRequest) -> JsonResponse:
-    """Whether everything that is done in the background is done in time: 200, or 503 with what is behind.
+    """Whether all background work is done in time: 200, or 503 with what is late.
 
-    For a monitor outside: worked out now, from when each was last done, so that nothing must run to be missed.
+    For a monitor outside: computed now from the times when each was last done, so that it works when nothing runs.
     """
     try:
         items, clocks = work.all_work(), work.clocks()
+        runs = [last for extent in EXTENTS if (last := last_run(extent)) is not None]
         is_restored = current_standstill() is not None
     except DatabaseError:
         return JsonResponse({"status": UNAVAILABLE, "database": UNAVAILABLE, "behind": []}, status=503)
@@ -94,6 +96,15 @@ def show_work(request: HttpRequest) -> JsonResponse:
             }
             for item in items
         ],
+        "reconcile": {
+            last.extent: {
+                "outcome": last.outcome,
+                "finishedAt": last.finished_at.isoformat(),
+                "errors": last.errors,
+                "warnings": last.warnings,
+            }
+            for last in runs
+        },
         "clocks": {
             "processes": len(clocks),
             "mostSecondsOff": round(max((abs(clock.ahead) for clock in clocks), default=0.0), 1),
@@ -104,7 +115,7 @@ def show_work(request: HttpRequest) -> JsonResponse:
 
 
 def _takes_writes() -> bool:
-    """False on a standby, from which nothing but pages could be served."""
+    """False on a read-only standby."""
     with connection.cursor() as cursor:
         cursor.execute("SHOW transaction_read_only")
         return bool(cursor.fetchone() == ("off",))

@@ -1,4 +1,4 @@
-"""Whether beat is alive. The connection that holds its lock is also its pulse: each tick is a query on it."""
+"""Whether beat is alive. Each of its ticks is a query on the connection that holds its lock."""
 
 from __future__ import annotations
 

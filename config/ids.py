@@ -11,6 +11,7 @@ import re
 import time
 import uuid
 from datetime import UTC, datetime, timedelta
+from typing import Any, ClassVar
 
 ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford base32, lower case: no i, l, o, u
 _PAIRS = [first + second for first in ALPHABET for second in ALPHABET]
@@ -77,6 +78,27 @@ class PublicId:
         return uuid.UUID(int=number)
 
 
+class KeyedByTime:
+    """A record whose key is a UUIDv7, which holds the millisecond it was made in."""
+
+    id: Any
+
+    @property
+    def created_at(self) -> datetime:
+        return created_at_of(self.id)
+
+
+class PublicRecord:
+    """A record that callers know by a public id; the model says of which kind."""
+
+    id: Any
+    public_ids: ClassVar[PublicId]
+
+    @property
+    def public_id(self) -> str:
+        return self.public_ids.encode(self.id)
+
+
 PAYMENT = PublicId("pay", "payment")
 REFUND = PublicId("ref", "refund")
 SETTLEMENT = PublicId("set", "settlement")
@@ -88,5 +110,41 @@ REQUEST = PublicId("req", "request")
 KEY = PublicId("key", "key pair")
 DISCREPANCY = PublicId("dis", "discrepancy")
 TRANSFER = PublicId("trf", "transfer")
+EXPORT = PublicId("exp", "export")
+VIEW = PublicId("viw", "view")
+PAYMENT_LINK = PublicId("plk", "payment link")
+REFUND_BATCH = PublicId("rfb", "refund batch")
+ACTION = PublicId("act", "action")
+LOGGED_REQUEST = PublicId("rql", "logged request")
+MEMBER = PublicId("mbr", "member")
+MERCHANT_WALLET = PublicId("wal", "wallet")
+DEBT_OFFSET = PublicId("off", "debt offset")
+DEBT_DECISION = PublicId("ded", "debt decision")
+WITHDRAWAL = PublicId("wdr", "withdrawal")
+PAYER_RETURN = PublicId("rtn", "return to a payer")
+INVOICE = PublicId("inv", "invoice")
 
-KINDS = (PAYMENT, REFUND, SETTLEMENT, WEBHOOK, EVENT, DELIVERY, MERCHANT, REQUEST, KEY, DISCREPANCY, TRANSFER)
+KINDS = (
+    PAYMENT,
+    REFUND,
+    SETTLEMENT,
+    WEBHOOK,
+    EVENT,
+    DELIVERY,
+    MERCHANT,
+    REQUEST,
+    KEY,
+    DISCREPANCY,
+    TRANSFER,
+    EXPORT,
+    VIEW,
+    PAYMENT_LINK,
+    REFUND_BATCH,
+    ACTION,
+    MEMBER,
+    MERCHANT_WALLET,
+    LOGGED_REQUEST,
+    DEBT_OFFSET,
+    DEBT_DECISION,
+    INVOICE,
+)

@@ -19,13 +19,13 @@ REQUEST_ID = "ballast.request_id"
 REDACTED = "[redacted]"
 
 SECRET_NAME = re.compile(
-    r"authori[sz]ation|secret|passw|pepper|cookie|csrf|session|token|signature|api_?key(?!_id)|private|credential",
+    r"authori[sz]ation|secret|passw|pepper|cookie|csrf|session|token(?!_?fee)|signature|api_?key(?!_id)|private|credential",
     re.IGNORECASE,
 )
 """Names under which a value is never written."""
 
 _SECRET_TEXT: tuple[tuple[re.Pattern[str], str], ...] = (
-    # Keys and secrets of our own making, wherever they stand.
+    # Keys and secrets that Ballast makes, anywhere in a text.
     (re.compile(r"\b((?:sk_live|sk_test|whsec)_)[A-Za-z0-9+/=_-]+"), rf"\1{REDACTED}"),
     # The link on which a payer says where a refund goes.
     (re.compile(r"(/refund/)[\w.-]+:[\w-]+:[\w-]+"), rf"\1{REDACTED}"),
@@ -33,7 +33,7 @@ _SECRET_TEXT: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"(?i)\b((?:set-)?cookie['\"]?\s*[:=]\s*)[^\r\n]+"), rf"\1{REDACTED}"),
     (
         re.compile(
-            r"(?i)\b((?:authorization|x-api-secret|x-service-signature|password|secret_key|api_key_pepper"
+            r"(?i)\b((?:authorization|x-api-secret|x-service-signature|password|secret_key|api_key_pepper(?:_fallbacks)?"
             r"|csrf\w*|session\w*|\w*token)['\"]?\s*[:=]\s*['\"]?)(?:(?:bearer|basic)\s+)?[^\s'\",;&}]+"
         ),
         rf"\1{REDACTED}",
@@ -48,7 +48,7 @@ _concealed: re.Pattern[str] | None = None
 
 
 def conceal(values: Collection[str]) -> None:
-    """From now on these are redacted wherever they turn up, under whatever name: the secrets of the settings."""
+    """Redact these values from now on, wherever they appear and under whatever name: the secrets of the settings."""
     global _concealed
     spellings = {spelling for value in values for spelling in (value, html.escape(value), repr(value)[1:-1])}
     longest_first = sorted(spellings, key=len, reverse=True)
@@ -56,7 +56,7 @@ def conceal(values: Collection[str]) -> None:
 
 
 def redact(value: Any, depth: int = 0) -> Any:
-    """The value with every secret in it replaced: by the name it has, or by what it looks like."""
+    """The value with every secret in it replaced; secrets are recognised by their name or their form."""
     if isinstance(value, str):
         if _concealed is not None:
             value = _concealed.sub(REDACTED, value)
@@ -77,7 +77,7 @@ def redact(value: Any, depth: int = 0) -> Any:
 
 
 def name_request(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
-    """Django tells of a refusal when the middleware that binds the id is done, but it brings the request along."""
+    """Take the id from the request for what Django logs after the middleware that binds it has ended."""
     request = event.get("request")
     if isinstance(request, HttpRequest) and REQUEST_ID in request.META:
         event.setdefault("request_id", request.META[REQUEST_ID])
@@ -89,13 +89,13 @@ def redact_event(_logger: WrappedLogger, _method: str, event: EventDict) -> Even
 
 
 def configuration(*, level: str, as_json: bool) -> dict[str, Any]:
-    """Django's LOGGING: everything, from our code and from libraries, leaves through one redacting formatter."""
+    """Django's LOGGING: one redacting formatter for all logs, ours and those of libraries."""
     renderer: Processor = (
         structlog.processors.JSONRenderer(ensure_ascii=False)
         if as_json
         else structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
     )
-    # Celery tells of every message at this level; with a task each second that drowns everything else.
+    # Celery logs every message at this level: with a task each second nothing else could be found.
     quieter = {"level": "WARNING" if level == "INFO" else level}
     return {
         "version": 1,
@@ -148,10 +148,10 @@ structlog.configure(
 
 
 class SecretFilter(SafeExceptionReporterFilter):
-    """What Django's error pages and mails may show. Unlike its own filter this one also works with DEBUG on."""
+    """Decides what Django's error pages and mails may show. Unlike Django's own filter it also works with DEBUG on."""
 
     hidden_settings = re.compile(
-        f"{SECRET_NAME.pattern}|{SafeExceptionReporterFilter.hidden_settings.pattern}|keystore|_PROVIDERS$",
+        f"{SECRET_NAME.pattern}|{SafeExceptionReporterFilter.hidden_settings.pattern}|keystore",
         re.IGNORECASE,
     )
     cleansed_substitute = REDACTED
@@ -176,7 +176,7 @@ class SecretFilter(SafeExceptionReporterFilter):
 
 
 class SecretReporter(ExceptionReporter):
-    """Django's error page, without what the text of the exception itself gives away."""
+    """Django's error page, with secrets redacted in the text of the exception, too."""
 
     def get_traceback_data(self) -> dict[str, Any]:
         data: dict[str, Any] = super().get_traceback_data()
@@ -196,7 +196,7 @@ def _is_secret(name: object) -> bool:
 
 
 def _is_address(name: str) -> bool:
-    """Addresses of servers carry passwords in places that no pattern finds."""
+    """Whether the name is that of a server's URL, which may hold a password that no pattern finds."""
     return name in {
         "DATABASES",
         "DATABASE_URL",
@@ -222,5 +222,5 @@ class _Shown:
 def _shown(value: object) -> object:
     try:
         return _Shown(redact(repr(value)))
-    except Exception as error:  # an error page survives whatever a repr does
+    except Exception as error:  # a repr that fails must not break the error page
         return _Shown(f"<{type(error).__name__} while showing a {type(value).__name__}>")

@@ -1,13 +1,15 @@
-"""What every request and reply passes through, the API and the pages alike: its id, its body, its headers."""
+"""Middleware of every request, to the API and to pages: the id, the body and the headers."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from http import HTTPStatus
 
 import structlog
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
+from django.middleware.gzip import GZipMiddleware
 
 from config import ids
 from config.api.exceptions import INVALID_REQUEST, Fault, fault_of
@@ -26,7 +28,7 @@ PERMISSIONS_POLICY = ", ".join(
 
 
 class RequestIdMiddleware:
-    """Names the request, in the logs, in every reply and in error bodies. Stands first, so that nothing goes unnamed.
+    """Gives the request an id, for the logs, the reply and error bodies. It comes first, so that nothing lacks one.
 
     A caller may bring an id of its own, to follow one piece of work through several services.
     """
@@ -45,8 +47,29 @@ class RequestIdMiddleware:
         return response
 
 
+class PageCompressionMiddleware(GZipMiddleware):
+    """Compresses pages, and their style sheets, scripts and pictures where those are not compressed already.
+
+    Files, streams of events and replies of the API are sent as they are. A page's length tells nobody what is on it:
+    Django adds random bytes, and masks the token of a form anew each time.
+    """
+
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+        kind = response.headers.get("Content-Type", "").partition(";")[0]
+        if response.status_code in _NOT_WHOLE or kind not in _COMPRESSED:
+            return response
+        response = super().process_response(request, response)
+        if response.streaming and response.has_header("Content-Encoding"):
+            del response.headers["ETag"]  # WhiteNoise would not know it again, weakened; it knows Last-Modified
+        return response
+
+
+_NOT_WHOLE = {HTTPStatus.PARTIAL_CONTENT, HTTPStatus.NOT_MODIFIED}
+_COMPRESSED = {"text/html", "text/css", "text/javascript", "image/svg+xml"}
+
+
 class ResponseHeadersMiddleware:
-    """Headers that neither Django's SecurityMiddleware nor django-csp sets. What the API answers is never cached."""
+    """Headers that neither Django's SecurityMiddleware nor django-csp sets. Replies of the API are never cached."""
 
     def __init__(self, get_response: NextHandler) -> None:
         self.get_response = get_response
@@ -62,9 +85,9 @@ class ResponseHeadersMiddleware:
 
 
 class ApiClientMiddleware:
-    """A program that asks for a page, for want of the API's prefix or its version, gets JSON that says what is right.
+    """Replies with JSON to a program that forgot the prefix or the version of the API, and names the right URL.
 
-    Whoever sends keys is such a program even where the page would only have sent it on.
+    A client that sends keys is such a program, even where the page would only redirect it.
     """
 
     def __init__(self, get_response: NextHandler) -> None:
@@ -82,7 +105,7 @@ class ApiClientMiddleware:
 class RequestBodyMiddleware:
     """Makes a body sent in chunks readable, and never lets a header choose how text is decoded.
 
-    Django reads as many bytes as Content-Length says, so without that header a body would be dropped in silence.
+    Django reads as many bytes as Content-Length says, so without that header a body would be ignored.
     """
 
     def __init__(self, get_response: NextHandler) -> None:
@@ -100,7 +123,7 @@ class RequestBodyMiddleware:
 
 
 def _read_unsized_body(request: HttpRequest) -> Fault | None:
-    if not request.META.get("wsgi.input_terminated"):  # reading on would wait for bytes that never come
+    if not request.META.get("wsgi.input_terminated"):  # reading would wait for bytes that never come
         return INVALID_REQUEST
     body = request.META["wsgi.input"].read(MAX_BODY_BYTES + 1)
     if len(body) > MAX_BODY_BYTES:

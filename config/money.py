@@ -1,4 +1,4 @@
-"""Money without floats: integers in base units beside their asset, and decimals only at the edges."""
+"""Money without floats: integers in base units with their asset; decimals only for input and output."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal, localcontext
 
 CRYPTO_DIGITS = 6
-"""Fractional digits of what Ballast computes itself, and the fewest that are shown, whatever the coin's own scale."""
+"""Fractional digits of amounts that Ballast computes, and the fewest it shows, whatever the coin's decimals."""
 
 # fmt: off
 _TWO_DIGITS = (
@@ -73,6 +73,6 @@ def format_crypto(units: int, decimals: int) -> str:
 
 
 def whole_millionths(units: int, decimals: int) -> int:
-    """An amount in base units, rounded down to the six digits that Ballast computes in; not below zero."""
+    """An amount in base units, rounded down to the six digits that Ballast computes in."""
     step = int(10 ** max(0, decimals - CRYPTO_DIGITS))
     return units // step * step

@@ -1,7 +1,7 @@
 """When each piece of periodic work was last done, and how far the clock of each process is off.
 
-Every instant is the database's own: a process whose clock is wrong is told by that, and hides nothing. Written as plain
-statements, because every layer notes its work here; the table is that of `payments.operations.models.Pulse`.
+Every instant is by the database's clock, so a process whose clock is wrong can be found and hides nothing. Plain SQL,
+because every layer notes its work here; the table is that of `payments.operations.models.Pulse`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ CLOCK_OFF_SECONDS: Final = 5.0
 _NOTE: Final = """
     INSERT INTO operations_pulse (kind, subject, at) VALUES (%s, %s, clock_timestamp())
     ON CONFLICT (kind, subject) DO UPDATE SET at = clock_timestamp()
-    WHERE operations_pulse.at < clock_timestamp() - interval '1 second'
+    WHERE operations_pulse.at NOT BETWEEN clock_timestamp() - interval '1 second' AND clock_timestamp()
 """
 _NOTE_BEGAN: Final = """
     INSERT INTO operations_pulse (kind, subject, at) VALUES (%s, '', clock_timestamp()) ON CONFLICT DO NOTHING
@@ -42,7 +42,7 @@ _clock_due_at = 0.0
 
 
 def note(kind: str, subject: str = "") -> None:
-    """This was done just now. Not inside a database transaction of anybody: others would wait for its end."""
+    """Note that this was done just now. Never inside a database transaction: others would wait for its end."""
     with connection.cursor() as cursor:
         cursor.execute(_NOTE, [kind, subject])
 
@@ -59,7 +59,7 @@ def note_clock(process: str, *, at_once: bool = False) -> None:
         [theirs] = cursor.fetchone() or [asked_at]
         answered_at = time.time()
         if answered_at - asked_at > CLOCK_OFF_SECONDS / 2:
-            return  # too slow an answer to tell the time by
+            return  # too slow a reply to compare clocks
         ahead = (asked_at + answered_at) / 2 - float(theirs)
         subject = f"{settings.BALLAST_ROLE} {process} {socket.gethostname()}:{os.getpid()}"
         cursor.execute(_NOTE_BEGAN, [BEGAN])

@@ -1,4 +1,4 @@
-"""Deleting what is too old: a batch at a time, so that no backlog is too long for the limit of a statement."""
+"""Deletes old rows in batches, so that even a long backlog keeps within the time limit of a statement."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def delete_in_batches(rows: models.QuerySet[Any], *, batch: int = BATCH) -> int:
     """Delete these rows, which nothing refers to; returns how many.
 
     Each batch is a statement and a database transaction of its own. One that takes too long is tried again with a
-    quarter of the rows, so that there is always some progress. Rows that somebody holds are left for the next time.
+    quarter of the rows, so that there is always some progress. Locked rows are left for the next time.
     """
     model: type[models.Model] = rows.model
     oldest = rows.order_by("pk").select_for_update(skip_locked=True).values("pk")

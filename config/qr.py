@@ -1,8 +1,8 @@
 """QR codes of addresses and payment links, as small one-bit PNGs.
 
-`qrcode` at its defaults spends its time on trying all eight masks, on polynomials, on placing module by module and on
-drawing. Here the mask is fixed (readers accept every mask), the version is looked up, error correction and placement
-come from tables that `qrcode` fills once, and the PNG is written directly.
+`qrcode` would make the creation of a payment 1.3 to 2.2 times as expensive (ADR 0030). Here the mask is fixed (readers
+accept every mask), error correction and the places of bits come from tables that are filled once, and the PNG is
+written directly. Two parts of `qrcode` are used that it does not document: `rs_blocks` and `QRCode.data_cache`.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from functools import cache
 from itertools import chain, zip_longest
 from operator import itemgetter
 
-from qrcode.base import Polynomial, gexp, glog, rs_blocks
+from qrcode.base import rs_blocks
 from qrcode.constants import ERROR_CORRECT_L
 from qrcode.main import QRCode
-from qrcode.util import BIT_LIMIT_TABLE
 
 BOX_PIXELS = 6
 QUIET_MODULES = 4
 _MASK = 0
 _BYTE_MODE = 0b0100
 _PADDING = bytes((0xEC, 0x11))
+_FIELD_POLYNOMIAL = 0x11D
 _PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _UNFILTERED, _LIKE_ABOVE = b"\0", b"\2"
 _LIGHT = "1" * BOX_PIXELS
@@ -37,8 +37,12 @@ def _length_bits(version: int) -> int:
     return 8 if version < 10 else 16
 
 
+def _data_bytes(version: int) -> int:
+    return sum(block.data_count for block in rs_blocks(version, ERROR_CORRECT_L))
+
+
 # Bytes of text each version from 1 to 40 holds at level L, after 4 bits of mode and the length.
-_CAPACITY = [0] + [(BIT_LIMIT_TABLE[ERROR_CORRECT_L][v] - 4 - _length_bits(v)) // 8 for v in range(1, 41)]
+_CAPACITY = [0] + [(8 * _data_bytes(v) - 4 - _length_bits(v)) // 8 for v in range(1, 41)]
 
 
 class TextNotEncodable(ValueError):
@@ -65,7 +69,7 @@ def data_uri(png: bytes) -> str:
 def _codewords(content: bytes, version: int) -> bytes:
     """The text in byte mode with its error correction, blocks interleaved (ISO/IEC 18004, 7.4 to 7.6)."""
     blocks = rs_blocks(version, ERROR_CORRECT_L)
-    capacity = sum(block.data_count for block in blocks)
+    capacity = _data_bytes(version)
     # Mode, length, text, then up to four zero bits: always whole bytes, because mode and end are four bits each.
     stream = (_BYTE_MODE << _length_bits(version) | len(content)) << 8 * len(content) | int.from_bytes(content, "big")
     data = (stream << 4).to_bytes(1 + _length_bits(version) // 8 + len(content), "big")
@@ -92,12 +96,23 @@ def _correction(data: bytes, count: int) -> bytes:
 @cache
 def _generator_multiples(count: int) -> list[int]:
     """Every multiple of the generator polynomial of degree `count`, its leading term left out, as integers."""
-    generator = Polynomial([1], 0)
-    for exponent in range(count):
-        generator = generator * Polynomial([1, gexp(exponent)], 0)
-    logarithms = [glog(coefficient) for coefficient in list(generator)[1:]]
-    multiples = (bytes(gexp(glog(factor) + each) for each in logarithms) for factor in range(1, 256))
-    return [0, *(int.from_bytes(multiple, "big") for multiple in multiples)]
+    generator, root = [1], 1
+    for _ in range(count):
+        generator = [left ^ _product(root, right) for left, right in zip([*generator, 0], [0, *generator], strict=True)]
+        root = _product(root, 2)
+    multiples = (bytes(_product(factor, each) for each in generator[1:]) for factor in range(256))
+    return [int.from_bytes(multiple, "big") for multiple in multiples]
+
+
+def _product(left: int, right: int) -> int:
+    """Of two bytes, in the field of 256 elements that QR codes are computed in."""
+    product = 0
+    while right:
+        if right & 1:
+            product ^= left
+        left = left << 1 ^ (_FIELD_POLYNOMIAL if left & 0x80 else 0)
+        right >>= 1
+    return product
 
 
 def _modules(codewords: bytes, version: int) -> str:

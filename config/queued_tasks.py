@@ -1,6 +1,6 @@
-"""Whether a task waits in the broker already: then another message would do nothing but make the queue longer.
+"""Whether a task waits in the broker already: then another message would only make the queue longer.
 
-So a queue holds each task once at most, however long its workers are away, and no message needs an end of its own,
+So a queue holds each task at most once, however long its workers are away, and no message needs a time of expiry,
 which a worker would compare with a clock that may be wrong.
 """
 
@@ -18,7 +18,7 @@ from config.redis_servers import RedisServers
 
 
 def is_waiting(queue: str, task: str) -> bool:
-    """False as well while the broker does not answer: whoever sends finds that out."""
+    """Whether such a message waits. False also while the broker is silent: sending to it then fails."""
     if (servers := settings.REDIS_SERVERS) is None:
         held = memory.Channel.queues.get(queue)
         return held is not None and any(_task_of(message) == task for message in tuple(held.queue))

@@ -1,4 +1,4 @@
-"""What REDIS_URL names: a Redis server, or the sentinels that know which one leads, in the clear or over TLS."""
+"""What REDIS_URL names: a Redis server, or the sentinels that know the leader, with or without TLS."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class RedisAddressInvalid(ValueError):
 
 @dataclass(frozen=True, eq=False)
 class RedisServers:
-    """One address, read. `hosts` are the sentinels' when there is a `service_name`, else the one server's."""
+    """A parsed address. `hosts` are the sentinels' when there is a `service_name`, else the one server's."""
 
     hosts: tuple[tuple[str, int], ...]
     socket: str
@@ -100,7 +100,7 @@ class RedisServers:
         secure: dict[str, Any] = {"connection_class": redis.SSLConnection, **self.tls} if self.tls is not None else {}
         return ConnectionPool(host=host, port=port, **login, **secure, **options)
 
-    # --- as Celery wants it ---------------------------------------------------------------------------
+    # --- for Celery ---------------------------------------------------------------------------
 
     @cached_property
     def broker_url(self) -> str:
@@ -112,7 +112,7 @@ class RedisServers:
 
     @property
     def broker_options(self) -> dict[str, Any]:
-        """For the transport, beside the time-outs."""
+        """Options of Celery's transport, without the time-outs."""
         if not self.service_name:
             return {}
         return {"master_name": self.service_name, "sentinel_kwargs": self._sentinel_options}
@@ -123,7 +123,7 @@ class RedisServers:
 
     @property
     def _sentinel_options(self) -> dict[str, Any]:
-        """One that does not answer is passed over at once: the next one knows as much."""
+        """Options for asking a sentinel: a silent one is skipped at once, because the next one knows the same."""
         patience = {"socket_timeout": 0.5, "socket_connect_timeout": 0.5, "retry": Retry(NoBackoff(), 0)}
         return {**patience, **self.sentinel_login, **self._secure}
 
@@ -133,7 +133,7 @@ class RedisServers:
 
 
 class CachePool:
-    """What Django's cache makes its connections with: it only asks for a pool by an address."""
+    """The pool that Django's cache connects through; the cache only passes an address."""
 
     @staticmethod
     def from_url(address: str, **options: Any) -> ConnectionPool:
@@ -152,7 +152,7 @@ def _hosts(place: str, default_port: int) -> tuple[tuple[str, int], ...]:
 
 
 def _tls(options: dict[str, str]) -> dict[str, Any]:
-    """Certificates are required and names compared unless the address says otherwise. Takes its options out."""
+    """Certificates are required and names compared unless the address says otherwise. Takes them from `options`."""
     asked = options.pop("ssl_cert_reqs", "required").lower().removeprefix("cert_")
     if asked not in _CERTIFICATES:
         raise RedisAddressInvalid("has an ssl_cert_reqs that is not one of required, optional, none")

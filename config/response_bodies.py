@@ -5,15 +5,15 @@ from __future__ import annotations
 import zlib
 
 ACCEPT_ENCODING = "gzip"
-"""What to ask for. Anything else, and one encoding inside another, is refused."""
+"""The encoding to ask for. Any other, or one encoding inside another, is refused."""
 
 
 class ReplyTooLarge(Exception):
-    """More than anybody should have to read."""
+    """The body is longer than the limit."""
 
 
 class ReplyUnreadable(Exception):
-    """Compressed in another way than was asked for, or damaged."""
+    """The body is damaged, or compressed in a way that was not asked for."""
 
 
 class Body:
@@ -28,7 +28,7 @@ class Body:
         self.content = bytearray()
 
     def add(self, part: bytes) -> None:
-        """Take what has just arrived; ReplyTooLarge or ReplyUnreadable."""
+        """Add what has just arrived; raises ReplyTooLarge or ReplyUnreadable."""
         if self._unpacker is not None:
             try:
                 part = self._unpacker.decompress(part, self._most_bytes - len(self.content) + 1)

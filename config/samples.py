@@ -1,4 +1,4 @@
-"""Addresses in what people copy: one that is nobody's for the sandbox, and none that is whole anywhere else."""
+"""Addresses in examples that people copy: for the sandbox one that nobody owns, elsewhere only shortened ones."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ADDRESS = re.compile(
 
 
 def cut_addresses(value: Any) -> Any:
-    """The value with the middle of every address left out, so that nobody sends money to one out of an example."""
+    """The value with the middle of every address left out, so that nobody sends money to an address from an example."""
     match value:
         case str():
             return _ADDRESS.sub(lambda found: "…".join(part for part in found.groups() if part), value)

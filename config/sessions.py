@@ -14,11 +14,11 @@ _here = local()
 
 
 class SessionShared(Exception):
-    """What was taken for a session of its own is a pooler's: locks would belong to many at once."""
+    """The session belongs to a pooler: its locks would be shared by many clients."""
 
 
 def new_session() -> BaseDatabaseWrapper:
-    """A connection of its own whose session lasts until it is closed, and with it the locks that it holds."""
+    """A new connection, whose session and locks last until it is closed."""
     default = connections["default"]
     if not settings.DATABASE_DIRECT:
         return default.copy()
@@ -28,7 +28,7 @@ def new_session() -> BaseDatabaseWrapper:
 
 
 def session_of_thread() -> BaseDatabaseWrapper:
-    """The connection to take session locks on: this thread's own, and the same each time."""
+    """This thread's connection for session locks, the same on each call."""
     if not settings.DATABASE_DIRECT:
         return connections["default"]
     session: BaseDatabaseWrapper | None = getattr(_here, "session", None)
@@ -39,7 +39,7 @@ def session_of_thread() -> BaseDatabaseWrapper:
 
 
 def keep_to_one_session() -> None:
-    """From now on all that this thread does in the database is one session, which begins anew."""
+    """Start a new session, which everything that this thread does in the database uses from now on."""
     connections["default"].close()
     if settings.DATABASE_DIRECT:
         connections["default"] = new_session()
@@ -52,7 +52,7 @@ def close_session_of_thread() -> None:
 
 
 def require_own_session(session: BaseDatabaseWrapper) -> None:
-    """SessionShared where a pooler has dropped what the session was started with: it may belong to many."""
+    """Raises SessionShared when a pooler has dropped a setting of the session, which many clients may then share."""
     with session.cursor() as cursor:
         cursor.execute("SELECT current_setting('lock_timeout')")
         [found] = cursor.fetchone() or [""]

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
 import secrets
 import sys
 from datetime import timedelta
-from decimal import Decimal
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
@@ -17,9 +15,11 @@ from csp.constants import NONE, SELF
 
 from config import logs, roles
 from config.embedded import postgres
-from config.endings import ending_in_a_line
+from config.exits import ending_in_a_line
+from config.money import FIAT_DIGITS
 from config.redis_servers import RedisAddressInvalid, RedisServers
 from config.variables import Variables
+from payments.chains.operator_settings import read_certificates, read_network_settings
 
 django_stubs_ext.monkeypatch()
 
@@ -36,6 +36,8 @@ VAR_DIR = Path(variables.text("BALLAST_VAR") or BASE_DIR / "var").resolve()
 if not IN_PRODUCTION:
     variables.read_file(VAR_DIR / "secrets.env")
 BALLAST_ROLE = variables.role = variables.choice("BALLAST_ROLE", roles.ROLES, roles.ALL)
+IS_SIGNER = BALLAST_ROLE == "signer"
+"""Whether this process holds the keys of hot wallets and does nothing else: it has no database and nobody's pages."""
 
 DEBUG = variables.flag("DEBUG", default=False)
 if DEBUG and IN_PRODUCTION:
@@ -61,6 +63,7 @@ def secret(name: str, shortest: int) -> str:
 SECRET_KEY = secret("SECRET_KEY", shortest=50)
 SECRET_KEY_FALLBACKS = variables.secret_names("SECRET_KEY_FALLBACKS")
 API_KEY_PEPPER = secret("API_KEY_PEPPER", shortest=32)
+API_KEY_PEPPER_FALLBACKS = variables.secret_names("API_KEY_PEPPER_FALLBACKS")
 WEBHOOK_ENCRYPTION_KEY = secret("WEBHOOK_ENCRYPTION_KEY", shortest=32)
 WEBHOOK_ENCRYPTION_KEY_FALLBACKS = variables.secret_names("WEBHOOK_ENCRYPTION_KEY_FALLBACKS")
 
@@ -79,9 +82,9 @@ for network in TRUSTED_PROXIES:
     except ValueError:
         variables.refuse("TRUSTED_PROXIES", f"has {network!r}; set it to networks like 10.0.0.0/8")
 
-if IN_PRODUCTION and not (PUBLIC_URL.startswith("https://") and urlsplit(PUBLIC_URL).hostname):
+if IN_PRODUCTION and not IS_SIGNER and not (PUBLIC_URL.startswith("https://") and urlsplit(PUBLIC_URL).hostname):
     variables.refuse("PUBLIC_URL", "is not an https address; set it like https://pay.example.com")
-if IN_PRODUCTION and (not ALLOWED_HOSTS or "*" in ALLOWED_HOSTS):
+if IN_PRODUCTION and not IS_SIGNER and (not ALLOWED_HOSTS or "*" in ALLOWED_HOSTS):
     variables.refuse("ALLOWED_HOSTS", "does not name hosts; set it to those Ballast answers for, as pay.example.com")
 CSRF_TRUSTED_ORIGINS = [PUBLIC_URL] if PUBLIC_URL else []
 
@@ -89,7 +92,7 @@ CSRF_TRUSTED_ORIGINS = [PUBLIC_URL] if PUBLIC_URL else []
 DATABASE_STATEMENT_TIMEOUT_SECONDS = variables.number("DATABASE_STATEMENT_TIMEOUT_SECONDS", 30)
 database = variables.database("DATABASE_URL")
 if database is None:
-    if IN_PRODUCTION:
+    if IN_PRODUCTION and not IS_SIGNER:
         variables.refuse("DATABASE_URL", "is not set; set it like postgres://user:password@host:5432/ballast")
     socket_folder = postgres.socket_folder_of(postgres.home_of(VAR_DIR))
     database = {
@@ -106,7 +109,7 @@ DATABASE_LIMITS = {
 BEHIND_TRANSACTION_POOLER = (
     variables.choice("DATABASE_POOL_MODE", ("session", "transaction"), "session") == "transaction"
 )
-"""Whether DATABASE_URL is a pooler that gives out its sessions for one database transaction each."""
+"""Whether DATABASE_URL is a pooler that lends its sessions for one database transaction each."""
 direct = variables.database("DATABASE_DIRECT_URL")
 if BEHIND_TRANSACTION_POOLER and direct is None:
     fault = "is not set, but DATABASE_POOL_MODE is transaction; set it to PostgreSQL's own address: some locks need it"
@@ -127,7 +130,7 @@ def connected_to(database: dict[str, Any], *, is_pooled: bool) -> dict[str, Any]
         "OPTIONS": {
             "application_name": "ballast",
             "connect_timeout": 5,
-            # A server that is gone without a word is noticed in half a minute, not after hours.
+            # A server that disappears is noticed after half a minute, not after hours.
             "keepalives_idle": 10,
             "keepalives_interval": 5,
             "keepalives_count": 3,
@@ -147,10 +150,10 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # Redis: broker, rate limiter and cache of more than one process. Without it they live inside the process.
 REDIS_URL = variables.text("REDIS_URL")
-if IN_PRODUCTION and not REDIS_URL:
+if IN_PRODUCTION and not IS_SIGNER and not REDIS_URL:
     variables.refuse("REDIS_URL", "is not set; set it like redis://host:6379/0")
 WEB_PROCESSES = variables.integer("WEB_PROCESSES", 1, minimum=1)
-"""How many processes answer requests on this machine, and so share a merchant's request budget when Redis does not."""
+"""How many web processes there are on this machine, which share a merchant's request budget when Redis does not."""
 REDIS_SERVERS: RedisServers | None = None
 try:
     if REDIS_URL:
@@ -171,19 +174,28 @@ CACHES: dict[str, dict[str, Any]] = {
 INSTALLED_APPS = [
     "config.installation",
     "merchants",
+    "merchants.audit",
+    "merchants.request_log",
+    "merchants.four_eyes",
     "merchants.ledger",
+    "allauth",
+    "allauth.account",
+    "allauth.mfa",
+    "merchants.people",
     "webhooks",
     "payments",
     "payments.chains.simulated",
-    "payments.losses",
+    "payments.merchant_wallets",
+    "payments.treasury.house",
+    "payments.treasury.losses",
     "payments.operations",
     "payments.rates",
     "payments.transfers",
     "refunds",
     "settlements",
+    "settlements.invoices",
     "rest_framework",
     "drf_spectacular",
-    "drf_spectacular_sidecar",
     "csp",
     "django.contrib.admin",
     "django.contrib.auth",
@@ -196,7 +208,9 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "config.middleware.RequestIdMiddleware",
+    "merchants.request_log.middleware.RequestLogMiddleware",
     "django.middleware.security.SecurityMiddleware",
+    "config.middleware.PageCompressionMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
     "config.middleware.ResponseHeadersMiddleware",
@@ -207,6 +221,8 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "merchants.access.sessions.SessionLimitsMiddleware",
+    "merchants.access.operator_proof.OperatorProofMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
@@ -225,7 +241,9 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-            ]
+                "payments.dashboard.decisions.navigation",
+            ],
+            "builtins": ["config.template_filters"],
         },
     }
 ]
@@ -241,6 +259,7 @@ REST_FRAMEWORK = {
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_METADATA_CLASS": None,
     "DEFAULT_SCHEMA_CLASS": "config.api.schema.BallastSchema",
+    "DEFAULT_PAGINATION_CLASS": "config.api.pagination.Envelope",
     "EXCEPTION_HANDLER": "config.api.exceptions.handle",
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
     "TEST_REQUEST_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
@@ -272,8 +291,11 @@ SPECTACULAR_SETTINGS = {
     "LICENSE": {"name": "Apache License 2.0", "identifier": "Apache-2.0"},
     "TAGS": [
         {"name": "Payments", "description": "Ask for money, and see what came."},
+        {"name": "Payment links", "description": "Pages on which payers make payments, as often as you allow."},
         {"name": "Refunds", "description": "Give money back."},
         {"name": "Settlements", "description": "What was paid out to a wallet of yours, with its statement."},
+        {"name": "Statements", "description": "What changed your money in a month, settled or not."},
+        {"name": "Invoices", "description": "Over the fees of a month, and credit notes. They never change."},
         {"name": "Webhooks", "description": "Who is told of events, and each event as it is sent."},
         {"name": "Events", "description": "Everything that happened, whether or not anybody was told."},
         {"name": "Deliveries", "description": "Which event went where, and how every try ended."},
@@ -296,8 +318,48 @@ AUTH_PASSWORD_VALIDATORS: list[dict[str, Any]] = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
+# How many operators must agree to what lets more money move: 2, or 1 where there is only one.
+OPERATORS_TO_DECIDE = variables.integer("OPERATORS_TO_DECIDE", 2 if IN_PRODUCTION else 1, minimum=1)
+SANDBOX_OPERATORS_TO_DECIDE = variables.integer("SANDBOX_OPERATORS_TO_DECIDE", 1, minimum=1)
+for name, people in (
+    ("OPERATORS_TO_DECIDE", OPERATORS_TO_DECIDE),
+    ("SANDBOX_OPERATORS_TO_DECIDE", SANDBOX_OPERATORS_TO_DECIDE),
+):
+    if people > 2:
+        variables.refuse(name, f"is {people}; set it to 2, or to 1 where there is only one operator")
+# A header by which the proxy in front says whom it has let in to the admin, after asking for a second factor.
+OPERATOR_PROOF_HEADER = variables.text("OPERATOR_PROOF_HEADER")
+if OPERATOR_PROOF_HEADER and not TRUSTED_PROXIES:
+    variables.refuse("OPERATOR_PROOF_HEADER", "is set without TRUSTED_PROXIES: name the proxy that sends it")
+# How people get an account: by themselves, with an invitation, or by themselves once an operator has agreed.
+SIGN_UP = variables.choice("SIGN_UP", ("open", "invitation", "approval"), "invitation" if IN_PRODUCTION else "open")
+# The pages for people are ours (merchants/people); allauth keeps e-mail addresses, second factors and the steps of a
+# log-in. Attempts are counted in PostgreSQL by merchants/access/attempts.py, so its own limits are off.
+ACCOUNT_ADAPTER = "merchants.people.adapter.AccountAdapter"
+ACCOUNT_LOGIN_METHODS = {"email"}
+ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]
+ACCOUNT_USER_MODEL_USERNAME_FIELD = None
+ACCOUNT_EMAIL_VERIFICATION = "mandatory"
+ACCOUNT_EMAIL_CONFIRMATION_EXPIRE_DAYS = 1
+ACCOUNT_LOGIN_ON_EMAIL_CONFIRMATION = True
+ACCOUNT_CHANGE_EMAIL = True
+ACCOUNT_EMAIL_NOTIFICATIONS = True
+ACCOUNT_RATE_LIMITS = MFA_RATE_LIMITS = False
+ACCOUNT_LOGOUT_REDIRECT_URL = "login"
+# Django's own: allauth's writes a row for the address whenever a token is looked at, unconfirmed.
+ACCOUNT_PASSWORD_RESET_TOKEN_GENERATOR = "django.contrib.auth.tokens.PasswordResetTokenGenerator"  # noqa: S105 - a class
+PASSWORD_RESET_TIMEOUT = 3600
+STEP_UP_AFTER = timedelta(minutes=10)
+"""What is sensitive asks again who it is when the log-in, or the last such answer, is older than this."""
+ACCOUNT_REAUTHENTICATION_TIMEOUT = int(STEP_UP_AFTER.total_seconds())
+MFA_ADAPTER = "merchants.people.second_factors.SecondFactorAdapter"
+MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
+MFA_PASSKEY_LOGIN_ENABLED = True
+MFA_WEBAUTHN_USER_VERIFICATION = "required"
+MFA_RECOVERY_CODES_SHOW_ONCE = True
+MFA_TOTP_ISSUER = "Ballast"
 SESSION_IDLE = timedelta(minutes=30)
-"""A session nobody used for this long is over."""
+"""A session that was not used for this long ends."""
 SESSION_LIFETIME = timedelta(hours=12)
 """Nobody stays logged in longer than this, however busy."""
 SESSION_COOKIE_AGE = int(SESSION_LIFETIME.total_seconds())
@@ -332,6 +394,9 @@ CONTENT_SECURITY_POLICY = {
 }
 
 LANGUAGE_CODE = "en"
+# Those that a member can choose. A translation is a folder of `locale` and a line here.
+LANGUAGES = [("en", "English")]
+LOCALE_PATHS = [BASE_DIR / "locale"]
 TIME_ZONE = "UTC"
 USE_TZ = True
 
@@ -340,6 +405,11 @@ USE_TZ = True
 STATIC_URL = "/static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STATIC_ROOT = BASE_DIR / "staticfiles" if IN_PRODUCTION else None
+STATICFILES_FINDERS = [
+    "django.contrib.staticfiles.finders.FileSystemFinder",
+    "django.contrib.staticfiles.finders.AppDirectoriesFinder",
+    "config.stylesheet.StylesheetFinder",
+]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {
@@ -354,11 +424,30 @@ WHITENOISE_AUTOREFRESH = MODE == "test" or DEBUG
 # Mail
 vars().update(variables.mail("EMAIL_URL", default="consolemail://"))
 EMAIL_TIMEOUT = 10
+MAILBOX_IS_SHOWN = not IN_PRODUCTION and not variables.text("EMAIL_URL")
+"""Whether mails go to the page /mailbox, which needs no log-in: in an embedded run without a mail server."""
+if MAILBOX_IS_SHOWN:
+    EMAIL_BACKEND = "merchants.people.mailing.MailboxBackend"
 DEFAULT_FROM_EMAIL = SERVER_EMAIL = variables.text("DEFAULT_FROM_EMAIL", "Ballast <ballast@localhost>")
 OPERATOR_EMAILS = variables.names("OPERATOR_EMAILS")
-"""Who is told of alarms in production."""
+"""Who gets mails about alarms in production."""
 if malformed := [address for address in OPERATOR_EMAILS if "@" not in address]:
     variables.refuse("OPERATOR_EMAILS", f"has {', '.join(malformed)}; set it like ada@example.com,grace@example.com")
+
+# Invoices over fees: who issues them, and the tax on them. Without a name none are issued.
+INVOICE_ISSUER_NAME = variables.text("INVOICE_ISSUER_NAME")
+INVOICE_ISSUER_ADDRESS = variables.text("INVOICE_ISSUER_ADDRESS")
+INVOICE_ISSUER_COUNTRY = variables.text("INVOICE_ISSUER_COUNTRY").upper()
+INVOICE_ISSUER_TAX_ID = variables.text("INVOICE_ISSUER_TAX_ID")
+INVOICE_CURRENCY = variables.choice("INVOICE_CURRENCY", tuple(FIAT_DIGITS), "EUR")
+INVOICE_TAX_RATE = str(variables.number("INVOICE_TAX_RATE", 0))
+INVOICE_NUMBER_PREFIX = variables.text("INVOICE_NUMBER_PREFIX")
+INVOICE_REVERSE_CHARGE_NOTE = variables.text(
+    "INVOICE_REVERSE_CHARGE_NOTE", "Reverse charge: the recipient of the service accounts for the tax."
+)
+INVOICE_OUTSIDE_NOTE = variables.text("INVOICE_OUTSIDE_NOTE", "Not taxable in the country of the issuer.")
+if INVOICE_ISSUER_NAME and (not INVOICE_ISSUER_ADDRESS or len(INVOICE_ISSUER_COUNTRY) != 2):
+    variables.refuse("INVOICE_ISSUER_NAME", "needs INVOICE_ISSUER_ADDRESS, and INVOICE_ISSUER_COUNTRY of two letters")
 
 # Logs
 LOG_LEVEL = variables.choice("LOG_LEVEL", ("DEBUG", "INFO", "WARNING", "ERROR"), "INFO")
@@ -396,95 +485,64 @@ CELERY_TIMEZONE = "UTC"
 # Chains. `simulated` needs nothing from outside, `devnet` the local nodes of `manage.py devnet`, `testnet` providers.
 SANDBOX_CHAIN = variables.choice("SANDBOX_CHAIN", ("simulated", "devnet", "testnet"), "simulated")
 SIMULATED_BLOCK_SECONDS = variables.number("SIMULATED_BLOCK_SECONDS", 2.0)
+SIMULATED_SWEEPS_TO = variables.choice("SIMULATED_SWEEPS_TO", ("hot", "cold"), "hot")
 PRODUCTION_NETWORKS = variables.names("PRODUCTION_NETWORKS")
 SWEEP_THRESHOLD = variables.integer("SWEEP_THRESHOLD", 0, minimum=0)
 """Whole coins that must wait at deposit addresses before they are brought to the hot wallet for no other reason."""
-NATIVE_COIN_USD = {"ETH": "3500", "POL": "0.25"} | variables.mapping("NATIVE_COIN_USD")
-"""About what a network's own coin is worth in dollars: to tell dust from what is worth sweeping, for nothing else."""
-if any(re.fullmatch(r"\d{1,9}(\.\d{1,6})?", price) is None for price in NATIVE_COIN_USD.values()):
-    variables.refuse("NATIVE_COIN_USD", "is not a list of prices; set it like ETH=3500,POL=0.25")
-GAS_TANK_RESERVE = {"ethereum": "2", "polygon": "5", "stellar": "100"} | variables.mapping("GAS_TANK_RESERVE")
-"""For how many usual sweeps and their payouts a hot wallet holds gas money, beyond what waits, or there is an alarm."""
-if any(not sweeps.isdecimal() for sweeps in GAS_TANK_RESERVE.values()):
-    variables.refuse("GAS_TANK_RESERVE", "is not a list of numbers; set it like ethereum=2,polygon=5")
-STELLAR_ISSUERS = variables.mapping("STELLAR_ISSUERS")
-"""Issuers of the coins that have no well-known one on stellar: USDT=G..., DAI=G..."""
-
-# Ethereum and polygon. Two providers each, or more: what decides about money is believed when two say the same.
-EVM_PROVIDERS = {
-    "ethereum": variables.addresses("ETHEREUM_RPC_URLS"),
-    "polygon": variables.addresses("POLYGON_RPC_URLS"),
-}
-EVM_SINGLE_PROVIDER_NETWORKS = variables.choices("EVM_SINGLE_PROVIDER_NETWORKS", list(EVM_PROVIDERS))
-"""Where the one provider that is listed may decide about money alone. It is then believed whatever it says."""
-EVM_FACTORY = variables.text("EVM_FACTORY")
-"""The contract behind the deposit addresses, the same on both networks."""
-EVM_HOT_WALLET = variables.text("EVM_HOT_WALLET")
-"""The address payouts leave from and sweeps go to."""
-EVM_OWNER = variables.text("EVM_OWNER")
-"""The address that owns the factory: a hardware wallet or a multisig, whose key no server has."""
-EVM_KEYSTORE = variables.secret("EVM_KEYSTORE")
-EVM_KEYSTORE_PASSWORD = variables.secret("EVM_KEYSTORE_PASSWORD")
-EVM_HOT_WALLET_KEY = variables.secret("EVM_HOT_WALLET_KEY")
-"""The hot wallet's key itself; a keystore file is better. Read by the worker that sends, alone."""
-if EVM_KEYSTORE and EVM_HOT_WALLET_KEY:
-    variables.refuse("EVM_HOT_WALLET_KEY", "is set beside EVM_KEYSTORE; unset one of them")
-for network, urls in EVM_PROVIDERS.items():
-    if network in PRODUCTION_NETWORKS:
-        variables.require(
-            {
-                f"{network.upper()}_RPC_URLS": urls,
-                "EVM_FACTORY": EVM_FACTORY,
-                "EVM_OWNER": EVM_OWNER,
-                "EVM_HOT_WALLET": EVM_HOT_WALLET,
-            },
-            because=f"PRODUCTION_NETWORKS names {network}",
-            see="docs/networks.md",
-        )
-EVM_TIP_FLOOR_GWEI = {"ethereum": "0", "polygon": "30"} | variables.mapping("EVM_TIP_FLOOR_GWEI")
-"""The least a transaction offers above the base fee, for a unit of gas."""
-EVM_FEE_CAP_GWEI = {"ethereum": "200", "polygon": "2000"} | variables.mapping("EVM_FEE_CAP_GWEI")
-"""The most it offers for a unit of gas, base fee and tip together. Above it nothing is signed."""
-GWEI_PRICE = re.compile(r"\d{1,9}(\.\d{1,9})?")
-for name, prices in (("EVM_TIP_FLOOR_GWEI", EVM_TIP_FLOOR_GWEI), ("EVM_FEE_CAP_GWEI", EVM_FEE_CAP_GWEI)):
-    if any(network not in EVM_PROVIDERS or not GWEI_PRICE.fullmatch(price) for network, price in prices.items()):
-        variables.refuse(name, "is not a list of prices in gwei; set it like ethereum=0.05,polygon=30")
-        break
-else:
-    for network in EVM_PROVIDERS:
-        if Decimal(EVM_FEE_CAP_GWEI[network]) <= Decimal(EVM_TIP_FLOOR_GWEI[network]):
-            fault = f"does not leave {network} more than its tip; set it above EVM_TIP_FLOOR_GWEI"
-            variables.refuse("EVM_FEE_CAP_GWEI", fault)
-
-# The same for a sandbox on test networks, Sepolia and Amoy: other contracts, another wallet, another key.
-TESTNET_EVM_PROVIDERS = {
-    "ethereum": variables.addresses("TESTNET_ETHEREUM_RPC_URLS"),
-    "polygon": variables.addresses("TESTNET_POLYGON_RPC_URLS"),
-}
-TESTNET_EVM_SINGLE_PROVIDER_NETWORKS = variables.choices(
-    "TESTNET_EVM_SINGLE_PROVIDER_NETWORKS", list(TESTNET_EVM_PROVIDERS)
+HOT_WALLET_FLOAT = variables.integer("HOT_WALLET_FLOAT", 0)
+"""Whole coins of each coin that each hot wallet should hold beyond what payouts wait for, where there is a cold one."""
+BELOW_FINALITY_USD = variables.integer("BELOW_FINALITY_USD", 10_000)
+"""Dollars that may be credited on one network in blocks that are not final yet; beyond it payments wait for them."""
+NATIVE_COIN_USD = variables.mapping(
+    "NATIVE_COIN_USD", values=r"\d{1,9}(\.\d{1,6})?", wanted="a list of prices; set it like ETH=3500,POL=0.25"
 )
-TESTNET_EVM_FACTORY = variables.text("TESTNET_EVM_FACTORY")
-TESTNET_EVM_HOT_WALLET = variables.text("TESTNET_EVM_HOT_WALLET")
-TESTNET_EVM_OWNER = variables.text("TESTNET_EVM_OWNER")
-TESTNET_EVM_KEYSTORE = variables.secret("TESTNET_EVM_KEYSTORE")
-TESTNET_EVM_KEYSTORE_PASSWORD = variables.secret("TESTNET_EVM_KEYSTORE_PASSWORD")
-TESTNET_EVM_HOT_WALLET_KEY = variables.secret("TESTNET_EVM_HOT_WALLET_KEY")
+"""About what native coins are worth in dollars where that is not what their network's profile says."""
+GAS_TANK_RESERVE = variables.mapping(
+    "GAS_TANK_RESERVE", values=r"\d+", wanted="a list of numbers; set it like ethereum=2,polygon=5"
+)
+"""For how many usual sweeps a hot wallet holds native coins where that is not what its network's profile says."""
 TESTNET_TOKENS = variables.mapping("TESTNET_TOKENS")
 """Contracts of the coins that nobody issues on test networks: ethereum:USDT=0x..., polygon:DAI=0x..."""
-if TESTNET_EVM_KEYSTORE and TESTNET_EVM_HOT_WALLET_KEY:
-    variables.refuse("TESTNET_EVM_HOT_WALLET_KEY", "is set beside TESTNET_EVM_KEYSTORE; unset one of them")
-if SANDBOX_CHAIN == "testnet":
-    variables.require(
-        {
-            "TESTNET_ETHEREUM_RPC_URLS": [url for urls in TESTNET_EVM_PROVIDERS.values() for url in urls],
-            "TESTNET_EVM_FACTORY": TESTNET_EVM_FACTORY,
-            "TESTNET_EVM_OWNER": TESTNET_EVM_OWNER,
-            "TESTNET_EVM_HOT_WALLET": TESTNET_EVM_HOT_WALLET,
-        },
-        because="SANDBOX_CHAIN is testnet",
-        see="docs/networks.md",
-    )
+NETWORK_SETTINGS = read_network_settings(
+    variables,
+    in_production=PRODUCTION_NETWORKS,
+    on_testnet=SANDBOX_CHAIN == "testnet",
+    only_encrypted=IN_PRODUCTION,
+)
+
+# A signer of its own has the keys of the hot wallets: docs/signer.md.
+SIGNER_LISTEN = variables.text("SIGNER_LISTEN")
+SIGNER_FOLDER = variables.text("SIGNER_FOLDER")
+SIGNER_URLS = {found.signer_url for found in NETWORK_SETTINGS.values() if found.signer_url}
+HAS_SIGNER = IS_SIGNER or bool(SIGNER_URLS)
+ASKS_SIGNER = not IS_SIGNER and roles.uses(BALLAST_ROLE, "SIGNER_SECRET")
+SIGNER_CERTIFICATES = read_certificates(variables, {SIGNER_LISTEN} if IS_SIGNER else SIGNER_URLS if ASKS_SIGNER else ())
+"""What this process shows to the other side of tls://, and what it believes of that. None where there is no such."""
+
+# Vault or AWS KMS, where one has a key of a hot wallet: docs/signer.md.
+VAULT_ADDR = next(iter(variables.addresses("VAULT_ADDR", only_encrypted=IN_PRODUCTION)), "")
+VAULT_NAMESPACE = variables.text("VAULT_NAMESPACE")
+VAULT_CACERT = variables.text("VAULT_CACERT")
+VAULT_TOKEN = variables.secret("VAULT_TOKEN")
+VAULT_TOKEN_FILE = variables.secret("VAULT_TOKEN_FILE")
+for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"):
+    variables.secret(name)  # read by botocore itself, and kept out of logs as every secret
+
+
+def signer_secret(name: str) -> str:
+    """A secret that the processes which use it must have where there is a signer of its own."""
+    value = variables.secret(name)
+    if HAS_SIGNER and roles.uses(BALLAST_ROLE, name) and (len(value) < 32 or len(set(value)) < 5):
+        fault = "is too short" if value else "is not set, but there is a signer of its own"
+        variables.refuse(
+            name, f"{fault}; set it to the output of: python3 -c 'import secrets; print(secrets.token_urlsafe(48))'"
+        )
+    return value
+
+
+SIGNER_SECRET = signer_secret("SIGNER_SECRET")
+PAYOUT_INTENT_KEY = signer_secret("PAYOUT_INTENT_KEY")
+"""What payouts are asked for with, so that the signer knows those that were not, or were changed since."""
 
 # What the operator keeps of settled money, by plan, in hundredths of a percent. A merchant may have a rate of its own.
 FEE_BPS: dict[str, int] = {}
@@ -493,6 +551,20 @@ for plan, bps in variables.mapping("FEE_BPS").items():
         variables.refuse("FEE_BPS", f"has {plan}={bps}; set it like starter=50,business=20, below 10000")
     else:
         FEE_BPS[plan] = int(bps)
+
+FEE_ON_REFUNDS = variables.choice("FEE_ON_REFUNDS", ("kept", "returned"), "kept")
+"""What becomes of the fee on a payment that is refunded; `returned`: the next settlement gives it back."""
+CONVERSION_RATE = variables.choice("CONVERSION_RATE", ("when_paid", "when_made"), "when_paid")
+"""Of which moment the rate is at which a settlement's other coins are converted, and so who bears a move in between."""
+OFFSET_DEBTS = variables.flag("OFFSET_DEBTS", default=True)
+"""Whether what a merchant owes in one coin is repaid from its other coins and networks before those are paid out."""
+
+# The wallets that merchants are paid at
+WALLET_CHANGE_WAIT_HOURS = variables.integer("WALLET_CHANGE_WAIT_HOURS", 24)
+"""How long another wallet waits in production before it is paid, so that its owners can stop what they did not ask."""
+SANDBOX_WALLET_CHANGE_WAIT_HOURS = variables.integer("SANDBOX_WALLET_CHANGE_WAIT_HOURS", 0)
+REQUIRE_PROVEN_WALLETS = variables.flag("REQUIRE_PROVEN_WALLETS", default=False)
+"""Whether settlements are paid only to wallets of which merchants have shown that they are their own."""
 
 # Webhooks. Endpoints are called at public addresses only: on port 443 in production, or on one of these as well.
 WEBHOOK_PORTS = variables.ports("WEBHOOK_PORTS")
@@ -503,9 +575,15 @@ if IN_PRODUCTION and WEBHOOK_ALLOW_LOOPBACK:
 
 # Retention, in days: what is older is deleted once an hour. Money is never deleted.
 EVENTS_KEPT_DAYS = variables.integer("EVENTS_KEPT_DAYS", 365)
-"""Events with their deliveries, once everybody has been told of them. 0: for ever."""
+"""Events with their deliveries, once none of them is pending. 0: for ever."""
 SESSIONS_KEPT_DAYS = variables.integer("SESSIONS_KEPT_DAYS", 1)
 """Log-in sessions, after they have ended."""
+AUDIT_KEPT_DAYS = variables.integer("AUDIT_KEPT_DAYS", 730)
+"""What people did on the dashboard. 0: for ever. PostgreSQL itself keeps the last 365 days from being deleted."""
+if 0 < AUDIT_KEPT_DAYS < 366:
+    variables.refuse("AUDIT_KEPT_DAYS", f"is {AUDIT_KEPT_DAYS}; set it to 366 or more, or to 0 for ever")
+REQUESTS_KEPT_DAYS = variables.integer("REQUESTS_KEPT_DAYS", 30)
+"""Requests to the API, for merchants to read. 0: none is logged, and those that were are deleted."""
 
 # Exchange rates: reference rates and the exchanges to ask, or `bundled` alone, a table to try Ballast out with.
 REAL_RATE_SOURCES = ["ecb", "official-pegs", "kraken", "coinbase", "bitstamp", "bitfinex", "gemini"]

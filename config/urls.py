@@ -2,34 +2,65 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.contrib import admin
-from django.urls import include, path
+from django.urls import include, path, re_path, register_converter
 from django.views.generic import RedirectView
 
 from config import health
-from config.api.views import show_openapi, show_reference
+from config.api.reference.views import show_reference
+from config.api.views import show_openapi
 from config.environments import Environment
+from merchants import brand_files
 from merchants import dashboard as merchant_pages
+from merchants import dashboard_audit as audit_pages
+from merchants import dashboard_keys as key_pages
+from merchants import dashboard_quick_start as quick_start_pages
+from merchants import dashboard_requests as request_pages
 from merchants.access.sessions import operators_log_in
+from merchants.people import (
+    account_pages,
+    invitation_pages,
+    mailbox,
+    member_pages,
+    preference_pages,
+    reset_pages,
+    second_factor_pages,
+    sign_up_pages,
+)
 from merchants.viewsets import BalanceViewSet, MerchantRecordViewSet
-from payments import dashboard as payment_pages
-from payments.chains.registry import decimals
-from payments.checkout import claim_page, page
+from payments.api.link_viewsets import PaymentLinkViewSet
+from payments.api.viewsets import PaymentViewSet
+from payments.checkout import claim_page, link_page, page, preview, wallet_page
+from payments.dashboard import decisions as decision_pages
+from payments.dashboard import first_steps
+from payments.dashboard import home as home_page
+from payments.dashboard import links as link_pages
+from payments.dashboard import listing as payment_list
+from payments.dashboard import pages as payment_pages
+from payments.dashboard import policy as policy_pages
+from payments.dashboard import wallets as wallet_pages
+from payments.operations.accounting import pages as accounting_pages
 from payments.operations.admin import show_start
-from payments.overview import in_suspense
-from payments.viewsets import PaymentViewSet
 from refunds import dashboard as refund_pages
-from refunds.claim_page import show_claim
+from refunds import dashboard_batches as batch_pages
+from refunds import dashboard_giving_back as giving_back_pages
+from refunds.destination_page import show_destination
+from refunds.return_page import show_return
 from refunds.viewsets import RefundViewSet
 from settlements import dashboard as settlement_pages
+from settlements import dashboard_lost_wallets as lost_wallet_pages
+from settlements import dashboard_months as month_pages
+from settlements.invoices import dashboard as invoice_pages
+from settlements.invoices.viewsets import InvoiceViewSet
+from settlements.monthly.viewsets import MonthConverter, MonthlyStatementViewSet
 from settlements.viewsets import SettlementViewSet
 from webhooks import dashboard as webhook_pages
+from webhooks import dashboard_bench as bench_pages
 from webhooks import dashboard_deliveries as delivery_pages
+from webhooks import dashboard_recovery as recovery_pages
 from webhooks.viewsets import DeliveryViewSet, EventViewSet, WebhookViewSet
 
-balance_sources: dict[str, Any] = {"decimals_of": decimals, "suspense_of": in_suspense}
+register_converter(MonthConverter, "month")
 
 api_routes = [
     path("payments", PaymentViewSet.as_view({"get": "list", "post": "create"})),
@@ -44,6 +75,8 @@ api_routes = [
         "payments/<str:payment_id>/discrepancies/<str:discrepancy_id>/accept",
         PaymentViewSet.as_view({"post": "accept_discrepancy"}),
     ),
+    path("payment-links", PaymentLinkViewSet.as_view({"get": "list", "post": "create"})),
+    path("payment-links/<str:link_id>", PaymentLinkViewSet.as_view({"get": "retrieve", "patch": "update"})),
     path("refunds", RefundViewSet.as_view({"get": "list", "post": "create"})),
     path("refunds/<str:refund_id>", RefundViewSet.as_view({"get": "retrieve"})),
     path("refunds/<str:refund_id>/cancel", RefundViewSet.as_view({"post": "cancel"})),
@@ -52,6 +85,10 @@ api_routes = [
     path("settlements/next", SettlementViewSet.as_view({"get": "upcoming"})),
     path("settlements/<str:settlement_id>", SettlementViewSet.as_view({"get": "retrieve"})),
     path("settlements/<str:settlement_id>/statement", SettlementViewSet.as_view({"get": "statement"})),
+    path("statements", MonthlyStatementViewSet.as_view({"get": "list"})),
+    path("statements/<month:month>", MonthlyStatementViewSet.as_view({"get": "retrieve"})),
+    path("invoices", InvoiceViewSet.as_view({"get": "list"})),
+    path("invoices/<str:invoice_id>", InvoiceViewSet.as_view({"get": "retrieve"})),
     path("webhooks", WebhookViewSet.as_view({"get": "list", "post": "create"})),
     path("webhooks/signing-secret/rotate", WebhookViewSet.as_view({"post": "rotate_account_secret"})),
     path(
@@ -66,31 +103,94 @@ api_routes = [
     path("deliveries", DeliveryViewSet.as_view({"get": "list"})),
     path("deliveries/<str:delivery_id>", DeliveryViewSet.as_view({"get": "retrieve"})),
     path("deliveries/<str:delivery_id>/redeliver", DeliveryViewSet.as_view({"post": "redeliver"})),
-    path("merchant", MerchantRecordViewSet.as_view({"get": "retrieve"}, **balance_sources)),
-    path("merchant/settings", MerchantRecordViewSet.as_view({"patch": "update_settings"}, **balance_sources)),
-    path("balance", BalanceViewSet.as_view({"get": "retrieve"}, **balance_sources)),
+    path("merchant", MerchantRecordViewSet.as_view({"get": "retrieve"})),
+    path("merchant/settings", MerchantRecordViewSet.as_view({"patch": "update_settings"})),
+    path("balance", BalanceViewSet.as_view({"get": "retrieve"})),
     path("openapi.json", show_openapi),
+]
+
+# The names are those that allauth looks for.
+people_routes = [
+    path("login", merchant_pages.show_log_in, name="account_login"),
+    path("signup", sign_up_pages.sign_up, name="account_signup"),
+    path("signup/sent", sign_up_pages.show_mail_sent, name="account_email_verification_sent"),
+    path("signup/confirm/<str:key>", sign_up_pages.ConfirmAddressPage.as_view(), name="account_confirm_email"),
+    path("password", reset_pages.ForgottenPasswordPage.as_view(), name="account_reset_password"),
+    path("password/sent", reset_pages.show_reset_sent, name="account_reset_password_done"),
+    re_path(
+        r"^password/(?P<uidb36>[0-9A-Za-z]+)-(?P<key>.+)$",
+        reset_pages.ResetPasswordPage.as_view(),
+        name="account_reset_password_from_key",
+    ),
+    path("account", account_pages.show_account, name="account"),
+    path("account/password", account_pages.change_password, name="account_change_password"),
+    path("account/email", account_pages.change_address, name="account_email"),
+    path("account/sessions/others", account_pages.end_other_sessions, name="end_other_sessions"),
+    path("account/sessions/<int:log_in_id>", account_pages.end_session, name="end_session"),
+    path("account/confirm", second_factor_pages.PasswordAgainPage.as_view(), name="account_reauthenticate"),
+    path("account/confirm/code", second_factor_pages.CodeAgainPage.as_view(), name="mfa_reauthenticate"),
+    path("account/app", second_factor_pages.AddAppPage.as_view(), name="mfa_activate_totp"),
+    path("account/app/remove", second_factor_pages.RemoveAppPage.as_view(), name="mfa_deactivate_totp"),
+    path("account/codes", second_factor_pages.RecoveryCodesPage.as_view(), name="mfa_view_recovery_codes"),
+    path("account/codes/new", second_factor_pages.NewCodesPage.as_view(), name="mfa_generate_recovery_codes"),
+    path("account/factors", RedirectView.as_view(pattern_name="account"), name="mfa_index"),
+    path("account/passkeys", RedirectView.as_view(pattern_name="account"), name="mfa_list_webauthn"),
+    path("account/passkeys/new", second_factor_pages.AddPasskeyPage.as_view(), name="mfa_add_webauthn"),
+    path(
+        "account/passkeys/<int:pk>/remove", second_factor_pages.RemovePasskeyPage.as_view(), name="mfa_remove_webauthn"
+    ),
+    path("account/confirm/passkey", second_factor_pages.PasskeyAgainPage.as_view(), name="mfa_reauthenticate_webauthn"),
+    path("login/passkey", second_factor_pages.PasskeyLogInPage.as_view(), name="mfa_login_webauthn"),
+    path("login/code", second_factor_pages.SecondStepPage.as_view(), name="mfa_authenticate"),
+    path("invitation/<str:token>", invitation_pages.accept_invitation, name="invitation"),
+    path("mailbox", mailbox.show_mailbox, name="mailbox"),
 ]
 
 page_routes = [
     path("docs/api", show_reference, name="api_reference"),
+    path("docs/api/<slug:page>", show_reference, name="api_reference_page"),
     path("", RedirectView.as_view(pattern_name="dashboard")),
     path("login", merchant_pages.show_log_in, name="login"),
     path("logout", merchant_pages.leave, name="logout"),
-    path("dashboard", payment_pages.home, name="dashboard"),
+    path("dashboard", home_page.home, name="dashboard"),
     path("dashboard/", RedirectView.as_view(pattern_name="dashboard")),
     path("dashboard/environment", merchant_pages.switch_environment, name="switch_environment"),
-    path("dashboard/payments", payment_pages.list_payments, name="dashboard_payments"),
-    path(
-        "dashboard/payments/<str:payment_id>",
-        payment_pages.show_payment,
-        {"refunds_of": refund_pages.refunds_of},
-        name="dashboard_payment",
-    ),
+    path("dashboard/merchant", member_pages.switch_merchant, name="switch_merchant"),
+    path("dashboard/developers", quick_start_pages.show_quick_start, name="dashboard_developers"),
+    path("dashboard/first-steps", first_steps.show_first_steps, name="dashboard_first_steps"),
+    path("dashboard/first-steps/hide", first_steps.hide, name="dashboard_hide_first_steps"),
+    path("dashboard/find", payment_list.find, name="dashboard_find"),
+    path("dashboard/payments", payment_list.list_payments, name="dashboard_payments"),
+    path("dashboard/payments/views", payment_list.save, name="dashboard_save_view"),
+    path("dashboard/payments/views/delete", payment_list.forget, name="dashboard_delete_view"),
+    path("dashboard/payments/exports", payment_list.export, name="dashboard_export_payments"),
+    path("dashboard/payments/exports/<str:export_id>", payment_list.show_export, name="dashboard_export"),
+    path("dashboard/payments/exports/<str:export_id>/file", payment_list.download, name="dashboard_export_file"),
+    path("dashboard/payments/new", link_pages.take_payment, name="dashboard_take_payment"),
+    path("dashboard/payments/<str:payment_id>", payment_pages.show_payment, name="dashboard_payment"),
     path("dashboard/payments/<str:payment_id>/cancel", payment_pages.cancel, name="dashboard_cancel_payment"),
+    path(
+        "dashboard/payments/<str:payment_id>/transaction",
+        payment_pages.name_transaction,
+        name="dashboard_name_transaction",
+    ),
     path("dashboard/payments/<str:payment_id>/simulate", payment_pages.simulate, name="dashboard_simulate_payment"),
     path("dashboard/payments/<str:payment_id>/refund", refund_pages.refund_payment, name="dashboard_refund_payment"),
+    path("dashboard/decisions", decision_pages.list_decisions, name="dashboard_decisions"),
+    path("dashboard/decisions/<str:discrepancy_id>/accept", decision_pages.accept, name="dashboard_accept"),
+    path("dashboard/decisions/<str:discrepancy_id>/give-back", giving_back_pages.give_back, name="dashboard_give_back"),
+    path("dashboard/payments/<str:payment_id>/show", link_pages.show_to_payer, name="dashboard_show_to_payer"),
+    path("dashboard/links", link_pages.list_links, name="dashboard_links"),
+    path("dashboard/links/new", link_pages.make_link, name="dashboard_make_link"),
+    path("dashboard/links/<str:link_id>", link_pages.show_link, name="dashboard_link"),
+    path("dashboard/links/<str:link_id>/edit", link_pages.edit_link, name="dashboard_edit_link"),
+    path("dashboard/links/<str:link_id>/poster", link_pages.show_poster, name="dashboard_link_poster"),
+    path("dashboard/links/<str:link_id>/enable", link_pages.enable_link, name="dashboard_enable_link"),
+    path("dashboard/links/<str:link_id>/disable", link_pages.disable_link, name="dashboard_disable_link"),
     path("dashboard/refunds", refund_pages.list_refunds, name="dashboard_refunds"),
+    path("dashboard/refunds/file", batch_pages.upload, name="dashboard_upload_refunds"),
+    path("dashboard/refunds/file/<str:batch_id>", batch_pages.show_batch, name="dashboard_refund_batch"),
+    path("dashboard/refunds/file/<str:batch_id>/result", batch_pages.download_result, name="dashboard_refund_result"),
     path("dashboard/refunds/<str:refund_id>", refund_pages.show_refund, name="dashboard_refund"),
     path("dashboard/refunds/<str:refund_id>/cancel", refund_pages.cancel, name="dashboard_cancel_refund"),
     path(
@@ -100,11 +200,23 @@ page_routes = [
     ),
     path("dashboard/settlements", settlement_pages.list_settlements, name="dashboard_settlements"),
     path("dashboard/settlements/now", settlement_pages.settle_now, name="dashboard_settle_now"),
+    path("dashboard/invoices", invoice_pages.list_invoices, name="dashboard_invoices"),
+    path("dashboard/invoices/billing", invoice_pages.change_billing, name="dashboard_billing"),
+    path("dashboard/invoices/<str:invoice_id>", invoice_pages.show_invoice, name="dashboard_invoice"),
+    path("dashboard/invoices/<str:invoice_id>/file", invoice_pages.download_invoice, name="dashboard_invoice_file"),
+    path("dashboard/statements", month_pages.list_months, name="dashboard_months"),
+    path("dashboard/statements/month", month_pages.show_month, name="dashboard_month"),
+    path("dashboard/statements/file", month_pages.download_month, name="dashboard_month_file"),
     path("dashboard/settlements/<str:settlement_id>", settlement_pages.show_settlement, name="dashboard_settlement"),
     path(
         "dashboard/settlements/<str:settlement_id>/statement",
         settlement_pages.download_statement,
         name="dashboard_statement",
+    ),
+    path(
+        "dashboard/settlements/<str:settlement_id>/print",
+        settlement_pages.print_statement,
+        name="dashboard_print_statement",
     ),
     path("dashboard/settlements/<str:settlement_id>/retry", settlement_pages.retry, name="dashboard_retry_settlement"),
     path(
@@ -112,44 +224,82 @@ page_routes = [
         settlement_pages.pay_elsewhere,
         name="dashboard_redirect_settlement",
     ),
-    path("dashboard/keys", merchant_pages.list_keys, name="dashboard_keys"),
-    path("dashboard/keys/new", merchant_pages.generate_key, name="dashboard_generate_key"),
-    path("dashboard/keys/<str:key_id>/delete", merchant_pages.delete_key, name="dashboard_delete_key"),
+    path("dashboard/preferences", preference_pages.edit_preferences, name="dashboard_preferences"),
+    path("dashboard/members", member_pages.list_members, name="dashboard_members"),
+    path("dashboard/members/leave", member_pages.leave, name="dashboard_leave"),
+    path("dashboard/members/invite", invitation_pages.invite_member, name="dashboard_invite_member"),
+    path("dashboard/members/withdraw", invitation_pages.withdraw_invitation, name="dashboard_withdraw_invitation"),
+    path("dashboard/members/<str:member_id>/role", member_pages.change_role, name="dashboard_change_role"),
+    path("dashboard/members/<str:member_id>/remove", member_pages.remove_member, name="dashboard_remove_member"),
+    path("dashboard/members/<str:member_id>/hand-over", member_pages.hand_over, name="dashboard_hand_over"),
+    path("dashboard/keys", key_pages.list_keys, name="dashboard_keys"),
+    path("dashboard/keys/new", key_pages.generate_key, name="dashboard_generate_key"),
+    path("dashboard/keys/<str:key_id>/rotate", key_pages.rotate_key, name="dashboard_rotate_key"),
+    path("dashboard/keys/<str:key_id>/keep", key_pages.keep_key, name="dashboard_keep_key"),
+    path("dashboard/keys/<str:key_id>/delete", key_pages.delete_key, name="dashboard_delete_key"),
+    path("dashboard/wallets", wallet_pages.list_wallets, name="dashboard_wallets"),
+    path("dashboard/wallets/set", wallet_pages.name_wallet, name="dashboard_set_wallet"),
+    path("dashboard/wallets/lost", lost_wallet_pages.lose_wallet, name="dashboard_lose_wallet"),
+    path("dashboard/wallets/<str:wallet_id>/prove", wallet_pages.prove, name="dashboard_prove_wallet"),
+    path("dashboard/wallets/<str:wallet_id>/cancel", wallet_pages.cancel, name="dashboard_cancel_wallet"),
     path("dashboard/webhooks", webhook_pages.list_endpoints, name="dashboard_webhooks"),
+    path("dashboard/webhooks/bench", bench_pages.show_bench, name="dashboard_webhook_bench"),
+    path("dashboard/webhooks/bench/send", bench_pages.send_sample_event, name="dashboard_send_sample"),
+    path("dashboard/webhooks/bench/check", bench_pages.check_signature, name="dashboard_check_signature"),
     path("dashboard/webhooks/new", webhook_pages.add_endpoint, name="dashboard_add_webhook"),
     path("dashboard/webhooks/signing-secret", webhook_pages.rotate_for_payments, name="dashboard_signing_secret"),
     path("dashboard/webhooks/<str:webhook_id>", webhook_pages.show_endpoint, name="dashboard_webhook"),
     path("dashboard/webhooks/<str:webhook_id>/edit", webhook_pages.edit_endpoint, name="dashboard_edit_webhook"),
     path("dashboard/webhooks/<str:webhook_id>/rotate", webhook_pages.rotate, name="dashboard_rotate_webhook"),
+    path(
+        "dashboard/webhooks/<str:webhook_id>/recover",
+        recovery_pages.recover_endpoint,
+        name="dashboard_recover_webhook",
+    ),
     path("dashboard/webhooks/<str:webhook_id>/test", webhook_pages.test, name="dashboard_test_webhook"),
     path("dashboard/webhooks/<str:webhook_id>/enable", webhook_pages.enable, name="dashboard_enable_webhook"),
     path("dashboard/webhooks/<str:webhook_id>/disable", webhook_pages.disable, name="dashboard_disable_webhook"),
     path("dashboard/webhooks/<str:webhook_id>/delete", webhook_pages.delete, name="dashboard_delete_webhook"),
     path("dashboard/deliveries", delivery_pages.list_deliveries, name="dashboard_deliveries"),
+    path("dashboard/deliveries/rows", delivery_pages.show_rows, name="dashboard_delivery_rows"),
     path("dashboard/deliveries/<str:delivery_id>", delivery_pages.show_delivery, name="dashboard_delivery"),
     path("dashboard/deliveries/<str:delivery_id>/redeliver", delivery_pages.send_again, name="dashboard_redeliver"),
-    path(
-        "dashboard/settings",
-        merchant_pages.edit_settings,
-        {"outlook_of": settlement_pages.outlook_of},
-        name="dashboard_settings",
-    ),
+    path("dashboard/settings", merchant_pages.edit_settings, name="dashboard_settings"),
+    path("dashboard/settings/branding", preview.edit_branding, name="dashboard_branding"),
+    path("dashboard/settings/branding/preview", preview.show_preview, name="dashboard_branding_preview"),
+    path("dashboard/settings/branding/style", preview.show_preview_stylesheet, name="dashboard_branding_stylesheet"),
+    path("dashboard/settings/policy", policy_pages.edit_policy, name="dashboard_policy"),
+    path("dashboard/requests", request_pages.list_requests, name="dashboard_requests"),
+    path("dashboard/requests/<str:logged_id>", request_pages.show_request, name="dashboard_request"),
+    path("dashboard/audit", audit_pages.list_actions, name="dashboard_audit"),
+    path("dashboard/audit/export", audit_pages.export_actions, name="dashboard_export_audit"),
+    path("brand/<str:version>/style.css", brand_files.show_stylesheet, name="brand_stylesheet"),
+    path("brand/<str:version>/logo.png", brand_files.show_logo, name="brand_logo"),
     path("pay/<str:payment_id>", page.show_payment, name="checkout"),
     path("pay/<str:payment_id>/status", page.show_status, name="checkout_status"),
+    path("pay/<str:payment_id>/wallet", wallet_page.ask_wallet, name="checkout_ask_wallet"),
+    path("pay/<str:payment_id>/wallet/signed", wallet_page.hand_in_signed, name="checkout_hand_in"),
     path("pay/<str:payment_id>/claim", claim_page.show_claim, name="claim"),
-    path("refund/<str:token>", show_claim, name="claim_refund"),
+    path("link/<str:code>", link_page.show_link, name="link"),
+    path("refund/<str:token>", show_destination, name="claim_refund"),
+    path("return/<str:token>", show_return, name="return"),
 ]
 
 urlpatterns = [
     path("health/live", health.live),
     path("health/ready", health.ready),
     path("health/work", health.show_work),
-    *page_routes,
+    # Before the pages: routes are tried one after the other, and programs ask most often.
     path("v1/", include(api_routes), {"environment": Environment.PRODUCTION}),
     path("sandbox/v1/", include(api_routes), {"environment": Environment.SANDBOX}),
+    *page_routes,
+    *people_routes,
     path("admin", RedirectView.as_view(pattern_name="admin:index")),
     path("admin/login/", operators_log_in),
     path("admin/", show_start),
+    path("admin/accounting", accounting_pages.show_accounting, name="operators_accounting"),
+    path("admin/accounting/result", accounting_pages.show_result, name="operators_result"),
+    path("admin/accounting/ledger", accounting_pages.download_ledger, name="operators_ledger"),
     path("admin/", admin.site.urls),
 ]
 

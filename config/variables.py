@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import unquote, urlsplit
@@ -16,6 +18,8 @@ from config import roles
 
 Number = TypeVar("Number", int, float)
 _SHORTEST_SECRET = 8
+_SHORTEST_KEY = 16
+"""A piece of a path that is as long is a key by itself; shorter ones, as `mainnet`, are words."""
 
 
 POSTGRES_PORT = "5432"
@@ -62,18 +66,41 @@ class Variables:
         self.conceal(value)
         return value
 
+    def secret_or_file(self, name: str) -> str:
+        """As secret, or what the file holds that the setting with _FILE behind its name names: not both."""
+        value, path = self.secret(name), self.secret(f"{name}_FILE")
+        if value and path:
+            self.refuse(f"{name}_FILE", f"is set beside {name}; unset one of them")
+        if value or not path:
+            return value
+        try:
+            value = Path(path).read_text().strip()
+        except (OSError, ValueError) as error:
+            self.refuse(f"{name}_FILE", f"cannot be read: {getattr(error, 'strerror', None) or 'it is no text'}")
+            return ""
+        if not value:
+            self.refuse(f"{name}_FILE", "names a file with nothing in it")
+        self.conceal(value)
+        return value
+
     def secret_names(self, name: str) -> list[str]:
         """As names, of secrets."""
         items = [item.strip() for item in self.secret(name).split(",") if item.strip()]
         self.conceal(*items)
         return items
 
-    def addresses(self, name: str, default: Sequence[str] = ()) -> list[str]:
-        """As names, of URLs. What of them may be an access key, and says no more than where they lead, is a secret."""
+    def addresses(self, name: str, default: Sequence[str] = (), *, only_encrypted: bool = False) -> list[str]:
+        """As names, of URLs. What of them may be an access key, and says no more than where they lead, is a secret.
+
+        `only_encrypted` refuses plain http but for this machine.
+        """
         urls = self.names(name, default)
-        self.conceal_keys_in(*urls)
+        for url in urls:
+            self.conceal(*(_keys_in(url) if _is_web_address(url) else _pieces_of(url)))
         if not all(map(_is_web_address, urls)):
             self.refuse(name, "has entries that are no addresses; set it like https://one.example,https://two.example")
+        elif only_encrypted and not all(map(_is_private, urls)):
+            self.refuse(name, "has an http address, whose key and replies anybody on the way can read; use https")
         return urls
 
     def conceal(self, *values: str) -> None:
@@ -119,12 +146,21 @@ class Variables:
         self.refuse(name, "has entries that are not ports; set it to numbers from 1 to 65535, as 8443,9443")
         return []
 
-    def mapping(self, name: str) -> dict[str, str]:
-        """Pairs `name=value`, separated by commas."""
+    def mapping(
+        self, name: str, *, values: str = r"[\s\S]*", wanted: str = "", keys: Collection[str] = ()
+    ) -> dict[str, str]:
+        """Pairs `name=value`, separated by commas; all of them refused, by what was `wanted`, when one is not so.
+
+        `values` is the regular expression of a value; `keys` are the names there may be, any when empty.
+        """
         pairs = [item.partition("=") for item in self.names(name)]
         if broken := [key for key, separator, value in pairs if not (key and separator and value)]:
             self.refuse(name, f"has entries that are not NAME=VALUE: {', '.join(broken)}")
-        return {key.strip(): value.strip() for key, _, value in pairs}
+        found = {key.strip(): value.strip() for key, _, value in pairs}
+        if all(re.fullmatch(values, value) and (not keys or key in keys) for key, value in found.items()):
+            return found
+        self.refuse(name, f"is not {wanted}")
+        return {}
 
     def database(self, name: str) -> dict[str, Any] | None:
         """A PostgreSQL database as Django wants it; None when the variable is not set."""
@@ -175,9 +211,27 @@ def _keys_in(url: str) -> list[str]:
     """What of an address may give access: a password, and what stands behind the host."""
     with suppress(ValueError):
         parts = urlsplit(url)
-        path = parts.path.strip("/") if parts.scheme in ("http", "https", "ws", "wss") else ""
-        return [text for text in (parts.password or "", path, parts.query) if text]
+        if parts.scheme in ("http", "https", "ws", "wss"):
+            found = [parts.username or "", parts.password or "", parts.path.strip("/"), parts.query, parts.fragment]
+            pieces = [piece for text in found for piece in re.split("[/&=]", text) if len(piece) >= _SHORTEST_KEY]
+            return [text for text in (*found, *pieces) if text]
+        return [text for text in (parts.password or "", parts.query) if text]
     return [url]
+
+
+def _pieces_of(text: str) -> list[str]:
+    """What may give access of something that was meant to be an address: each piece but the first, a host at best."""
+    return [text, *re.split("[/?&=@#:]+", text)[1:]]
+
+
+def _is_private(url: str) -> bool:
+    """Whether nobody on the way can read or change what is said there."""
+    parts = urlsplit(url)
+    if parts.scheme == "https" or parts.hostname == "localhost":
+        return True
+    with suppress(ValueError):
+        return ip_address(parts.hostname or "").is_loopback
+    return False
 
 
 def _is_web_address(text: str) -> bool:

@@ -1,24 +1,49 @@
-"""How amounts, coins, networks and waiting times read on pages."""
+"""How amounts, hashes and waiting times read on pages."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from decimal import Decimal
 from typing import Any
 
 from config.api.renderers import render_json
 from config.money import FIAT_DIGITS, format_crypto, from_units, round_up_to_shown
-from payments.models import Payment
 
 COIN_NAMES = {"USDC": "USD Coin", "USDT": "Tether USD", "DAI": "Dai"}
+NUMBERS: Mapping[str, tuple[str, str]] = {
+    "comma": (",", "."),
+    "point": (".", ","),
+    "space": ("\u202f", ","),
+    "apostrophe": ("\u2019", "."),
+}
+"""How numbers are written for reading: what groups their digits, and their decimal sign."""
+_numbers: ContextVar[str] = ContextVar("numbers", default="comma")
 _SHOWN_DIGITS = 2
 _HOUR, _MINUTE = 3_600, 60
 
 
-def fiat(payment: Payment) -> str:
+@contextmanager
+def numbers_as(style: str) -> Iterator[None]:
+    """Inside, numbers for reading are written in this style, one of NUMBERS."""
+    before = _numbers.set(style)
+    try:
+        yield
+    finally:
+        _numbers.reset(before)
+
+
+def in_style(number: str) -> str:
+    """`1.250,00` of `1,250.00` for somebody who writes numbers so; what is copied or stored stays as it is."""
+    group, point = NUMBERS[_numbers.get()]
+    return "".join({",": group, ".": point}.get(character, character) for character in number)
+
+
+def fiat(units: int, currency: str) -> str:
     """`1,250.00 EUR`, with the digits its currency has."""
-    digits = FIAT_DIGITS[payment.currency]
-    return f"{from_units(payment.fiat_amount, digits):,.{digits}f} {payment.currency}"
+    digits = FIAT_DIGITS[currency]
+    return f"{in_style(f'{from_units(units, digits):,.{digits}f}')} {currency}"
 
 
 def metadata_rows(metadata: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -34,18 +59,37 @@ def coins_held(units: int, decimals: int) -> str:
     return _without_needless_zeros(format_crypto(units, decimals))
 
 
+def coins(units: int, decimals: int, code: str) -> str:
+    """Money that is there, with its coin: `12.50 USDC`."""
+    return f"{in_style(coins_held(units, decimals))} {code}"
+
+
 def coins_asked(units: int, decimals: int) -> str:
     """Money to send: rounded up to six digits, so that it is enough."""
     return _without_needless_zeros(f"{round_up_to_shown(from_units(units, decimals)):f}")
 
 
-def held(payment: Payment, units: int) -> str:
-    """So much of the coin that a payment asks for, which is there: `12.50 USDC`."""
-    return f"{coins_held(units, payment.decimals)} {payment.cryptocurrency}"
+def grouped(number: str) -> str:
+    """`12,500.25` of `12500.25`, for reading only: what somebody copies has no commas."""
+    whole, point, fraction = number.partition(".")
+    if not whole.lstrip("-").isdigit():
+        return number
+    sign = "-" if whole.startswith("-") else ""  # that of -0.5 is not in its whole part
+    return in_style(f"{sign}{abs(int(whole)):,}{point}{fraction}")
+
+
+def whole(number: int) -> str:
+    """`12,500`: how many there are of something."""
+    return in_style(f"{number:,}")
+
+
+def percent(share: Decimal, digits: int = 1) -> str:
+    """`97.5 %`, with so many digits after the sign."""
+    return f"{in_style(f'{share:.{digits}f}')} %"
 
 
 def rate(price: Decimal) -> str:
-    return _without_needless_zeros(f"{price.normalize():f}")
+    return in_style(_without_needless_zeros(f"{price.normalize():f}"))
 
 
 def about(seconds: float) -> str:
@@ -60,6 +104,12 @@ def about(seconds: float) -> str:
 def short_hash(text: str) -> str:
     """The two ends of a hash or an address, enough to recognise it by."""
     return text if len(text) <= 20 else f"{text[:10]}…{text[-8:]}"
+
+
+def short_id(public_id: str) -> str:
+    """`pay_…7q2w8x1c`: the end of an id, by which records differ, as its beginning is the time."""
+    prefix, _, body = public_id.partition("_")
+    return f"{prefix}_…{body[-8:]}" if body else public_id
 
 
 def _without_needless_zeros(number: str) -> str:

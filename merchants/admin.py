@@ -1,4 +1,4 @@
-"""Merchants, people and keys as operators see them. Rows are looked up; services change them."""
+"""Merchants, people and keys as operators see them; only services change them."""
 
 from __future__ import annotations
 
@@ -11,17 +11,20 @@ from django.contrib.auth.forms import AdminUserCreationForm, UserChangeForm
 from django.core.exceptions import ValidationError
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.html import format_html_join
+from django.utils.safestring import SafeString
 
+from config.admin_base import ReadOnly
+from config.environments import Environment
 from config.errors import DomainError
-from config.operators import ReadOnly
 from merchants.access import scopes
+from merchants.members import add_member, remove_member
 from merchants.models import ApiKey, Member, Merchant, MerchantSettings, Plan, User
 from merchants.services import (
-    add_member,
     change_fee,
     change_plan,
     open_merchant,
-    remove_member,
     rename_merchant,
     resume_merchant,
     revoke_api_key,
@@ -82,11 +85,12 @@ class UserAdmin(DjangoUserAdmin[User]):
 class MemberInline(admin.TabularInline[Member, Merchant]):
     model = Member
     extra = 0
+    fields = ("user", "role", "joined_at")
     autocomplete_fields = ("user",)
     readonly_fields = ("joined_at",)
 
     def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return False  # whoever gets another role is removed and added again
+        return False  # to get another role a member is removed and added again
 
 
 class SettingsInline(ReadOnly, admin.StackedInline[MerchantSettings, Merchant]):
@@ -114,11 +118,31 @@ class MerchantAdmin(admin.ModelAdmin[Merchant]):
     list_display = ("name", "email", "plan", "is_active", "created_at")
     list_filter = ("plan", "is_active")
     search_fields = ("name", "email")
-    fields = ("name", "email", "plan", "requests_per_minute", "fee_bps", "public_id", "is_active", "created_at")
+    fields = (
+        "name",
+        "email",
+        "plan",
+        "requests_per_minute",
+        "fee_bps",
+        "public_id",
+        "is_active",
+        "created_at",
+        "money",
+    )
     actions = ("suspend", "resume")
 
     def get_readonly_fields(self, request: HttpRequest, obj: Merchant | None = None) -> tuple[str, ...]:
-        return ("public_id", "is_active", "created_at", *(("email",) if obj else ()))
+        return ("public_id", "is_active", "created_at", "money", *(("email",) if obj else ()))
+
+    @admin.display(description="Balances")
+    def money(self, merchant: Merchant) -> SafeString:
+        """A link for each environment to what the merchant has there."""
+        page = reverse("operators_accounting")
+        return format_html_join(
+            " · ",
+            '<a href="{}?environment={}&amp;merchant={}">{}</a>',
+            ((page, environment.value, merchant.public_id, environment.label) for environment in Environment),
+        )
 
     def get_inlines(self, request: HttpRequest, obj: Merchant | None) -> list[Any]:
         return [MemberInline, SettingsInline] if obj else []
@@ -133,7 +157,7 @@ class MerchantAdmin(admin.ModelAdmin[Merchant]):
         change_fee(merchant=obj, fee_bps=obj.fee_bps)
 
     def save_formset(self, request: HttpRequest, form: Any, formset: Any, change: bool) -> None:
-        """People are added and removed by the services, which know the rules."""
+        """Adds and removes people through the services, which know the rules."""
         formset.save(commit=False)
         for member in formset.new_objects:
             add_member(merchant=member.merchant, user=member.user, role=member.role)
@@ -161,7 +185,7 @@ class MerchantAdmin(admin.ModelAdmin[Merchant]):
 
 @admin.register(ApiKey)
 class ApiKeyAdmin(ReadOnly, admin.ModelAdmin[ApiKey]):
-    """Everything about a key but what is kept of its secret. Merchants make keys; an operator can delete one."""
+    """Everything about a key except its stored secret. Merchants make keys; an operator can delete one."""
 
     list_display = (
         "name",
@@ -176,7 +200,7 @@ class ApiKeyAdmin(ReadOnly, admin.ModelAdmin[ApiKey]):
     list_filter = ("environment", ("revoked_at", admin.EmptyFieldListFilter))
     list_select_related = ("merchant",)
     search_fields = ("name", "public_key", "merchant__name")
-    exclude = ("secret_digest",)
+    exclude = ("secret_digest", "pepper")
     actions = ("revoke",)
 
     @admin.display(description="May do")
@@ -190,7 +214,7 @@ class ApiKeyAdmin(ReadOnly, admin.ModelAdmin[ApiKey]):
         messages.success(request, f"{len(chosen)} revoked.")
 
     def has_revoke_permission(self, request: HttpRequest) -> bool:
-        """Named after Django's permission to delete: no row may be, and this is what comes closest."""
+        """Whether the operator has Django's permission to delete, which stands for revoking: no row is deleted."""
         return request.user.has_perm("merchants.delete_apikey")
 
 

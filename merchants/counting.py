@@ -1,8 +1,8 @@
 """How many records match a list's filters: exact at any moment, cheap at millions of rows.
 
-Whoever creates a record or changes its status writes deltas beside it, in the same database transaction. A task folds
-them into one row for each day. A total is whole days from those rows and what is not folded yet, plus COUNT(*) over the
-few hours at either end of the asked time, all in one statement and therefore of one moment.
+The code that creates a record, or changes its status, inserts deltas in the same database transaction. A task folds
+them into one row for each day. A total is the sum of whole days, of deltas not folded yet, and of a COUNT(*) over the
+few hours at either end of the time asked for, all in one statement and therefore of one moment.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
 from django.db import connection
-from django.db.models import Model
+from django.db.models import BigIntegerField, Model
+from django.db.models.expressions import RawSQL
 
 from config import ids
 from config.api.pagination import KeyRange
@@ -98,8 +99,30 @@ def total(
     keys: KeyRange = KeyRange(),  # noqa: B008 - frozen
 ) -> int:
     """How many records of the merchant have one of the statuses (None: any) and a key in the range."""
+    sql, params = _total(counted, merchant_id, environment, statuses, keys)
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT {sql}", params)
+        return int(cursor.fetchone()[0])
+
+
+def total_of_list(
+    counted: Counted,
+    *,
+    merchant_id: uuid.UUID,
+    environment: str,
+    statuses: Sequence[str] | None = None,
+    keys: KeyRange = KeyRange(),  # noqa: B008 - frozen
+) -> RawSQL:
+    """The same as a column for the query of a list, so that a page of it needs no second query. Computed once."""
+    return RawSQL(*_total(counted, merchant_id, environment, statuses, keys), output_field=BigIntegerField())  # noqa: S611
+
+
+def _total(
+    counted: Counted, merchant_id: uuid.UUID, environment: str, statuses: Sequence[str] | None, keys: KeyRange
+) -> tuple[str, list[Any]]:
+    """The total as an expression of SQL, and its parameters."""
     if keys.is_empty or statuses == []:
-        return 0
+        return "0", []
     days, edges = _split(keys)
     terms: list[str] = []
     params: list[Any] = []
@@ -112,9 +135,7 @@ def total(
         where, values = _rows_condition(counted, merchant_id, environment, statuses, edge)
         terms.append(f"(SELECT COUNT(*) FROM {counted.table} WHERE {where})")  # noqa: S608 - names of our own tables
         params += values
-    with connection.cursor() as cursor:
-        cursor.execute(f"SELECT {' + '.join(terms)}", params)
-        return int(cursor.fetchone()[0])
+    return " + ".join(terms), params
 
 
 @dataclass(frozen=True)
@@ -126,7 +147,7 @@ class _Days:
 
 
 def _split(keys: KeyRange) -> tuple[_Days | None, list[KeyRange]]:
-    """A range of keys as whole days and what sticks out at either end."""
+    """A range of keys as whole days and the parts of days at either end."""
     first_day = None if keys.first is None else _day_of(keys.first)
     if first_day is not None and keys.first != _first_key_of(first_day):
         first_day += _ONE_DAY
@@ -190,7 +211,7 @@ _DELTAS = RecordCountDelta._meta.db_table
 _BUCKET = "merchant_id, environment, kind, status, day"
 
 # Rows another worker is folding just now are skipped, and buckets are touched in one order, so that two workers
-# neither fold a delta twice nor wait for each other in a circle.
+# neither fold a delta twice nor deadlock.
 _FOLD = f"""
     WITH batch AS (
         SELECT id FROM {_DELTAS} ORDER BY id LIMIT %s FOR UPDATE SKIP LOCKED
@@ -206,7 +227,7 @@ _FOLD = f"""
 
 
 def fold_counts(*, batch: int = FOLD_BATCH) -> int:
-    """Fold the oldest deltas into the daily counts; how many were folded. Any number of workers may do it at once."""
+    """Fold the oldest deltas into the daily counts; returns how many. Any number of workers may do it at once."""
     with connection.cursor() as cursor:
         cursor.execute(_FOLD, [batch])
         return int(cursor.fetchone()[0])
@@ -214,7 +235,7 @@ def fold_counts(*, batch: int = FOLD_BATCH) -> int:
 
 @dataclass(frozen=True)
 class CountDifference:
-    """A day whose counted records are not the ones the table holds."""
+    """A day whose count differs from the rows of the table."""
 
     kind: str
     merchant_id: uuid.UUID

@@ -1,9 +1,9 @@
-"""What people fill in on the merchant's pages: logging in, key pairs, settings."""
+"""Forms of the merchant's pages: logging in, lists, settings."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from datetime import datetime, timedelta
+import re
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from functools import cache
 from typing import Any, ClassVar, Final, cast
@@ -11,16 +11,17 @@ from zoneinfo import available_timezones
 
 from django import forms
 from django.core.exceptions import ValidationError
-from django.utils import timezone
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from config.api.pagination import KeyRange
 from config.errors import DomainError
-from merchants.access.addresses import parse_network
-from merchants.access.scopes import DESCRIPTIONS
-from merchants.models import LatePayments, MerchantSettings, SettlementFrequency
+from merchants.models import LatePayments, MerchantSettings, SettlementFrequency, Surplus
+from merchants.roles import Action
 from merchants.services import (
-    MAX_ALLOWED_NETWORKS,
     MAX_ALLOWED_WALLETS,
+    MAX_SURPLUS_KEPT_BPS,
     MAX_TOLERANCE_BPS,
     SETTLEMENT_CURRENCIES,
     SettingsChanges,
@@ -48,35 +49,67 @@ class LinesField(forms.CharField):
         return entries
 
 
+LIMITS: Mapping[str, Any] = {
+    "max_value": gettext_lazy("Enter %(limit_value)s or less."),
+    "min_value": gettext_lazy("Enter %(limit_value)s or more."),
+    "max_length": gettext_lazy("Enter at most %(limit_value)d characters; these are %(show_value)d."),
+}
+"""What is said of a value beyond the limits of its field, where the field has no words of its own."""
+
+
 class LookMixin(forms.Form):
-    """Gives every control the class the stylesheet knows."""
+    """Gives every control the CSS class of its kind, and says what to enter instead of what is beyond a limit."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         options.setdefault("label_suffix", "")
         super().__init__(*args, **options)
         for field in self.fields.values():
-            if not isinstance(field.widget, (forms.CheckboxInput, forms.CheckboxSelectMultiple)):
+            field.error_messages = {**LIMITS, **field.error_messages}
+            if not isinstance(field.widget, (forms.CheckboxInput, forms.CheckboxSelectMultiple, forms.RadioSelect)):
                 field.widget.attrs["class"] = "input"
 
-    # What a service calls a field, where that is not the name the form has for it.
+    # The name of a field in the service, where it differs from the name in the form.
     field_of_param: ClassVar[Mapping[str, str]] = {}
 
     def add_refusal(self, refusal: DomainError) -> None:
-        """Shows why a service said no, at the field that it named."""
+        """Shows the refusal of a service at the field that it names."""
         field = self.field_of_param.get(refusal.param or "", refusal.param)
         self.add_error(field if field in self.fields else None, refusal.message)
 
 
-class SearchField(forms.CharField):
-    """What a list is searched for; `example` stands in the field while it is empty."""
+class PriceField(forms.CharField):
+    """An amount of money as people write it, `12.50` or `12,50`; a Decimal once it is valid."""
 
-    def __init__(self, *, example: str) -> None:
+    def __init__(self, **options: Any) -> None:
+        widget = forms.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off"})
+        super().__init__(max_length=20, widget=widget, **options)
+
+    def prepare_value(self, value: Any) -> Any:
+        return f"{value:f}" if isinstance(value, Decimal) else value
+
+    def clean(self, value: Any) -> Decimal | None:
+        text = super().clean(value).replace("\u202f", "").replace("\u00a0", "").replace(" ", "")
+        if not text:
+            return None
+        # A single comma is a decimal sign, as half of the world writes it. `1,234.50` could be misread: it is refused.
+        if not re.fullmatch(r"[0-9]{1,12}([.,][0-9]{1,6})?", text):
+            raise ValidationError(_("Enter an amount such as 12.50."))
+        amount = Decimal(text.replace(",", "."))
+        if amount <= 0:
+            raise ValidationError(_("Enter an amount greater than 0."))
+        return amount
+
+
+class SearchField(forms.CharField):
+    """The search field of a list; `example` is its placeholder."""
+
+    def __init__(self, *, example: str | Promise) -> None:
         widget = forms.TextInput(attrs={"type": "search", "placeholder": example})
-        super().__init__(required=False, max_length=120, label="Search", widget=widget)
+        super().__init__(required=False, max_length=120, label=gettext_lazy("Search"), widget=widget)
 
 
 class FilterForm(LookMixin):
-    """What a list is narrowed down by. Each is optional; dates are whole days, UTC, both included, and come last."""
+    """The filters of a list. Each is optional; dates are whole days, UTC, both included, and come last."""
 
     start = forms.DateField(required=False, label="From", widget=forms.DateInput(attrs={"type": "date"}))
     end = forms.DateField(required=False, label="To", widget=forms.DateInput(attrs={"type": "date"}))
@@ -85,9 +118,30 @@ class FilterForm(LookMixin):
         super().__init__(*args, **options)
         self.order_fields(sorted(self.fields, key=lambda name: name in ("start", "end")))
 
+    def clean(self) -> dict[str, Any]:
+        asked: dict[str, Any] = super().clean() or self.cleaned_data
+        start, end = asked.get("start"), asked.get("end")
+        if start and end and end < start:
+            self.add_error("end", "This day is before the first one. Choose a later day, or an earlier first one.")
+        return asked
+
     def keys(self) -> KeyRange:
         """The days as a range of keys."""
         return KeyRange.of_days(self.cleaned_data.get("start"), self.cleaned_data.get("end"))
+
+
+class AuditFilterForm(FilterForm):
+    """The filters of the audit log. `people` are the keys and addresses of those to choose from."""
+
+    person = forms.ChoiceField(required=False, label=gettext_lazy("Person"))
+    action = forms.ChoiceField(
+        required=False, label=gettext_lazy("Action"), choices=[("", gettext_lazy("Any action")), *Action.choices]
+    )
+
+    def __init__(self, *args: Any, people: Iterable[tuple[int, str]], **options: Any) -> None:
+        super().__init__(*args, **options)
+        choices = [(str(key), email) for key, email in people]
+        self.fields["person"].choices = [("", gettext_lazy("Anybody")), *choices]  # type: ignore[attr-defined]  # a ChoiceField
 
 
 class LogInForm(LookMixin):
@@ -103,59 +157,6 @@ class LogInForm(LookMixin):
         widget=forms.PasswordInput(attrs={"autocomplete": "current-password"}),
         error_messages={"required": "Enter your password."},
     )
-
-
-class KeyPairForm(LookMixin):
-    name = forms.CharField(
-        max_length=80,
-        widget=forms.TextInput(attrs={"autocomplete": "off"}),
-        help_text="Where the pair will be used, for example “Web shop”.",
-        error_messages={"required": "Give the pair a name that you will recognise."},
-    )
-    scopes = forms.MultipleChoiceField(
-        required=False,
-        choices=[(scope.value, words) for scope, words in DESCRIPTIONS.items()],
-        widget=forms.CheckboxSelectMultiple,
-        label="What it may do",
-        help_text="Tick only what is needed. With nothing ticked the pair has full access.",
-    )
-    lifetime = forms.TypedChoiceField(
-        choices=[
-            ("0", "Never"),
-            ("30", "In 30 days"),
-            ("90", "In 90 days"),
-            ("180", "In 180 days"),
-            ("365", "In a year"),
-        ],
-        coerce=int,
-        initial="0",
-        label="Expires",
-    )
-    allowed_networks = LinesField(
-        required=False,
-        most=MAX_ALLOWED_NETWORKS,
-        label="Allowed IP addresses",
-        help_text="One address or network to a line, for example 203.0.113.7 or 2001:db8::/48. "
-        "Requests from anywhere else are refused.",
-    )
-    require_signature = forms.BooleanField(
-        required=False,
-        label="Require signed requests",
-        help_text="Requests without a valid signature header are refused.",
-    )
-
-    def clean_allowed_networks(self) -> tuple[str, ...]:
-        networks = []
-        for entry in self.cleaned_data["allowed_networks"]:
-            try:
-                networks.append(str(parse_network(entry)))
-            except ValueError as error:
-                raise ValidationError(f"“{entry}” is not an IP address or network.") from error
-        return tuple(networks)
-
-    def expires_at(self) -> datetime | None:
-        days = self.cleaned_data["lifetime"]
-        return timezone.now() + timedelta(days=days) if days else None
 
 
 class SettingsForm(LookMixin):
@@ -210,20 +211,13 @@ class SettingsForm(LookMixin):
         label="Smallest settlement",
         help_text="In the settlement currency. What is less is carried over to the next one.",
     )
-    payment_tolerance = forms.DecimalField(
-        min_value=0,
-        max_value=Decimal(MAX_TOLERANCE_BPS) / BPS_IN_A_PERCENT,
-        decimal_places=2,
-        label="Tolerance in percent",
-        help_text="How far short a payment may fall and still complete. At most 0.5.",
-    )
-    late_payments = forms.ChoiceField(choices=LatePayments.choices, label="Money that arrives late")
     wallet_allow_list = LinesField(
         required=False,
         most=MAX_ALLOWED_WALLETS,
         label="Wallets that may be paid",
         help_text="One to a line; with none, payments may name any wallet. With a list, a stolen key cannot send your "
-        "money elsewhere: another wallet is refused, and a new one is first paid 24 hours after it was added.",
+        "money elsewhere: another wallet is refused, and a new one is first paid 24 hours after it was added. On "
+        "stellar, write the wallet as payments name it: an M address is another wallet than the G address in it.",
     )
 
     field_of_param: ClassVar = {
@@ -233,36 +227,24 @@ class SettingsForm(LookMixin):
         "settlementSchedule.dayOfWeek": "settlement_weekday",
         "settlementSchedule.dayOfMonth": "settlement_monthday",
         "settlementSchedule.minimumAmount": "settlement_minimum",
-        "paymentTolerance": "payment_tolerance",
-        "latePayments": "late_payments",
     }
 
     @property
     def time_zones(self) -> tuple[str, ...]:
-        """What is suggested."""
-        return _suggested_time_zones()
+        """The suggested time zones."""
+        return suggested_time_zones()
 
     def clean_settlement_timezone(self) -> str:
         """What people write, `lisbon` or `new york`, becomes the IANA name."""
-        written: str = self.cleaned_data["settlement_timezone"]
-        try:
-            return _time_zones_by_spelling()[_spelling(written)]
-        except KeyError:
-            raise ValidationError("There is no time zone of this name. Begin with a city, and choose.") from None
+        return time_zone_named(self.cleaned_data["settlement_timezone"])
 
     @classmethod
     def initial_of(cls, chosen: MerchantSettings) -> dict[str, Any]:
-        initial = {name: getattr(chosen, name) for name in cls.base_fields if name != "payment_tolerance"}
-        tolerance = Decimal(chosen.payment_tolerance_bps) / BPS_IN_A_PERCENT
-        return initial | {
-            "payment_tolerance": f"{tolerance:.2f}",
-            "settlement_minimum": f"{chosen.settlement_minimum.normalize():f}",
-        }
+        initial = {name: getattr(chosen, name) for name in cls.base_fields}
+        return initial | {"settlement_minimum": f"{chosen.settlement_minimum.normalize():f}"}
 
     def changes(self) -> SettingsChanges:
-        values = dict(self.cleaned_data)
-        values["payment_tolerance_bps"] = int(values.pop("payment_tolerance") * BPS_IN_A_PERCENT)
-        return cast("SettingsChanges", values)
+        return cast("SettingsChanges", dict(self.cleaned_data))
 
     def add_refusal(self, refusal: DomainError) -> None:
         if (refusal.param or "").startswith("walletAllowList"):
@@ -271,13 +253,78 @@ class SettingsForm(LookMixin):
             super().add_refusal(refusal)
 
 
-@cache
-def _suggested_time_zones() -> tuple[str, ...]:
-    """By place. Old names such as `Cuba` and offsets such as `Etc/GMT+3` are understood, but not suggested."""
-    places = {
-        name for name in available_timezones() if "/" in name and not name.startswith(("Etc/", "US/", "SystemV/"))
+class PolicyForm(LookMixin):
+    """What happens by itself to money that does not come as asked for."""
+
+    payment_tolerance = forms.DecimalField(
+        min_value=0,
+        max_value=Decimal(MAX_TOLERANCE_BPS) / BPS_IN_A_PERCENT,
+        decimal_places=2,
+        label="Tolerance in percent",
+        help_text="How far short a payment may fall and still complete. At most half a percent.",
+    )
+    late_payments = forms.ChoiceField(choices=LatePayments.choices, label="Money that arrives late")
+    surplus = forms.ChoiceField(
+        required=False,
+        choices=Surplus.choices,
+        label="What is paid beyond the price",
+        help_text="What is given back goes to its sender, or the payer is asked for an address. Less than one coin "
+        "waits for you all the same.",
+    )
+    surplus_kept = forms.DecimalField(
+        required=False,
+        min_value=0,
+        max_value=Decimal(MAX_SURPLUS_KEPT_BPS) / BPS_IN_A_PERCENT,
+        decimal_places=2,
+        label="Kept up to this percentage of the price",
+        help_text="At most 1. A larger surplus waits for your decision.",
+    )
+    field_of_param: ClassVar = {
+        "paymentTolerance": "payment_tolerance",
+        "latePayments": "late_payments",
+        "surplusKept": "surplus_kept",
     }
-    return ("UTC", *sorted(places))
+
+    def clean(self) -> dict[str, Any]:
+        asked: dict[str, Any] = super().clean() or self.cleaned_data
+        if asked.get("surplus") == Surplus.KEEP and not asked.get("surplus_kept") and "surplus_kept" not in self.errors:
+            self.add_error("surplus_kept", "Say up to which percentage of the price it is kept.")
+        return asked
+
+    @classmethod
+    def initial_of(cls, chosen: MerchantSettings) -> dict[str, Any]:
+        tolerance = Decimal(chosen.payment_tolerance_bps) / BPS_IN_A_PERCENT
+        kept = Decimal(chosen.surplus_kept_bps) / BPS_IN_A_PERCENT
+        return {
+            "payment_tolerance": f"{tolerance:.2f}",
+            "late_payments": chosen.late_payments,
+            "surplus": chosen.surplus,
+            "surplus_kept": f"{kept:.2f}" if kept else None,
+        }
+
+    def changes(self) -> SettingsChanges:
+        surplus, kept = self.cleaned_data["surplus"] or Surplus.ASK, self.cleaned_data["surplus_kept"] or 0
+        return {
+            "payment_tolerance_bps": int(self.cleaned_data["payment_tolerance"] * BPS_IN_A_PERCENT),
+            "late_payments": self.cleaned_data["late_payments"],
+            "surplus": surplus,
+            "surplus_kept_bps": int(kept * BPS_IN_A_PERCENT) if surplus == Surplus.KEEP else 0,
+        }
+
+
+def time_zone_named(written: str) -> str:
+    """The IANA name of what people write, `lisbon` or `new york`; ValidationError when there is none."""
+    try:
+        return _time_zones_by_spelling()[_spelling(written)]
+    except KeyError:
+        raise ValidationError("There is no time zone of this name. Begin with a city, and choose.") from None
+
+
+@cache
+def suggested_time_zones() -> tuple[str, ...]:
+    """Sorted by name. Old names such as `Cuba` and offsets such as `Etc/GMT+3` are understood, but not suggested."""
+    zones = {name for name in available_timezones() if "/" in name and not name.startswith(("Etc/", "US/", "SystemV/"))}
+    return ("UTC", *sorted(zones))
 
 
 @cache
@@ -285,7 +332,7 @@ def _time_zones_by_spelling() -> dict[str, str]:
     """IANA names by how they may be written: in any case, and by the city alone where that names only one."""
     names = sorted(available_timezones())
     cities: dict[str, list[str]] = {}
-    for name in _suggested_time_zones():
+    for name in suggested_time_zones():
         cities.setdefault(_spelling(name.rpartition("/")[2]), []).append(name)
     by_city = {city: found[0] for city, found in cities.items() if len(found) == 1}
     return by_city | {_spelling(name): name for name in names}

@@ -1,4 +1,4 @@
-"""What must be true of the counters behind `totalCount`, for the apps whose records are counted."""
+"""The check of the counters behind `totalCount`, for the apps whose records are counted."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from merchants.ledger.invariants import Finding
 
 
 def inexact_counters(counted: Counted) -> Iterator[Finding]:
-    """Counters have no time of their own, so they are compared as a whole, whatever the scope's time is."""
+    """Compare all counters, whatever time the scope has: counters have no time of their own."""
     for difference in count_differences(counted):
         yield Finding(
             f"{difference.environment} merchant {difference.merchant_id}: {counted.kind}s {difference.status}",

@@ -1,48 +1,114 @@
-"""A page of a list on the dashboard: newest first, and as cheap deep in the list as at its head."""
+"""A page of a list on the dashboard: newest first, and each page costs the same."""
 
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, TypeVar
 
-from django.db.models import Model, QuerySet
-from django.http import QueryDict
+from django.db.models import Model, Q, QuerySet
+from django.db.models.expressions import Combinable
 from django.urls import reverse
 
+from config.api.pagination import KeyRange
 from config.ids import PublicId
+from config.wording import whole
+from merchants import counting, curl
+from merchants.access.sessions import MemberRequest
+from merchants.forms import FilterForm
 
 PAGE_SIZE = 25
+
+
+@dataclass(frozen=True)
+class ApiList:
+    """The list of the API with the same records: its path, and by the filters of the page its parameters."""
+
+    path: str
+    parameters: Mapping[str, str]
+
+    def context(self, environment: str, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """The command that reads the list as it is filtered, and whether it returns more than the page shows."""
+        chosen = {name: str(value) for name, value in asked.items() if value not in (None, "")}
+        query = {self.parameters[name]: value for name, value in chosen.items() if name in self.parameters}
+        return {
+            "curl": curl.reading(environment, self.path, query),
+            "is_less": not chosen.keys() <= self.parameters.keys(),
+        }
+
+
+BY_STATUS_AND_DAY = {"status": "status", "start": "created_gte", "end": "created_lte"}
 
 Record = TypeVar("Record", bound=Model)
 
 
-@dataclass(frozen=True)
-class ListPage(Generic[Record]):
-    """Some records, and the addresses of the pages around them; empty where there is none."""
+def list_context(
+    request: MemberRequest,
+    form: FilterForm,
+    matching: QuerySet[Record],
+    *,
+    kind: PublicId,
+    view: str,
+    of: str = "",
+    row: Callable[[Record], object],
+    counted: counting.Counted | None = None,
+    search: Callable[[QuerySet[Record], uuid.UUID | None, int], list[Record]] | None = None,
+    api: ApiList | None = None,
+) -> dict[str, Any]:
+    """What the template of a list needs of a page: its rows, and the addresses of the pages around it.
 
-    records: list[Record]
-    first_url: str
-    next_url: str
-
-
-def list_page(query: QueryDict, matching: QuerySet[Record], *, public_id: PublicId, view: str) -> ListPage[Record]:
-    """What follows the record that `before` in the query names, in the list that the view shows; else its head."""
-    before = public_id.decode(query.get("before", ""))
-    if before:
-        matching = matching.filter(pk__lt=before)
-    found = list(matching.order_by("-pk")[: PAGE_SIZE + 1])
+    `matching` is narrowed down further by the days and the status of the valid form. The page begins after the record
+    that `before` in the query names, else at the head of the list, which `view` shows, `of` a record where it is
+    one's own list. Of records that are `counted` it also says how many there are. `search` returns at most so many of
+    the matching ones below a key, newest first, where what was typed has to be looked for; how many there are is not
+    known then. `api` is where the API has the same list.
+    """
+    asked, keys = form.cleaned_data, form.keys()
+    status: str = asked.get("status", "")
+    address = reverse(view, args=[of] if of else None)
+    matching = matching.filter(keys.condition, Q(status=status) if status else Q())
+    before = kind.decode(request.GET.get("before", ""))
+    if search is not None:
+        found = search(matching, before, PAGE_SIZE + 1)
+    else:
+        rows = matching.filter(Q(pk__lt=before) if before else Q())
+        found = list(rows.annotate(**_total(request, counted, status, keys)).order_by("-pk")[: PAGE_SIZE + 1])
     records = found[:PAGE_SIZE]
 
     def url(last: uuid.UUID | None) -> str:
-        asked = query.copy()
-        asked.pop("before", None)
+        query = request.GET.copy()
+        query.pop("before", None)
         if last is not None:
-            asked["before"] = public_id.encode(last)
-        return f"{reverse(view)}?{asked.urlencode()}" if asked else reverse(view)
+            query["before"] = kind.encode(last)
+        return f"{address}?{query.urlencode()}" if query else address
 
-    return ListPage(
-        records,
-        first_url=url(None) if before else "",
-        next_url=url(records[-1].pk) if len(found) > PAGE_SIZE else "",
-    )
+    context = {
+        "rows": [row(record) for record in records],
+        "filtered": any(asked.values()),
+        "first_url": url(None) if before else "",
+        "next_url": url(records[-1].pk) if len(found) > PAGE_SIZE else "",
+        **(api.context(request.environment, asked) if api else {}),
+    }
+    if counted is None:
+        return {**context, "words": _some(len(records), kind.noun, is_all=not before and len(found) <= PAGE_SIZE)}
+    total: int = found[0].total_of_list if found else 0  # type: ignore[attr-defined]  # the query adds it
+    if asked.get("q"):
+        total = matching.count()
+    return {**context, "words": f"{len(records)} of {whole(total)} {kind.noun}s" if total != 1 else f"1 {kind.noun}"}
+
+
+def _total(
+    request: MemberRequest, counted: counting.Counted | None, status: str, keys: KeyRange
+) -> dict[str, Combinable]:
+    """The column that says how many records the whole list has; none where they are not counted."""
+    if counted is None:
+        return {}
+    own: dict[str, Any] = {"merchant_id": request.merchant.pk, "environment": request.environment}
+    return {"total_of_list": counting.total_of_list(counted, **own, statuses=[status] if status else None, keys=keys)}
+
+
+def _some(number: int, noun: str, *, is_all: bool) -> str:
+    """How many are shown, of a list that is not counted."""
+    one, many = (f"1 {noun}", f"{number} {noun}s") if is_all else (f"1 {noun} shown", f"{number} {noun}s shown")
+    return one if number == 1 else many

@@ -1,12 +1,14 @@
-"""Who we serve: merchants, the people who act for them, and the keys their systems use."""
+"""Merchants, the people who act for them, and the keys their systems use."""
 
 from __future__ import annotations
 
-from datetime import time
-from typing import Any, ClassVar, Self
+from collections.abc import Mapping
+from datetime import datetime, time
+from typing import Any, ClassVar, Self, TypeVar
 
 from django.contrib.auth.models import AbstractBaseUser, BaseUserManager, PermissionsMixin
 from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.functions import RandomUUID
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Lower
@@ -14,6 +16,10 @@ from django.utils import timezone
 
 from config import ids
 from config.environments import Environment
+from merchants.preferences import NumberStyle, usual_notices
+from merchants.roles import Role, may
+
+Owned = TypeVar("Owned", bound=models.Model)
 
 
 class UserManager(BaseUserManager["User"]):
@@ -38,6 +44,14 @@ class User(AbstractBaseUser, PermissionsMixin):
     is_staff = models.BooleanField(default=False)
     is_active = models.BooleanField(default=True)
     joined_at = models.DateTimeField(default=timezone.now)
+    credentials_reset_at = models.DateTimeField(
+        null=True,
+        editable=False,
+        help_text="When the password was last replaced without the old one, or the second factors were removed.",
+    )
+    is_password_known = models.BooleanField(
+        default=False, editable=False, help_text="Another person has chosen the password."
+    )
 
     objects: ClassVar[UserManager] = UserManager()
 
@@ -58,8 +72,10 @@ class Plan(models.TextChoices):
     ENTERPRISE = "enterprise", "Enterprise"
 
 
-class Merchant(models.Model):
+class Merchant(ids.PublicRecord, models.Model):
     """A company that takes payments. What differs between sandbox and production is in MerchantSettings."""
+
+    public_ids: ClassVar = ids.MERCHANT
 
     id = models.UUIDField(primary_key=True, default=ids.new_uuid, editable=False)
     name = models.CharField(max_length=120)
@@ -83,8 +99,42 @@ class Merchant(models.Model):
         return self.name
 
     @property
-    def public_id(self) -> str:
-        return ids.MERCHANT.encode(self.id)
+    def payee(self) -> str:
+        """Its name as payers see it."""
+        branding: Branding | None = getattr(self, "branding", None)
+        return (branding and branding.name) or self.name
+
+
+class Branding(models.Model):
+    """How a merchant looks to payers. What is empty is as Ballast has it."""
+
+    MOST_OF_A_NAME: ClassVar = 80
+    MOST_OF_SUPPORT: ClassVar = 254
+
+    merchant = models.OneToOneField(Merchant, on_delete=models.PROTECT, primary_key=True, related_name="branding")
+    name = models.CharField(max_length=80, blank=True)
+    accent = models.CharField(max_length=7, blank=True, help_text="A colour as #rrggbb.")
+    support = models.CharField(max_length=254, blank=True, help_text="An e-mail address, or one of the web.")
+    logo_width = models.PositiveSmallIntegerField(null=True, blank=True)
+    logo_height = models.PositiveSmallIntegerField(null=True, blank=True)
+    version = models.CharField(max_length=32, unique=True, help_text="In the addresses of stylesheet and logo.")
+
+    def __str__(self) -> str:
+        return f"look of {self.merchant_id}"
+
+    @property
+    def support_url(self) -> str:
+        return self.support if "://" in self.support else f"mailto:{self.support}"
+
+
+class BrandLogo(models.Model):
+    """The picture itself, apart from what every page reads."""
+
+    branding = models.OneToOneField(Branding, on_delete=models.PROTECT, primary_key=True, related_name="logo")
+    png = models.BinaryField()
+
+    def __str__(self) -> str:
+        return f"logo of {self.branding_id}"
 
 
 class SettlementFrequency(models.TextChoices):
@@ -97,6 +147,14 @@ class SettlementFrequency(models.TextChoices):
 class LatePayments(models.TextChoices):
     HOLD = "hold", "Hold for a decision"
     ACCEPT = "accept", "Accept within 24 hours when the amount is complete"
+
+
+class Surplus(models.TextChoices):
+    """What happens by itself to what a payer sends beyond the price."""
+
+    ASK = "ask", "Hold for a decision"
+    GIVE_BACK = "give_back", "Give it back to the payer"
+    KEEP = "keep", "Keep it up to a share of the price"
 
 
 class MerchantSettings(models.Model):
@@ -117,6 +175,11 @@ class MerchantSettings(models.Model):
         default=0, help_text="How far short a payment may fall and still complete, in hundredths of a percent."
     )
     late_payments = models.CharField(max_length=10, choices=LatePayments.choices, default=LatePayments.HOLD)
+    surplus = models.CharField(max_length=10, choices=Surplus.choices, default=Surplus.ASK)
+    surplus_kept_bps = models.PositiveSmallIntegerField(
+        default=0, help_text="Of the price, in hundredths of a percent: so much of a surplus is kept, where it is."
+    )
+    surplus_since = models.DateTimeField(null=True, help_text="Payments made before wait for a decision.")
     wallet_allow_list = ArrayField(models.CharField(max_length=80), default=list, blank=True)
     wallets_allowed_at = models.JSONField(
         default=dict, blank=True, help_text="When each wallet came onto the allow list, as ISO 8601: it must cool off."
@@ -130,44 +193,81 @@ class MerchantSettings(models.Model):
             models.CheckConstraint(
                 condition=Q(payment_tolerance_bps__lte=50), name="settings_tolerance_at_most_half_percent"
             ),
+            models.CheckConstraint(
+                condition=Q(surplus__in=Surplus.values, surplus_kept_bps__lte=100), name="settings_surplus"
+            ),
         ]
 
     def __str__(self) -> str:
         return f"{self.merchant} ({self.environment})"
 
 
-class Role(models.TextChoices):
-    OWNER = "owner", "Owner"
-    DEVELOPER = "developer", "Developer"
-    VIEWER = "viewer", "Viewer"
+class Member(ids.PublicRecord, models.Model):
+    """A person's role at a merchant. PostgreSQL lets nobody take the last owner away."""
 
+    public_ids: ClassVar = ids.MEMBER
 
-class Member(models.Model):
-    """A person's role at a merchant."""
-
+    uid = models.UUIDField(unique=True, default=ids.new_uuid, db_default=RandomUUID(), editable=False)
     merchant = models.ForeignKey(Merchant, on_delete=models.PROTECT, related_name="members")
     user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="memberships")
     role = models.CharField(max_length=12, choices=Role.choices, default=Role.OWNER)
     joined_at = models.DateTimeField(default=timezone.now)
+    language = models.CharField(max_length=10, default="en", db_default="en")
+    timezone = models.CharField(max_length=64, default="UTC", db_default="UTC")
+    number_style = models.CharField(
+        max_length=12, choices=NumberStyle.choices, default=NumberStyle.COMMA, db_default="comma"
+    )
+    chosen_notices = ArrayField(
+        models.CharField(max_length=20), null=True, blank=True, help_text="Empty: what is usual for the role."
+    )
+    hides_first_steps = models.BooleanField(default=False, db_default=False)
 
     class Meta:
-        constraints: ClassVar = [models.UniqueConstraint(fields=["merchant", "user"], name="member_once")]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["merchant", "user"], name="member_once"),
+            models.CheckConstraint(condition=Q(role__in=Role.values), name="member_role"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.user} at {self.merchant}"
 
+    @property
+    def public_id(self) -> str:
+        return self.public_ids.encode(self.uid)
 
-class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
+    @property
+    def notices(self) -> list[str]:
+        """What the member is told of by mail."""
+        return usual_notices(self.role) if self.chosen_notices is None else self.chosen_notices
+
+    @property
+    def may(self) -> Mapping[str, bool]:
+        """Every permission of `merchants.roles`, and whether this member has it."""
+        return may(self.role)
+
+
+class OwnedQuerySet(models.QuerySet[Owned]):
+    """Rows that belong to a merchant in one environment."""
+
     def of(self, merchant: Merchant, environment: str) -> Self:
         return self.filter(merchant=merchant, environment=environment)
 
+
+class ApiKeyQuerySet(OwnedQuerySet["ApiKey"]):
     def live(self) -> Self:
-        """Not deleted; it may have expired, which its owner still wants to see."""
+        """Keys that are not deleted; expired ones too, which their owner still wants to see."""
         return self.filter(revoked_at__isnull=True)
 
+    def usable(self, now: datetime) -> Self:
+        """Keys that somebody may still be using."""
+        ended = Q(expires_at__lte=now) | Q(retires_at__lte=now)
+        return self.live().exclude(ended)
 
-class ApiKey(models.Model):
+
+class ApiKey(ids.PublicRecord, models.Model):
     """A pair `pk_…`/`sk_…`. Only a digest of the secret is kept."""
+
+    public_ids: ClassVar = ids.KEY
 
     id = models.UUIDField(primary_key=True, default=ids.new_uuid, editable=False)
     merchant = models.ForeignKey(Merchant, on_delete=models.PROTECT, related_name="api_keys")
@@ -175,6 +275,9 @@ class ApiKey(models.Model):
     name = models.CharField(max_length=80)
     public_key = models.CharField(max_length=64, unique=True)
     secret_digest = models.BinaryField(max_length=32)
+    pepper = models.CharField(
+        max_length=16, blank=True, help_text="Name of the pepper that the digest is under; empty: of the first one."
+    )
     scopes = ArrayField(models.CharField(max_length=30), default=list, blank=True, help_text="Empty: full access.")
     allowed_networks = ArrayField(
         models.CharField(max_length=50), default=list, blank=True, help_text="IP networks; empty: from anywhere."
@@ -184,6 +287,13 @@ class ApiKey(models.Model):
     created_by = models.ForeignKey(User, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
     expires_at = models.DateTimeField(null=True, blank=True)
     last_used_at = models.DateTimeField(null=True, blank=True)
+    last_used_from = models.GenericIPAddressField(null=True, blank=True, help_text="The address of that request.")
+    replaced_by = models.ForeignKey(
+        "self", null=True, blank=True, on_delete=models.PROTECT, related_name="+", db_index=False
+    )
+    retires_at = models.DateTimeField(
+        null=True, blank=True, help_text="When a pair that was replaced ends; both work until then."
+    )
     revoked_at = models.DateTimeField(null=True, blank=True)
 
     objects: ClassVar[models.Manager[ApiKey]] = ApiKeyQuerySet.as_manager()
@@ -191,6 +301,9 @@ class ApiKey(models.Model):
     class Meta:
         constraints: ClassVar = [
             models.CheckConstraint(condition=Q(environment__in=Environment.values), name="api_key_environment"),
+            models.CheckConstraint(
+                condition=Q(retires_at__isnull=True) | Q(replaced_by__isnull=False), name="api_key_retires_replaced"
+            ),
         ]
         indexes: ClassVar = [models.Index(fields=["merchant", "environment"], name="api_key_of")]
 
@@ -198,12 +311,13 @@ class ApiKey(models.Model):
         return f"{self.name} ({self.public_key[:16]}…)"
 
     @property
-    def public_id(self) -> str:
-        return ids.KEY.encode(self.id)
+    def ends_at(self) -> datetime | None:
+        """When the pair stops working by itself: it expires, or it was replaced; None for never."""
+        return min(filter(None, (self.expires_at, self.retires_at)), default=None)
 
 
 class IdempotencyRecord(models.Model):
-    """The stored reply of a POST that carried an Idempotency-Key; committed with the work it answers for."""
+    """The stored reply of a POST that carried an Idempotency-Key; committed together with the work."""
 
     merchant = models.ForeignKey(Merchant, on_delete=models.PROTECT, related_name="+")
     environment = models.CharField(max_length=10, choices=Environment.choices)
@@ -237,7 +351,7 @@ class SeenSignature(models.Model):
 
 
 class AttemptCount(models.Model):
-    """How often somebody guessed wrong: one row for each address, key or account, `subject` says which."""
+    """Wrong guesses: one row for each address, key or account, named by `subject`."""
 
     subject = models.CharField(max_length=330, primary_key=True)
     failures = models.PositiveIntegerField(default=0)

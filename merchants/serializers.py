@@ -1,29 +1,39 @@
-"""What requests about the merchant must look like, and the records of the replies."""
+"""The bodies of requests about the merchant, and the records of the replies."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from datetime import time
+from collections.abc import Mapping
+from datetime import datetime, time
 from decimal import Decimal
 from typing import Any, ClassVar, cast
 
+from django.utils import timezone
 from rest_framework import serializers
 
 from config import ids
-from config.api.fields import StrictCharField, StrictChoiceField, StrictField, StrictIntegerField, StrictSerializer
+from config.api.fields import (
+    InstantFilterField,
+    StrictCharField,
+    StrictChoiceField,
+    StrictField,
+    StrictIntegerField,
+    StrictSerializer,
+)
 from config.api.renderers import format_instant
 from config.environments import Environment
 from config.money import CRYPTO_DIGITS, format_crypto, from_units
-from merchants.ledger.balances import MerchantBalance
-from merchants.models import LatePayments, Merchant, MerchantSettings, Plan, SettlementFrequency
+from config.providers import Provider
+from merchants.ledger.balances import MerchantBalance, merchant_balances
+from merchants.models import LatePayments, Merchant, MerchantSettings, Plan, SettlementFrequency, Surplus
 from merchants.services import MAX_ALLOWED_WALLETS, SETTLEMENT_CURRENCIES, SettingsChanges, fee_bps_of
 
-DecimalsOf = Callable[[str, str, str], int]
-"""The scale of a coin, by environment, network and code; the app that knows the networks provides it."""
+decimals_of: Provider[[str, str, str], int] = Provider("decimals_of")
+"""The decimals of a coin, by environment, network and code; payments provide them."""
 
-SuspenseOf = Callable[[Merchant, str], Mapping[tuple[str, str], int]]
-"""Base units that wait for a merchant's decision, by network and code; the app that knows payments provides it."""
+suspense_of: Provider[[Merchant, str, datetime | None], Mapping[tuple[str, str], int]] = Provider("suspense_of")
+"""Base units that wait for a merchant's decision in an environment, by network and code, now or at an instant;
+payments provide them."""
 
 BASIS_POINTS_OF_A_PERCENT = 100
 
@@ -108,6 +118,18 @@ class SettingsSerializer(StrictSerializer):
         required=False,
         help_text="`hold` late money for a decision, or `accept` it within 24 hours when the amount is complete.",
     )
+    surplus = StrictChoiceField(
+        choices=Surplus.values,
+        required=False,
+        help_text="What is paid beyond the price: `ask` holds it for a decision, `give_back` sends it back to its "
+        "sender, `keep` credits it up to `surplusKept`.",
+    )
+    surplusKept = DecimalField(
+        digits=2,
+        required=False,
+        help_text="Up to how much of the price a surplus is kept, in percent: above 0 and at most 1 with `keep`, "
+        "else 0.",
+    )
     walletAllowList = serializers.ListField(
         child=StrictCharField(max_length=80),
         max_length=MAX_ALLOWED_WALLETS,
@@ -118,6 +140,7 @@ class SettingsSerializer(StrictSerializer):
     _CHANGES: ClassVar = {
         "settlementCurrency": "settlement_currency",
         "latePayments": "late_payments",
+        "surplus": "surplus",
         "walletAllowList": "wallet_allow_list",
     }
     _SCHEDULE_CHANGES: ClassVar = {
@@ -137,15 +160,31 @@ class SettingsSerializer(StrictSerializer):
         changes |= {own: schedule[name] for name, own in self._SCHEDULE_CHANGES.items() if name in schedule}
         if "paymentTolerance" in data:
             changes["payment_tolerance_bps"] = int(data["paymentTolerance"] * BASIS_POINTS_OF_A_PERCENT)
+        if "surplusKept" in data:
+            changes["surplus_kept_bps"] = int(data["surplusKept"] * BASIS_POINTS_OF_A_PERCENT)
         return cast("SettingsChanges", changes)
+
+
+class BalanceQuery(StrictSerializer):
+    """The query of the balance."""
+
+    at = InstantFilterField(
+        required=False,
+        end_of_day=True,
+        help_text="The balance as it was at this ISO 8601 time, UTC; a date means its end. Left out, as it is now.",
+    )
+
+    def validate_at(self, at: datetime) -> datetime:
+        # A day that is not over yet has no end to tell of.
+        if at > timezone.now():
+            raise serializers.ValidationError("Must not be in the future.")
+        return at
 
 
 # --- records -----------------------------------------------------------------------------------------
 
 
-def merchant_record(
-    merchant: Merchant, chosen: MerchantSettings, balances: Sequence[Mapping[str, Any]]
-) -> dict[str, Any]:
+def merchant_record(merchant: Merchant, chosen: MerchantSettings) -> dict[str, Any]:
     return {
         "id": merchant.public_id,
         "object": "merchant",
@@ -165,20 +204,21 @@ def merchant_record(
         },
         "paymentTolerance": f"{from_units(chosen.payment_tolerance_bps, 2):f}",
         "latePayments": chosen.late_payments,
+        "surplus": chosen.surplus,
+        "surplusKept": f"{from_units(chosen.surplus_kept_bps, 2):f}",
         "walletAllowList": chosen.wallet_allow_list,
-        "balances": balances,
+        "balances": balance_records(merchant, chosen.environment),
         "createdAt": format_instant(merchant.created_at),
     }
 
 
-def balance_records(
-    environment: str,
-    balances: Sequence[MerchantBalance],
-    suspense: Mapping[tuple[str, str], int],
-    decimals_of: DecimalsOf,
-) -> list[dict[str, Any]]:
-    """By network and coin, sorted: what is in the books, and what is in suspense there or where nothing else is."""
-    booked = {(each.network, each.asset): each for each in balances}
+def balance_records(merchant: Merchant, environment: str, *, at: datetime | None = None) -> list[dict[str, Any]]:
+    """The balances by network and coin, sorted, now or as they were at an instant.
+
+    With what is in suspense; also where there is nothing but suspense.
+    """
+    booked = {(each.network, each.asset): each for each in merchant_balances(merchant, environment, at=at)}
+    suspense = suspense_of(merchant, environment, at)
     records = []
     for network, asset in sorted(booked.keys() | suspense.keys()):
         decimals = decimals_of(environment, network, asset)
@@ -215,6 +255,7 @@ class BalanceEntrySchema(serializers.Serializer[Any]):
 class BalanceSchema(serializers.Serializer[Any]):
     object = serializers.ChoiceField(choices=["balance"])
     environment = serializers.ChoiceField(choices=Environment.choices)
+    at = serializers.DateTimeField(allow_null=True, help_text="The instant that was asked for; null for now.")
     balances = BalanceEntrySchema(many=True)
 
 
@@ -241,6 +282,8 @@ class MerchantSchema(serializers.Serializer[Any]):
     settlementSchedule = ScheduleSchema()
     paymentTolerance = serializers.CharField(help_text="In percent, two fractional digits.")
     latePayments = serializers.ChoiceField(choices=LatePayments.choices)
+    surplus = serializers.ChoiceField(choices=Surplus.choices)
+    surplusKept = serializers.CharField(help_text="In percent, two fractional digits.")
     walletAllowList = serializers.ListField(child=serializers.CharField())
     balances = BalanceEntrySchema(many=True)
     createdAt = serializers.DateTimeField()

@@ -1,4 +1,4 @@
-"""Every change of a merchant, its people, its keys and its settings."""
+"""Every change of a merchant, its keys and its settings."""
 
 from __future__ import annotations
 
@@ -21,22 +21,25 @@ from config.environments import Environment
 from config.errors import DomainError, InvalidParameter
 from merchants.access import keys
 from merchants.access.addresses import parse_network
-from merchants.access.scopes import Scope
+from merchants.access.scopes import Scope, may_give
+from merchants.members import add_member
 from merchants.models import (
     ApiKey,
     LatePayments,
-    Member,
     Merchant,
     MerchantSettings,
     Plan,
-    Role,
     SettlementFrequency,
+    Surplus,
     User,
 )
+from merchants.roles import Role
 from merchants.wallets import instants_after, wallet_key
 
 SETTLEMENT_CURRENCIES: Final = ("USDC", "USDT", "DAI")
 MAX_TOLERANCE_BPS: Final = 50
+MAX_SURPLUS_KEPT_BPS: Final = 100
+"""Of the price. More was hardly meant for the merchant, who would owe it to the payer."""
 MAX_FEE_BPS: Final = 9_999
 MAX_ALLOWED_NETWORKS: Final = 100
 MAX_ALLOWED_WALLETS: Final = 200
@@ -45,14 +48,9 @@ _MINIMUM_BELOW: Final = Decimal(10) ** 14
 _WALLET: Final = re.compile(r"0x[0-9a-fA-F]{40}|G[A-Z2-7]{55}|M[A-Z2-7]{68}")
 
 
-class AlreadyMember(DomainError):
-    code = "already_member"
-    message = "This person is already a member of the merchant."
-
-
-class LastOwner(DomainError):
-    code = "last_owner"
-    message = "A merchant needs at least one owner."
+class MayNotGive(DomainError):
+    code = "may_not_give"
+    message = "A key cannot do more than your own role permits. Ask an owner or an admin to make this one."
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +73,8 @@ class SettingsChanges(TypedDict, total=False):
     settlement_minimum: Decimal
     payment_tolerance_bps: int
     late_payments: str
+    surplus: str
+    surplus_kept_bps: int
     wallet_allow_list: Sequence[str]
 
 
@@ -83,7 +83,7 @@ class SettingsChanges(TypedDict, total=False):
 
 def open_merchant(*, name: str, email: str, owner: User | None = None, plan: str = Plan.STARTER) -> Merchant:
     """A new merchant with default settings in both environments, and its first owner when one is given."""
-    name = _checked_name(name, limit=120)
+    name = checked_merchant_name(name)
     try:
         validate_email(email)
     except ValidationError:
@@ -99,13 +99,18 @@ def open_merchant(*, name: str, email: str, owner: User | None = None, plan: str
     return merchant
 
 
+def checked_merchant_name(name: str) -> str:
+    """The name as a merchant can have it; InvalidParameter otherwise."""
+    return _checked_name(name, limit=120)
+
+
 def rename_merchant(*, merchant: Merchant, name: str) -> None:
-    merchant.name = _checked_name(name, limit=120)
+    merchant.name = checked_merchant_name(name)
     merchant.save(update_fields=["name"])
 
 
 def change_plan(*, merchant: Merchant, plan: str, requests_per_minute: int | None = None) -> None:
-    """The plan decides the production request budget; only an enterprise merchant has one of its own."""
+    """Change the plan, which decides the production request budget; only enterprise merchants have their own."""
     _check_choice(plan, Plan.values, "plan")
     if requests_per_minute is not None:
         if plan != Plan.ENTERPRISE:
@@ -118,12 +123,12 @@ def change_plan(*, merchant: Merchant, plan: str, requests_per_minute: int | Non
 
 
 def fee_bps_of(merchant: Merchant) -> int:
-    """What is kept of the merchant's settled money, in hundredths of a percent: its own fee, else its plan's."""
+    """The fee on the merchant's settlements, in hundredths of a percent: its own, else its plan's."""
     return settings.FEE_BPS.get(merchant.plan, 0) if merchant.fee_bps is None else merchant.fee_bps
 
 
 def change_fee(*, merchant: Merchant, fee_bps: int | None) -> None:
-    """What is kept of each settlement, in hundredths of a percent; None is what its plan says."""
+    """Set the fee on settlements, in hundredths of a percent; None: the fee of its plan."""
     if fee_bps is not None:
         _check_range(fee_bps, 0, MAX_FEE_BPS, "fee_bps")
     merchant.fee_bps = fee_bps
@@ -131,7 +136,7 @@ def change_fee(*, merchant: Merchant, fee_bps: int | None) -> None:
 
 
 def suspend_merchant(*, merchant: Merchant) -> None:
-    """Its keys stop working with the next request; its payments stay watched, and its schedule rests."""
+    """Its keys stop working with the next request; its payments stay watched, and its settlement schedule pauses."""
     merchant.is_active = False
     merchant.save(update_fields=["is_active"])
 
@@ -139,26 +144,6 @@ def suspend_merchant(*, merchant: Merchant) -> None:
 def resume_merchant(*, merchant: Merchant) -> None:
     merchant.is_active = True
     merchant.save(update_fields=["is_active"])
-
-
-# --- members -----------------------------------------------------------------------------------------
-
-
-def add_member(*, merchant: Merchant, user: User, role: str = Role.OWNER) -> Member:
-    _check_choice(role, Role.values, "role")
-    member, is_new = Member.objects.get_or_create(merchant=merchant, user=user, defaults={"role": role})
-    if not is_new:
-        raise AlreadyMember
-    return member
-
-
-def remove_member(*, member: Member) -> None:
-    with transaction.atomic():
-        Merchant.objects.select_for_update().get(pk=member.merchant_id)
-        owners = Member.objects.filter(merchant_id=member.merchant_id, role=Role.OWNER)
-        if member.role == Role.OWNER and not owners.exclude(pk=member.pk).exists():
-            raise LastOwner
-        member.delete()
 
 
 # --- keys --------------------------------------------------------------------------------------------
@@ -174,11 +159,17 @@ def issue_api_key(
     allowed_networks: Sequence[str] = (),
     require_signature: bool = False,
     created_by: User | None = None,
+    role: str | None = None,
 ) -> IssuedKey:
-    """A new key pair beside those that exist. No scopes: full access. No networks: from anywhere."""
+    """A new key pair beside those that exist. No scopes: full access. No networks: from anywhere.
+
+    `role` is that of the person who makes it, who cannot give what it does not permit; None for an operator.
+    """
     name = _checked_name(name, limit=80)
     if unknown := set(scopes) - set(Scope):
         raise InvalidParameter(f"There is no scope {min(unknown)!r}.", param="scopes")
+    if role is not None and not may_give(role, scopes):
+        raise MayNotGive(param="scopes")
     if expires_at is not None and expires_at <= timezone.now():
         raise InvalidParameter("expires_at must be in the future.", param="expires_at")
     pair = keys.generate_pair(environment)
@@ -188,6 +179,7 @@ def issue_api_key(
         name=name,
         public_key=pair.public_key,
         secret_digest=keys.digest(pair.secret),
+        pepper=keys.pepper_name(),
         scopes=sorted(set(map(str, scopes))),
         expires_at=expires_at,
         allowed_networks=_checked_networks(allowed_networks),
@@ -198,7 +190,7 @@ def issue_api_key(
 
 
 def revoke_api_key(*, key: ApiKey) -> None:
-    """Deletes the pair for good: from the next request on it is as unknown as one that never was."""
+    """Deletes the pair for good: from the next request on it is unknown."""
     revoked_at = timezone.now()
     if ApiKey.objects.filter(pk=key.pk, revoked_at__isnull=True).update(revoked_at=revoked_at):
         key.revoked_at = revoked_at
@@ -219,15 +211,32 @@ def update_settings(*, merchant: Merchant, environment: Environment, changes: Se
                 instants=current.wallets_allowed_at,
                 now=timezone.now(),
             )
+        if any(changes.get(name, old) != old for name, old in _surplus_policy(current).items()):
+            current.surplus_since = timezone.now()
         for name, value in changes.items():
             setattr(current, name, value)
-        # A weekly or monthly schedule always says on which day, so that nobody has to guess the default.
+        if "surplus" in changes and current.surplus != Surplus.KEEP:
+            current.surplus_kept_bps = changes.get("surplus_kept_bps", 0)
+        if changes.keys() & {"surplus", "surplus_kept_bps"}:
+            _check_kept(current)
+        # A weekly or monthly schedule always stores its day, so that nobody has to know the default.
         if current.settlement_frequency == SettlementFrequency.WEEKLY and current.settlement_weekday is None:
             current.settlement_weekday = 1
         if current.settlement_frequency == SettlementFrequency.MONTHLY and current.settlement_monthday is None:
             current.settlement_monthday = 1
         current.save()
     return current
+
+
+def _check_kept(chosen: MerchantSettings) -> None:
+    """A surplus that is kept says up to which share, and no other does: one would have no meaning."""
+    if (chosen.surplus == Surplus.KEEP) != (chosen.surplus_kept_bps > 0):
+        message = "surplusKept must be above 0 with the surplus keep, and 0 with any other."
+        raise InvalidParameter(message, param="surplusKept")
+
+
+def _surplus_policy(chosen: MerchantSettings) -> dict[str, object]:
+    return {"surplus": chosen.surplus, "surplus_kept_bps": chosen.surplus_kept_bps}
 
 
 def _check_settings(changes: SettingsChanges) -> None:
@@ -250,6 +259,10 @@ def _check_settings(changes: SettingsChanges) -> None:
         raise InvalidParameter("paymentTolerance must be between 0 and 0.5 percent.", param="paymentTolerance")
     if "late_payments" in changes:
         _check_choice(changes["late_payments"], LatePayments.values, "latePayments")
+    if "surplus" in changes:
+        _check_choice(changes["surplus"], Surplus.values, "surplus")
+    if "surplus_kept_bps" in changes and not 0 <= changes["surplus_kept_bps"] <= MAX_SURPLUS_KEPT_BPS:
+        raise InvalidParameter("surplusKept must be between 0 and 1 percent.", param="surplusKept")
     if "wallet_allow_list" in changes:
         _check_wallets(changes["wallet_allow_list"])
 

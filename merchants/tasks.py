@@ -1,4 +1,4 @@
-"""Sweeps over what merchants leave behind: counts to fold, replies nobody will ask for again."""
+"""Periodic tasks: folding counts, and deleting stored replies and other short-lived rows."""
 
 from __future__ import annotations
 
@@ -12,24 +12,33 @@ from django.utils import timezone
 from config.purging import delete_in_batches
 from merchants import counting
 from merchants.access import attempts, authentication, idempotency
+from merchants.audit import purging as audit
+from merchants.request_log import purging as request_log
 
 ATTEMPTS_KEPT_FOR = timedelta(days=1)
 
 
 @shared_task(name="merchants.fold_counts")
 def fold_counts() -> None:
-    """Fold until fewer than a batch are left, so that a backlog does not take one interval for each batch."""
+    """Fold deltas until less than a batch is left, so that a backlog does not take an interval for each batch."""
     while counting.fold_counts() == counting.FOLD_BATCH:
         pass
 
 
 @shared_task(name="merchants.purge_idempotency")
 def purge_idempotency() -> None:
-    """Drops what only had to be remembered for a while: stored replies, accepted signatures, counted attempts,
-    and log-in sessions that have ended."""
+    """Delete rows that are only kept for a while: stored replies, accepted signatures, counted attempts,
+    log-in sessions that have ended, and what the audit log has kept long enough."""
     now = timezone.now()
     idempotency.purge(now=now)
     authentication.purge_signatures(now=now)
     attempts.purge(before=now - ATTEMPTS_KEPT_FOR)
     ended = now - timedelta(days=settings.SESSIONS_KEPT_DAYS)
     delete_in_batches(Session.objects.filter(expire_date__lt=ended))
+    audit.purge(now=now)
+
+
+@shared_task(name="merchants.purge_requests")
+def purge_requests() -> None:
+    """Delete what the log of API requests has kept long enough."""
+    request_log.purge(now=timezone.now())

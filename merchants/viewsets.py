@@ -2,68 +2,75 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from config.api.fields import read_body, read_query
 from merchants.access.scopes import Scope
 from merchants.access.viewsets import MerchantViewSet
-from merchants.ledger.balances import merchant_balances
 from merchants.models import MerchantSettings
 from merchants.serializers import (
+    BalanceQuery,
     BalanceSchema,
-    DecimalsOf,
     MerchantSchema,
     SettingsSerializer,
-    SuspenseOf,
     balance_records,
     merchant_record,
 )
 from merchants.services import update_settings
 
 
-class _ShowsBalances(MerchantViewSet):
-    """What this app does not know is given in the route table: scales of coins, and what payments keep in suspense."""
-
-    decimals_of: DecimalsOf | None = None
-    suspense_of: SuspenseOf | None = None
-
-    def balances(self) -> list[dict[str, Any]]:
-        if self.decimals_of is None or self.suspense_of is None:
-            raise RuntimeError("the route table did not say how coins are scaled, or what is in suspense")
-        held = merchant_balances(self.merchant, self.environment)
-        suspense = self.suspense_of(self.merchant, self.environment)
-        return balance_records(self.environment, held, suspense, self.decimals_of)
-
-
-class MerchantRecordViewSet(_ShowsBalances):
+class MerchantRecordViewSet(MerchantViewSet):
     """The key's own merchant."""
 
     scopes: ClassVar = {"retrieve": Scope.MERCHANT_READ, "update_settings": Scope.MERCHANT_WRITE}
 
-    @extend_schema(summary="Get the merchant", responses=MerchantSchema)
+    @extend_schema(
+        summary="Get the merchant",
+        description="The account that the keys belong to, and its settings.",
+        responses=MerchantSchema,
+    )
     def retrieve(self, request: Request) -> Response:
         chosen = MerchantSettings.objects.get(merchant=self.merchant, environment=self.environment)
         return self._record(chosen)
 
-    @extend_schema(summary="Update settings", request=SettingsSerializer, responses=MerchantSchema)
+    @extend_schema(
+        summary="Update settings",
+        description="Changes what is given, and leaves the rest.",
+        request=SettingsSerializer,
+        examples=[OpenApiExample("Take what is a little short", value={"paymentTolerance": "0.5"}, request_only=True)],
+        responses=MerchantSchema,
+    )
     def update_settings(self, request: Request) -> Response:
-        body = SettingsSerializer(data=request.data)
-        body.is_valid(raise_exception=True)
+        body = read_body(SettingsSerializer, request)
         chosen = update_settings(merchant=self.merchant, environment=self.environment, changes=body.to_changes())
         return self._record(chosen)
 
     def _record(self, chosen: MerchantSettings) -> Response:
-        return Response(merchant_record(self.merchant, chosen, self.balances()))
+        return Response(merchant_record(self.merchant, chosen))
 
 
-class BalanceViewSet(_ShowsBalances):
-    """What the merchant has, per network and coin."""
+class BalanceViewSet(MerchantViewSet):
+    """The merchant's balances by network and coin."""
 
     scopes: ClassVar = {"retrieve": Scope.MERCHANT_READ}
 
-    @extend_schema(summary="Get the balance", responses=BalanceSchema)
+    @extend_schema(
+        summary="Get the balance",
+        description="By coin and network, as it is now or as it was at an instant.",
+        parameters=[BalanceQuery],
+        responses=BalanceSchema,
+    )
     def retrieve(self, request: Request) -> Response:
-        return Response({"object": "balance", "environment": self.environment, "balances": self.balances()})
+        at = read_query(BalanceQuery, request).get("at")
+        return Response(
+            {
+                "object": "balance",
+                "environment": self.environment,
+                "at": at,
+                "balances": balance_records(self.merchant, self.environment, at=at),
+            }
+        )

@@ -1,7 +1,7 @@
 """Which wallets a merchant's money may go to: the allow list, and the time that a change of it takes to count. Pure.
 
 Without a list any wallet will do. A wallet that comes onto the list is first paid a day later, and so is any other
-wallet after the list was given up: whoever got hold of a key cannot have the next settlement.
+wallet after the list was removed: somebody who stole a key cannot get the next settlement.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 
 COOL_OFF = timedelta(hours=24)
 ANY_WALLET = "*"
-"""In the instants of a list that was given up: since when."""
+"""The key, among the instants of the list, for when the list was removed."""
 
 _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC).isoformat()
 
@@ -35,7 +35,7 @@ class WalletRules:
         return not self.allowed or wallet_key(wallet) in self.allowed
 
     def cools_off_until(self, wallet: str) -> datetime | None:
-        """When a wallet that is allowed may first be paid; None when nothing is known of a change."""
+        """When an allowed wallet may first be paid; None when there was no recent change."""
         since = self.since or {}
         changed = since.get(wallet_key(wallet), since.get(ANY_WALLET))
         return None if changed is None else changed + COOL_OFF
@@ -55,7 +55,7 @@ def instants_after(
 ) -> dict[str, str]:
     """Since when each wallet is allowed once `wallets` replaces the list of `before`, as ISO 8601.
 
-    One that was on the list keeps its instant. When the list is given up, those that were on it stay what they are.
+    A wallet that was on the list keeps its instant, also when the list is removed.
     """
     known = {wallet_key(wallet): _LONG_AGO for wallet in before} | {wallet_key(w): at for w, at in instants.items()}
     if not wallets:

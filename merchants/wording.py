@@ -1,9 +1,11 @@
-"""How instants read to a merchant: on the clocks of its own time zone, and how far off they are."""
+"""Formats instants for a merchant: in its own time zone, and relative to now."""
 
 from __future__ import annotations
 
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
+
+from django.utils.timezone import localtime
 
 _UNITS = ((timedelta(days=1), "day"), (timedelta(hours=1), "hour"), (timedelta(minutes=1), "minute"))
 
@@ -13,14 +15,22 @@ def local(instant: datetime, timezone: str) -> str:
     return f"{instant.astimezone(ZoneInfo(timezone)):%a %-d %b %Y, %H:%M}"
 
 
+def with_offset(instant: datetime, timezone: str) -> str:
+    """`Sun 28 Mar 2027, 09:30 (UTC+2)`, so that a change of the clocks shows."""
+    offset = instant.astimezone(ZoneInfo(timezone)).utcoffset() or timedelta()
+    minutes = round(abs(offset).total_seconds() / 60)
+    hours = f"{minutes // 60}:{minutes % 60:02}" if minutes % 60 else f"{minutes // 60}"
+    return f"{local(instant, timezone)} (UTC{'−' if offset < timedelta() else '+'}{hours})"
+
+
 def short(instant: datetime, timezone: str) -> str:
     """`22 Jan 2027, 09:30`, for tables."""
     return f"{instant.astimezone(ZoneInfo(timezone)):%-d %b %Y, %H:%M}"
 
 
 def exact(instant: datetime | None) -> str:
-    """`22 Jan 2027, 09:30:00 UTC`, for records; nothing of what has not happened."""
-    return f"{instant:%-d %b %Y, %H:%M:%S} UTC" if instant else ""
+    """`22 Jan 2027, 09:30:00 UTC`, for records, in the time zone of who looks; empty for None."""
+    return f"{localtime(instant):%-d %b %Y, %H:%M:%S %Z}" if instant else ""
 
 
 def zone(timezone: str) -> str:
@@ -40,3 +50,33 @@ def from_now(instant: datetime, now: datetime) -> str:
         return "now"
     words = f"{number} {name}{'' if number == 1 else 's'}"
     return f"in {words}" if instant > now else f"{words} ago"
+
+
+_BROWSERS = (
+    ("Edg", "Edge"),
+    ("OPR/", "Opera"),
+    ("SamsungBrowser/", "Samsung Internet"),
+    ("Firefox/", "Firefox"),
+    ("FxiOS/", "Firefox"),
+    ("CriOS/", "Chrome"),
+    ("Chrome/", "Chrome"),
+    ("Safari/", "Safari"),
+)
+"""The first that is found: many browsers name others as well."""
+
+_SYSTEMS = (
+    ("Android", "Android"),
+    ("iPhone", "iPhone"),
+    ("iPad", "iPad"),
+    ("Windows", "Windows"),
+    ("Mac OS X", "macOS"),
+    ("CrOS", "ChromeOS"),
+    ("Linux", "Linux"),
+)
+
+
+def device(user_agent: str) -> str:
+    """`Firefox on Linux`, from what a browser calls itself; the first word of what is no browser; empty for nothing."""
+    browser = next((name for mark, name in _BROWSERS if mark in user_agent), "")
+    system = next((name for mark, name in _SYSTEMS if mark in user_agent), "")
+    return " on ".join(filter(None, (browser, system))) or user_agent.partition(" ")[0][:40]

@@ -1,8 +1,8 @@
-"""Payments as operators see them. Everything can be looked up; what changes something calls a service."""
+"""Payments as operators see them. Everything can be looked up; changes are made by services."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, cast
+from typing import Any, cast
 
 from django.contrib import admin, messages
 from django.db.models import Model, QuerySet
@@ -10,65 +10,74 @@ from django.http import HttpRequest
 from django.template.response import TemplateResponse
 
 from config import ids
+from config.admin_base import LongList, ReadOnly, ask_first, asks_first
 from config.errors import DomainError
 from config.money import FIAT_DIGITS, format_crypto, from_units
-from config.operators import ReadOnly, ask_first
 from merchants.models import User
-from payments.acceptance import accept_as_operator, what_accepting_does
-from payments.chains.networks import NATIVE_COINS
-from payments.halting import clear_halt
+from payments.chains.networks import NETWORKS
+from payments.deposits.acceptance import accept_as_operator, what_accepting_does
+from payments.deposits.attribution import attribute_as_operator
+from payments.deposits.finality_halts import clear_halt
+from payments.deposits.giving_back import call_back, give_back_as_operator
+from payments.deposits.models import PayerReturn, ReturnApproval, ScanCursor
+from payments.deposits.payer_proofs import is_returnable, return_link
+from payments.deposits.suggestions import describe
+from payments.links.models import PaymentLink
 from payments.models import (
+    Attribution,
     BalanceChange,
     Deposit,
     Discrepancy,
     DiscrepancyApproval,
-    NativeCoin,
+    NamedTransaction,
     Payment,
-    ScanCursor,
-    Sweep,
 )
-from payments.native import ask_for
+from payments.transfers.admin import ShowsWhoSaidSo
+from payments.treasury.models import NativeCoin, Sweep
+from payments.treasury.native_deposits import ask_for
 
 
-def _by_public_id(queryset: QuerySet[Any], term: str, kind: ids.PublicId) -> QuerySet[Any] | None:
-    key = kind.decode(term.strip())
-    return None if key is None else queryset.filter(pk=key)
+class ShowsAmount:
+    """A column with the amount of a row, in coins."""
+
+    @admin.display(description="Amount")
+    def shown_amount(self, row: Any) -> str:
+        return format_crypto(row.amount, row.decimals)
 
 
-class DepositInline(ReadOnly, admin.TabularInline[Deposit, Payment]):
+class DepositInline(ReadOnly, ShowsAmount, ShowsWhoSaidSo, admin.TabularInline[Deposit, Payment]):
     model = Deposit
-    fields = ("network", "asset", "shown_amount", "status", "booked_to", "height", "transaction_hash", "seen_at")
+    fields = (
+        "network",
+        "asset",
+        "shown_amount",
+        "status",
+        "booked_to",
+        "height",
+        "transaction_hash",
+        "shown_said_by",
+        "seen_at",
+    )
     readonly_fields = fields
     extra = 0
     show_change_link = True
 
-    @admin.display(description="Amount")
-    def shown_amount(self, deposit: Deposit) -> str:
-        return format_crypto(deposit.amount, deposit.decimals)
 
-
-class DiscrepancyInline(ReadOnly, admin.TabularInline[Discrepancy, Payment]):
+class DiscrepancyInline(ReadOnly, ShowsAmount, admin.TabularInline[Discrepancy, Payment]):
     model = Discrepancy
     fields = ("kind", "status", "network", "asset", "shown_amount", "resolved_by", "resolved_at")
     readonly_fields = fields
     extra = 0
     show_change_link = True
 
-    @admin.display(description="Amount")
-    def shown_amount(self, discrepancy: Discrepancy) -> str:
-        return format_crypto(discrepancy.amount, discrepancy.decimals)
-
 
 @admin.register(Payment)
-class PaymentAdmin(ReadOnly, admin.ModelAdmin[Payment]):
+class PaymentAdmin(ReadOnly, LongList, admin.ModelAdmin[Payment]):
     list_display = ("public_id", "merchant", "environment", "status", "price", "coin", "created_at")
     list_filter = ("environment", "status", "network", "cryptocurrency")
     list_select_related = ("merchant",)
-    list_per_page = 50
-    ordering: ClassVar = ["-id"]
     search_fields = ("deposit_address", "memo", "deposits__transaction_hash")
     search_help_text = "A payment id, a deposit address, a memo or a transaction hash."
-    show_full_result_count = False
     exclude = ("qr_png",)
     inlines = (DepositInline, DiscrepancyInline)
 
@@ -83,22 +92,40 @@ class PaymentAdmin(ReadOnly, admin.ModelAdmin[Payment]):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Payment], search_term: str
     ) -> tuple[QuerySet[Payment], bool]:
-        found = _by_public_id(queryset, search_term, ids.PAYMENT)
-        return (found, False) if found is not None else super().get_search_results(request, queryset, search_term)
+        if (key := ids.PAYMENT.decode(search_term.strip())) is not None:
+            return queryset.filter(pk=key), False
+        return super().get_search_results(request, queryset, search_term)
+
+
+@admin.register(PaymentLink)
+class PaymentLinkAdmin(ReadOnly, LongList, admin.ModelAdmin[PaymentLink]):
+    list_display = ("public_id", "merchant", "environment", "description", "enabled", "max_uses", "expires_at")
+    list_filter = ("environment", "enabled")
+    list_select_related = ("merchant",)
+    search_fields = ("code", "description")
+    search_help_text = "The code in its address, or what it is for."
+
+
+class MemoConflictFilter(admin.SimpleListFilter):
+    """Deposits whose memo and muxed id named different payments: the muxed id counted."""
+
+    title = "memo and muxed id"
+    parameter_name = "memo_conflict"
+
+    def lookups(self, request: HttpRequest, page: admin.ModelAdmin[Any]) -> list[tuple[str, str]]:
+        return [("yes", "disagree")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Deposit]) -> QuerySet[Deposit]:
+        return queryset.exclude(conflicting_memo="") if self.value() else queryset
 
 
 @admin.register(Deposit)
-class DepositAdmin(ReadOnly, admin.ModelAdmin[Deposit]):
+class DepositAdmin(ReadOnly, ShowsAmount, ShowsWhoSaidSo, LongList, admin.ModelAdmin[Deposit]):
     list_display = ("transaction_hash", "ordinal", "network", "asset", "shown_amount", "status", "booked_to", "seen_at")
-    list_filter = ("environment", "network", "status", "booked_to")
-    list_per_page = 50
-    ordering: ClassVar = ["-id"]
-    search_fields = ("transaction_hash", "sender", "recipient", "memo")
-    show_full_result_count = False
-
-    @admin.display(description="Amount")
-    def shown_amount(self, deposit: Deposit) -> str:
-        return format_crypto(deposit.amount, deposit.decimals)
+    list_filter = ("environment", "network", "status", "booked_to", MemoConflictFilter)
+    search_fields = ("transaction_hash", "inner_hash", "sender", "recipient", "memo", "conflicting_memo")
+    exclude = ("said_by",)
+    readonly_fields = ("shown_said_by",)
 
 
 class ApprovalInline(ReadOnly, admin.TabularInline[DiscrepancyApproval, Discrepancy]):
@@ -108,8 +135,23 @@ class ApprovalInline(ReadOnly, admin.TabularInline[DiscrepancyApproval, Discrepa
     extra = 0
 
 
+class AttributionInline(ReadOnly, admin.TabularInline[Attribution, Discrepancy]):
+    model = Attribution
+    fields = ("operator", "payment", "reason", "approved_at")
+    readonly_fields = fields
+    extra = 0
+
+
+class NamedTransactionInline(ReadOnly, admin.TabularInline[NamedTransaction, Discrepancy]):
+    model = NamedTransaction
+    verbose_name_plural = "payments for which merchants have named its transaction"
+    fields = ("payment", "named_by", "named_at")
+    readonly_fields = fields
+    extra = 0
+
+
 @admin.register(Discrepancy)
-class DiscrepancyAdmin(ReadOnly, admin.ModelAdmin[Discrepancy]):
+class DiscrepancyAdmin(ReadOnly, ShowsAmount, LongList, admin.ModelAdmin[Discrepancy]):
     list_display = (
         "public_id",
         "kind",
@@ -123,15 +165,53 @@ class DiscrepancyAdmin(ReadOnly, admin.ModelAdmin[Discrepancy]):
     )
     list_filter = ("environment", "status", "kind", "network")
     list_select_related = ("merchant", "payment")
-    list_per_page = 50
-    ordering: ClassVar = ["-id"]
-    show_full_result_count = False
-    inlines = (ApprovalInline,)
-    actions = ("accept",)
+    inlines = (ApprovalInline, AttributionInline, NamedTransactionInline)
+    readonly_fields = ("suggested", "link_for_sender")
 
-    @admin.display(description="Amount")
-    def shown_amount(self, discrepancy: Discrepancy) -> str:
-        return format_crypto(discrepancy.amount, discrepancy.decimals)
+    @admin.display(description="Page where its sender asks it back")
+    def link_for_sender(self, discrepancy: Discrepancy) -> str:
+        deposit = discrepancy.deposit
+        return return_link(deposit) if deposit and not deposit.payment_id and is_returnable(deposit) else ""
+
+    @admin.display(description="What came, and for whom it may be")
+    def suggested(self, discrepancy: Discrepancy) -> str:
+        return describe(discrepancy) if discrepancy.payment_id is None else ""
+
+    actions = ("accept", "attribute")
+
+    @admin.action(description="Attribute: it was sent for a payment", permissions=["accept"])
+    def attribute(self, request: HttpRequest, chosen: QuerySet[Discrepancy]) -> TemplateResponse | None:
+        if chosen.count() != 1:
+            self.message_user(request, "Choose one sum of money at a time.", messages.ERROR)
+            return None
+        question = ask_first(
+            self,
+            request,
+            chosen.select_related("deposit"),
+            action="attribute",
+            title="Which payment was this money sent for?",
+            consequence="Two different operators must name the same payment. It then counts as if it had been sent to "
+            "that payment's own address, and its merchant is told. A suggestion proves nothing: amounts repeat, and an "
+            "exchange sends the money of many people.",
+            answer_label="The payment’s id",
+            note_label="How do you know? It is kept with your name.",
+            describe=describe,
+        )
+        if question is None:
+            self._attribute(request, chosen.get(), request.POST["answer"], request.POST["note"].strip())
+        return question
+
+    def _attribute(self, request: HttpRequest, discrepancy: Discrepancy, payment_id: str, reason: str) -> None:
+        try:
+            is_done = attribute_as_operator(
+                discrepancy, payment_id=payment_id, operator=cast("User", request.user), reason=reason
+            )
+        except DomainError as error:
+            self.message_user(request, f"{discrepancy}: {error.message}", messages.ERROR)
+            return
+        self.log_change(request, discrepancy, f"{'Attributed' if is_done else 'Named'} {payment_id.strip()}: {reason}")
+        words = "is the payment's now." if is_done else "waits for a second operator who names the same payment."
+        self.message_user(request, f"{discrepancy} {words}", messages.SUCCESS)
 
     @admin.action(description="Accept: the merchant gets the money", permissions=["accept"])
     def accept(self, request: HttpRequest, chosen: QuerySet[Discrepancy]) -> TemplateResponse | None:
@@ -165,44 +245,91 @@ class DiscrepancyAdmin(ReadOnly, admin.ModelAdmin[Discrepancy]):
         return request.user.has_perm("payments.change_discrepancy")
 
 
+class ReturnApprovalInline(ReadOnly, admin.TabularInline[ReturnApproval, PayerReturn]):
+    model = ReturnApproval
+    fields = ("operator", "reason", "approved_at")
+    readonly_fields = fields
+    extra = 0
+
+
+@admin.register(PayerReturn)
+class PayerReturnAdmin(ReadOnly, ShowsAmount, LongList, admin.ModelAdmin[PayerReturn]):
+    """What senders of money of no payment have asked back."""
+
+    list_display = ("public_id", "status", "network", "asset", "shown_amount", "recipient", "created_at")
+    list_filter = ("environment", "status", "network")
+    inlines = (ReturnApprovalInline,)
+    actions = ("give_back", "call_back")
+
+    @admin.action(description="Give back: its sender gets the money", permissions=["decide"])
+    def give_back(self, request: HttpRequest, chosen: QuerySet[PayerReturn]) -> TemplateResponse | None:
+        question = ask_first(
+            self,
+            request,
+            chosen.select_related("deposit"),
+            action="give_back",
+            title="Give this money back?",
+            consequence="The key of the address that has sent it asks for it at the address shown. Once two different "
+            "operators have agreed, it is paid there and cannot be taken back.",
+            note_label="Why is it no payment’s? It is kept with your name.",
+            describe=lambda each: f"{each}, sent from {each.deposit.sender} in {each.deposit.transaction_hash}",
+        )
+        if question is None:
+            for returned in chosen:
+                self._give_back(request, returned, request.POST["note"].strip())
+        return question
+
+    def _give_back(self, request: HttpRequest, returned: PayerReturn, reason: str) -> None:
+        try:
+            is_done = give_back_as_operator(returned, operator=cast("User", request.user), reason=reason)
+        except DomainError as error:
+            self.message_user(request, f"{returned.public_id}: {error.message}", messages.ERROR)
+            return
+        self.log_change(request, returned, f"{'Given back' if is_done else 'Approved, as the first of two'}: {reason}")
+        words = "goes back to its sender." if is_done else "waits for a second operator who agrees."
+        self.message_user(request, f"{returned.public_id} {words}", messages.SUCCESS)
+
+    @admin.action(description="Call back: it is not signed yet", permissions=["decide"])
+    @asks_first(title="Call this back?", consequence="The money waits for a decision again. What is signed goes on.")
+    def call_back(self, request: HttpRequest, chosen: QuerySet[PayerReturn]) -> None:
+        for returned in chosen:
+            try:
+                ended = call_back(returned, by=cast("User", request.user))
+            except DomainError as error:
+                self.message_user(request, f"{returned.public_id}: {error.message}", messages.ERROR)
+                continue
+            self.log_change(request, ended, "Called back.")
+            self.message_user(request, f"{ended.public_id}: {ended.get_status_display()}.", messages.SUCCESS)
+
+    def has_decide_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("payments.change_discrepancy")
+
+
 @admin.register(BalanceChange)
-class BalanceChangeAdmin(ReadOnly, admin.ModelAdmin[BalanceChange]):
+class BalanceChangeAdmin(ReadOnly, ShowsAmount, LongList, admin.ModelAdmin[BalanceChange]):
     list_display = ("reference", "kind", "merchant", "network", "asset", "shown_amount", "settlement", "created_at")
     list_filter = ("environment", "kind", "network", "asset", ("settlement", admin.EmptyFieldListFilter))
     list_select_related = ("merchant",)
-    list_per_page = 50
-    ordering: ClassVar = ["-id"]
     search_fields = ("reference__exact", "settlement__exact")
     search_help_text = "The public id of what it was for, or the UUID of a settlement."
-    show_full_result_count = False
-
-    @admin.display(description="Amount")
-    def shown_amount(self, change: BalanceChange) -> str:
-        return format_crypto(change.amount, change.decimals)
 
 
 @admin.register(Sweep)
-class SweepAdmin(ReadOnly, admin.ModelAdmin[Sweep]):
+class SweepAdmin(ReadOnly, LongList, admin.ModelAdmin[Sweep]):
     list_display = ("transfer", "asset", "expected", "moved", "booked_at")
     list_filter = ("transfer__environment", "transfer__network", "asset")
     list_select_related = ("transfer",)
-    list_per_page = 50
-    ordering: ClassVar = ["-id"]
-    show_full_result_count = False
 
 
 @admin.register(NativeCoin)
-class NativeCoinAdmin(admin.ModelAdmin[NativeCoin]):
-    """The network's own coin at deposit addresses. What became of it can be noted; all else is looked up."""
+class NativeCoinAdmin(LongList, admin.ModelAdmin[NativeCoin]):
+    """Native coins at deposit addresses. An operator can note what became of them."""
 
     list_display = ("payment", "network", "environment", "shown_held", "shown_brought", "asked_at", "found_at", "note")
     list_filter = ("environment", "network")
     list_select_related = ("payment",)
-    list_per_page = 50
-    ordering: ClassVar = ["-id"]
     search_fields = ("payment__deposit_address",)
     search_help_text = "A deposit address."
-    show_full_result_count = False
     fields = (
         "payment",
         "network",
@@ -227,24 +354,17 @@ class NativeCoinAdmin(admin.ModelAdmin[NativeCoin]):
         return _shown_native(coin.network, coin.brought)
 
     @admin.action(description="Bring to the hot wallet", permissions=["bring_in"])
-    def bring_in(self, request: HttpRequest, queryset: QuerySet[NativeCoin]) -> TemplateResponse | None:
-        asked = ask_first(
-            self,
-            request,
-            queryset,
-            action="bring_in",
-            title="Bring it to the hot wallet?",
-            consequence="It then belongs to the treasury and pays fees. manage.py sweep_native says what it costs.",
-        )
-        if asked:
-            return asked
+    @asks_first(
+        title="Bring it to the hot wallet?",
+        consequence="It then belongs to the treasury and pays fees. manage.py sweep_native says what it costs.",
+    )
+    def bring_in(self, request: HttpRequest, queryset: QuerySet[NativeCoin]) -> None:
         try:
             ask_for(list(queryset), asked_by=str(request.user))
         except DomainError as error:
             self.message_user(request, error.message, messages.ERROR)
         else:
             self.message_user(request, "Asked for. Sweeps shows it on its way.", messages.SUCCESS)
-        return None
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
@@ -257,7 +377,7 @@ class NativeCoinAdmin(admin.ModelAdmin[NativeCoin]):
 
 
 def _shown_native(network: str, units: int) -> str:
-    native = NATIVE_COINS[network]
+    native = NETWORKS[network].real.native
     return f"{from_units(units, native.decimals):f} {native.code}"
 
 
@@ -277,20 +397,14 @@ class ScanCursorAdmin(ReadOnly, admin.ModelAdmin[ScanCursor]):
     actions = ("let_go_on",)
 
     @admin.action(description="Clear the halt: crediting and paying go on", permissions=["clear_halt"])
-    def let_go_on(self, request: HttpRequest, chosen: QuerySet[ScanCursor]) -> TemplateResponse | None:
-        question = ask_first(
-            self,
-            request,
-            chosen,
-            action="let_go_on",
-            title="Let these networks go on?",
-            consequence="Payments are credited and payouts sent again at once, from what the network says now.",
-            note_label="Why? What was found out about the halt.",
-        )
-        if question is None:
-            for cursor in chosen:
-                self._let_go_on(request, cursor, request.POST["note"].strip())
-        return question
+    @asks_first(
+        title="Let these networks go on?",
+        consequence="Payments are credited and payouts sent again at once, from what the network says now.",
+        note_label="Why? What was found out about the halt.",
+    )
+    def let_go_on(self, request: HttpRequest, chosen: QuerySet[ScanCursor]) -> None:
+        for cursor in chosen:
+            self._let_go_on(request, cursor, request.POST["note"].strip())
 
     def _let_go_on(self, request: HttpRequest, cursor: ScanCursor, reason: str) -> None:
         try:

@@ -1,15 +1,45 @@
 """Money in: payments, what arrives for them, and the page a payer sees."""
 
+from importlib import import_module
+
 from django.apps import AppConfig
+
+WITH_TABLES = (
+    "dashboard",
+    "dashboard.exports",
+    "dashboard.search",
+    "deposits",
+    "deposits.turnover",
+    "links",
+    "treasury",
+)
 
 
 class PaymentsConfig(AppConfig):
     name = "payments"
     default_auto_field = "django.db.models.BigAutoField"
 
-    def ready(self) -> None:
-        from payments.records import qr_codes_of
-        from webhooks.rebuilding import Kept, keep_out
+    def import_models(self) -> None:
+        """Import the tables of the folders too: Django itself looks for `payments.models` alone."""
+        super().import_models()
+        for folder in (
+            "dashboard",
+            "dashboard.exports",
+            "dashboard.search",
+            "deposits",
+            "deposits.turnover",
+            "links",
+            "treasury",
+        ):
+            import_module(f"payments.{folder}.models")
 
-        # Half of what an event would take up, and the payment has it for ever.
-        keep_out("payment", Kept("qrCode", qr_codes_of))
+    def ready(self) -> None:
+        from merchants.serializers import decimals_of, suspense_of
+        from payments.chains import registry
+        from payments.deposits.suspense import in_suspense
+        from payments.records import qr_codes_of
+        from webhooks import rebuilding
+
+        decimals_of.register(registry.decimals)
+        suspense_of.register(in_suspense)
+        rebuilding.qr_codes_of.register(qr_codes_of)

@@ -1,4 +1,4 @@
-"""Money in: payments, the deposits seen for them, what they changed for the merchant, and how far networks are read."""
+"""Money in: payments, the deposits seen for them, and what they changed for the merchant."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ from django.db.models import F, Q
 from django.utils import timezone
 
 from config import ids
+from config.database_time import has_come
 from config.environments import Environment
 from config.fields import ExactJSONField, UnitsField
 from merchants.counting import Counted
-from merchants.models import Merchant, User
+from merchants.models import Merchant, OwnedQuerySet, User
+from payments.chains.base import LONGEST_PROVIDER_NAME
 from payments.states import (
     BalanceChangeKind,
     DepositStatus,
@@ -23,27 +25,34 @@ from payments.states import (
     DiscrepancyStatus,
     PaymentStatus,
     StatusReason,
-    UnsweptReason,
 )
-from payments.transfers.models import Transfer
+
+PUT_OFF_MAX = timedelta(minutes=1)
+"""An assessment is asked for at once, or to tell of a change after so long."""
+
+UNPAID_FOR_GOOD = (PaymentStatus.EXPIRED, PaymentStatus.CANCELLED)
 
 
-class PaymentQuerySet(models.QuerySet["Payment"]):
-    def of(self, merchant: Merchant, environment: str) -> Self:
-        return self.filter(merchant=merchant, environment=environment)
-
+class PaymentQuerySet(OwnedQuerySet["Payment"]):
     def with_window_ended(self, read_until: datetime) -> Self:
-        """Those a judgement would end: nothing came in time, or too little came and the grace is over as well."""
+        """Those an assessment would end: nothing came in time, or too little came and the grace is over as well."""
         unpaid = Q(status=PaymentStatus.CREATED, expires_at__lt=read_until)
         short = Q(status=PaymentStatus.UNDERPAID, closed_at__isnull=True, closes_at__lt=read_until)
         return self.filter(unpaid | short)
 
+    def using_their_link(self) -> Self:
+        """Those that take a use of their payment link: all but what ended without money."""
+        return self.exclude(status__in=UNPAID_FOR_GOOD)
+
     def due_for_assessment(self, now: datetime) -> Self:
-        return self.filter(assess_at__lte=now).order_by("assess_at")
+        """Payments whose assessment has been requested, the first first."""
+        return self.filter(has_come("assess_at", now, longest=PUT_OFF_MAX)).order_by("assess_at")
 
 
-class Payment(models.Model):
+class Payment(ids.KeyedByTime, ids.PublicRecord, models.Model):
     """What a merchant asked for, how it was quoted, and what has become of it."""
+
+    public_ids: ClassVar = ids.PAYMENT
 
     id = models.UUIDField(primary_key=True, default=ids.new_uuid, editable=False)
     merchant = models.ForeignKey(Merchant, on_delete=models.PROTECT, related_name="+")
@@ -63,6 +72,9 @@ class Payment(models.Model):
     expires_in = models.PositiveIntegerField(help_text="Seconds.")
     expires_at = models.DateTimeField()
     metadata = ExactJSONField(default=dict)
+    payment_link = models.ForeignKey(
+        "payments.PaymentLink", null=True, blank=True, on_delete=models.PROTECT, related_name="payments", db_index=False
+    )
 
     # How it was quoted.
     due = UnitsField(help_text="Base units the payer is asked for.")
@@ -97,7 +109,7 @@ class Payment(models.Model):
     closed_at = models.DateTimeField(
         null=True, blank=True, help_text="When its window ended for money: short money was moved to suspense then."
     )
-    assess_at = models.DateTimeField(null=True, blank=True, help_text="Due for a judgement; empty: nothing to do.")
+    assess_at = models.DateTimeField(null=True, blank=True, help_text="Due for an assessment; empty: nothing to do.")
     booking_count = models.PositiveIntegerField(default=0, help_text="Numbers the ledger postings of this payment.")
     untold = ArrayField(
         models.CharField(max_length=40), default=list, blank=True, help_text="Events that wait for their time."
@@ -128,24 +140,28 @@ class Payment(models.Model):
             models.Index(fields=["merchant", "environment", "id"], name="payment_list"),
             models.Index(fields=["merchant", "environment", "status", "id"], name="payment_list_by_status"),
             models.Index(
+                fields=["merchant", "environment", "network", "cryptocurrency", "id"], name="payment_list_by_coin"
+            ),
+            models.Index(fields=["merchant", "environment", "fiat_amount", "id"], name="payment_list_by_amount"),
+            models.Index(
                 fields=["network", "status", "expires_at"],
                 name="payment_window_open",
                 condition=Q(status__in=[PaymentStatus.CREATED, PaymentStatus.UNDERPAID], closed_at__isnull=True),
             ),
             models.Index(fields=["assess_at"], name="payment_assess_due", condition=Q(assess_at__isnull=False)),
             models.Index(fields=["environment", "network", "closes_at"], name="payment_watched"),
+            models.Index(
+                fields=["payment_link", "id"], name="payment_of_link", condition=Q(payment_link__isnull=False)
+            ),
+            models.Index(
+                fields=["payment_link"],
+                name="payment_uses_link",
+                condition=Q(payment_link__isnull=False) & ~Q(status__in=UNPAID_FOR_GOOD),
+            ),
         ]
 
     def __str__(self) -> str:
         return self.public_id
-
-    @property
-    def public_id(self) -> str:
-        return ids.PAYMENT.encode(self.id)
-
-    @property
-    def created_at(self) -> datetime:
-        return ids.created_at_of(self.id)
 
     @property
     def page_url(self) -> str:
@@ -161,95 +177,6 @@ PAYMENTS = Counted("payment", Payment)
 """How `totalCount` counts them."""
 
 
-class Sweep(models.Model):
-    """One on-chain transaction that brings a coin from deposit addresses to the hot wallet."""
-
-    transfer = models.OneToOneField(Transfer, on_delete=models.PROTECT, related_name="sweep")
-    asset = models.CharField(max_length=8, help_text="Code of the coin.")
-    expected = UnitsField(help_text="What the deposits in it amount to.")
-    moved = UnitsField(null=True, help_text="What arrived at the hot wallet, by the chain; empty until it is booked.")
-    booked_at = models.DateTimeField(null=True, help_text="When it came into the books, or came to nothing.")
-    is_itemised = models.BooleanField(
-        default=False, help_text="What it did at each address is written down, as its receipt shows."
-    )
-    last_error = models.TextField(blank=True, help_text="Why it could not be booked when that was last tried.")
-
-    class Meta:
-        constraints: ClassVar = [
-            models.CheckConstraint(condition=Q(expected__gt=0), name="sweep_expected_positive"),
-        ]
-        indexes: ClassVar = [
-            models.Index(fields=["id"], name="sweep_not_booked", condition=Q(booked_at__isnull=True)),
-            models.Index(
-                fields=["id"], name="sweep_not_itemised", condition=Q(booked_at__isnull=False, is_itemised=False)
-            ),
-        ]
-
-    def __str__(self) -> str:
-        return f"sweep of {self.expected} {self.asset}"
-
-
-class SweptAddress(models.Model):
-    """What one sweep did at the deposit address of one payment, by its receipt.
-
-    One that moved nothing there has passed the address over: its deposits are free for another sweep, and are tried
-    again at `try_again_at`, which is empty once that is over.
-    """
-
-    sweep = models.ForeignKey(Sweep, on_delete=models.PROTECT, related_name="addresses")
-    payment = models.ForeignKey("Payment", on_delete=models.PROTECT, related_name="+")
-    expected = UnitsField(help_text="What the deposits amount to that it was signed for.")
-    left = UnitsField(help_text="What left the address.")
-    arrived = UnitsField(help_text="What the hot wallet got of it.")
-    was_refused = models.BooleanField(default=False, help_text="The factory says so by a SweepFailed event.")
-    reason = models.CharField(max_length=20, choices=UnsweptReason.choices, blank=True)
-    said = models.CharField(max_length=200, blank=True, help_text="What the coin's contract says.")
-    tries = models.PositiveIntegerField(default=0, help_text="In a row that moved nothing; without sending, too.")
-    try_again_at = models.DateTimeField(null=True)
-
-    class Meta:
-        constraints: ClassVar = [
-            models.UniqueConstraint(fields=["sweep", "payment"], name="swept_address_once"),
-            models.CheckConstraint(condition=Q(left__gte=0, arrived__lte=F("left")), name="swept_address_amounts"),
-        ]
-        indexes: ClassVar = [
-            models.Index(fields=["payment"], name="swept_address_passed_over", condition=Q(try_again_at__isnull=False)),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.sweep.asset} at {self.payment.deposit_address}"
-
-    @property
-    def amount(self) -> int:
-        """What waits there, by the query that asked for it (`waiting`); else what the sweep was signed for."""
-        return int(vars(self).get("waiting", self.expected))
-
-
-class SweepRequest(models.Model):
-    """An operator wants a coin swept before as much of it waits as usual."""
-
-    environment = models.CharField(max_length=10, choices=Environment.choices)
-    network = models.CharField(max_length=20)
-    asset = models.CharField(max_length=8, help_text="Code of the coin.")
-    requested_by = models.CharField(max_length=120)
-    requested_at = models.DateTimeField(default=timezone.now)
-    done_at = models.DateTimeField(null=True, help_text="When it was signed, or nothing worth it was left.")
-    sweep = models.ForeignKey(Sweep, null=True, on_delete=models.PROTECT, related_name="requests")
-    outcome = models.TextField(blank=True, help_text="What was taken, and what was not and why.")
-
-    class Meta:
-        constraints: ClassVar = [
-            models.UniqueConstraint(
-                fields=["environment", "network", "asset"],
-                name="sweep_requested_once",
-                condition=Q(done_at__isnull=True),
-            ),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.asset} on {self.network} ({self.environment})"
-
-
 class Deposit(models.Model):
     """An incoming transfer seen on a chain, whoever it was meant for. Never deleted."""
 
@@ -257,6 +184,9 @@ class Deposit(models.Model):
     environment = models.CharField(max_length=10, choices=Environment.choices)
     network = models.CharField(max_length=20, help_text="Where it was seen, which may not be where it was expected.")
     transaction_hash = models.CharField(max_length=80)
+    inner_hash = models.CharField(
+        max_length=80, blank=True, help_text="Of what a fee bump is around: the other hash of the on-chain transaction."
+    )
     ordinal = models.PositiveIntegerField(help_text="Its place inside the on-chain transaction.")
     payment = models.ForeignKey(Payment, null=True, on_delete=models.PROTECT, related_name="deposits")
     contract = models.CharField(max_length=80)
@@ -266,7 +196,10 @@ class Deposit(models.Model):
     token_fee = UnitsField(default=0, help_text="What the token kept of what was sent, beside the amount.")
     sender = models.CharField(max_length=80)
     recipient = models.CharField(max_length=80)
-    memo = models.CharField(max_length=30, blank=True)
+    memo = models.CharField(max_length=64, blank=True)
+    conflicting_memo = models.CharField(
+        max_length=64, blank=True, help_text="The on-chain transaction's, where it was sent to another muxed id."
+    )
     status = models.CharField(max_length=12, choices=DepositStatus.choices, default=DepositStatus.SEEN)
     height = models.BigIntegerField()
     block_hash = models.CharField(max_length=80)
@@ -280,6 +213,12 @@ class Deposit(models.Model):
         max_length=30, blank=True, help_text="The ledger account kind that holds it; empty: not booked."
     )
     booking_count = models.PositiveIntegerField(default=0)
+    said_by = ArrayField(
+        models.CharField(max_length=LONGEST_PROVIDER_NAME),
+        null=True,
+        help_text="The providers that were believed about it, when it was first read in the block that it is in. "
+        "Empty: nobody is asked; null: not recorded.",
+    )
     is_surplus = models.BooleanField(
         default=False,
         help_text="Nobody saw it arrive: a sweep took so much more from the address than was known. The on-chain "
@@ -287,7 +226,11 @@ class Deposit(models.Model):
     )
     missing = UnitsField(default=0, help_text="Of it, what the network does not hold any more at its address.")
     sweep = models.ForeignKey(
-        Sweep, null=True, on_delete=models.PROTECT, related_name="deposits", help_text="What took it to the hot wallet."
+        "payments.Sweep",
+        null=True,
+        on_delete=models.PROTECT,
+        related_name="deposits",
+        help_text="What took it to the hot wallet.",
     )
 
     class Meta:
@@ -311,7 +254,9 @@ class Deposit(models.Model):
                 condition=Q(status=DepositStatus.CREDITED, sweep__isnull=True),
             ),
             models.Index(fields=["recipient", "height"], name="deposit_by_recipient"),
+            models.Index(fields=["inner_hash"], name="deposit_by_inner_hash", condition=~Q(inner_hash="")),
             models.Index(fields=["payment", "id"], name="deposit_of_payment"),
+            models.Index(fields=["sender"], name="deposit_by_sender"),
         ]
 
     def __str__(self) -> str:
@@ -319,41 +264,14 @@ class Deposit(models.Model):
 
     @property
     def is_swept(self) -> bool:
-        """Its coins are in the hot wallet, by the books."""
+        """Its coins are in the hot or the cold wallet, by the ledger."""
         return self.sweep is not None and bool(self.sweep.moved)
 
 
-class NativeCoin(models.Model):
-    """The network's own coin that somebody sent to a payment's deposit address. No event tells of it: this is what was
-    there when it was last looked for. It is no money of the payment; an operator decides whether it is brought in."""
-
-    payment = models.ForeignKey(Payment, on_delete=models.PROTECT, related_name="native_coins")
-    environment = models.CharField(max_length=10, choices=Environment.choices)
-    network = models.CharField(max_length=20, help_text="Where it is, which may not be where the payment was expected.")
-    held = UnitsField(help_text="Base units at the deposit address when it was last looked for.")
-    height = models.BigIntegerField(help_text="The newest block then.")
-    found_at = models.DateTimeField(default=timezone.now)
-    asked_at = models.DateTimeField(null=True, help_text="When an operator asked for it to be brought in.")
-    asked_by = models.CharField(max_length=120, blank=True)
-    sweep = models.ForeignKey(Sweep, null=True, on_delete=models.PROTECT, related_name="native_coins")
-    brought = UnitsField(default=0, help_text="Base units that came to the hot wallet, in all sweeps of it.")
-    note = models.TextField(blank=True, help_text="What became of it: agreed with the payer, given back, and how.")
-
-    class Meta:
-        constraints: ClassVar = [
-            models.UniqueConstraint(fields=["payment", "network"], name="native_coin_once"),
-            models.CheckConstraint(condition=Q(held__gte=0, brought__gte=0), name="native_coin_not_negative"),
-        ]
-        indexes: ClassVar = [
-            models.Index(fields=["environment", "network"], name="native_coin_held", condition=Q(held__gt=0)),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.network}'s own coin at {ids.PAYMENT.encode(self.payment_id)}"
-
-
-class Discrepancy(models.Model):
+class Discrepancy(ids.KeyedByTime, ids.PublicRecord, models.Model):
     """Money in suspense that waits for a person, or for the merchant's policy, to accept it or give it back."""
+
+    public_ids: ClassVar = ids.DISCREPANCY
 
     id = models.UUIDField(primary_key=True, default=ids.new_uuid, editable=False)
     merchant = models.ForeignKey(Merchant, null=True, on_delete=models.PROTECT, related_name="+")
@@ -386,14 +304,6 @@ class Discrepancy(models.Model):
     def __str__(self) -> str:
         return f"{self.kind} {self.public_id}"
 
-    @property
-    def public_id(self) -> str:
-        return ids.DISCREPANCY.encode(self.id)
-
-    @property
-    def created_at(self) -> datetime:
-        return ids.created_at_of(self.id)
-
 
 class DiscrepancyApproval(models.Model):
     """One operator would let the merchant have the money. Above the policy's limit two different ones are needed."""
@@ -412,27 +322,42 @@ class DiscrepancyApproval(models.Model):
         return f"{self.operator_id} approves {self.discrepancy_id}"
 
 
-class ReadingRequest(models.Model):
-    """An on-chain transaction that the watcher is asked to look at once more; gone as soon as it has.
+class Attribution(models.Model):
+    """One operator says which payment money in suspense is for. Two different ones must name the same payment."""
 
-    Somebody showed that it holds money of ours which no scan will come upon any more.
-    """
-
-    environment = models.CharField(max_length=10, choices=Environment.choices)
-    network = models.CharField(max_length=20)
-    transaction_hash = models.CharField(max_length=80)
-    asked_at = models.DateTimeField(default=timezone.now)
+    discrepancy = models.ForeignKey(Discrepancy, on_delete=models.PROTECT, related_name="attributions")
+    payment = models.ForeignKey(Payment, on_delete=models.PROTECT, related_name="+")
+    operator = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
+    reason = models.TextField()
+    approved_at = models.DateTimeField(default=timezone.now)
 
     class Meta:
         constraints: ClassVar = [
-            models.UniqueConstraint(fields=["environment", "network", "transaction_hash"], name="reading_asked_once"),
+            models.UniqueConstraint(fields=["discrepancy", "operator"], name="attribution_once_by_each"),
         ]
 
     def __str__(self) -> str:
-        return f"{self.network}:{self.transaction_hash}"
+        return f"{self.operator_id} attributes {self.discrepancy_id} to {self.payment_id}"
 
 
-class BalanceChange(models.Model):
+class NamedTransaction(models.Model):
+    """A merchant says that money in suspense, of an on-chain transaction that it names, was sent for its payment."""
+
+    discrepancy = models.ForeignKey(Discrepancy, on_delete=models.PROTECT, related_name="named_for")
+    payment = models.ForeignKey(Payment, on_delete=models.PROTECT, related_name="named_transactions")
+    named_by = models.CharField(max_length=120, help_text="The person at the merchant's.")
+    named_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["discrepancy", "payment"], name="transaction_named_once_for_payment"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.payment_id} names {self.discrepancy_id}"
+
+
+class BalanceChange(ids.KeyedByTime, models.Model):
     """One change of what a merchant may have settled, for one wallet. Settlements are made of these, each used once.
 
     `amount` is signed: what a merchant gained, or lost. For each merchant and coin, those in no settlement sum to the
@@ -452,6 +377,9 @@ class BalanceChange(models.Model):
     amount = UnitsField(help_text="Base units; positive is the merchant's gain.")
     posting_kind = models.CharField(max_length=40)
     posting_reference = models.CharField(max_length=200)
+    returns_fee = models.BooleanField(
+        default=False, db_default=False, help_text="A refund, or one that came back, that the fee follows."
+    )
     settlement = models.UUIDField(null=True, help_text="The settlement that it is part of.")
 
     class Meta:
@@ -473,57 +401,12 @@ class BalanceChange(models.Model):
                 name="balance_change_of_settlement",
                 condition=Q(settlement__isnull=False),
             ),
+            models.Index(
+                fields=["merchant", "environment", "payment"],
+                name="balance_change_returns_fee",
+                condition=Q(returns_fee=True),
+            ),
         ]
 
     def __str__(self) -> str:
         return f"{self.kind} {self.reference}: {self.amount:+}"
-
-    @property
-    def created_at(self) -> datetime:
-        return ids.created_at_of(self.id)
-
-
-class ScanCursor(models.Model):
-    """How far one network of one environment has been read, and whether it may be trusted just now."""
-
-    environment = models.CharField(max_length=10, choices=Environment.choices)
-    network = models.CharField(max_length=20)
-    cursor = models.JSONField(null=True)
-    version = models.PositiveBigIntegerField(default=0, help_text="Grows with every scan that was recorded.")
-    leased_until = models.DateTimeField(default=timezone.now, help_text="Another watcher keeps off until then.")
-    head_height = models.BigIntegerField(default=0)
-    finalized_height = models.BigIntegerField(default=0)
-    head_since = models.DateTimeField(null=True, help_text="When the head last rose, by our clock.")
-    finalized_since = models.DateTimeField(null=True, help_text="When the newest final block last rose, by our clock.")
-    read_until = models.DateTimeField(null=True, help_text="Block time up to which every deposit has been seen.")
-    polled_at = models.DateTimeField(null=True, help_text="When the network last answered.")
-    failing_since = models.DateTimeField(null=True)
-    last_error = models.TextField(blank=True)
-    halted_at = models.DateTimeField(null=True, help_text="Crediting and paying stopped; a person must look.")
-    fault = models.TextField(blank=True, help_text="What is wrong with its set-up: until it is right, nothing is done.")
-    native_round_at = models.DateTimeField(null=True, help_text="When the network's own coin was last looked for.")
-    native_read_to = models.UUIDField(null=True, help_text="The payment that round has come to; empty once it is over.")
-    holdings_read_to = models.CharField(
-        max_length=80, blank=True, help_text="The deposit address that quick runs of reconcile have come to."
-    )
-
-    class Meta:
-        constraints: ClassVar = [
-            models.UniqueConstraint(fields=["environment", "network"], name="cursor_once_per_network"),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.network} ({self.environment})"
-
-    @property
-    def head_standstill(self) -> timedelta:
-        """How long the head had not risen when the network last answered: while it is silent, nothing is known."""
-        return self._until_polled(self.head_since)
-
-    @property
-    def finality_standstill(self) -> timedelta:
-        """How long no further block had become final when the network last answered."""
-        return self._until_polled(self.finalized_since)
-
-    def _until_polled(self, since: datetime | None) -> timedelta:
-        return self.polled_at - since if self.polled_at and since else timedelta(0)

@@ -1,4 +1,4 @@
-"""Payments as replies show them and as events carry them: plain values, rendered by plain functions."""
+"""Payments as replies show them and as events carry them."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from typing import Any, NamedTuple, Self
 import orjson
 from django.db.models import Func, TextField
 
-from config import ids
+from config import ids, qr
 from config.api.renderers import format_instant
 from config.money import FIAT_DIGITS, format_crypto, from_units
-from payments import qr
-from payments.models import Deposit, Discrepancy, Payment, ScanCursor, page_url
+from payments.deposits.models import ScanCursor
+from payments.models import Deposit, Discrepancy, Payment, page_url
 from payments.states import DepositStatus
 from webhooks.models import Event
 
 
 class Written(Func):
-    """An instant or a JSON value as replies write it, written by the database: a fifth of the cost of reading it."""
+    """An instant or a JSON value that the database formats for replies, at a fifth of the cost of doing it here."""
 
     output_field = TextField()
 
@@ -36,7 +36,7 @@ class Written(Func):
 
 
 class ShownPayment(NamedTuple):
-    """The columns that a record shows, in the form it shows them: what a page of a hundred is read as."""
+    """The columns of a record, in the form it shows them; a list reads its payments as these."""
 
     id: uuid.UUID
     status: str
@@ -55,6 +55,7 @@ class ShownPayment(NamedTuple):
     rate_quoted_at: str
     deposit_address: str
     memo: str
+    muxed_address: str
     payment_uri: str
     required_confirmations: int
     status_reasons: list[str]
@@ -68,14 +69,15 @@ class ShownPayment(NamedTuple):
     cancelled_at: str | None
     version: int
     deposit_count: int
+    payment_link_id: uuid.UUID | None
 
 
 TRANSFERS_SHOWN = 100
-"""In a payment's record, the first that were seen. `GET /payments/:id/transfers` has all of them."""
+"""Transfers in a payment's record, the first that were seen. `GET /payments/:id/transfers` has all of them."""
 
 
 def qr_codes_of(payment_ids: Collection[uuid.UUID]) -> dict[uuid.UUID, str]:
-    """As records show them. A payment's QR code is drawn once and never changes."""
+    """QR codes as records show them, by payment. They never change."""
     rows = Payment.objects.filter(pk__in=payment_ids).values_list("pk", "qr_png")
     return {key: qr.data_uri(bytes(png)) for key, png in rows}
 
@@ -120,6 +122,7 @@ def payment_record(
         },
         "depositAddress": payment.deposit_address,
         "memo": payment.memo or None,
+        "muxedAddress": payment.muxed_address or None,
         "paymentUri": payment.payment_uri,
         "confirmations": confirmations_of(payment, deposits, heads or {}),
         "requiredConfirmations": payment.required_confirmations,
@@ -131,6 +134,7 @@ def payment_record(
         "webhookUrl": payment.webhook_url or None,
         "expiresIn": payment.expires_in,
         "metadata": orjson.Fragment(payment.metadata) if isinstance(payment.metadata, str) else payment.metadata,
+        "paymentLink": ids.PAYMENT_LINK.encode(payment.payment_link_id) if payment.payment_link_id else None,
         "environment": payment.environment,
         "completedAt": _instant(payment.completed_at),
         "cancelledAt": _instant(payment.cancelled_at),
@@ -138,7 +142,7 @@ def payment_record(
     }
 
 
-# Of each payment the first ones, and besides them the youngest that still waits: it has the fewest confirmations.
+# The first ones of each payment, and the newest that waits for confirmations: it has the fewest.
 _DEPOSITS_SHOWN = """
     SELECT deposit.* FROM unnest(%(payments)s::uuid[]) AS asked (id)
     JOIN payments_payment AS payment ON payment.id = asked.id
@@ -172,7 +176,7 @@ class Records:
             self._heads = {(environment, network): height for environment, network, height in tips}
 
     def read_rows(self, rows: Sequence[tuple[Any, ...]]) -> list[ShownPayment]:
-        """As read, for a page of SHOWN_COLUMNS; answers its payments."""
+        """As read, for rows of SHOWN_COLUMNS; returns the payments."""
         payments = [ShownPayment._make(row) for row in rows]
         self.read(payments)
         return payments
@@ -221,12 +225,13 @@ def transfer_record(deposit: Deposit) -> dict[str, Any]:
         "status": deposit.status,
         "block": deposit.height,
         "missing": format_crypto(deposit.missing, deposit.decimals) if deposit.missing else None,
+        "conflictingMemo": deposit.conflicting_memo or None,
         "seenAt": format_instant(deposit.seen_at),
     }
 
 
 def discrepancy_record(discrepancy: Discrepancy) -> dict[str, Any]:
-    """Money of a payment in suspense, or that was, as the API shows it."""
+    """Money of a payment that is or was in suspense, as the API shows it."""
     return {
         "id": discrepancy.public_id,
         "object": "discrepancy",
@@ -243,7 +248,7 @@ def discrepancy_record(discrepancy: Discrepancy) -> dict[str, Any]:
 
 
 def timeline_entry(event: Event) -> dict[str, Any]:
-    """One thing that happened to a payment, and what it had become by then."""
+    """One event of a payment, with its status at that time."""
     return {
         "id": event.public_id,
         "object": "event",

@@ -1,4 +1,4 @@
-"""Changes that people and their systems ask for: create a payment, cancel it, decide about money in suspense."""
+"""Changes that people and their systems ask for: create a payment, cancel it, end its window."""
 
 from __future__ import annotations
 
@@ -8,52 +8,45 @@ from datetime import datetime, timedelta
 from decimal import ROUND_CEILING, Decimal, localcontext
 from typing import Any
 
+import orjson
 from django.db import connection, transaction
 from django.utils import timezone
 
-from config import ids
+from config import ids, qr
+from config.bulk_insert import insert_together
+from config.database_time import CLOCKS_APART
 from config.environments import Environment
 from config.errors import DomainError, InvalidParameter
 from config.installation.services import SEEN_COLUMNS, StandsStill, is_current
-from config.money import FIAT_DIGITS, AmountNotExact, round_up_to_shown, to_units
+from config.money import round_up_to_shown, to_units
 from config.samples import SANDBOX_WALLET
-from config.writing import insert_together
 from merchants import counting
-from merchants.ledger.posting import post_draft
 from merchants.models import LatePayments, Merchant
 from merchants.wallets import WalletRules
-from payments import events, postings, qr
 from payments.chains import registry
 from payments.chains.base import Chain
-from payments.chains.errors import InvalidAddress
+from payments.chains.errors import InvalidAddress, NetworkUnavailable
 from payments.chains.recipients import account_of
-from payments.changes import Changes, record_payment_events
-from payments.crediting import assess_locked, count_move, move_payment
-from payments.models import PAYMENTS, Deposit, Discrepancy, Payment
-from payments.payable import IS_OURS, OURS, refusal_of_account
+from payments.deposits.address_derivations import AS_JSON, may_give_out
+from payments.deposits.payable import IS_OURS, NEEDS_MEMO, OURS, needs_memo, refusal_of_account
+from payments.deposits.recording import record_payment_events, save_payment
+from payments.models import PAYMENTS, Payment
+from payments.rates.amounts import fiat_units, require_worth
 from payments.rates.quoting import quote
 from payments.records import payment_record
 from payments.states import (
-    DISCREPANCY_MOVES,
     DepositStatus,
-    DiscrepancyKind,
-    DiscrepancyStatus,
     PaymentStatus,
 )
+from webhooks import events
 from webhooks.recording import build_event, wake_dispatcher
 
-MAX_FIAT_AMOUNT = Decimal(1_000_000)
 DEFAULT_EXPIRES_IN = 1800
 LATE_GRACE = timedelta(hours=24)
 """How long after the window a merchant who accepts late payments goes on accepting them."""
 
 NETWORK_SILENCE_MAX = timedelta(minutes=10)
 """A network that has not answered for so long takes no new payments: their money could not be seen."""
-
-
-class NetworkUnavailable(DomainError):
-    code = "network_unavailable"
-    message = "This network cannot take payments right now. Try again shortly."
 
 
 class WalletNotAllowed(DomainError):
@@ -64,11 +57,6 @@ class WalletNotAllowed(DomainError):
 class PaymentNotCancellable(DomainError):
     code = "payment_not_cancellable"
     message = "A payment can be cancelled only while nothing has been paid and its window is open."
-
-
-class DiscrepancyResolved(DomainError):
-    code = "discrepancy_resolved"
-    message = "Somebody has decided about this money already."
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +72,9 @@ class NewPayment:
     webhook_url: str = ""
     expires_in: int = DEFAULT_EXPIRES_IN
     metadata: dict[str, Any] = field(default_factory=dict)
+    payment_link_id: uuid.UUID | None = None
+    takes_late_money: bool = True
+    """Whether the merchant's choice to accept late money holds for it. Else late money waits for a decision."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,27 +87,32 @@ class _Terms:
     wallet_allow_list: list[str]
     halted: bool
     polled_at: datetime | None
+    read_until: datetime | None
     installation: uuid.UUID | None
     pulse: int | None
     is_stopped: bool | None
+    derivations: str | None
     is_own_wallet: bool
 
 
 def create_payment(*, merchant: Merchant, environment: str, request: NewPayment) -> tuple[Payment, dict[str, Any]]:
-    """Quote a payment, give it an address and store it with its first event. Answers it and its record.
+    """Quote a payment, give it an address and store it with its first event. Returns it and its record.
 
     Everything is written by one statement, in the caller's database transaction.
     """
     if environment == Environment.PRODUCTION and request.merchant_wallet.lower() == SANDBOX_WALLET.lower():
         raise InvalidParameter("This is the wallet of the sandbox's examples. Name your own.", param="merchantWallet")
-    fiat_amount = _fiat_units(request)
+    fiat_amount = fiat_units(request.amount, request.currency)
     adapter = registry.chain(environment, request.network)
     asset = registry.asset(environment, request.network, request.cryptocurrency)
     wallet = _wallet(adapter, request.merchant_wallet)
+    if needs_memo(environment, request.network, wallet):
+        raise InvalidParameter(NEEDS_MEMO, param="merchantWallet")
     terms = _terms(merchant, environment, adapter, wallet)
     if not is_current(terms.installation, terms.pulse, terms.is_stopped):
         raise StandsStill(retry_after_seconds=300)
-    if not _is_read(environment, terms):
+    known = orjson.loads(terms.derivations) if terms.derivations else None
+    if not _is_read(environment, terms) or not may_give_out(adapter, known, terms.sequence):
         raise NetworkUnavailable(param="network", retry_after_seconds=60)
     if terms.is_own_wallet:
         raise InvalidParameter(OURS, param="merchantWallet")
@@ -124,13 +120,15 @@ def create_payment(*, merchant: Merchant, environment: str, request: NewPayment)
         raise WalletNotAllowed(param="merchantWallet")
 
     price = quote(request.currency, request.cryptocurrency, environment=environment)
+    require_worth(request.amount, request.currency, environment=environment, coin=request.cryptocurrency)
     with localcontext(prec=60, rounding=ROUND_CEILING):
         due = to_units(round_up_to_shown(request.amount / price.rate), asset.decimals)
     rule = adapter.profile.credit_rule(due // 10**asset.decimals)  # a stablecoin is worth a dollar, near enough
     to = adapter.deposit_address(terms.sequence)
 
-    payment_id = ids.new_uuid()
+    payment_id = ids.new_uuid(_milliseconds(terms.read_until))
     expires_at = ids.created_at_of(payment_id) + timedelta(seconds=request.expires_in)
+    has_grace = terms.late_payments == LatePayments.ACCEPT and request.takes_late_money
     payment_uri = adapter.payment_uri(to=to, asset=asset, amount=due)
     payment = Payment(
         id=payment_id,
@@ -146,8 +144,9 @@ def create_payment(*, merchant: Merchant, environment: str, request: NewPayment)
         webhook_url=request.webhook_url,
         expires_in=request.expires_in,
         expires_at=expires_at,
-        closes_at=expires_at + (LATE_GRACE if terms.late_payments == LatePayments.ACCEPT else timedelta()),
+        closes_at=expires_at + (LATE_GRACE if has_grace else timedelta()),
         metadata=request.metadata,
+        payment_link_id=request.payment_link_id,
         due=due,
         rate=price.rate,
         rate_source=price.source,
@@ -166,7 +165,7 @@ def create_payment(*, merchant: Merchant, environment: str, request: NewPayment)
     event = build_event(
         merchant_id=merchant.pk,
         environment=environment,
-        type=events.CREATED,
+        type=events.PAYMENT_CREATED,
         object_id=payment_id,
         version=payment.version,
         payload=record,
@@ -181,7 +180,7 @@ def create_payment(*, merchant: Merchant, environment: str, request: NewPayment)
 
 
 def cancel_payment(payment: Payment) -> Payment:
-    """End a payment that nobody has paid. Cancelling it again changes nothing."""
+    """Cancel a payment that was not paid. Cancelling it again changes nothing."""
     with transaction.atomic():
         payment = Payment.objects.select_for_update().get(pk=payment.pk)
         if payment.status == PaymentStatus.CANCELLED:
@@ -191,89 +190,10 @@ def cancel_payment(payment: Payment) -> Payment:
             raise PaymentNotCancellable(
                 f"This payment is {payment.status} and cannot be cancelled." if not seen else None
             )
-        previous = payment.status
-        move_payment(payment, PaymentStatus.CANCELLED)
         payment.cancelled_at = timezone.now()
-        payment.version += 1
-        payment.save(update_fields=["status", "cancelled_at", "completed_at", "version"])
-        count_move(payment, previous)
-        record_payment_events(payment, [events.CANCELLED])
+        save_payment(payment, PaymentStatus.CANCELLED, fields=["cancelled_at"])
+        record_payment_events(payment, [events.PAYMENT_CANCELLED])
         return payment
-
-
-def accept_discrepancy(discrepancy: Discrepancy, *, resolved_by: str, note: str = "") -> Discrepancy:
-    """Let the merchant have the money. Short and late money then counts for its payment, the rest is extra."""
-    if discrepancy.payment_id is None:
-        raise InvalidParameter("Money that names no payment must be assigned to one before it can be accepted.")
-    with transaction.atomic():
-        payment = Payment.objects.select_for_update().get(pk=discrepancy.payment_id)
-        discrepancy = _decide(discrepancy, resolved_by=resolved_by, note=note)
-        payment.booking_count += 1
-        if _counts_when_accepted(discrepancy, payment):
-            _count_for_payment(discrepancy, payment)
-        else:
-            _give_to_merchant(discrepancy, payment)
-        return discrepancy
-
-
-def take_discrepancy(discrepancy: Discrepancy, *, resolved_by: str, note: str = "") -> Discrepancy:
-    """These coins are the operator's own, sent to a wallet where deposits arrive as well."""
-    if discrepancy.payment_id or discrepancy.deposit_id is None:
-        raise InvalidParameter("This money was sent for a payment.", param="discrepancy")
-    with transaction.atomic():
-        deposit = Deposit.objects.select_for_update().get(pk=discrepancy.deposit_id)
-        discrepancy = _decide(discrepancy, resolved_by=resolved_by, note=note)
-        post_draft(postings.suspense_taken(deposit, discrepancy.kind), environment=deposit.environment)
-        return discrepancy
-
-
-def _decide(discrepancy: Discrepancy, *, resolved_by: str, note: str) -> Discrepancy:
-    """Accepted from now on, by whoever came first. Its payment or deposit is locked."""
-    discrepancy = Discrepancy.objects.select_for_update().get(pk=discrepancy.pk)
-    if discrepancy.status != DiscrepancyStatus.OPEN:
-        raise DiscrepancyResolved
-    DISCREPANCY_MOVES.check(discrepancy.status, DiscrepancyStatus.ACCEPTED)
-    discrepancy.status = DiscrepancyStatus.ACCEPTED
-    discrepancy.resolved_at, discrepancy.resolved_by = timezone.now(), resolved_by
-    discrepancy.note = "\n".join(filter(None, [discrepancy.note, note]))
-    discrepancy.save(update_fields=["status", "resolved_at", "resolved_by", "note"])
-    return discrepancy
-
-
-def _counts_when_accepted(discrepancy: Discrepancy, payment: Payment) -> bool:
-    """Short money does. Late money does while the payment lacks it and has not been closed: a closed payment's short
-    money waits for a decision of its own, and counting anything beside it would complete the payment without it.
-    """
-    if discrepancy.kind == DiscrepancyKind.UNDERPAID:
-        return True
-    is_lacking = payment.status != PaymentStatus.CANCELLED and not payment.closed_at and payment.released < payment.due
-    return discrepancy.kind == DiscrepancyKind.LATE and is_lacking
-
-
-def _count_for_payment(discrepancy: Discrepancy, payment: Payment) -> None:
-    changes = Changes()
-    changes.drafts.append(postings.suspense_accepted(payment, discrepancy.kind, discrepancy.amount))
-    if discrepancy.kind == DiscrepancyKind.UNDERPAID:
-        payment.closed_at, payment.short = None, 0
-    elif discrepancy.deposit_id:
-        Deposit.objects.filter(pk=discrepancy.deposit_id).update(booked_to=postings.PAYMENT)
-    payment.accepted = True
-    assess_locked(payment, changes)
-
-
-def _give_to_merchant(discrepancy: Discrepancy, payment: Payment) -> None:
-    changes = Changes()
-    draft = postings.suspense_kept(
-        payment,
-        discrepancy.kind,
-        network=discrepancy.network,
-        asset=discrepancy.asset,
-        amount=discrepancy.amount,
-        owed=changes.owed_by_merchant(payment, discrepancy.network, discrepancy.asset),
-    )
-    changes.drafts.append(draft)
-    changes.post(payment)
-    payment.save(update_fields=["booking_count"])
 
 
 def end_window(payment: Payment) -> Payment:
@@ -285,19 +205,10 @@ def end_window(payment: Payment) -> Payment:
         grace = payment.closes_at - payment.expires_at
         payment.expires_at = min(payment.expires_at, timezone.now())
         payment.closes_at = payment.expires_at + grace
-        payment.save(update_fields=["expires_at", "closes_at"])
+        # The next assessment tells of it, with what follows from it.
+        payment.untold, payment.assess_at = [*payment.untold, events.PAYMENT_UPDATED], timezone.now()
+        payment.save(update_fields=["expires_at", "closes_at", "untold", "assess_at"])
         return payment
-
-
-def _fiat_units(request: NewPayment) -> int:
-    digits = FIAT_DIGITS.get(request.currency)
-    if digits is None:
-        raise InvalidParameter(f"{request.currency} is not a currency payments can be priced in.", param="currency")
-    try:
-        return to_units(request.amount, digits)
-    except AmountNotExact:
-        allowed = f"at most {digits} decimal places" if digits else "no decimal places"
-        raise InvalidParameter(f"An amount in {request.currency} has {allowed}.", param="amount") from None
 
 
 def _wallet(adapter: Chain, text: str) -> str:
@@ -313,13 +224,23 @@ def _wallet(adapter: Chain, text: str) -> str:
 _TERMS = f"""
     SELECT nextval('payments_deposit_sequence'), settings.payment_tolerance_bps, settings.late_payments,
         settings.wallet_allow_list, cursor.halted_at IS NOT NULL OR cursor.fault <> '', cursor.polled_at,
-        {SEEN_COLUMNS}, {IS_OURS}
+        cursor.read_until, {SEEN_COLUMNS}, {AS_JSON}, {IS_OURS}
     FROM merchants_merchantsettings AS settings
     LEFT JOIN payments_scancursor AS cursor
         ON cursor.environment = settings.environment AND cursor.network = %(network)s
     LEFT JOIN installation_installation AS installation ON true
     WHERE settings.merchant_id = %(merchant)s AND settings.environment = %(environment)s
 """  # noqa: S608 - constants
+
+
+def _milliseconds(read_until: datetime | None) -> int | None:
+    """When a payment begins, where our clock cannot say: not before the newest block that has been read.
+
+    No block is of the future: a clock that is behind one would end the payer's time before it has begun.
+    """
+    if read_until is None or read_until <= timezone.now() + CLOCKS_APART:
+        return None
+    return int(read_until.timestamp() * 1000)
 
 
 def _is_read(environment: str, terms: _Terms) -> bool:

@@ -78,6 +78,10 @@ class DiscrepancyKind(models.TextChoices):
     UNASKED = "unasked", "Nobody had asked for it"
 
 
+OWN_KINDS = (DiscrepancyKind.OVERPAID, DiscrepancyKind.UNDERPAID)
+"""Money in suspense that is a part of what the payment received."""
+
+
 class DiscrepancyStatus(models.TextChoices):
     OPEN = "open", "Open"
     ACCEPTED = "accepted", "Accepted"
@@ -91,6 +95,27 @@ DISCREPANCY_MOVES = Transitions(
         DiscrepancyStatus.ACCEPTED: [DiscrepancyStatus.VOID],
         DiscrepancyStatus.REFUNDED: [DiscrepancyStatus.OPEN, DiscrepancyStatus.VOID],  # open again: the refund failed
         DiscrepancyStatus.VOID: [],
+    }
+)
+
+
+class ReturnStatus(models.TextChoices):
+    """What becomes of money of no payment that its sender has asked back."""
+
+    PROVEN = "proven", "Waits for operators"
+    PENDING = "pending", "Reserved, or on its way"
+    COMPLETED = "completed", "Paid back"
+    FAILED = "failed", "Not paid back: the money waits for a decision again"
+    REPLACED = "replaced", "The sender has named another address since"
+
+
+RETURN_MOVES = Transitions(
+    {
+        ReturnStatus.PROVEN: [ReturnStatus.PENDING, ReturnStatus.REPLACED],
+        ReturnStatus.PENDING: [ReturnStatus.COMPLETED, ReturnStatus.FAILED],
+        ReturnStatus.COMPLETED: [],
+        ReturnStatus.FAILED: [],
+        ReturnStatus.REPLACED: [],
     }
 )
 
@@ -122,3 +147,8 @@ class BalanceChangeKind(models.TextChoices):
     MISSING = "missing", "Held: its coins are missing on the network"
     MISSING_ENDED = "missing_ended", "Held before, and no longer"
     LOSS = "loss", "Coins lost on the network"
+    DEBT_OFFSET = "debt_offset", "Taken for a debt in another coin or on another network"
+    DEBT_REPAID = "debt_repaid", "Debt repaid from another coin or network"
+    DEBT_WRITTEN_OFF = "debt_written_off", "Debt written off"
+    DEBT_COLLECTED = "debt_collected", "Debt paid outside"
+    DEBT_OWED_AGAIN = "debt_owed_again", "Owed again: the end of a debt was taken back"

@@ -1,4 +1,4 @@
-"""Sweeps: find rows that are due and call services. Losing or repeating one changes nothing but the delay."""
+"""Periodic tasks: find rows that are due and call services. A lost or repeated task does no harm."""
 
 from __future__ import annotations
 
@@ -7,46 +7,71 @@ from typing import Any
 import structlog
 from celery import shared_task
 from django.core.exceptions import ImproperlyConfigured
+from django.utils import timezone
 
+from config.advisory_locks import named_lock
 from config.containment import contained
-from config.turns import turn_at
-from payments import booking_sweeps, crediting, native, strays, sweeping
 from payments.chains.errors import ChainError
 from payments.chains.registry import places_in_use
+from payments.dashboard.exports import services as exports
+from payments.dashboard.search import indexing
+from payments.deposits import crediting, crumbs, giving_back, surplus_policy, unattributed
+from payments.deposits.turnover import counting as turnover
+from payments.deposits.watching import watch_network
 from payments.operations.services import note_providers
 from payments.operations.states import AlarmKind
+from payments.rates import recording
 from payments.rates.quoting import refresh_rates as refresh
-from payments.transfers.driving import check_set_up
-from payments.watching import watch_network
+from payments.transfers.executor import check_set_up
+from payments.treasury import native_deposits, sweep_booking, sweeping
 
 logger = structlog.get_logger(__name__)
 
 MAX_SCANS_IN_A_ROW = 20
+INDEX_BATCHES_IN_A_ROW = 10
 
 USUAL = (ChainError, ImproperlyConfigured)
-"""What a network that does not answer, or is not set up yet, may raise at any time."""
+"""Errors of a network that is unavailable or not set up yet."""
 
 
 @shared_task(name="payments.watch_networks")
 def watch_networks() -> None:
-    """Read what is new on every network, then judge what that concerns."""
+    """Read what is new on every network, then assess the payments that it concerns."""
     for environment, network in places_in_use():
-        place: dict[str, Any] = {"environment": environment, "network": network}
-        with contained("network could not be read", **place):
-            for _ in range(MAX_SCANS_IN_A_ROW):
-                if not watch_network(environment, network):
-                    break
-        with contained("deposits of no payment could not be booked", **place):
-            strays.book_strays(environment, network)
-        with contained("providers could not be told of", **place):
-            note_providers(environment, network)
+        read_new(environment, network)
     crediting.assess_due()
+
+
+def read_new(environment: str, network: str) -> None:
+    """Read what is new on one network, and book what belongs to no payment. What fails is logged."""
+    place: dict[str, Any] = {"environment": environment, "network": network}
+    with contained("network could not be read", **place):
+        for _ in range(MAX_SCANS_IN_A_ROW):
+            if not watch_network(environment, network):
+                break
+    with contained("deposits of no payment could not be booked", **place):
+        unattributed.book_unattributed(environment, network)
+    with contained("alarms about providers not updated", **place):
+        note_providers(environment, network)
+
+
+@shared_task(name="payments.follow_returns")
+def follow_returns() -> None:
+    """End what goes back to senders of money of no payment, once its payout has ended."""
+    giving_back.follow_payouts()
 
 
 @shared_task(name="payments.assess_due")
 def assess_due() -> None:
-    """Judge what a crash or a halted network left due."""
+    """Assess what a crash or a halted network left due."""
     crediting.assess_due()
+
+
+@shared_task(name="payments.keep_surplus")
+def keep_surplus() -> None:
+    """Keep what was paid beyond prices as far as merchants have chosen that, and book crumbs."""
+    surplus_policy.keep_due()
+    crumbs.book_crumbs()
 
 
 @shared_task(name="payments.expire_due")
@@ -61,29 +86,34 @@ def sweep() -> None:
     """Bring deposits to the hot wallets, and book what has arrived there."""
     for environment, network in places_in_use():
         place: dict[str, Any] = {"environment": environment, "network": network}
-        with contained("nothing swept", expected=USUAL, **place), turn_at(f"sweep {environment} {network}") as is_ours:
+        with (
+            contained("nothing swept", expected=USUAL, **place),
+            named_lock(f"sweep {environment} {network}") as is_ours,
+        ):
             if is_ours:
                 _sweep_network(environment, network)
-        with contained("providers could not be told of", **place):  # what following payouts has found in this process
-            note_providers(environment, network, kinds=[AlarmKind.PROVIDER_DISAGREES])
-    with turn_at("book sweeps") as is_ours:
+        with contained(
+            "alarms about providers not updated", **place
+        ):  # problems found in this process while following payouts
+            note_providers(environment, network, kinds=[AlarmKind.PROVIDER_DISAGREES, AlarmKind.PROVIDER_PUT_ASIDE])
+    with named_lock("book sweeps") as is_ours:
         if is_ours:
-            booking_sweeps.book_sweeps()
+            sweep_booking.book_sweeps()
 
 
 def _sweep_network(environment: str, network: str) -> None:
     check_set_up(environment, network)
     with contained("no deposits swept", expected=USUAL, environment=environment, network=network):
         sweeping.sweep_due(environment, network)
-    native.sweep_asked(environment, network)
+    native_deposits.sweep_asked(environment, network)
 
 
 @shared_task(name="payments.look_for_native_coin")
 def look_for_native_coin() -> None:
-    """Look at a few more deposit addresses for the network's own coin, which no event tells of."""
+    """Look for native coins at a few more deposit addresses, because there is no event for them."""
     for environment, network in places_in_use():
         with contained("not looked for native coin", expected=USUAL, environment=environment, network=network):
-            native.look_for_some(environment, network)
+            native_deposits.look_for_some(environment, network)
 
 
 @shared_task(name="payments.refresh_rates")
@@ -92,3 +122,38 @@ def refresh_rates() -> None:
     done = refresh()
     if done.failures or done.disputed:
         logger.warning("rates incomplete", failures=done.failures, disputed=["/".join(pair) for pair in done.disputed])
+
+
+@shared_task(name="payments.record_rates")
+def record_rates() -> None:
+    """Keep the rates of this day for good, as soon as sources agree on them."""
+    recording.record_rates()
+
+
+@shared_task(name="payments.fold_turnover")
+def fold_turnover() -> None:
+    """Fold deltas of the turnover until less than a batch is left."""
+    while turnover.fold_turnover() == turnover.FOLD_BATCH:
+        pass
+
+
+@shared_task(name="payments.index_payments")
+def index_payments() -> None:
+    """Make new payments findable by parts of their text; at first, all that there are, some batches at a time."""
+    for _ in range(INDEX_BATCHES_IN_A_ROW):
+        if indexing.index_payments() < indexing.BATCH:
+            break
+
+
+@shared_task(name="payments.write_exports")
+def write_exports() -> None:
+    """Write the files of exports that members asked for."""
+    exports.write_exports()
+
+
+@shared_task(name="payments.purge_exports")
+def purge_exports() -> None:
+    """Delete rows that are kept for a while: files of exports, and the turnover by the hour."""
+    now = timezone.now()
+    exports.purge_exports(now=now)
+    turnover.purge_hours(now=now)

@@ -1,1 +1,1 @@
-"""Money back to a payer. Role files as in every app; nothing here may import settlements."""
+"""Money back to a payer. Files are named as in every app; nothing here may import settlements."""

@@ -1,8 +1,6 @@
-"""Refunds as operators see them: everything can be looked up. What is held is approved at its payout."""
+"""Refunds as operators see them: everything can be looked up. A held refund is approved at its payout."""
 
 from __future__ import annotations
-
-from typing import ClassVar
 
 from django.contrib import admin
 from django.db.models import QuerySet
@@ -12,13 +10,13 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from config import ids
+from config.admin_base import LongList, ReadOnly
 from config.money import format_crypto
-from config.operators import ReadOnly
 from refunds.models import Refund
 
 
 @admin.register(Refund)
-class RefundAdmin(ReadOnly, admin.ModelAdmin[Refund]):
+class RefundAdmin(ReadOnly, LongList, admin.ModelAdmin[Refund]):
     list_display = (
         "public_id",
         "merchant",
@@ -32,11 +30,8 @@ class RefundAdmin(ReadOnly, admin.ModelAdmin[Refund]):
     )
     list_filter = ("environment", "status", "network", "cryptocurrency", "failure_code", "payout__hold_reason")
     list_select_related = ("merchant", "payout")
-    list_per_page = 50
-    ordering: ClassVar = ["-id"]
     search_fields = ("destination", "transaction_hash")
     search_help_text = "A refund id, a payment id, a destination or a transaction hash."
-    show_full_result_count = False
     readonly_fields = ("shown_amount", "payment_link", "payout_link", "payout_status", "hold_reason")
     exclude = ("payment", "payout")
 

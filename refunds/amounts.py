@@ -39,8 +39,8 @@ class Share:
 def all_that_is_left(*, price: int, released: int, refundable: int, refunded: int, quote: Quote) -> Share:
     """What can still be given back of a payment.
 
-    `price` and `refunded` are in the currency: what was asked for, and what earlier refunds stand for. `released` and
-    `refundable` are in base units. Where a reorganisation or a tolerance left less than the price, that is less too.
+    `price` and `refunded` are in the currency: the price of the payment, and earlier refunds. `released` and
+    `refundable` are in base units. After a reorganisation, or with a tolerance, it can be less than the price.
     """
     paid = min(price, quote.worth(released))
     return Share(fiat=max(0, min(paid - refunded, quote.worth(refundable))), units=max(0, refundable))
@@ -49,8 +49,8 @@ def all_that_is_left(*, price: int, released: int, refundable: int, refunded: in
 def take(asked: int | None, left: Share, quote: Quote) -> Share | None:
     """What a refund of so much of the currency takes; None when more is asked for than is left.
 
-    Coins are rounded down, so refunds in parts can never add up to more than was received. Whoever takes all that is
-    left, in the currency or by naming no amount, takes every base unit: no dust stays.
+    Coins are rounded down, so refunds in parts can never add up to more than was received. A refund of all that
+    is left takes every base unit, so that nothing stays behind.
     """
     if asked is None or asked == left.fiat:
         return left if left.units else None

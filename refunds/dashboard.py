@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from django.contrib import messages
-from django.db.models import Q
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -14,26 +13,30 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from config import ids
 from config.errors import DomainError
-from merchants import counting
+from config.wording import fiat, metadata_rows, numbers_as, short_id
+from merchants import curl
 from merchants.access.sessions import MemberRequest, member_required
 from merchants.access.single_use import close_form, open_form
-from merchants.listing import list_page
-from merchants.models import Role
+from merchants.audit.recording import Fields, fields_of
+from merchants.dashboard import telling
+from merchants.listing import BY_STATUS_AND_DAY, ApiList, list_context
+from merchants.models import Merchant
+from merchants.roles import Action, Permission
 from merchants.wording import exact
-from payments import refunding
+from payments.dashboard.overview import Notice
+from payments.deposits import refund_accounting
+from payments.deposits.destinations import family_of
 from payments.models import Discrepancy, Payment
-from payments.transfers.states import PayoutStatus
-from payments.wording import metadata_rows
+from payments.transfers.states import HoldReason, PayoutStatus
 from refunds import wording
-from refunds.claims import claim_url
-from refunds.destinations import takes_memos
+from refunds.destination_links import destination_link_url
 from refunds.forms import OWN_MONEY, DestinationForm, RefundFilterForm, RefundForm
 from refunds.models import REFUNDS, Refund
-from refunds.services import NewRefund, cancel_refund, create_refund, give_destination, what_is_left
+from refunds.services import NewRefund, cancel_refund, create_refund, give_destination, returns_fees, what_is_left
 from refunds.states import NamedBy, RefundStatus
 from webhooks import events as catalogue
 from webhooks.models import Event
-from webhooks.showing import Moment
+from webhooks.presenters import Moment
 
 SECTION = "dashboard_refunds"
 USED_FORM = "That form was already used: this is what came of it. Nothing was refunded a second time."
@@ -69,27 +72,27 @@ class RefundRow:
 
     @property
     def reference(self) -> str:
-        return f"ref_…{self.refund.public_id[-8:]}"
+        return short_id(self.refund.public_id)
 
     @property
     def payment_reference(self) -> str:
-        return f"pay_…{self.refund.payment.public_id[-8:]}"
+        return short_id(self.refund.payment.public_id)
 
 
-@dataclass(frozen=True)
-class RefundsOfPayment:
-    """The refunds of a payment, for its page, newest first."""
-
-    columns: tuple[dict[str, str], ...]
-    rows: list[RefundRow]
-    is_possible: bool
-    """Whether something is left to give back."""
-
-
-def refunds_of(payment: Payment) -> RefundsOfPayment:
-    refunds = payment.refunds.select_related("payment").defer("payment__qr_png").order_by("-id")
-    possible = what_is_left(payment).units > 0 or bool(refunding.open_discrepancies(payment))
-    return RefundsOfPayment(COLUMNS_OF_PAYMENT, [RefundRow(refund) for refund in refunds], possible)
+def waiting_notice(merchant: Merchant, environment: str) -> Notice | None:
+    """What the overview says of refunds that wait until the payer's account holds the coin."""
+    waiting = Refund.objects.of(merchant, environment).filter(
+        status=RefundStatus.PENDING, payout__status=PayoutStatus.HELD, payout__hold_reason=HoldReason.NO_TRUSTLINE
+    )
+    keys = list(waiting.order_by("id").values_list("pk", flat=True))
+    if not keys:
+        return None
+    what, then = wording.HELD[HoldReason.NO_TRUSTLINE]
+    if len(keys) == 1:
+        url = reverse("dashboard_refund", args=[ids.REFUND.encode(keys[0])])
+        return Notice("A refund waits for the payer's account", f"{what} {then}", url, "The refund")
+    url = f"{reverse(SECTION)}?status={RefundStatus.PENDING}"
+    return Notice(f"{len(keys)} refunds wait for payers' accounts", f"{what} {then}", url, "The refunds")
 
 
 # --- the list ----------------------------------------------------------------------------------------
@@ -102,36 +105,22 @@ def list_refunds(request: MemberRequest) -> HttpResponse:
     own = Refund.objects.of(request.merchant, request.environment)
     form = RefundFilterForm(request.GET)
     context: dict[str, object] = {"section": SECTION, "form": form, "columns": REFUND_COLUMNS, "rows": []}
-    if not form.is_valid():
-        return render(request, "dashboard/refunds/list.html", context)
-    asked, keys = form.cleaned_data, form.keys()
-    searched: str = asked["q"]
-    refund_key, payment_key = ids.REFUND.decode(searched), ids.PAYMENT.decode(searched)
-    if refund_key and own.filter(pk=refund_key).exists():
-        return redirect("dashboard_refund", ids.REFUND.encode(refund_key))
-    status: str = asked["status"]
-    condition = keys.condition & (Q(status=status) if status else Q())
-    if searched:
-        condition &= Q(payment=payment_key) if payment_key else Q(pk=None)
-        total = own.filter(condition).count()
-    else:
-        total = counting.total(
-            REFUNDS,
-            merchant_id=request.merchant.pk,
-            environment=request.environment,
-            statuses=[status] if status else None,
-            keys=keys,
+    if form.is_valid():
+        if searched := form.cleaned_data["q"]:
+            refund_key, payment_key = ids.REFUND.decode(searched), ids.PAYMENT.decode(searched)
+            if refund_key and own.filter(pk=refund_key).exists():
+                return redirect("dashboard_refund", ids.REFUND.encode(refund_key))
+            own = own.filter(payment=payment_key) if payment_key else own.none()
+        context |= list_context(
+            request,
+            form,
+            own.select_related("payment").defer("payment__qr_png"),
+            kind=ids.REFUND,
+            view="dashboard_refunds",
+            row=RefundRow,
+            counted=REFUNDS,
+            api=ApiList("refunds", BY_STATUS_AND_DAY),
         )
-    matching = own.filter(condition).select_related("payment").defer("payment__qr_png")
-    page = list_page(request.GET, matching, public_id=ids.REFUND, view="dashboard_refunds")
-    rows = [RefundRow(refund) for refund in page.records]
-    context |= {
-        "rows": rows,
-        "filtered": any(asked.values()),
-        "words": f"{len(rows)} of {total:,} refunds" if total != 1 else "1 refund",
-        "first_url": page.first_url,
-        "next_url": page.next_url,
-    }
     return render(request, "dashboard/refunds/list.html", context)
 
 
@@ -140,27 +129,30 @@ def list_refunds(request: MemberRequest) -> HttpResponse:
 
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
-@member_required(role=Role.DEVELOPER)
+@member_required(action=Action.REQUEST_REFUND)
 def refund_payment(request: MemberRequest, payment_id: str) -> HttpResponse:
-    """Each form makes one refund: sending it again, by reloading or by a second press, makes none."""
+    """The form that asks for a refund. Each form makes one: sending it again makes none."""
     payment = _own_payment(request, payment_id)
-    left, waiting = what_is_left(payment), refunding.open_discrepancies(payment)
+    left, waiting = what_is_left(payment), refund_accounting.open_discrepancies(payment)
     own_money = wording.own_money(payment, fiat_left=left.fiat, units_left=left.units)
     sources = [(OWN_MONEY, own_money)] if left.units else []
     sources += [(discrepancy.public_id, wording.suspense(discrepancy)) for discrepancy in waiting]
     context: dict[str, object] = {"section": SECTION, "payment": payment, "sources": sources}
+    terms = wording.terms(returns_fee=returns_fees()) if left.units else []
+    context["terms"] = [*terms, wording.NO_FEE] if waiting else terms
     if not sources:
         return render(request, "dashboard/refunds/new.html", context)
     form = RefundForm(
         request.POST or None,
         sources=sources,
         currency=payment.currency,
-        most=wording.fiat(left.fiat, payment.currency),
-        takes_memo=any(takes_memos(payment.environment, name) for name in {payment.network, *_networks(waiting)}),
+        most=fiat(left.fiat, payment.currency),
+        families={family_of(payment.environment, name) for name in {payment.network, *_networks(waiting)}},
     )
     if request.method == "POST" and form.is_valid():
         if not close_form(request):
             messages.warning(request, USED_FORM)
+            request.action.refused()
             return redirect(f"{reverse('dashboard_refunds')}?q={payment.public_id}")
         try:
             refund = create_refund(
@@ -171,10 +163,23 @@ def refund_payment(request: MemberRequest, payment_id: str) -> HttpResponse:
         except DomainError as refusal:
             form.add_refusal(refusal)
         else:
+            request.action.done(refund, after=_logged(refund))
             messages.success(request, "The refund is made, and its money is reserved.")
             return redirect("dashboard_refund", refund.public_id)
     context |= {"form": form, "form_id": open_form(request)}
     return render(request, "dashboard/refunds/new.html", context)
+
+
+def _logged(refund: Refund) -> Fields:
+    """What the audit log keeps of a refund."""
+    with numbers_as("comma"):
+        amount, coins = wording.price(refund), wording.coins(refund)
+    return {
+        "payment": refund.payment.public_id,
+        "amount": amount,
+        "coins": coins,
+        **fields_of(refund, "destination", "memo", "reason"),
+    }
 
 
 def _networks(waiting: list[Discrepancy]) -> set[str]:
@@ -188,6 +193,7 @@ def _asked(form: RefundForm, waiting: list[Discrepancy]) -> NewRefund:
         discrepancy=next((each for each in waiting if each.public_id == asked["source"]), None),
         destination=asked["destination"],
         memo=asked.get("memo", ""),
+        memo_type=form.memo_type,
         reason=asked["reason"],
     )
 
@@ -204,24 +210,27 @@ def show_refund(request: MemberRequest, refund_id: str) -> HttpResponse:
 
 @never_cache
 @require_POST
-@member_required(role=Role.DEVELOPER)
+@member_required(action=Action.NAME_REFUND_DESTINATION)
 def name_destination(request: MemberRequest, refund_id: str) -> HttpResponse:
     refund = _own_refund(request, refund_id)
     form = _destination_form(refund, request.POST)
     if form.is_valid():
         try:
-            give_destination(
+            named = give_destination(
                 refund,
                 address=form.cleaned_data["destination"],
                 memo=form.cleaned_data.get("memo", ""),
+                memo_type=form.memo_type,
                 named_by=NamedBy.MERCHANT,
             )
         except DomainError as refusal:
             if refusal.param is None:
                 messages.error(request, refusal.message)
+                request.action.refused()
                 return redirect("dashboard_refund", refund.public_id)
             form.add_refusal(refusal)
         else:
+            request.action.done(refund, after=fields_of(named, "destination", "memo"))
             messages.success(request, "The refund has an address now and is sent there.")
             return redirect("dashboard_refund", refund.public_id)
     return _show(request, refund, form)
@@ -229,41 +238,39 @@ def name_destination(request: MemberRequest, refund_id: str) -> HttpResponse:
 
 @never_cache
 @require_POST
-@member_required(role=Role.DEVELOPER)
+@member_required(action=Action.CANCEL_REFUND)
 def cancel(request: MemberRequest, refund_id: str) -> HttpResponse:
     refund = _own_refund(request, refund_id)
-    try:
-        cancel_refund(refund)
-    except DomainError as refusal:
-        messages.error(request, refusal.message)
-    else:
-        messages.success(request, "The refund is cancelled. Its money is back where it was.")
+    with telling(request, "The refund is cancelled. Its money is back where it was."):
+        cancelled = cancel_refund(refund)
+        request.action.done(refund, before=fields_of(refund, "status"), after=fields_of(cancelled, "status"))
     return redirect("dashboard_refund", refund.public_id)
 
 
 def _show(request: MemberRequest, refund: Refund, form: DestinationForm | None = None) -> HttpResponse:
-    may_write = request.member.role != Role.VIEWER
-    waits = refund.status == RefundStatus.REQUIRES_ACTION and may_write
+    waits = refund.status == RefundStatus.REQUIRES_ACTION and request.member.may[Permission.REFUND]
     happened = Event.objects.of(request.merchant, request.environment).about(refund.pk)
     context = {
         "section": SECTION,
-        "may_write": may_write,
         "refund": refund,
         "row": RefundRow(refund),
         "facts": _facts(refund),
+        "curl": curl.reading(refund.environment, f"refunds/{refund.public_id}"),
         "metadata": metadata_rows(refund.metadata),
-        "moments": [Moment(event, EVENT_WORDS) for event in happened],
+        "moments": [Moment(event, EVENT_WORDS) for event in happened][::-1],
         "cancellable": _is_cancellable(refund),
         "failure": wording.failure(refund) if refund.status == RefundStatus.FAILED else None,
         "held": wording.held(refund),
-        "claim_url": claim_url(refund) if waits else None,
+        "to_claim": wording.to_claim(refund),
+        "asked": wording.asked(family_of(refund.environment, refund.network)),
+        "link": destination_link_url(refund) if waits else None,
         "form": (form or _destination_form(refund)) if waits else None,
     }
     return render(request, "dashboard/refunds/detail.html", context)
 
 
 def _destination_form(refund: Refund, data: QueryDict | None = None) -> DestinationForm:
-    return DestinationForm(data, takes_memo=takes_memos(refund.environment, refund.network))
+    return DestinationForm(data, families=[family_of(refund.environment, refund.network)])
 
 
 def _is_cancellable(refund: Refund) -> bool:
@@ -291,10 +298,12 @@ def _facts(refund: Refund) -> list[tuple[str, str]]:
         *_of_token_fee(refund),
         ("Network", wording.network(refund)),
         ("Out of", wording.suspense(discrepancy) if discrepancy else "The payment"),
+        ("Fee on it", "" if discrepancy else "Given back" if refund.returns_fee else "Kept"),
         ("To", refund.destination),
-        ("Memo", refund.memo),
+        ("Memo", f"{refund.memo}, {wording.MEMO_TYPES[wording.memo_type(refund)]}" if refund.memo else ""),
         ("Address", refund.get_named_by_display()),
         ("On-chain transaction", refund.transaction_hash),
+        ("Claimable balance", refund.claimable_balance),
         ("What was said", refund.failure_message),
         ("Reason", refund.reason),
         ("Asked for by", refund.requested_by),

@@ -1,4 +1,4 @@
-"""Which event tells of which change of a refund. The names themselves are in the catalogue of webhooks."""
+"""The event of each change of a refund. The catalogue of webhooks describes the names."""
 
 from __future__ import annotations
 
@@ -21,4 +21,4 @@ ON_STATUS: dict[str, str] = {
     RefundStatus.FAILED: FAILED,
     RefundStatus.CANCELLED: CANCELLED,
 }
-"""The event that a change into a status is told by."""
+"""The event of a change into each status."""

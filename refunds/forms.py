@@ -1,7 +1,8 @@
-"""What people fill in about refunds: the merchant on the dashboard, the payer on the claim page."""
+"""Forms about refunds: the merchant's on the dashboard, the payer's on the destination page."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from decimal import Decimal
 from typing import Any
 
@@ -9,7 +10,11 @@ from django import forms
 from django.core.exceptions import ValidationError
 
 from merchants.forms import FilterForm, LookMixin, SearchField
-from payments.services import MAX_FIAT_AMOUNT
+from payments.chains.profiles import Family
+from payments.dashboard.forms import ShownForm
+from payments.rates.amounts import MAX_FIAT_AMOUNT
+from payments.transfers.states import MemoType
+from refunds import wording
 from refunds.serializers import MAX_ADDRESS_CHARACTERS, MAX_MEMO_CHARACTERS, MAX_REASON_CHARACTERS
 from refunds.states import RefundStatus
 
@@ -27,7 +32,7 @@ class RefundFilterForm(FilterForm):
 
 
 class DestinationForm(LookMixin):
-    """An address on a network, and on stellar a memo. Whether it can be paid is for the service to say."""
+    """An address on a network, and on stellar a memo. The service checks whether it can be paid."""
 
     destination = forms.CharField(
         label="Address",
@@ -39,20 +44,31 @@ class DestinationForm(LookMixin):
         required=False,
         max_length=MAX_MEMO_CHARACTERS,
         widget=forms.TextInput(attrs=_TYPED_EXACTLY),
-        help_text=(
-            "If the address belongs to an exchange, it shows a memo (or tag) beside it: enter that too, or the money "
-            "cannot be credited. A wallet of one’s own needs none."
-        ),
     )
 
-    def __init__(self, *args: Any, takes_memo: bool, **options: Any) -> None:
+    memo_is_text = forms.BooleanField(
+        required=False,
+        label="The exchange calls it a text memo (MEMO_TEXT)",
+        help_text="Otherwise a memo of digits is sent as a number (MEMO_ID), which most exchanges want.",
+    )
+
+    def __init__(self, *args: Any, families: Collection[Family], **options: Any) -> None:
+        """`families` are those of the networks that the money may be on."""
         super().__init__(*args, **options)
-        if not takes_memo:
-            del self.fields["memo"]
+        self.fields["destination"].help_text = " ".join(wording.ADDRESSES[each] for each in sorted(families))
+        if hints := [wording.MEMOS[each] for each in families if each in wording.MEMOS]:
+            self.fields["memo"].help_text = " ".join(hints)
+        else:
+            del self.fields["memo"], self.fields["memo_is_text"]
+
+    @property
+    def memo_type(self) -> str:
+        """The type that was said; empty where nobody said one."""
+        return MemoType.TEXT if self.cleaned_data.get("memo_is_text") else ""
 
 
-class ClaimForm(DestinationForm):
-    """The payer's address. It is shown once more and has to be confirmed before anything is sent there."""
+class PayerDestinationForm(DestinationForm):
+    """The payer's address, which is shown again and must be confirmed before anything is sent there."""
 
     confirmed = forms.BooleanField(
         required=False, label="I have compared the whole address. It is mine, and it is on this network."
@@ -63,8 +79,48 @@ class ClaimForm(DestinationForm):
         self.fields["destination"].label = f"Your address on {network}"
 
 
-class RefundForm(DestinationForm):
-    """A refund of a payment. What can be given back is told by whoever makes the form."""
+class RefundFileForm(LookMixin):
+    """The file that asks for refunds."""
+
+    file = forms.FileField(
+        label="CSV file",
+        widget=forms.FileInput(attrs={"accept": ".csv,text/csv"}),
+        error_messages={"required": "Choose the file.", "empty": "The file is empty."},
+    )
+
+
+class ReasonMixin(forms.Form):
+    """A note of the merchant's about a refund."""
+
+    reason = forms.CharField(
+        required=False,
+        max_length=MAX_REASON_CHARACTERS,
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+        help_text="A note of your own. The payer does not see it.",
+    )
+
+    def clean_reason(self) -> str:
+        reason: str = self.cleaned_data["reason"]
+        if not reason.isprintable():
+            raise ValidationError("Use printable characters only.")
+        return reason
+
+
+class GiveBackForm(DestinationForm, ReasonMixin, ShownForm):
+    """Money that waits for a decision goes back whole; where to may be left to the service."""
+
+    field_order = ("destination", "memo", "memo_is_text", "reason", "shown")
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        destination = self.fields["destination"]
+        destination.required = False
+        destination.label = "To another address"
+        destination.help_text = f"Leave it empty to send the money back to where it came from. {destination.help_text}"
+
+
+class RefundForm(DestinationForm, ReasonMixin):
+    """A refund of a payment. The view passes what can be given back."""
 
     source = forms.ChoiceField(label="What is given back", widget=forms.RadioSelect)
     amount = forms.DecimalField(
@@ -74,14 +130,7 @@ class RefundForm(DestinationForm):
         widget=forms.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off"}),
         error_messages={"invalid": "Enter an amount such as 12.50."},
     )
-    reason = forms.CharField(
-        required=False,
-        max_length=MAX_REASON_CHARACTERS,
-        widget=forms.TextInput(attrs={"autocomplete": "off"}),
-        help_text="A note of your own. The payer does not see it.",
-    )
-
-    field_order = ("source", "amount", "destination", "memo", "reason")
+    field_order = ("source", "amount", "destination", "memo", "memo_is_text", "reason")
     field_of_param = {"discrepancyId": "source"}  # noqa: RUF012 - a ClassVar in the base
 
     def __init__(self, *args: Any, sources: list[tuple[str, str]], currency: str, most: str, **options: Any) -> None:
@@ -93,12 +142,12 @@ class RefundForm(DestinationForm):
         destination = self.fields["destination"]
         destination.required = False
         destination.label = "To another address"
-        destination.help_text = "Leave it empty to send the money back to where it came from."
+        destination.help_text = f"Leave it empty to send the money back to where it came from. {destination.help_text}"
         if any(name == OWN_MONEY for name, _ in sources):
             self.fields["amount"].label = f"Amount in {currency}"
             self.fields["amount"].help_text = f"Leave it empty to give back all that is left: {most}."
             if len(sources) > 1:
-                self.fields["amount"].help_text += " Money in suspense goes back whole."
+                self.fields["amount"].help_text += " Money that waits for a decision goes back whole."
         else:
             del self.fields["amount"]
 
@@ -107,9 +156,3 @@ class RefundForm(DestinationForm):
         if amount is not None and amount <= 0:
             raise ValidationError("Must be greater than 0.")
         return amount
-
-    def clean_reason(self) -> str:
-        reason: str = self.cleaned_data["reason"]
-        if not reason.isprintable():
-            raise ValidationError("Use printable characters only.")
-        return reason

@@ -1,4 +1,4 @@
-"""What must always be true of refunds, and between them, their payments, their payouts and the books."""
+"""Checks of refunds against their payments, their payouts and the ledger."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from merchants.invariants import inexact_counters
 from merchants.ledger.invariants import Finding, Scope, Severity, invariant
 from refunds.models import REFUNDS, Refund
 from refunds.states import RefundStatus
-from webhooks.invariants import untold_changes
+from webhooks.invariants import changes_without_event
 
 PENDING_MAX = timedelta(hours=1)
 
-# `since` means: refunds of which an event was told since then.
+# `since` means: refunds with an event since then.
 _IN_SCOPE = """
     refund.environment = ANY(%(environments)s)
         AND (%(network)s::text IS NULL OR refund.network = %(network)s)
@@ -65,7 +65,7 @@ def payments_know_their_refunds(scope: Scope) -> Iterator[Finding]:
                 )
 
 
-# An open refund's money waits in its payout's account, unless the payout was paid a moment ago; an ended one's is gone.
+# The money of an open refund is in the account of its payout, unless that was just paid; of an ended one it is gone.
 STATUS_AGAINST_MONEY = f"""
     SELECT refund.environment, refund.network, refund.id, refund.status, coalesce(payout.status, 'none'), refund.amount,
         coalesce(-account.balance, 0)
@@ -101,7 +101,7 @@ def statuses_follow_the_payouts(scope: Scope) -> Iterator[Finding]:
 
 @invariant("R3", "every change of a refund was told by an event")
 def changes_were_told(scope: Scope) -> Iterator[Finding]:
-    yield from untold_changes(scope, noun="refund", table="refunds_refund", where=_IN_SCOPE)
+    yield from changes_without_event(scope, noun="refund", table="refunds_refund", where=_IN_SCOPE)
 
 
 @invariant("R4", "no refund that has an address waits for longer than an hour", severity=Severity.WARNING)

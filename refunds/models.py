@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import ClassVar, Self
 
 from django.db import models
@@ -12,27 +11,24 @@ from config import ids
 from config.environments import Environment
 from config.fields import ExactJSONField, UnitsField
 from merchants.counting import Counted
-from merchants.models import Merchant
+from merchants.models import Merchant, OwnedQuerySet
 from payments.models import Discrepancy, Payment
 from payments.transfers.models import Payout
-from payments.transfers.states import PayoutStatus
+from payments.transfers.states import MemoType, PayoutStatus
 from refunds.states import ENDED, UNDONE, NamedBy, RefundStatus
 
 
-class RefundQuerySet(models.QuerySet["Refund"]):
-    def of(self, merchant: Merchant, environment: str) -> Self:
-        return self.filter(merchant=merchant, environment=environment)
-
+class RefundQuerySet(OwnedQuerySet["Refund"]):
     def standing(self) -> Self:
-        """Those whose money is given back, or reserved for it."""
+        """Refunds whose money was given back, or is reserved for it."""
         return self.exclude(status__in=UNDONE)
 
     def to_resolve(self) -> Self:
-        """Those whose sender has not been asked about yet."""
+        """Refunds whose sender was not looked up yet."""
         return self.filter(status=RefundStatus.PENDING, payout__isnull=True)
 
     def to_follow(self) -> Self:
-        """Those whose payout has got further than they have."""
+        """Refunds whose payout has changed since they were last updated."""
         sent = Q(status=RefundStatus.PENDING, payout__status=PayoutStatus.SENDING)
         sent_again = Q(status=RefundStatus.PROCESSING, payout__status__in=[PayoutStatus.READY, PayoutStatus.HELD])
         over = Q(
@@ -42,13 +38,15 @@ class RefundQuerySet(models.QuerySet["Refund"]):
         return self.filter(sent | sent_again | over)
 
 
-class Refund(models.Model):
-    """A part of a payment's money, or money that waits in suspense, on its way back. Its money is reserved from birth.
+class Refund(ids.KeyedByTime, ids.PublicRecord, models.Model):
+    """A part of a payment's money, or money in suspense, on its way back. It is reserved when the refund is made.
 
-    `amount` is what leaves, in base units; `fiat_amount` is what it stands for at the payment's quote, empty for
-    another coin than the one that was quoted. The payout is asked for as soon as there is a destination, and has the
+    `amount` is what leaves, in base units; `fiat_amount` is its value at the payment's quote, empty for a
+    coin that was not quoted. The payout is asked for as soon as there is a destination, and has the
     refund's own key: the money waits in that payout's ledger account from the beginning.
     """
+
+    public_ids: ClassVar = ids.REFUND
 
     id = models.UUIDField(primary_key=True, default=ids.new_uuid, editable=False)
     merchant = models.ForeignKey(Merchant, on_delete=models.PROTECT, related_name="+")
@@ -68,12 +66,23 @@ class Refund(models.Model):
 
     destination = models.CharField(max_length=80, blank=True, help_text="Empty while nobody has named one.")
     memo = models.CharField(max_length=30, blank=True)
+    memo_type = models.CharField(
+        max_length=4, choices=MemoType.choices, blank=True, help_text="Empty: digits are a number."
+    )
     named_by = models.CharField(max_length=10, choices=NamedBy.choices, blank=True, help_text="Who named it.")
     reason = models.CharField(max_length=500, blank=True)
     metadata = ExactJSONField(default=dict)
     requested_by = models.CharField(max_length=120, blank=True, help_text="The key or the person that asked for it.")
 
+    returns_fee = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text="The fee on what is given back is given back too: the operator's policy when it was made.",
+    )
     token_fee = UnitsField(default=0, help_text="What the token kept of it on the way: the recipient got so much less.")
+    claimable_balance = models.CharField(
+        max_length=80, blank=True, help_text="The id of what it was set aside as, for its recipient to claim."
+    )
 
     payout = models.OneToOneField(Payout, null=True, on_delete=models.PROTECT, related_name="refund")
     transaction_hash = models.CharField(max_length=80, blank=True)
@@ -92,7 +101,7 @@ class Refund(models.Model):
             models.CheckConstraint(
                 condition=Q(fiat_amount__isnull=True) | Q(fiat_amount__gte=0), name="refund_fiat_not_negative"
             ),
-            # Pending without a payout: nobody has asked yet whether the sender can be paid back.
+            # Pending without a payout: it was not checked yet whether the sender can be paid back.
             models.CheckConstraint(
                 condition=Q(payout__isnull=True, destination="") | (Q(payout__isnull=False) & ~Q(destination="")),
                 name="refund_paid_once_it_has_an_address",
@@ -131,18 +140,68 @@ class Refund(models.Model):
         return self.public_id
 
     @property
-    def public_id(self) -> str:
-        return ids.REFUND.encode(self.id)
-
-    @property
     def received(self) -> int:
         """What the recipient gets of it, in base units."""
         return int(self.amount) - int(self.token_fee)
 
-    @property
-    def created_at(self) -> datetime:
-        return ids.created_at_of(self.id)
+
+class RefundBatch(ids.KeyedByTime, ids.PublicRecord, models.Model):
+    """Refunds that a merchant asked for by one file. The same rows are one batch, however often they are uploaded."""
+
+    public_ids: ClassVar = ids.REFUND_BATCH
+
+    id = models.UUIDField(primary_key=True, default=ids.new_uuid, editable=False)
+    merchant = models.ForeignKey(Merchant, on_delete=models.PROTECT, related_name="+")
+    environment = models.CharField(max_length=10, choices=Environment.choices)
+    digest = models.BinaryField(max_length=32, help_text="Of its rows, whatever the file was called.")
+    uploaded_by = models.CharField(max_length=120)
+    confirmed_at = models.DateTimeField(null=True, help_text="Empty: a preview, of which nothing is refunded.")
+    confirmed_by = models.CharField(max_length=120, blank=True)
+
+    objects: ClassVar[models.Manager[RefundBatch]] = OwnedQuerySet["RefundBatch"].as_manager()
+
+    class Meta:
+        verbose_name_plural = "refund batches"
+        constraints: ClassVar = [
+            models.CheckConstraint(condition=Q(environment__in=Environment.values), name="refund_batch_environment"),
+            models.UniqueConstraint(fields=["merchant", "environment", "digest"], name="refund_batch_once"),
+        ]
+
+    def __str__(self) -> str:
+        return self.public_id
+
+
+class RefundBatchRow(models.Model):
+    """One row of a batch: what the preview has shown, and the refund that was made of it, or why none was."""
+
+    batch = models.ForeignKey(RefundBatch, on_delete=models.PROTECT, related_name="rows")
+    line = models.PositiveIntegerField(help_text="In the file.")
+    payment = models.ForeignKey(Payment, on_delete=models.PROTECT, related_name="+")
+    asked = models.DecimalField(
+        max_digits=16, decimal_places=3, null=True, help_text="In the payment's currency; empty: all that is left."
+    )
+    fiat_amount = models.BigIntegerField(help_text="As previewed, in minor units of the payment's currency.")
+    amount = UnitsField(help_text="As previewed.")
+    destination = models.CharField(max_length=80, blank=True)
+    memo = models.CharField(max_length=64, blank=True)
+    reason = models.CharField(max_length=500, blank=True)
+    has_sender = models.BooleanField(help_text="One address has paid, as far as was known at the preview.")
+    refund = models.OneToOneField(Refund, null=True, on_delete=models.PROTECT, related_name="+")
+    problem = models.CharField(max_length=300, blank=True, help_text="Why it was not refunded.")
+    done_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["batch", "line"], name="refund_batch_row_once"),
+            models.UniqueConstraint(fields=["batch", "payment"], name="refund_batch_payment_once"),
+        ]
+        indexes: ClassVar = [
+            models.Index(fields=["id"], name="refund_batch_row_due", condition=Q(done_at__isnull=True)),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.batch} line {self.line}"
 
 
 REFUNDS = Counted("refund", Refund)
-"""How `totalCount` counts them."""
+"""How `totalCount` counts refunds."""

@@ -1,21 +1,22 @@
-"""What a payer may see of a refund, and how each of its states is told in plain language. Nothing else leaves here."""
+"""What a payer may see of a refund, and the words for each of its states."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from payments import wording as payment_wording
+from config import wording as payment_wording
+from payments.chains.profiles import Family
 from payments.checkout.payer import State
+from payments.deposits.destinations import family_of
 from refunds import wording
-from refunds.claims import Claim
-from refunds.destinations import takes_memos
+from refunds.destination_links import DestinationLink
 from refunds.models import Refund
 from refunds.states import ENDED, NamedBy, RefundStatus
 
 
 @dataclass(frozen=True, slots=True)
-class ClaimView:
-    """All that the claim page may show: no field of a refund reaches a payer but through here."""
+class RefundView:
+    """All that the destination page may show: payers see no other field of a refund."""
 
     sandbox: bool
     payee: str
@@ -26,41 +27,49 @@ class ClaimView:
     network: str
     price: str
     reference: str
-    takes_memo: bool
+    family: Family
     is_open: bool
     is_over: bool
     destination: tuple[str, ...]
     memo: str
     transaction_hash: str
+    claimable_balance: str
+
+    @property
+    def takes_memo(self) -> bool:
+        return self.family in wording.MEMOS
 
 
-def look_at(refund: Refund, claim: Claim) -> ClaimView:
-    """The refund as whoever has the link sees it now."""
-    is_open = claim.is_open(refund)
-    return ClaimView(
+def view_of(refund: Refund, link: DestinationLink) -> RefundView:
+    """The refund as anybody with the link sees it now."""
+    is_open = link.is_open(refund)
+    return RefundView(
         sandbox=refund.environment == "sandbox",
-        payee=refund.merchant.name,
-        state=_state(refund, claim),
+        payee=refund.merchant.payee,
+        state=_state(refund, link),
         amount=payment_wording.coins_held(refund.amount, refund.decimals),
         coin=refund.cryptocurrency,
         coin_name=payment_wording.COIN_NAMES.get(refund.cryptocurrency, refund.cryptocurrency),
         network=wording.network(refund),
         price=wording.price(refund),
         reference=refund.public_id,
-        takes_memo=takes_memos(refund.environment, refund.network),
+        family=family_of(refund.environment, refund.network),
         is_open=is_open,
         is_over=not is_open and (refund.status in ENDED or refund.status == RefundStatus.REQUIRES_ACTION),
         destination=tuple(wording.in_fours(refund.destination)),
         memo=refund.memo,
         transaction_hash=refund.transaction_hash,
+        claimable_balance=refund.claimable_balance,
     )
 
 
-def _state(refund: Refund, claim: Claim) -> State:
-    payee = refund.merchant.name
+def _state(refund: Refund, link: DestinationLink) -> State:
+    payee = refund.merchant.payee
     match RefundStatus(refund.status):
-        case RefundStatus.REQUIRES_ACTION if claim.is_open(refund):
+        case RefundStatus.REQUIRES_ACTION if link.is_open(refund):
             detail = f"{payee} is sending money back to you. Say where it should go."
+            if family_of(refund.environment, refund.network) in wording.MEMOS:
+                detail += " It is not simply sent back: many people may share the account it came from."
             return State("Where shall it go?", detail, "accent", "wallet")
         case RefundStatus.REQUIRES_ACTION:
             return State(
@@ -72,6 +81,13 @@ def _state(refund: Refund, claim: Claim) -> State:
         case RefundStatus.PROCESSING:
             detail = "The network is confirming the transfer. You need not wait here."
             return State("Your money is on its way", detail, "accent", "blocks", waiting=True)
+        case RefundStatus.COMPLETED if refund.claimable_balance:
+            detail = (
+                f"Your account did not take {refund.cryptocurrency}, so the money is set aside for it on the network, "
+                f"where nobody else can take it. In your wallet, add {wording.asset(refund)}, then claim the claimable "
+                "balance below."
+            )
+            return State("Your money waits for you to claim it", detail, "accent", "wallet")
         case RefundStatus.COMPLETED:
             return State(
                 "Your money has been sent", "It is final on the network. You can close this page.", "good", "check"

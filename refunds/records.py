@@ -1,4 +1,4 @@
-"""Refunds as replies show them and as events carry them: plain values, rendered by plain functions."""
+"""Refunds as replies show them and as events carry them."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from config import ids
 from config.api.renderers import format_instant
 from config.money import FIAT_DIGITS, format_crypto, from_units
 from payments.transfers.states import PayoutStatus
-from refunds.claims import claim_url
+from refunds import wording
+from refunds.destination_links import destination_link_url
 from refunds.models import Refund
 
 
-def refund_record(refund: Refund, *, with_claim_url: bool = False) -> dict[str, Any]:
+def refund_record(refund: Refund, *, with_link: bool = False) -> dict[str, Any]:
     """The refund as the API shows it and as events carry it.
 
-    `claimUrl` says where the money goes to whoever opens it: only those are shown it who may refund.
+    Anybody who has `claimUrl` can decide where the money goes, so only keys that may refund get it.
     """
     currency, fiat = refund.payment.currency, refund.fiat_amount
     return {
@@ -28,14 +29,17 @@ def refund_record(refund: Refund, *, with_claim_url: bool = False) -> dict[str, 
         "cryptoAmount": format_crypto(refund.amount, refund.decimals),
         "tokenFee": format_crypto(refund.token_fee, refund.decimals),
         "receivedAmount": format_crypto(refund.received, refund.decimals) if refund.completed_at else None,
+        "returnsFee": refund.returns_fee,
         "cryptocurrency": refund.cryptocurrency,
         "network": refund.network,
         "destination": refund.destination or None,
         "memo": refund.memo or None,
+        "memoType": wording.memo_type(refund) or None,
         "status": refund.status,
-        "claimUrl": claim_url(refund) if with_claim_url else None,
+        "claimUrl": destination_link_url(refund) if with_link else None,
         "reason": refund.reason or None,
         "transactionHash": refund.transaction_hash or None,
+        "claimableBalanceId": refund.claimable_balance or None,
         "holdReason": _hold_reason(refund),
         "failureCode": refund.failure_code or None,
         "failureMessage": refund.failure_message or None,
@@ -48,6 +52,6 @@ def refund_record(refund: Refund, *, with_claim_url: bool = False) -> dict[str, 
 
 
 def _hold_reason(refund: Refund) -> str | None:
-    """Why it has not left yet, while something holds it."""
+    """Why it is held; None when it is not."""
     payout = refund.payout
     return payout.hold_reason if payout is not None and payout.status == PayoutStatus.HELD else None

@@ -1,4 +1,4 @@
-"""What requests about refunds must look like, and how the reference describes the replies."""
+"""The bodies and queries of requests about refunds, and how the reference describes the replies."""
 
 from __future__ import annotations
 
@@ -17,19 +17,24 @@ from config.api.fields import (
 )
 from config.api.pagination import CreatedListQuery
 from config.environments import Environment
-from payments.chains.networks import COINS, NETWORKS
-from payments.services import MAX_FIAT_AMOUNT
-from payments.transfers.states import HoldReason
+from payments.api.serializers import NetworkField
+from payments.chains.networks import COINS
+from payments.rates.amounts import MAX_FIAT_AMOUNT
+from payments.transfers.states import HoldReason, MemoType
 from refunds.states import RefundStatus
 
 MAX_ID_CHARACTERS = 64
 MAX_ADDRESS_CHARACTERS = 80
 MAX_MEMO_CHARACTERS = 30
 MAX_REASON_CHARACTERS = 500
+MEMO_TYPE_HELP = (
+    "`text` where the recipient wants a memo of digits as text, as some exchanges do. Left out: a number is an id, "
+    "anything else text."
+)
 
 
 class DestinationSerializer(StrictSerializer):
-    """Where a refund is to go."""
+    """The body that names the destination of a refund."""
 
     destination = StrictCharField(max_length=MAX_ADDRESS_CHARACTERS, help_text="An address on the refund's network.")
     memo = StrictCharField(
@@ -37,6 +42,7 @@ class DestinationSerializer(StrictSerializer):
         required=False,
         help_text="On stellar, where the account asks for one, as those of exchanges do.",
     )
+    memoType = StrictChoiceField(choices=MemoType.values, required=False, help_text=MEMO_TYPE_HELP)
 
 
 class NewRefundSerializer(StrictSerializer):
@@ -46,7 +52,8 @@ class NewRefundSerializer(StrictSerializer):
     amount = AmountField(
         maximum=MAX_FIAT_AMOUNT,
         required=False,
-        help_text="In the payment's currency, at its original quote. Left out: all that is left.",
+        help_text="In the payment's currency. Its original quote says how many coins that is, whatever they are worth "
+        "by now. Left out: all that is left.",
     )
     reason = StrictCharField(max_length=MAX_REASON_CHARACTERS, required=False, help_text="A note of yours.")
     destination = StrictCharField(
@@ -57,6 +64,7 @@ class NewRefundSerializer(StrictSerializer):
     memo = StrictCharField(
         max_length=MAX_MEMO_CHARACTERS, required=False, help_text="On stellar, where the destination asks for one."
     )
+    memoType = StrictChoiceField(choices=MemoType.values, required=False, help_text=MEMO_TYPE_HELP)
     discrepancyId = StrictCharField(
         max_length=MAX_ID_CHARACTERS,
         required=False,
@@ -93,10 +101,17 @@ class RefundSchema(serializers.Serializer[Any]):
     receivedAmount = serializers.CharField(
         allow_null=True, help_text="What arrived, by the receipt of the on-chain transaction; null until then."
     )
+    returnsFee = serializers.BooleanField(
+        help_text="Whether your next settlement gives back the fee on what is given back, by the operator's policy "
+        "when the refund was made. False for money in suspense, on which no fee is taken."
+    )
     cryptocurrency = serializers.ChoiceField(choices=COINS)
-    network = serializers.ChoiceField(choices=NETWORKS)
+    network = NetworkField()
     destination = serializers.CharField(allow_null=True, help_text="Null while nobody has named one.")
     memo = serializers.CharField(allow_null=True)
+    memoType = serializers.ChoiceField(
+        choices=MemoType.choices, allow_null=True, help_text="How the memo is sent; null without one."
+    )
     status = serializers.ChoiceField(choices=RefundStatus.choices)
     claimUrl = serializers.URLField(
         allow_null=True,
@@ -107,6 +122,13 @@ class RefundSchema(serializers.Serializer[Any]):
     )
     reason = serializers.CharField(allow_null=True)
     transactionHash = serializers.CharField(allow_null=True, help_text="Of the on-chain transaction, once it is final.")
+    claimableBalanceId = serializers.CharField(
+        allow_null=True,
+        help_text=(
+            "On stellar, where the account could not take the coin for days and the operator sets money aside then: "
+            "the claimable balance that the recipient has to claim. Null for a refund that was paid."
+        ),
+    )
     holdReason = serializers.ChoiceField(
         choices=HoldReason.choices, allow_null=True, help_text="Why it has not left yet, while something holds it."
     )

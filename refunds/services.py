@@ -1,4 +1,4 @@
-"""Every change of a refund: ask for one, say where it goes, call it off, and follow its payout to the end.
+"""Every change of a refund: create it, name its destination, cancel it, and follow its payout to the end.
 
 Locks are taken in this order: payment, refund, payout, ledger accounts.
 """
@@ -11,6 +11,7 @@ from decimal import Decimal
 from typing import Any
 
 import structlog
+from django.conf import settings
 from django.db import transaction
 from django.db.models import Sum
 from django.utils import timezone
@@ -20,17 +21,17 @@ from config.celery import wake
 from config.errors import DomainError, InvalidParameter
 from config.money import FIAT_DIGITS, AmountNotExact, from_units, to_units
 from merchants import counting
-from payments import refunding
 from payments.chains import registry
+from payments.deposits import refund_accounting
+from payments.deposits.acceptance import DiscrepancyResolved
+from payments.deposits.destinations import Destination, parse_destination
+from payments.deposits.refund_accounting import RefundExceedsPayment
 from payments.models import Discrepancy, Payment
-from payments.refunding import RefundExceedsPayment
-from payments.services import DiscrepancyResolved
 from payments.states import DiscrepancyStatus
 from payments.transfers.payouts import PayoutNotCancellable, cancel_payout, request_payout
 from payments.transfers.states import PayoutStatus
 from refunds import events
 from refunds.amounts import Quote, Share, all_that_is_left, take
-from refunds.destinations import Destination, is_own_address, parse_destination
 from refunds.models import REFUNDS, Refund
 from refunds.records import refund_record
 from refunds.states import REFUND_MOVES, NamedBy, RefundStatus
@@ -61,44 +62,42 @@ class RefundHasDestination(DomainError):
 
 @dataclass(frozen=True, slots=True)
 class NewRefund:
-    """What somebody asks for. `amount` is in the payment's currency; None stands for all that is left.
+    """What is asked for. `amount` is in the payment's currency; None stands for all that is left.
 
-    `discrepancy` names money in suspense, which is given back whole.
+    `discrepancy` names money in suspense, which is given back completely.
     """
 
     amount: Decimal | None = None
     discrepancy: Discrepancy | None = None
     destination: str = ""
     memo: str = ""
+    memo_type: str = ""
     reason: str = ""
     metadata: dict[str, Any] = field(default_factory=dict)
 
 
 def create_refund(*, payment: Payment, request: NewRefund, requested_by: str) -> Refund:
-    """Reserve a payment's money, or money of it in suspense, for its payer, and have it sent back.
+    """Create a refund: reserve money of the payment, or of it in suspense, and have it sent back.
 
-    To the address that is named; else to the sender, once the network has said that it is an ordinary account; else the
-    refund waits until somebody names one.
+    It goes to the address that is named; without one to the sender, if the network says that the sender can be paid
+    back there; otherwise the refund waits until an address is named.
     """
     with transaction.atomic():
-        payment = refunding.lock_payment(payment.pk)
-        discrepancy = _source(payment, request)
-        if discrepancy is None:
-            share = _share_of_payment(payment, request.amount)
-            refund = _new_refund(payment, request, fiat=share.fiat, amount=share.units)
-        else:
-            refund = _new_refund_of(discrepancy, payment, request)
+        payment = refund_accounting.lock_payment(payment.pk)
+        refund = plan_refund(payment, request)
+        discrepancy = refund.discrepancy
         refund.requested_by = requested_by
         refund.status = RefundStatus.PENDING
         destination = _named_destination(refund, request)
-        if destination is None and not refunding.sender_of(payment, discrepancy):
+        if destination is None and not refund_accounting.sender_of(payment, discrepancy):
             refund.status = RefundStatus.REQUIRES_ACTION
-        refunding.reserve(
+        refund_accounting.reserve(
             payment=payment,
             discrepancy=discrepancy,
             amount=refund.amount,
             payout_id=refund.id,
             refund_public_id=refund.public_id,
+            returns_fee=refund.returns_fee,
         )
         if destination is not None:
             _send_to(refund, destination, NamedBy.MERCHANT)
@@ -120,34 +119,30 @@ def create_refund(*, payment: Payment, request: NewRefund, requested_by: str) ->
 def resolve_destination(refund: Refund) -> Refund:
     """Find out whether the sender can be paid back, and either send the refund there or ask for an address.
 
-    Asks the network, so it is called outside of any database transaction; ChainUnavailable leaves all as it was.
+    It asks the network, so call it outside of any database transaction; ChainUnavailable changes nothing.
     """
-    sender = refunding.sender_of(refund.payment, refund.discrepancy)
-    payable = (
-        sender is not None
-        and not is_own_address(refund.environment, refund.network, sender)
-        and not registry.chain(refund.environment, refund.network).is_contract(sender)
-    )
+    chain = registry.chain(refund.environment, refund.network)
+    address = refund_accounting.pay_back_address(chain, refund.payment, refund.discrepancy)
     with transaction.atomic():
         refund = _locked(refund)
         if refund.status != RefundStatus.PENDING or refund.payout_id is not None:
             return refund
-        if sender is not None and payable:
-            _send_to(refund, Destination(sender), NamedBy.SENDER)
+        if address is not None:
+            _send_to(refund, Destination(address), NamedBy.SENDER)
             _record_change(refund, RefundStatus.PENDING)
         else:
             _record_change(refund, RefundStatus.REQUIRES_ACTION)
         return refund
 
 
-def give_destination(refund: Refund, *, address: str, memo: str = "", named_by: NamedBy) -> Refund:
-    """Say where a refund that needs an address goes. From then on it is decided."""
+def give_destination(refund: Refund, *, address: str, memo: str = "", memo_type: str = "", named_by: NamedBy) -> Refund:
+    """Name the destination of a refund that needs one. It cannot be changed afterwards."""
     with transaction.atomic():
         refund = _locked(refund)
         if refund.status != RefundStatus.REQUIRES_ACTION:
             raise RefundHasDestination
         destination = parse_destination(
-            environment=refund.environment, network=refund.network, address=address, memo=memo
+            environment=refund.environment, network=refund.network, address=address, memo=memo, memo_type=memo_type
         )
         _send_to(refund, destination, named_by)
         _record_change(refund, RefundStatus.PENDING)
@@ -155,7 +150,7 @@ def give_destination(refund: Refund, *, address: str, memo: str = "", named_by: 
 
 
 def cancel_refund(refund: Refund) -> Refund:
-    """Call a refund off before it is sent; its money goes back to where it was. Doing it again changes nothing."""
+    """Cancel a refund before it is sent; its money goes back to where it was. Cancelling again changes nothing."""
     with transaction.atomic():
         refund = _locked(refund)
         if refund.status == RefundStatus.CANCELLED:
@@ -175,7 +170,7 @@ def cancel_refund(refund: Refund) -> Refund:
 
 
 def follow_payout(refund: Refund) -> Refund:
-    """Take over what has become of the refund's payout. Doing it again changes nothing."""
+    """Update a refund from its payout. Doing it again changes nothing."""
     with transaction.atomic():
         refund = _locked(refund)
         payout = refund.payout
@@ -190,7 +185,8 @@ def follow_payout(refund: Refund) -> Refund:
                 if payout.transfer is None:
                     raise RuntimeError(f"{refund}: paid by no transfer")
                 refund.transaction_hash, refund.token_fee = payout.transfer.transaction_hash, payout.token_fee
-                refunding.complete(
+                refund.claimable_balance = payout.claimable_balance
+                refund_accounting.complete(
                     payment=refund.payment,
                     discrepancy=refund.discrepancy,
                     amount=refund.amount,
@@ -214,16 +210,37 @@ def quote_of(payment: Payment) -> Quote:
 
 
 def what_is_left(payment: Payment) -> Share:
-    """All that can still be given back of the payment's own money; what is in suspense is beside it."""
+    """All that can still be given back of the payment's own money, without what is in suspense."""
     standing = Refund.objects.filter(payment=payment, discrepancy__isnull=True).standing()
     refunded: int = standing.aggregate(total=Sum("fiat_amount"))["total"] or 0
     return all_that_is_left(
         price=payment.fiat_amount,
         released=payment.released,
-        refundable=refunding.refundable(payment),
+        refundable=refund_accounting.refundable(payment),
         refunded=int(refunded),
         quote=quote_of(payment),
     )
+
+
+def plan_refund(payment: Payment, request: NewRefund) -> Refund:
+    """The refund that a request would make, not stored; a DomainError says what is wrong with its amount or source."""
+    discrepancy = _source(payment, request)
+    if discrepancy is not None:
+        return _new_refund_of(discrepancy, payment, request)
+    share = _share_of_payment(payment, request.amount)
+    refund = _new_refund(payment, request, fiat=share.fiat, amount=share.units)
+    refund.returns_fee = returns_fees()
+    return refund
+
+
+def returns_fees() -> bool:
+    """Whether a refund that is made now gives back the fee. There is none on money in suspense."""
+    return settings.FEE_ON_REFUNDS == "returned"
+
+
+def plan_refund_of(discrepancy: Discrepancy, payment: Payment) -> Refund:
+    """The refund that would give money in suspense back, not stored: its amount, coin and worth. Checks nothing."""
+    return _new_refund_of(discrepancy, payment, NewRefund())
 
 
 def _source(payment: Payment, request: NewRefund) -> Discrepancy | None:
@@ -235,11 +252,13 @@ def _source(payment: Payment, request: NewRefund) -> Discrepancy | None:
     elif payment.released:
         return None
     else:
-        discrepancy = _only_one(payment, refunding.open_discrepancies(payment))
+        discrepancy = _only_one(payment, refund_accounting.open_discrepancies(payment))
     if discrepancy.status != DiscrepancyStatus.OPEN:
         raise DiscrepancyResolved(param="discrepancyId")
     if request.amount is not None:
-        raise InvalidParameter("Money in suspense is given back whole: leave out the amount.", param="amount")
+        raise InvalidParameter(
+            "Money that waits for a decision is given back whole: leave out the amount.", param="amount"
+        )
     return discrepancy
 
 
@@ -299,7 +318,7 @@ def _new_refund_of(discrepancy: Discrepancy, payment: Payment, request: NewRefun
     refund.network, refund.cryptocurrency = discrepancy.network, discrepancy.asset
     refund.decimals = discrepancy.decimals
     if (refund.network, refund.cryptocurrency) != (payment.network, payment.cryptocurrency):
-        refund.fiat_amount = None  # nobody quoted this coin
+        refund.fiat_amount = None  # this coin was not quoted
     return refund
 
 
@@ -313,6 +332,7 @@ def _named_destination(refund: Refund, request: NewRefund) -> Destination | None
             network=refund.network,
             address=request.destination,
             memo=request.memo,
+            memo_type=request.memo_type,
         )
     if request.memo:
         raise InvalidParameter("A memo belongs to an address: give the destination as well.", param="memo")
@@ -320,8 +340,9 @@ def _named_destination(refund: Refund, request: NewRefund) -> Destination | None
 
 
 def _send_to(refund: Refund, destination: Destination, named_by: NamedBy) -> None:
-    """Have the money, which is reserved, paid to this address."""
-    refund.destination, refund.memo, refund.named_by = destination.address, destination.memo, named_by
+    """Create the payout of the reserved money to this address."""
+    refund.destination, refund.named_by = destination.address, named_by
+    refund.memo, refund.memo_type = destination.memo, destination.memo_type
     refund.payout = request_payout(
         id=refund.id,
         environment=refund.environment,
@@ -331,17 +352,19 @@ def _send_to(refund: Refund, destination: Destination, named_by: NamedBy) -> Non
         amount=refund.amount,
         recipient=destination.address,
         memo=destination.memo,
+        memo_type=destination.memo_type,
     )
 
 
 def _give_back(refund: Refund) -> None:
-    """Put the reserved money back to where it was."""
-    refunding.give_back(
+    """Return the reserved money to where it was."""
+    refund_accounting.give_back(
         payment=refund.payment,
         discrepancy=refund.discrepancy,
         amount=refund.amount,
         payout_id=refund.id,
         refund_public_id=refund.public_id,
+        returns_fee=refund.returns_fee,
     )
 
 
@@ -350,14 +373,14 @@ def _give_back(refund: Refund) -> None:
 
 def _locked(refund: Refund) -> Refund:
     """The refund as it is now, locked, with its payment, which is locked before it."""
-    payment = refunding.lock_payment(refund.payment_id)
+    payment = refund_accounting.lock_payment(refund.payment_id)
     refund = Refund.objects.select_for_update().get(pk=refund.pk)
     refund.payment = payment
     return refund
 
 
 def _record_change(refund: Refund, status: RefundStatus) -> None:
-    """Give a locked refund its new status, or the old one with an address now; store, count and tell it."""
+    """Give a locked refund a status, or keep it after an address was named; store it, count it and record its event."""
     previous = refund.status
     if status != previous:
         REFUND_MOVES.check(previous, status)

@@ -16,8 +16,8 @@ class RefundStatus(models.TextChoices):
     CANCELLED = "cancelled", "Cancelled"
 
 
-# A pending refund needs an address after all when its sender turns out to be a contract. One on its way is pending
-# again when the on-chain transaction that carried it provably moved nothing and never will.
+# A pending refund still needs an address when its sender is a contract. One on its way is pending
+# again when the transfer that carried it provably moved nothing and never will.
 REFUND_MOVES = Transitions(
     {
         RefundStatus.REQUIRES_ACTION: [RefundStatus.PENDING, RefundStatus.CANCELLED],
@@ -37,11 +37,11 @@ REFUND_MOVES = Transitions(
 
 ENDED = (RefundStatus.COMPLETED, RefundStatus.FAILED, RefundStatus.CANCELLED)
 UNDONE = (RefundStatus.FAILED, RefundStatus.CANCELLED)
-"""Their money is back where it was."""
+"""Their money was returned to where it was."""
 
 
 class NamedBy(models.TextChoices):
-    """Who said where a refund goes."""
+    """Who named the destination of a refund."""
 
     MERCHANT = "merchant", "Named by the merchant"
     SENDER = "sender", "The address that paid"

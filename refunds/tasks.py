@@ -1,25 +1,31 @@
-"""Sweeps: find refunds that are due and call services. Losing or repeating one changes nothing but the delay."""
+"""Periodic tasks: find refunds that are due and call services. A lost or repeated task does no harm."""
 
 from __future__ import annotations
 
 import structlog
 from celery import shared_task
 
+from config.advisory_locks import named_lock
 from config.containment import contained
-from config.turns import turn_at
 from payments.chains.errors import ChainUnavailable
-from refunds.models import Refund
+from refunds.batches import make_row
+from refunds.models import Refund, RefundBatchRow
 from refunds.services import follow_payout, resolve_destination
+from refunds.surplus import give_back_due
 
 logger = structlog.get_logger(__name__)
 
 BATCH = 200
 
+SILENCES_MAX = 3
+"""After so many senders of a network that nobody could be asked about, the others wait for the next time."""
+
 
 @shared_task(name="refunds.resolve_destinations")
 def resolve_destinations() -> None:
-    """Ask about the senders of refunds that name no address. A network that is silent holds up no other."""
-    with turn_at("refunds.resolve_destinations") as is_ours:
+    """Look up the senders of refunds that name no address. Neither a silent network nor a sender about whom nobody
+    agrees delays the others."""
+    with named_lock("refunds.resolve_destinations") as is_ours:
         if is_ours:
             _resolve_all()
 
@@ -27,19 +33,39 @@ def resolve_destinations() -> None:
 def _resolve_all() -> None:
     waiting = Refund.objects.to_resolve()
     for environment, network in waiting.order_by().values_list("environment", "network").distinct():
+        silences = 0
         there = waiting.filter(environment=environment, network=network).select_related("payment", "discrepancy")
         for refund in there.order_by("id")[:BATCH]:
             with contained("refund could not be resolved", refund=refund.public_id):
                 try:
                     resolve_destination(refund)
                 except ChainUnavailable as error:
-                    logger.warning("senders could not be asked about", network=network, error=str(error))
-                    break
+                    logger.warning("sender could not be asked about", refund=refund.public_id, error=str(error))
+                    silences += 1
+            if silences >= SILENCES_MAX:
+                break
 
 
 @shared_task(name="refunds.follow_payouts")
 def follow_payouts() -> None:
-    """Take over what has become of payouts. A refund that cannot be moved keeps none waiting: the log tells of it."""
+    """Update refunds from their payouts. One that fails is logged, and the others go on."""
     for refund in Refund.objects.to_follow().order_by("id")[:BATCH]:
         with contained("refund could not be followed", refund=refund.public_id):
             follow_payout(refund)
+
+
+@shared_task(name="refunds.make_batches")
+def make_batches() -> None:
+    """Make the refunds of confirmed files, row by row. A row that fails is logged and due again, the others go on."""
+    due = RefundBatchRow.objects.filter(done_at__isnull=True, batch__confirmed_at__isnull=False)
+    for row in due.order_by("id")[:BATCH]:
+        with contained("row of a refund file failed", row=str(row.pk)):
+            make_row(row)
+
+
+@shared_task(name="refunds.give_back_surplus")
+def give_back_surplus() -> None:
+    """Give back what was paid beyond prices, where merchants have chosen that."""
+    with named_lock("refunds.give_back_surplus") as is_ours:
+        if is_ours:
+            give_back_due()

@@ -4,24 +4,21 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from django.db.models import Q
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from config import ids
-from config.api.fields import EmptySerializer, read_query
-from config.api.hints import about_id, no_such
-from config.api.pagination import KeyRange, page
+from config.api.fields import EmptySerializer, read_body, read_query
+from config.api.hints import about_id
 from config.api.schema import refuses
 from config.errors import InvalidParameter, NotFound
-from merchants import counting
 from merchants.access.scopes import Scope, allows
 from merchants.access.viewsets import MerchantViewSet
 from payments.chains.registry import UnsupportedNetwork
+from payments.deposits.acceptance import DiscrepancyResolved
+from payments.deposits.refund_accounting import InsufficientBalance, RefundExceedsPayment
 from payments.models import Discrepancy, Payment
-from payments.refunding import InsufficientBalance, RefundExceedsPayment
-from payments.services import DiscrepancyResolved
 from refunds import examples
 from refunds.models import REFUNDS, Refund
 from refunds.records import refund_record
@@ -61,13 +58,17 @@ class RefundViewSet(MerchantViewSet):
     )
     @extend_schema(
         summary="Create a refund",
+        description=(
+            "Gives money of a payment back, in full or in part. The money is reserved at once and sent as "
+            "soon as the refund has an address. Send an `Idempotency-Key`, so that a request sent twice "
+            "refunds once."
+        ),
         request=NewRefundSerializer,
         responses={201: RefundSchema},
         examples=examples.CREATE,
     )
     def create(self, request: Request) -> Response:
-        body = NewRefundSerializer(data=request.data)
-        body.is_valid(raise_exception=True)
+        body = read_body(NewRefundSerializer, request)
         data = body.validated_data
         payment = self._payment(data["paymentId"])
         refund = create_refund(
@@ -77,6 +78,7 @@ class RefundViewSet(MerchantViewSet):
                 discrepancy=self._discrepancy(payment, data["discrepancyId"]) if "discrepancyId" in data else None,
                 destination=data.get("destination", ""),
                 memo=data.get("memo", ""),
+                memo_type=data.get("memoType", ""),
                 reason=data.get("reason", ""),
                 metadata=data["metadata"],
             ),
@@ -84,71 +86,73 @@ class RefundViewSet(MerchantViewSet):
         )
         return Response(self._record(refund), status=201)
 
-    @extend_schema(summary="Get a refund", responses=RefundSchema, examples=examples.RETRIEVE)
+    @extend_schema(
+        summary="Get a refund",
+        description="The refund as it is now.",
+        responses=RefundSchema,
+        examples=examples.RETRIEVE,
+    )
     def retrieve(self, request: Request, refund_id: str) -> Response:
         return Response(self._record(self._refund(refund_id)))
 
-    @extend_schema(summary="List refunds", parameters=[RefundListQuery], responses=RefundSchema(many=True))
+    @extend_schema(
+        summary="List refunds",
+        description="Newest first.",
+        parameters=[RefundListQuery],
+        responses=RefundSchema(many=True),
+    )
     def list(self, request: Request) -> Response:
-        query = read_query(RefundListQuery, request)
-        own = (
-            Refund.objects.of(self.merchant, self.environment)
-            .select_related("payment", "payout")
-            .defer("payment__qr_png")
+        own = Refund.objects.of(self.merchant, self.environment)
+        return self.listed(
+            own.select_related("payment", "payout").defer("payment__qr_png"),
+            read_query(RefundListQuery, request),
+            kind=ids.REFUND,
+            filters={"status": "status", "paymentId": "payment_id"},
+            render=self._record,
+            counted=REFUNDS,
         )
-        status, narrow = query.get("status"), Q()
-        if status:
-            narrow &= Q(status=status)
-        if "paymentId" in query:
-            narrow &= Q(payment_id=query["paymentId"])
-
-        def total(keys: KeyRange) -> int:
-            if "paymentId" in query:  # a payment has few
-                return own.filter(narrow & keys.condition).count()
-            return counting.total(
-                REFUNDS,
-                merchant_id=self.merchant.pk,
-                environment=self.environment,
-                statuses=[status] if status else None,
-                keys=keys,
-            )
-
-        return Response(page(own, query, public_id=ids.REFUND, narrow=narrow, render=self._record, total=total))
 
     @refuses(RefundNotCancellable)
-    @extend_schema(summary="Cancel a refund", request=EmptySerializer, responses=RefundSchema, examples=examples.CANCEL)
+    @extend_schema(
+        summary="Cancel a refund",
+        description="Possible until the refund is signed. Its money goes back where it was.",
+        request=EmptySerializer,
+        responses=RefundSchema,
+        examples=examples.CANCEL,
+    )
     def cancel(self, request: Request, refund_id: str) -> Response:
-        EmptySerializer(data=request.data).is_valid(raise_exception=True)
+        read_body(EmptySerializer, request)
         return Response(self._record(cancel_refund(self._refund(refund_id))))
 
     @refuses(RefundHasDestination, UnsupportedNetwork)
     @extend_schema(
         summary="Name the address of a refund that needs one",
+        description=(
+            "For a refund whose status is `requires_action`: nobody can tell from the incoming transfer "
+            "where the money is to go."
+        ),
         request=DestinationSerializer,
         responses=RefundSchema,
         examples=examples.GIVE_DESTINATION,
     )
     def give_destination(self, request: Request, refund_id: str) -> Response:
         refund = self._refund(refund_id)
-        body = DestinationSerializer(data=request.data)
-        body.is_valid(raise_exception=True)
+        body = read_body(DestinationSerializer, request)
         refund = give_destination(
             refund,
             address=body.validated_data["destination"],
             memo=body.validated_data.get("memo", ""),
+            memo_type=body.validated_data.get("memoType", ""),
             named_by=NamedBy.MERCHANT,
         )
         return Response(self._record(refund))
 
     def _record(self, refund: Refund) -> dict[str, Any]:
-        return refund_record(refund, with_claim_url=allows(self.key.scopes, Scope.REFUNDS_WRITE))
+        return refund_record(refund, with_link=allows(self.key.scopes, Scope.REFUNDS_WRITE))
 
     def _payment(self, public_id: str) -> Payment:
-        key = ids.PAYMENT.decode(public_id)
-        payment = key and Payment.objects.of(self.merchant, self.environment).filter(pk=key).first()
-        if not payment:
-            raise no_such(ids.PAYMENT, public_id, param="paymentId")
-        return payment
+        own = Payment.objects.of(self.merchant, self.environment)
+        return self.find(ids.PAYMENT, public_id, own, param="paymentId")
 
     def _discrepancy(self, payment: Payment, public_id: str) -> Discrepancy:
         key = ids.DISCREPANCY.decode(public_id)
@@ -161,9 +165,5 @@ class RefundViewSet(MerchantViewSet):
         return discrepancy
 
     def _refund(self, public_id: str) -> Refund:
-        key = ids.REFUND.decode(public_id)
         own = Refund.objects.of(self.merchant, self.environment).select_related("payment", "payout")
-        refund = key and own.filter(pk=key).first()
-        if not refund:
-            raise no_such(ids.REFUND, public_id)
-        return refund
+        return self.find(ids.REFUND, public_id, own)

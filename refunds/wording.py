@@ -1,16 +1,40 @@
-"""How refunds read on pages: their amounts, and why one failed with what can be done about it."""
+"""Texts about refunds on pages: amounts, and why one failed with what to do."""
 
 from __future__ import annotations
 
-from config.money import FIAT_DIGITS, from_units
-from payments import wording
+from django.utils.translation import gettext_lazy
+
+from config import wording
+from merchants.wording import exact
 from payments.chains import registry
+from payments.chains.profiles import Family
+from payments.chains.stellar import addresses as stellar_addresses
 from payments.models import Discrepancy, Payment
 from payments.states import DiscrepancyKind
-from payments.transfers.states import HoldReason, PayoutStatus
+from payments.transfers.states import HoldReason, MemoType, PayoutStatus
 from refunds.models import Refund
 
 ELSEWHERE = "Refund the payment again and name another address."
+ADDRESSES: dict[Family, str] = {
+    "evm": "It begins with 0x, and 40 letters and digits follow.",
+    "stellar": "It begins with G, or with M if your wallet or exchange shows one field for address and memo together.",
+}
+"""By network family: how an address looks."""
+
+MEMOS: dict[Family, str] = {
+    "stellar": "If the address belongs to an exchange, it shows a memo (or tag) beside it: enter that too, or the "
+    "money cannot be credited. A wallet of one’s own needs none, and an address that begins with M contains it "
+    "already.",
+}
+"""By the network families that have memos: who needs one."""
+
+ASKED: dict[Family, str] = {
+    "evm": "It did not come from one ordinary account that could be paid back.",
+    "stellar": "It came with a memo, from several accounts, or from one that many people share, as those of exchanges "
+    "are: what is sent back there without the right memo reaches nobody.",
+}
+"""By network family: why somebody has to say where the money goes."""
+
 FAILURES: dict[str, tuple[str, str]] = {
     "destination_invalid": ("Nobody can be paid at this address.", ELSEWHERE),
     "no_trustline": (
@@ -19,7 +43,7 @@ FAILURES: dict[str, tuple[str, str]] = {
     ),
     "memo_required": (
         "This account belongs to many people, as those of exchanges do, and needs a memo.",
-        "Ask the payer for the memo, then refund the payment again with address and memo.",
+        "Ask the payer for the memo, then refund the payment again with address and memo, or with an M address.",
     ),
     "destination_refused": ("The issuer of the coin does not let this account have it.", ELSEWHERE),
     "transfer_failed": ("The network refused the transfer again and again.", ELSEWHERE),
@@ -31,24 +55,74 @@ FAILURES: dict[str, tuple[str, str]] = {
 
 _BY_ITSELF = "There is nothing for you to do: it goes on by itself."
 _OPERATORS = "Amounts like this are looked at by the operator of this service before they leave."
+_OPERATORS_ARE_TOLD = "It is not signed yet, and the operator of this service has been told."
 HELD: dict[str, tuple[str, str]] = {
     HoldReason.APPROVAL: (_OPERATORS, _BY_ITSELF),
     HoldReason.OVER_LIMIT: (_OPERATORS, _BY_ITSELF),
     HoldReason.DAILY_LIMIT: (_OPERATORS, _BY_ITSELF),
     HoldReason.MERCHANT_LIMIT: (_OPERATORS, _BY_ITSELF),
     HoldReason.LIQUIDITY: ("The wallet that pays is being filled.", _BY_ITSELF),
+    HoldReason.REFILL: ("The wallet that pays is being filled; the operator of this service does it.", _BY_ITSELF),
     HoldReason.COIN_PAUSED: ("The issuer of the coin lets nobody send it at the moment.", _BY_ITSELF),
     HoldReason.WALLET_BLOCKED: ("The issuer of the coin has blocked the wallet that pays.", _BY_ITSELF),
+    HoldReason.NO_TRUSTLINE: (
+        "The account at this address does not take this coin yet.",
+        "Ask the payer to add a trustline for it: then it goes on by itself. Or cancel it and name another address.",
+    ),
     HoldReason.NETWORK: ("The network cannot be reached at the moment.", _BY_ITSELF),
+    HoldReason.SIGNER: (_OPERATORS_ARE_TOLD, _BY_ITSELF),
     HoldReason.FEES: ("The network is more expensive than usual at the moment.", _BY_ITSELF),
 }
 """By hold reason: why a refund has not left yet, and what to do."""
 
 
+QUOTED = gettext_lazy(
+    "The payer gets the coins that the amount was when the payment was quoted, whatever they are worth by now: more or "
+    "less than they were is the payer’s."
+)
+FEE_RETURNED = gettext_lazy("The fee on what is given back is yours again with your next settlement.")
+FEE_KEPT = gettext_lazy("The fee on the payment is kept: refunds do not give it back.")
+NO_FEE = gettext_lazy("No fee is taken on money that waits for a decision, so there is none to give back.")
+
+
+def terms(*, returns_fee: bool) -> list[str]:
+    """Who bears what of a refund of a payment's own money, said before it is made."""
+    return [str(QUOTED), str(FEE_RETURNED if returns_fee else FEE_KEPT)]
+
+
+def asked(family: Family) -> str:
+    """Why somebody has to say where a refund goes, and who can."""
+    return f"{ASKED[family]} Let the payer give an address, or name one yourself. The money is reserved until then."
+
+
 def held(refund: Refund) -> tuple[str, str] | None:
-    """Why it waits to be sent; None when nothing holds it."""
+    """Why it is held and what to do; None when it is not held."""
     payout = refund.payout
-    return HELD[payout.hold_reason] if payout is not None and payout.status == PayoutStatus.HELD else None
+    if payout is None or payout.status != PayoutStatus.HELD:
+        return None
+    why, then = HELD[payout.hold_reason]
+    if payout.hold_reason == HoldReason.NO_TRUSTLINE and payout.set_aside_at is not None:
+        at = exact(payout.set_aside_at)
+        return why, f"{then} If it does not by {at}, the money is set aside, and the payer has to claim it."
+    return why, then
+
+
+def to_claim(refund: Refund) -> tuple[str, str] | None:
+    """How the payer comes by what was set aside; None when it was not."""
+    if not refund.claimable_balance:
+        return None
+    return "Set aside for the payer to claim", (
+        f"The account did not take {refund.cryptocurrency} for days, so the money was set aside for it on the network, "
+        f"where nobody else can take it. Tell the payer to add {asset(refund)} to the account, and then to claim the "
+        "claimable balance named below."
+    )
+
+
+def asset(refund: Refund) -> str:
+    """What a wallet is to add: the coin, and on stellar who issues it."""
+    known = registry.known_profile(refund.environment, refund.network).assets.get(refund.cryptocurrency)
+    code, _, issuer = known.contract.partition(":") if known else (refund.cryptocurrency, "", "")
+    return f"the asset {code} of the issuer {issuer}" if issuer else code
 
 
 def failure(refund: Refund) -> tuple[str, str]:
@@ -61,18 +135,13 @@ def coins(refund: Refund) -> str:
 
 
 def coins_of(refund: Refund, units: int) -> str:
-    """So much of the coin that a refund is paid in."""
-    return f"{wording.coins_held(units, refund.decimals)} {refund.cryptocurrency}"
-
-
-def fiat(units: int, currency: str) -> str:
-    digits = FIAT_DIGITS[currency]
-    return f"{from_units(units, digits):,.{digits}f} {currency}"
+    """An amount of the coin that a refund is paid in."""
+    return wording.coins(units, refund.decimals, refund.cryptocurrency)
 
 
 def price(refund: Refund) -> str:
-    """What it stands for in the payment's currency; nothing for a coin that was never quoted."""
-    return "" if refund.fiat_amount is None else fiat(refund.fiat_amount, refund.payment.currency)
+    """Its value in the payment's currency; empty for a coin that was not quoted."""
+    return "" if refund.fiat_amount is None else wording.fiat(refund.fiat_amount, refund.payment.currency)
 
 
 def network(refund: Refund) -> str:
@@ -80,17 +149,27 @@ def network(refund: Refund) -> str:
 
 
 def suspense(discrepancy: Discrepancy) -> str:
-    amount = f"{wording.coins_held(discrepancy.amount, discrepancy.decimals)} {discrepancy.asset}"
+    amount = wording.coins(discrepancy.amount, discrepancy.decimals, discrepancy.asset)
     kind = DiscrepancyKind(discrepancy.kind).label
     where = registry.known_profile(discrepancy.environment, discrepancy.network).name
-    return f"{amount} on {where}, in suspense: {kind[0].lower()}{kind[1:]}"
+    return f"{amount} on {where}, waiting for a decision: {kind[0].lower()}{kind[1:]}"
 
 
 def own_money(payment: Payment, *, fiat_left: int, units_left: int) -> str:
-    held = f"{wording.coins_held(units_left, payment.decimals)} {payment.cryptocurrency}"
-    return f"{fiat(fiat_left, payment.currency)} of the payment itself ({held})"
+    held = wording.coins(units_left, payment.decimals, payment.cryptocurrency)
+    return f"{wording.fiat(fiat_left, payment.currency)} of the payment itself ({held})"
+
+
+MEMO_TYPES: dict[str, str] = {"": "", MemoType.ID: "as a number", MemoType.TEXT: "as text"}
+
+
+def memo_type(refund: Refund) -> str:
+    """How the memo is sent; empty without one. Older refunds do not say: there digits are a number."""
+    if not refund.memo or refund.memo_type:
+        return refund.memo_type
+    return MemoType.ID if stellar_addresses.is_id(refund.memo) else MemoType.TEXT
 
 
 def in_fours(text: str) -> list[str]:
-    """An address as people compare it."""
+    """An address in groups of four characters, for comparing."""
     return [text[start : start + 4] for start in range(0, len(text), 4)]

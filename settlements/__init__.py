@@ -1,1 +1,1 @@
-"""Money out to a merchant. Role files as in every app; nothing here may import refunds."""
+"""Money out to a merchant. Files are named as in every app; nothing here may import refunds."""

@@ -1,8 +1,8 @@
-"""Settlements as operators see them. Everything can be looked up; what changes something calls a service."""
+"""Settlements as operators see them. Everything can be looked up; changes are made by services."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from django.contrib import admin, messages
 from django.db.models import QuerySet
@@ -10,10 +10,11 @@ from django.http import HttpRequest
 from django.template.response import TemplateResponse
 
 from config import ids
+from config.admin_base import LongList, ReadOnly, ask_first
 from config.errors import DomainError
 from config.money import format_crypto
-from config.operators import ReadOnly, ask_first
-from settlements.models import Settlement, SettlementRun
+from settlements.debts import admin as _debts  # noqa: F401 - registers its pages
+from settlements.models import DebtOffset, Settlement, SettlementRun
 from settlements.services import retry_failed
 
 
@@ -29,20 +30,55 @@ class SettlementInline(ReadOnly, admin.TabularInline[Settlement, SettlementRun])
         return f"{format_crypto(settlement.amount, settlement.decimals)} {settlement.currency}"
 
 
+class OffsetAmounts:
+    """The columns of what an offset took and what it repaid."""
+
+    @admin.display(description="Taken")
+    def shown_amount(self, offset: DebtOffset) -> str:
+        return f"{format_crypto(offset.amount, offset.decimals)} {offset.asset}"
+
+    @admin.display(description="Repaid")
+    def shown_repaid(self, offset: DebtOffset) -> str:
+        return f"{format_crypto(offset.repaid, offset.debt_decimals)} {offset.debt_asset}"
+
+
+class DebtOffsetInline(OffsetAmounts, ReadOnly, admin.TabularInline[DebtOffset, SettlementRun]):
+    model = DebtOffset
+    fields = ("shown_amount", "network", "shown_repaid", "debt_network", "rate", "rate_source")
+    readonly_fields = fields
+    extra = 0
+    show_change_link = True
+
+
+@admin.register(DebtOffset)
+class DebtOffsetAdmin(OffsetAmounts, ReadOnly, LongList, admin.ModelAdmin[DebtOffset]):
+    list_display = (
+        "public_id",
+        "merchant",
+        "environment",
+        "shown_amount",
+        "network",
+        "shown_repaid",
+        "debt_network",
+        "rate",
+        "created_at",
+    )
+    list_filter = ("environment", "network", "asset", "debt_network", "debt_asset")
+    list_select_related = ("merchant",)
+    search_fields = ("merchant__name",)
+
+
 @admin.register(SettlementRun)
-class SettlementRunAdmin(ReadOnly, admin.ModelAdmin[SettlementRun]):
+class SettlementRunAdmin(ReadOnly, LongList, admin.ModelAdmin[SettlementRun]):
     list_display = ("merchant", "environment", "period_key", "trigger", "requested_by", "period_end", "created_at")
     list_filter = ("environment", "trigger")
     list_select_related = ("merchant",)
-    list_per_page = 50
-    ordering: ClassVar = ["-id"]
     search_fields = ("period_key", "merchant__name")
-    show_full_result_count = False
-    inlines = (SettlementInline,)
+    inlines = (SettlementInline, DebtOffsetInline)
 
 
 @admin.register(Settlement)
-class SettlementAdmin(ReadOnly, admin.ModelAdmin[Settlement]):
+class SettlementAdmin(ReadOnly, LongList, admin.ModelAdmin[Settlement]):
     list_display = (
         "public_id",
         "merchant",
@@ -57,11 +93,8 @@ class SettlementAdmin(ReadOnly, admin.ModelAdmin[Settlement]):
     )
     list_filter = ("environment", "status", "failure_code", "network", "currency")
     list_select_related = ("merchant",)
-    list_per_page = 50
-    ordering: ClassVar = ["-id"]
     search_fields = ("destination", "transaction_hash", "period_key")
     search_help_text = "A settlement id, a wallet, a transaction hash or a period."
-    show_full_result_count = False
     actions = ("retry",)
 
     @admin.display(description="Amount")

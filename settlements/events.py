@@ -1,4 +1,4 @@
-"""Which event tells of which change of a settlement. The names themselves are in the catalogue of webhooks."""
+"""The event of each change of a settlement. The catalogue of webhooks describes the names."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ ON_STATUS: dict[str, str] = {
     SettlementStatus.COMPLETED: COMPLETED,
     SettlementStatus.FAILED: FAILED,
 }
-"""A settlement is pending from its creation on: what it waits for meanwhile is no event."""
+"""The event of a change into each status. A settlement is pending from the start; waiting is no event."""
 
 
 def event_of(settlement: Settlement) -> Event:
-    """The event, not yet stored, that tells of the status the settlement has come to."""
+    """The event, not yet stored, of the settlement's current status."""
     return build_event(
         merchant_id=settlement.merchant_id,
         environment=settlement.environment,

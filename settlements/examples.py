@@ -20,15 +20,18 @@ SETTLEMENT: dict[str, Any] = {
     "grossAmount": "1529.560000",
     "feeAmount": "7.647800",
     "refundAmount": "29.580000",
+    "debtAmount": "0.000000",
     "amount": "1492.332200",
     "tokenFee": "0.000000",
     "receivedAmount": "1492.332200",
     "paymentCount": 31,
     "exchangeRate": {"USDT": RATE},
+    "rateMoment": "when_paid",
     "periodStart": "2026-01-22T00:00:00.000Z",
     "periodEnd": "2026-01-23T00:00:00.000Z",
     "scheduledFor": "2026-01-23T00:00:00.000Z",
     "transactionHash": HASH,
+    "claimableBalanceId": None,
     "failureCode": None,
     "failureMessage": None,
     "environment": "production",
@@ -60,8 +63,12 @@ PREVIEW: dict[str, Any] = {
             "grossAmount": "412.500000",
             "feeAmount": "2.062500",
             "refundAmount": "0.000000",
+            "debtAmount": "0.000000",
             "amount": "410.437500",
             "paymentCount": 9,
+            "exchangeRate": {"USDT": RATE},
+            "problem": None,
+            "problemMessage": None,
         }
     ],
     "carriedOver": [
@@ -74,6 +81,8 @@ PREVIEW: dict[str, Any] = {
             "message": "Below the smallest settlement",
         }
     ],
+    "debtOffsets": [],
+    "rateMoment": "when_paid",
     "environment": "production",
 }
 
@@ -91,6 +100,9 @@ _PAYMENT: dict[str, Any] = {
     "conversion": None,
     "transactionHash": None,
     "tokenFee": None,
+    "claimableBalanceId": None,
+    "debtOffset": None,
+    "returnsFee": None,
 }
 _OF_THE_SETTLEMENT: dict[str, Any] = {
     **_PAYMENT,
@@ -111,6 +123,7 @@ SETTLEMENT_STATEMENT: dict[str, Any] = {
     "network": "polygon",
     "destination": WALLET,
     "amount": "33.810100",
+    "rateMoment": "when_paid",
     "feeBps": 50,
     "periodStart": "2026-01-22T00:00:00.000Z",
     "periodEnd": "2026-01-23T00:00:00.000Z",

@@ -1,10 +1,16 @@
-"""What people choose and fill in on the merchant's settlement pages."""
+"""Forms of the merchant's settlement pages."""
 
 from __future__ import annotations
 
-from django import forms
+from collections.abc import Iterable
+from typing import Any, ClassVar
 
+from django import forms
+from django.utils.translation import gettext_lazy
+
+from config.wording import short_hash
 from merchants.forms import FilterForm, LookMixin
+from payments.chains import registry
 from settlements.states import SettlementStatus
 
 
@@ -15,7 +21,7 @@ class SettlementFilterForm(FilterForm):
 
 
 class OtherWalletForm(LookMixin):
-    """Where a failed settlement's money shall go instead. Whether it can go there is for the service to say."""
+    """Where a failed settlement's money shall go instead. The service checks whether it can."""
 
     wallet = forms.CharField(
         label="Another wallet",
@@ -23,3 +29,28 @@ class OtherWalletForm(LookMixin):
         widget=forms.TextInput(attrs={"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}),
         error_messages={"required": "Enter the wallet to pay instead."},
     )
+
+
+class LostWalletForm(LookMixin):
+    """Which wallet's key is lost."""
+
+    field_of_param: ClassVar = {"address": "wallet", "network": "wallet"}
+
+    wallet = forms.ChoiceField(
+        label=gettext_lazy("Wallet"),
+        widget=forms.RadioSelect,
+        error_messages={"required": gettext_lazy("Choose the wallet whose key is lost.")},
+    )
+
+    def __init__(self, *args: Any, wallets: Iterable[tuple[str, str]], environment: str, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.fields["wallet"].choices = [  # type: ignore[attr-defined]  # a ChoiceField
+            (f"{network} {address}", f"{registry.known_profile(environment, network).name}: {short_hash(address)}")
+            for network, address in wallets
+        ]
+
+    @property
+    def chosen(self) -> tuple[str, str]:
+        """The network and the address."""
+        network, _space, address = self.cleaned_data["wallet"].partition(" ")
+        return network, address

@@ -1,4 +1,4 @@
-"""What must always be true of settlements, and between them and the books, their payouts and what they are made of."""
+"""Checks of settlements against the ledger, their payouts and the balance changes they are made of."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from django.utils import timezone
 
 from config import ids
 from merchants.invariants import inexact_counters
-from merchants.ledger.invariants import Finding, Scope, Severity, invariant
+from merchants.ledger.invariants import Finding, Scope, Severity, invariant, unequal
 from settlements.models import SETTLEMENTS
-from webhooks.invariants import untold_changes
+from webhooks.invariants import changes_without_event
 
 PENDING_MAX = timedelta(hours=1)
 
@@ -98,7 +98,7 @@ def settlements_are_made_of_their_changes(scope: Scope) -> Iterator[Finding]:
         )
 
 
-# A settlement's money waits in the `payout` account of its id: each coin's net until it is converted, then its amount.
+# A settlement's money is in the `payout` account of its id: the net of each coin until conversion, then its amount.
 MONEY_ON_ITS_WAY = f"""
     WITH expected AS (
         SELECT settlement.id, coin ->> 'coin' AS coin, (coin ->> 'net')::numeric AS amount
@@ -140,7 +140,7 @@ AGAINST_PAYOUTS = f"""
 """  # noqa: S608
 
 
-@invariant("S3", "a settlement's status, its payout and its money in the books say the same")
+@invariant("S3", "a settlement's status, its payout and its money in the ledger agree")
 def statuses_follow_payouts_and_money(scope: Scope) -> Iterator[Finding]:
     for environment, network, key, coin, status, expected, held in scope.rows(MONEY_ON_ITS_WAY):
         yield Finding(
@@ -165,13 +165,14 @@ def statuses_follow_payouts_and_money(scope: Scope) -> Iterator[Finding]:
 
 @invariant("S4", "every change of a settlement was told by an event")
 def changes_were_told(scope: Scope) -> Iterator[Finding]:
-    yield from untold_changes(scope, noun="settlement", table="settlements_settlement", where=_IN_SCOPE)
+    yield from changes_without_event(scope, noun="settlement", table="settlements_settlement", where=_IN_SCOPE)
 
 
 LEFT_PENDING = f"""
     SELECT settlement.environment, settlement.network, settlement.id, settlement.failure_code, payout.status
     FROM settlements_settlement AS settlement LEFT JOIN transfers_payout AS payout ON payout.id = settlement.payout_id
     WHERE {_IN_SCOPE} AND settlement.status = 'pending' AND settlement.id < %(before)s
+        AND settlement.failure_code <> 'no_trustline'
 """  # noqa: S608
 
 
@@ -186,6 +187,172 @@ def no_settlement_waits_too_long(scope: Scope) -> Iterator[Finding]:
             "docs/settlements.md says what each problem needs",
             environment=environment,
             network=network,
+        )
+
+
+# What each offset says, beside its posting and the two changes of the balance. There are few: all are compared.
+OFFSETS_AGAINST_THE_LEDGER = """
+    WITH said AS (
+        SELECT made.id::text AS reference, made.environment, side.*
+        FROM settlements_debtoffset AS made CROSS JOIN LATERAL (VALUES
+            (made.network, made.asset, 'merchant:available', made.merchant_id::text, made.amount),
+            (made.network, made.asset, 'debt:offset', '', -made.amount),
+            (made.debt_network, made.debt_asset, 'debt:offset', '', made.repaid + made.rounding),
+            (made.debt_network, made.debt_asset, 'merchant:receivable', made.merchant_id::text, -made.repaid),
+            (made.debt_network, made.debt_asset, 'rounding', '', -made.rounding),
+            (made.network, made.asset, 'change of the balance', made.merchant_id::text, -made.amount),
+            (made.debt_network, made.debt_asset, 'change of the balance', made.merchant_id::text, made.repaid)
+        ) AS side (network, asset, kind, owner, amount)
+        WHERE side.amount <> 0 AND made.environment = ANY(%(environments)s)
+    ), done AS (
+        SELECT posting.reference, posting.environment, account.network, account.asset, account.kind, account.owner,
+            entry.amount
+        FROM ledger_posting AS posting
+        JOIN ledger_entry AS entry ON entry.posting_id = posting.id
+        JOIN ledger_account AS account ON account.id = entry.account_id
+        WHERE posting.kind = 'debt_offset' AND posting.environment = ANY(%(environments)s)
+        UNION ALL
+        SELECT posting_reference, environment, network, asset, 'change of the balance', merchant_id::text, amount
+        FROM payments_balancechange
+        WHERE posting_kind = 'debt_offset' AND environment = ANY(%(environments)s)
+    )
+    SELECT environment, network, asset, reference, kind, coalesce(said.amount, 0), coalesce(done.amount, 0)
+    FROM said FULL JOIN done USING (environment, network, asset, reference, kind, owner)
+    WHERE said.amount IS DISTINCT FROM done.amount AND (%(network)s::text IS NULL OR network = %(network)s)
+"""
+
+OFFSETS_AGAINST_THEIR_RATES = """
+    SELECT environment, debt_network, debt_asset, id, worth, repaid + rounding
+    FROM settlements_debtoffset CROSS JOIN LATERAL (
+        SELECT div(amount * rate * 10::numeric ^ debt_decimals, 10::numeric ^ decimals) AS worth
+    ) AS taken
+    WHERE environment = ANY(%(environments)s) AND (%(network)s::text IS NULL OR debt_network = %(network)s)
+        AND worth <> repaid + rounding
+"""
+
+
+@invariant("S7", "every debt repaid from another coin moved exactly what it says, at the rate it says")
+def offsets_are_as_they_say(scope: Scope) -> Iterator[Finding]:
+    trace = "trace the postings debt_offset by its id, and compare docs/settlements.md; nothing may edit either"
+    for environment, network, asset, key, kind, expected, actual in scope.rows(OFFSETS_AGAINST_THE_LEDGER):
+        yield unequal(f"debt offset {key}: {kind} {asset}", (environment, network, asset), expected, actual, trace)
+    for environment, network, asset, key, expected, actual in scope.rows(OFFSETS_AGAINST_THEIR_RATES):
+        yield unequal(f"debt offset {key}: its worth", (environment, network, asset), expected, actual, trace)
+
+
+# What was decided of debts, beside its postings and the changes of the merchant's balance. There are few.
+DECISIONS_AGAINST_THE_LEDGER = """
+    WITH decided AS (
+        SELECT id::text AS reference, environment, network, asset, merchant_id::text AS merchant,
+            'debt:' || ending AS house, 'debt_' || ending AS kind, amount
+        FROM settlements_debtdecision WHERE environment = ANY(%(environments)s)
+        UNION ALL
+        SELECT id::text, environment, network, asset, merchant_id::text, 'debt:' || ending, 'debt_owed_again', -amount
+        FROM settlements_debtdecision WHERE taken_back_at IS NOT NULL AND environment = ANY(%(environments)s)
+    ), said AS (
+        SELECT environment, kind, reference, network, asset, side.*
+        FROM decided CROSS JOIN LATERAL (VALUES
+            (house, '', amount), ('merchant', merchant, -amount), ('change of the balance', merchant, amount)
+        ) AS side (account, owner, moved)
+    ), done AS (
+        SELECT posting.environment, posting.kind, posting.reference, account.network, account.asset,
+            CASE WHEN account.kind IN ('merchant:available', 'merchant:receivable') THEN 'merchant'
+                ELSE account.kind END AS account,
+            account.owner, sum(entry.amount) AS moved
+        FROM ledger_posting AS posting
+        JOIN ledger_entry AS entry ON entry.posting_id = posting.id
+        JOIN ledger_account AS account ON account.id = entry.account_id
+        WHERE posting.kind IN ('debt_written_off', 'debt_collected', 'debt_owed_again')
+            AND posting.environment = ANY(%(environments)s)
+        GROUP BY 1, 2, 3, 4, 5, 6, 7
+        UNION ALL
+        SELECT environment, posting_kind, posting_reference, network, asset, 'change of the balance',
+            merchant_id::text, amount
+        FROM payments_balancechange
+        WHERE posting_kind IN ('debt_written_off', 'debt_collected', 'debt_owed_again')
+            AND environment = ANY(%(environments)s)
+    )
+    SELECT environment, network, asset, reference, kind, account, coalesce(said.moved, 0), coalesce(done.moved, 0)
+    FROM said FULL JOIN done USING (environment, kind, reference, network, asset, account, owner)
+    WHERE said.moved IS DISTINCT FROM done.moved AND (%(network)s::text IS NULL OR network = %(network)s)
+"""
+
+
+@invariant("S8", "every debt that operators ended, or took back the end of, moved exactly what they decided")
+def debts_ended_as_decided(scope: Scope) -> Iterator[Finding]:
+    for environment, network, asset, key, kind, account, expected, actual in scope.rows(DECISIONS_AGAINST_THE_LEDGER):
+        yield unequal(
+            f"debt decision {key}: {kind}, {account} {asset}",
+            (environment, network, asset),
+            expected,
+            actual,
+            "trace the posting by this id, and ask who decided it: Admin, Debt decisions",
+        )
+
+
+MADE_FOR_LOST_WALLETS = f"""
+    SELECT settlement.environment, settlement.network, settlement.currency, settlement.id, settlement.destination,
+        settlement.amount
+    FROM settlements_settlement AS settlement
+    JOIN merchant_wallets_merchantwallet AS wallet ON wallet.merchant_id = settlement.merchant_id
+        AND wallet.environment = settlement.environment AND wallet.network = settlement.network
+        AND lower(wallet.address) = lower(settlement.destination)
+    WHERE {_IN_SCOPE} AND wallet.status = 'lost' AND settlement.status <> 'failed' AND settlement.id > wallet.id
+"""  # noqa: S608
+
+
+@invariant("S9", "nothing is settled to a wallet after its merchant has lost the key")
+def lost_wallets_are_not_paid(scope: Scope) -> Iterator[Finding]:
+    for environment, network, asset, key, wallet, amount in scope.rows(MADE_FOR_LOST_WALLETS):
+        yield Finding(
+            f"settlement {key}",
+            f"nothing to {wallet}",
+            f"{int(amount):,} {asset}",
+            "cancel its payout if it is not signed yet, and tell the merchant",
+            delta=int(amount),
+            environment=environment,
+            network=network,
+        )
+
+
+# What the house gained or lost by agreed rates, at the rates that the settlement keeps. Few settlements have any.
+SPREADS = f"""
+    WITH said AS (
+        SELECT settlement.environment, settlement.network, settlement.id, settlement.currency, sum(
+            div(net * market * 10::numeric ^ settlement.decimals, 10::numeric ^ part.decimals)
+            - div(net * rate * 10::numeric ^ settlement.decimals, 10::numeric ^ part.decimals)
+        ) AS spread
+        FROM settlements_settlement AS settlement CROSS JOIN LATERAL (
+            SELECT (coin ->> 'net')::numeric AS net, (coin ->> 'decimals')::int AS decimals,
+                (coin ->> 'rate')::numeric AS rate, (coin ->> 'marketRate')::numeric AS market
+            FROM jsonb_array_elements(settlement.coins) AS coin WHERE coin ->> 'marketRate' <> ''
+        ) AS part
+        WHERE {_IN_SCOPE}
+        GROUP BY 1, 2, 3, 4
+    ), done AS (
+        SELECT account.environment, account.network, account.asset AS currency, -entry.amount AS spread, (
+            SELECT payout.owner FROM ledger_entry AS other JOIN ledger_account AS payout ON payout.id = other.account_id
+            WHERE other.posting_id = entry.posting_id AND payout.kind = 'payout' LIMIT 1
+        ) AS settlement
+        FROM ledger_account AS account JOIN ledger_entry AS entry ON entry.account_id = account.id
+        WHERE account.kind = 'spread' AND account.environment = ANY(%(environments)s)
+    )
+    SELECT said.environment, said.network, said.currency, said.id, said.spread, coalesce(done.spread, 0)
+    FROM said LEFT JOIN done ON (done.environment, done.network, done.currency, done.settlement)
+        = (said.environment, said.network, said.currency, said.id::text)
+    WHERE said.spread <> coalesce(done.spread, 0)
+"""  # noqa: S608
+
+
+@invariant("S10", "the spread of a conversion is what the rates of its settlement say")
+def spreads_are_as_agreed(scope: Scope) -> Iterator[Finding]:
+    for environment, network, asset, key, expected, actual in scope.rows(SPREADS):
+        yield unequal(
+            f"settlement {key}: spread {asset}",
+            (environment, network, asset),
+            int(expected),
+            int(actual),
+            "compare the rates of the settlement with its posting settlement_converted",
         )
 
 

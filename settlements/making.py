@@ -1,4 +1,4 @@
-"""Making a run: one period of one merchant becomes settlements, all in one database transaction, and only once."""
+"""Makes a run: the settlements of one period of one merchant, in one database transaction, and only once."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Final
 
 import structlog
 from django.db import IntegrityError, connection, transaction
+from django.db.models import F
 from django.utils import timezone
 
 from config import ids
@@ -20,48 +21,52 @@ from merchants.ledger.posting import AccountRef, InsufficientFunds, lock_account
 from merchants.models import MerchantSettings, RecordCountDelta
 from merchants.services import fee_bps_of
 from payments.models import BalanceChange
+from payments.states import BalanceChangeKind
 from settlements import postings
+from settlements.debts.offsetting import PlannedOffset
 from settlements.events import event_of
-from settlements.models import SETTLEMENTS, Settlement, SettlementRun
+from settlements.models import SETTLEMENTS, DebtOffset, FeeRemainder, Settlement, SettlementRun
+from settlements.periods import due_period, last_end_of
 from settlements.planning import PlannedSettlement
-from settlements.proposals import propose
-from settlements.schedule import Period, latest_period
+from settlements.pricing import rate_moment
+from settlements.proposals import AT_ONCE, propose
+from settlements.schedule import Period
 from settlements.states import Trigger
 from webhooks.recording import record_events
 
 logger = structlog.get_logger(__name__)
 
 PLANS_MAX: Final = 5
-"""How often a run plans anew because money moved while it planned."""
+"""How often a run plans again because money moved meanwhile."""
 
 
 class MoneyMoved(Exception):
-    """A payment, a refund or a reversal came between the plan and the books: plan again."""
+    """Money moved between the plan and the locks on the ledger: plan again."""
 
 
 def run_once(
     *, merchant_id: uuid.UUID, environment: str, period: Period, trigger: Trigger, requested_by: str = ""
 ) -> SettlementRun | None:
-    """The run of a period that was asked for, with all its settlements; None when it exists. Waits for another run."""
+    """Make the run of a period with its settlements; None when it exists already. Waits for another run."""
 
     def make(hold_still: bool) -> SettlementRun | None:
         chosen = _locked_settings(merchant_id, environment)
         if chosen is None:
             return None
-        run = _run_of(chosen, period, _last_end(chosen), trigger=trigger, requested_by=requested_by)
+        run = _run_of(chosen, period, last_end_of(chosen), trigger=trigger, requested_by=requested_by)
         return _make(run, chosen, hold_still=hold_still)
 
     return _until_it_holds(make)
 
 
 def run_scheduled(*, merchant_id: uuid.UUID, environment: str, now: datetime) -> SettlementRun | None:
-    """Run the period of the merchant's schedule that ended last; None when that is done, or somebody is at it."""
+    """Run the period of the merchant's schedule that ended last; None when it is done, or another worker does it."""
 
     def make(hold_still: bool) -> SettlementRun | None:
         chosen = _locked_settings(merchant_id, environment, skip_locked=True)
         if chosen is None:
             return None
-        last_end = _last_end(chosen)
+        last_end = last_end_of(chosen)
         period = due_period(chosen, last_end, now)
         if period is None:
             return None
@@ -71,7 +76,7 @@ def run_scheduled(*, merchant_id: uuid.UUID, environment: str, now: datetime) ->
 
 
 def _until_it_holds(make: Callable[[bool], SettlementRun | None]) -> SettlementRun | None:
-    """Most often no money moves while a run is planned. If it does, it is planned anew while the books hold still."""
+    """Make a run without locks, because money rarely moves meanwhile; if it does, plan again with the ledger locked."""
     for attempt in range(PLANS_MAX):
         try:
             with transaction.atomic():
@@ -81,26 +86,10 @@ def _until_it_holds(make: Callable[[bool], SettlementRun | None]) -> SettlementR
     raise reason
 
 
-def due_period(chosen: MerchantSettings, last_end: datetime | None, now: datetime) -> Period | None:
-    """The period that ended last, unless the run that ended at `last_end` has been past it.
-
-    What was missed before is part of it: after an outage there is one run, not one for each day.
-    """
-    period = latest_period(chosen, now)
-    if period is None or period.ends_at <= (last_end or chosen.merchant.created_at):
-        return None
-    return period
-
-
 def _locked_settings(merchant_id: uuid.UUID, environment: str, *, skip_locked: bool = False) -> MerchantSettings | None:
-    """The merchant's settings. Their lock keeps the merchant's runs from each other; None when another has it."""
+    """The merchant's settings, locked: one run of a merchant at a time. None when another run has the lock."""
     locked = MerchantSettings.objects.select_for_update(of=("self",), no_key=True, skip_locked=skip_locked)
     return locked.select_related("merchant").filter(merchant=merchant_id, environment=environment).first()
-
-
-def _last_end(chosen: MerchantSettings) -> datetime | None:
-    runs = SettlementRun.objects.filter(merchant=chosen.merchant, environment=chosen.environment)
-    return runs.order_by("-id").values_list("period_end", flat=True).first()
 
 
 def _run_of(
@@ -122,21 +111,28 @@ def _make(run: SettlementRun, chosen: MerchantSettings, *, hold_still: bool) -> 
     if not _insert(run):
         return None
     if hold_still:
-        _lock_books(chosen)
-    plan = propose(run.merchant, chosen, until=run.period_end, now=timezone.now())
+        _lock_ledger(chosen)
+    plan = propose(run.merchant, chosen, until=run.period_end, now=timezone.now()).plan
     if plan.carried_over:
         run.carried_over = [left.to_record() for left in plan.carried_over]
         run.save(update_fields=["carried_over"])
-    if plan.settlements:
+    if plan.settlements or plan.offsets:
         made = [(planned, _settlement_of(run, planned, fee_bps_of(run.merchant))) for planned in plan.settlements]
-        _store(run, made)
+        _store(run, made, [_offset_of(run, offset) for offset in plan.offsets])
+    if plan.settlements:
         wake("settlements.advance_due")
-    logger.info("settlement run", run=str(run), settlements=len(plan.settlements), carried_over=len(plan.carried_over))
+    logger.info(
+        "settlement run",
+        run=str(run),
+        settlements=len(plan.settlements),
+        offsets=len(plan.offsets),
+        carried_over=len(plan.carried_over),
+    )
     return run
 
 
 def _insert(run: SettlementRun) -> bool:
-    """Whoever inserts the row of the period makes its settlements."""
+    """Insert the row of the period; False when another run has: only the one that inserts makes settlements."""
     try:
         with transaction.atomic():
             run.save(force_insert=True)
@@ -145,11 +141,16 @@ def _insert(run: SettlementRun) -> bool:
     return True
 
 
-def _lock_books(chosen: MerchantSettings) -> None:
-    """Whatever changes what the merchant may have settled locks one of these, and commits before or after the run."""
+def _lock_ledger(chosen: MerchantSettings) -> None:
+    """Lock the accounts that changes of the merchant's balance lock: these commit before or after the run.
+
+    And those of everybody's that the run posts to, as all locks are taken together.
+    """
     kinds = (AccountKind.MERCHANT_AVAILABLE, AccountKind.MERCHANT_RECEIVABLE)
     own = Account.objects.filter(environment=chosen.environment, owner=str(chosen.merchant_id), kind__in=kinds)
-    accounts = [AccountRef(each.network, each.asset, each.kind, each.owner) for each in own]
+    accounts = {AccountRef(each.network, each.asset, each.kind, each.owner) for each in own}
+    shared = (AccountKind.FEE_SERVICE, AccountKind.DEBT_OFFSET, AccountKind.ROUNDING)
+    accounts |= {AccountRef(each.network, each.asset, kind) for each in accounts for kind in shared}
     lock_accounts(accounts, environment=chosen.environment)
 
 
@@ -167,25 +168,57 @@ def _settlement_of(run: SettlementRun, planned: PlannedSettlement, fee_bps: int)
         gross=totals.gross,
         fee=totals.fee,
         refund=totals.refund,
+        debt_offset=totals.offset,
         amount=totals.amount,
         fee_bps=fee_bps,
         payment_count=planned.payment_count,
         coins=[part.to_record(planned.decimals) for part in planned.parts],
+        rate_moment=rate_moment(),
         period_start=run.period_start,
         period_end=run.period_end,
         scheduled_for=run.scheduled_for,
     )
 
 
-def _store(run: SettlementRun, made: Sequence[tuple[PlannedSettlement, Settlement]]) -> None:
-    """The settlements, what they are made of, the money set apart for them, and that they were made."""
+def _offset_of(run: SettlementRun, planned: PlannedOffset) -> DebtOffset:
+    taken, repaid, price = planned.taken, planned.repaid, planned.price
+    return DebtOffset(
+        run=run,
+        merchant_id=run.merchant_id,
+        environment=run.environment,
+        network=taken.network,
+        asset=taken.coin,
+        decimals=taken.decimals,
+        wallet=taken.wallet,
+        amount=taken.amount,
+        debt_network=repaid.network,
+        debt_asset=repaid.coin,
+        debt_decimals=repaid.decimals,
+        debt_wallet=repaid.wallet,
+        repaid=repaid.amount,
+        rounding=planned.rounding,
+        rate=planned.rate,
+        rate_source=price.source if price else "",
+        quoted_at=price.quoted_at if price else None,
+    )
+
+
+def _store(
+    run: SettlementRun,
+    made: Sequence[tuple[PlannedSettlement, Settlement]],
+    offsets: Sequence[DebtOffset],
+) -> None:
+    """Store settlements and offsets, assign their balance changes, move their money and record their events."""
     settlements = [settlement for _, settlement in made]
     Settlement.objects.bulk_create(settlements)
+    DebtOffset.objects.bulk_create(offsets)
+    BalanceChange.objects.bulk_create(change for offset in offsets for change in _changes_of(offset))
     _take_changes(run, made)
+    _keep_remainders(run, made)
+    drafts = [postings.offset(offset) for offset in offsets]
+    drafts += [postings.reserved(settlement, planned.parts) for planned, settlement in made]
     try:
-        post_drafts(
-            [postings.reserved(settlement, planned.parts) for planned, settlement in made], environment=run.environment
-        )
+        post_drafts(drafts, environment=run.environment)
     except InsufficientFunds as error:
         raise MoneyMoved(str(error)) from error
     RecordCountDelta.objects.bulk_create(
@@ -201,13 +234,63 @@ def _store(run: SettlementRun, made: Sequence[tuple[PlannedSettlement, Settlemen
     record_events([event_of(settlement) for settlement in settlements])
 
 
+def _changes_of(offset: DebtOffset) -> list[BalanceChange]:
+    """What an offset takes of the merchant's money in one coin, and what it brings in the other."""
+    shares: tuple[tuple[str, str, str, int, str, int], ...] = (
+        (
+            BalanceChangeKind.DEBT_OFFSET,
+            offset.network,
+            offset.asset,
+            offset.decimals,
+            offset.wallet,
+            -int(offset.amount),
+        ),
+        (
+            BalanceChangeKind.DEBT_REPAID,
+            offset.debt_network,
+            offset.debt_asset,
+            offset.debt_decimals,
+            offset.debt_wallet,
+            int(offset.repaid),
+        ),
+    )
+    return [
+        BalanceChange(
+            merchant_id=offset.merchant_id,
+            environment=offset.environment,
+            kind=kind,
+            reference=offset.public_id,
+            network=network,
+            asset=asset,
+            decimals=decimals,
+            wallet=wallet,
+            amount=amount,
+            posting_kind=postings.OFFSET,
+            posting_reference=str(offset.id),
+        )
+        for kind, network, asset, decimals, wallet, amount in shares
+    ]
+
+
+def _keep_remainders(run: SettlementRun, made: Sequence[tuple[PlannedSettlement, Settlement]]) -> None:
+    """Keep what rounding leaves of the fees for the next run. The merchant's settings are locked."""
+    for planned, _ in made:
+        for part in planned.parts:
+            if not part.fee_remainder:
+                continue
+            kept, _ = FeeRemainder.objects.get_or_create(
+                merchant_id=run.merchant_id, environment=run.environment, network=planned.network, asset=part.coin
+            )
+            FeeRemainder.objects.filter(pk=kept.pk).update(remainder=F("remainder") + part.fee_remainder)
+
+
 TAKE_CHANGES = f"""
     WITH taken AS (
         UPDATE {BalanceChange._meta.db_table} AS change SET settlement = planned.settlement
         FROM unnest(%s::uuid[], %s::text[], %s::text[], %s::text[]) AS planned (settlement, network, wallet, asset)
         WHERE change.merchant_id = %s AND change.environment = %s AND change.settlement IS NULL
             AND change.network = planned.network AND change.wallet = planned.wallet AND change.asset = planned.asset
-            AND (change.id < %s OR change.amount < 0)
+            AND (change.id < %s OR change.amount < 0 OR change.kind = ANY(%s))
         RETURNING change.settlement, change.asset, change.amount
     )
     SELECT settlement, asset, sum(amount) FROM taken GROUP BY settlement, asset
@@ -215,9 +298,11 @@ TAKE_CHANGES = f"""
 
 
 def _take_changes(run: SettlementRun, made: Sequence[tuple[PlannedSettlement, Settlement]]) -> None:
-    """Make what was planned part of the settlements; MoneyMoved when that is not the same any more."""
+    """Assign the planned balance changes to the settlements; MoneyMoved when they are not the same any more."""
     rows: list[tuple[uuid.UUID, str, str, str]] = []
     expected: dict[tuple[uuid.UUID, str], int] = {}
+    if not made:
+        return
     for planned, settlement in made:
         for part in planned.parts:
             expected[settlement.id, part.coin] = part.gross - part.refund
@@ -225,7 +310,8 @@ def _take_changes(run: SettlementRun, made: Sequence[tuple[PlannedSettlement, Se
     with connection.cursor() as cursor:
         columns = [list(column) for column in zip(*rows, strict=True)]
         until = ids.first_uuid_at(run.period_end)
-        cursor.execute(TAKE_CHANGES, [*columns, run.merchant_id, run.environment, until])
+        at_once = [str(kind) for kind in AT_ONCE]
+        cursor.execute(TAKE_CHANGES, [*columns, run.merchant_id, run.environment, until, at_once])
         taken: Mapping[tuple[uuid.UUID, str], int] = {(key, coin): int(total) for key, coin, total in cursor.fetchall()}
     if taken != expected:
         raise MoneyMoved(f"{run}: planned {expected}, taken {taken}")

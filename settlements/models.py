@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import ClassVar, Self
+from datetime import datetime, timedelta
+from typing import ClassVar, Final, Self
 
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
 from config import ids
+from config.database_time import has_come
 from config.environments import Environment
 from config.fields import UnitsField
+from config.money import format_crypto
 from merchants.counting import Counted
-from merchants.models import Merchant
+from merchants.ledger.models import Account
+from merchants.models import Merchant, OwnedQuerySet
+from payments.chains import registry
 from payments.transfers.models import Payout
-from settlements.states import SettlementProblem, SettlementStatus, Trigger
+from settlements.states import RateMoment, SettlementProblem, SettlementStatus, Trigger
+
+LONGEST_WAIT: Final = timedelta(hours=1)
+"""A settlement that waits is looked at again after so long at most."""
 
 
-class SettlementRun(models.Model):
-    """One period of one merchant, run once: whoever inserts this row makes its settlements, nobody else does."""
+class SettlementRun(ids.KeyedByTime, models.Model):
+    """One period of one merchant, run once: the worker that inserts this row makes its settlements."""
 
     id = models.UUIDField(primary_key=True, default=ids.new_uuid, editable=False)
     merchant = models.ForeignKey(Merchant, on_delete=models.PROTECT, related_name="+")
@@ -43,26 +50,25 @@ class SettlementRun(models.Model):
     def __str__(self) -> str:
         return f"{self.merchant_id} {self.environment} {self.period_key}"
 
-    @property
-    def created_at(self) -> datetime:
-        return ids.created_at_of(self.id)
 
-
-class SettlementQuerySet(models.QuerySet["Settlement"]):
-    def of(self, merchant: Merchant, environment: str) -> Self:
-        return self.filter(merchant=merchant, environment=environment)
-
+class SettlementQuerySet(OwnedQuerySet["Settlement"]):
     def due(self, now: datetime) -> Self:
-        """Those that somebody should look at again: not handed over for payment yet, or handed over and not ended."""
-        return self.filter(status=SettlementStatus.PENDING, next_step_at__lte=now)
+        """Settlements that are due: not handed over for payment yet, or handed over and not ended."""
+        return self.filter(status=SettlementStatus.PENDING).filter(has_come("next_step_at", now, longest=LONGEST_WAIT))
+
+    def waiting_for_trustline(self) -> Self:
+        """Settlements whose wallet does not hold the coin yet."""
+        return self.filter(status=SettlementStatus.PENDING, failure_code=SettlementProblem.NO_TRUSTLINE)
 
 
-class Settlement(models.Model):
+class Settlement(ids.KeyedByTime, ids.PublicRecord, models.Model):
     """What a merchant is paid to one wallet for one period, in one coin.
 
-    `gross - fee - refund = amount`, in base units of the settlement currency, exactly. Until coins of another kind are
-    converted these are estimates at the rate of the run; `converted_at` says that they stand.
+    `gross - fee - refund = amount`, in base units of the settlement currency, exactly. Until other coins are
+    converted these are estimates at the rate of the run; once `converted_at` is set they are exact.
     """
+
+    public_ids: ClassVar = ids.SETTLEMENT
 
     id = models.UUIDField(primary_key=True, default=ids.new_uuid, editable=False)
     run = models.ForeignKey(SettlementRun, on_delete=models.PROTECT, related_name="settlements")
@@ -77,18 +83,30 @@ class Settlement(models.Model):
     currency = models.CharField(max_length=8, help_text="The coin it is paid in.")
     decimals = models.PositiveSmallIntegerField(help_text="Of that coin on this network.")
     gross = UnitsField()
-    fee = UnitsField()
+    fee = UnitsField(help_text="Below zero when the fee of what was undone is given back.")
     refund = UnitsField(help_text="Refunds and whatever else came off.")
+    debt_offset = UnitsField(default=0, help_text="Of `refund`: what repaid debts in other coins or on other networks.")
     amount = UnitsField()
     token_fee = UnitsField(default=0, help_text="What the token kept of the amount: so much less arrived.")
+    claimable_balance = models.CharField(
+        max_length=80, blank=True, help_text="The id of what it was set aside as for the wallet."
+    )
     fee_bps = models.PositiveSmallIntegerField(default=0)
     payment_count = models.PositiveIntegerField(default=0)
     coins = models.JSONField(
         default=list,
-        help_text="By coin: gross, fee, refund and net in base units of that coin, as text; once converted its rate, "
-        "source, quotedAt and what it became in the settlement currency.",
+        help_text="By coin: gross, fee, refund, the part of it that repaid debts elsewhere (offset) and net, in base "
+        "units of that coin, as text; its rate, source, quotedAt and what it is or became in the settlement currency; "
+        "marketRate is that of the moment it was converted, where it is another one.",
     )
     converted_at = models.DateTimeField(null=True, blank=True)
+    rate_moment = models.CharField(
+        max_length=10,
+        choices=RateMoment.choices,
+        default=RateMoment.WHEN_PAID,
+        db_default=RateMoment.WHEN_PAID,
+        help_text="Of which moment the rate is at which other coins are converted.",
+    )
 
     period_start = models.DateTimeField()
     period_end = models.DateTimeField()
@@ -98,6 +116,11 @@ class Settlement(models.Model):
     transaction_hash = models.CharField(max_length=80, blank=True)
     failure_code = models.CharField(max_length=40, choices=SettlementProblem.choices, blank=True)
     failure_message = models.CharField(max_length=300, blank=True)
+    waits_since = models.DateTimeField(
+        null=True,
+        blank=True,
+        help_text="Since when something keeps it back, without a pause; empty while nothing does.",
+    )
     may_retry = models.BooleanField(
         default=False, help_text="Somebody says that the wallet it failed for can be paid now, or named another one."
     )
@@ -115,7 +138,7 @@ class Settlement(models.Model):
             models.CheckConstraint(condition=Q(environment__in=Environment.values), name="settlement_environment"),
             models.CheckConstraint(condition=Q(status__in=SettlementStatus.values), name="settlement_status"),
             models.CheckConstraint(
-                condition=Q(amount__gt=0, fee__gte=0, refund__gte=0)
+                condition=Q(amount__gt=0, refund__gte=0)
                 & Q(gross=models.F("amount") + models.F("fee") + models.F("refund")),
                 name="settlement_adds_up",
             ),
@@ -130,18 +153,153 @@ class Settlement(models.Model):
         return self.public_id
 
     @property
+    def waits_for_trustline(self) -> bool:
+        return (self.status, self.failure_code) == (SettlementStatus.PENDING, SettlementProblem.NO_TRUSTLINE)
+
+    @property
+    def is_estimate(self) -> bool:
+        """Whether the amount can still change with a rate."""
+        is_agreed = self.converted_at is not None or self.rate_moment == RateMoment.WHEN_MADE
+        return not is_agreed and any(part["coin"] != self.currency for part in self.coins)
+
+    @property
     def received(self) -> int:
-        """What arrives at the wallet of the amount, in base units."""
+        """What arrives at the wallet, in base units."""
         return int(self.amount) - int(self.token_fee)
 
-    @property
-    def public_id(self) -> str:
-        return ids.SETTLEMENT.encode(self.id)
+
+class DebtOffset(ids.KeyedByTime, ids.PublicRecord, models.Model):
+    """What a run took of a merchant's money in one coin, and what it repaid of a debt in another or elsewhere.
+
+    It stays, whatever becomes of the settlements of its run: what is repaid is repaid.
+    """
+
+    public_ids: ClassVar = ids.DEBT_OFFSET
+
+    id = models.UUIDField(primary_key=True, default=ids.new_uuid, editable=False)
+    run = models.ForeignKey(SettlementRun, on_delete=models.PROTECT, related_name="offsets")
+    merchant = models.ForeignKey(Merchant, on_delete=models.PROTECT, related_name="+")
+    environment = models.CharField(max_length=10, choices=Environment.choices)
+    network = models.CharField(max_length=20)
+    asset = models.CharField(max_length=8, help_text="The coin that was taken.")
+    decimals = models.PositiveSmallIntegerField(help_text="Of that coin on this network.")
+    wallet = models.CharField(max_length=80, help_text="Where what was taken would have been settled to.")
+    amount = UnitsField(help_text="What was taken, in base units.")
+    debt_network = models.CharField(max_length=20)
+    debt_asset = models.CharField(max_length=8, help_text="The coin that was owed.")
+    debt_decimals = models.PositiveSmallIntegerField(help_text="Of that coin on its network.")
+    debt_wallet = models.CharField(max_length=80, help_text="The wallet whose money had left the debt.")
+    repaid = UnitsField(help_text="What was repaid, in base units of the coin that was owed.")
+    rounding = UnitsField(default=0, help_text="What was taken was worth so many base units more: account `rounding`.")
+    rate = models.DecimalField(
+        max_digits=40, decimal_places=12, help_text="Of the coin owed for one of the coin taken."
+    )
+    rate_source = models.CharField(max_length=200, blank=True, help_text="Empty for the same coin, at par.")
+    quoted_at = models.DateTimeField(null=True, help_text="Of the rate; empty for the same coin, at par.")
+
+    class Meta:
+        constraints: ClassVar = [
+            models.CheckConstraint(condition=Q(environment__in=Environment.values), name="debt_offset_environment"),
+            models.CheckConstraint(
+                condition=Q(amount__gt=0, repaid__gt=0, rounding__gte=0, rate__gt=0), name="debt_offset_amounts"
+            ),
+            models.CheckConstraint(
+                condition=~Q(network=models.F("debt_network"), asset=models.F("debt_asset")),
+                name="debt_offset_elsewhere",
+            ),
+        ]
+        indexes: ClassVar = [models.Index(fields=["merchant", "environment", "-id"], name="debt_offset_latest")]
+
+    def __str__(self) -> str:
+        return self.public_id
+
+
+class DebtEnding(models.TextChoices):
+    WRITTEN_OFF = "written_off", "Written off"
+    COLLECTED = "collected", "Collected outside"
+
+
+class Debt(Account):
+    """What a merchant owes in a coin on a network, as operators see it: the ledger's own account."""
+
+    class Meta:
+        proxy = True
+
+    def __str__(self) -> str:
+        return f"{self.coins} on {self.network} ({self.environment})"
 
     @property
-    def created_at(self) -> datetime:
-        return ids.created_at_of(self.id)
+    def coins(self) -> str:
+        decimals = registry.decimals(self.environment, self.network, self.asset)
+        return f"{format_crypto(self.natural_balance, decimals)} {self.asset}"
+
+
+class DebtDecision(ids.KeyedByTime, ids.PublicRecord, models.Model):
+    """Operators have decided that a merchant need not repay so much of a debt here: the house bears it, or was paid
+    elsewhere. Taken back, the merchant owes it again."""
+
+    public_ids: ClassVar = ids.DEBT_DECISION
+
+    id = models.UUIDField(primary_key=True, default=ids.new_uuid, editable=False)
+    merchant = models.ForeignKey(Merchant, on_delete=models.PROTECT, related_name="+")
+    environment = models.CharField(max_length=10, choices=Environment.choices)
+    network = models.CharField(max_length=20)
+    asset = models.CharField(max_length=8, help_text="The coin that was owed.")
+    decimals = models.PositiveSmallIntegerField(help_text="Of that coin on this network.")
+    amount = UnitsField(help_text="How much of the debt ended, in base units.")
+    ending = models.CharField(max_length=12, choices=DebtEnding.choices)
+    reason = models.TextField()
+    decided_by = models.TextField(help_text="Who proposed it and who agreed.")
+    taken_back_at = models.DateTimeField(null=True, blank=True)
+    taken_back_by = models.TextField(blank=True)
+    taken_back_reason = models.TextField(blank=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.CheckConstraint(
+                condition=Q(environment__in=Environment.values, ending__in=DebtEnding.values, amount__gt=0),
+                name="debt_decision_amount",
+            ),
+            models.CheckConstraint(condition=~Q(reason="") & ~Q(decided_by=""), name="debt_decision_by_whom"),
+            models.CheckConstraint(
+                condition=Q(taken_back_at__isnull=True, taken_back_by="", taken_back_reason="")
+                | (Q(taken_back_at__isnull=False) & ~Q(taken_back_by="") & ~Q(taken_back_reason="")),
+                name="debt_decision_taken_back_by_whom",
+            ),
+        ]
+        indexes: ClassVar = [models.Index(fields=["merchant", "environment", "-id"], name="debt_decision_latest")]
+
+    def __str__(self) -> str:
+        return f"{self.public_id}: {self.coins} on {self.network}, {self.get_ending_display().lower()}"
+
+    @property
+    def coins(self) -> str:
+        return f"{format_crypto(self.amount, self.decimals)} {self.asset}"
+
+
+class FeeRemainder(models.Model):
+    """What rounding has left of a merchant's fees in one coin on a network: the next settlement takes it with its own.
+
+    So over any history the fees taken are the rate times what was kept, less than a millionth of a coin apart.
+    """
+
+    merchant = models.ForeignKey(Merchant, on_delete=models.PROTECT, related_name="+")
+    environment = models.CharField(max_length=10, choices=Environment.choices)
+    network = models.CharField(max_length=20)
+    asset = models.CharField(max_length=8)
+    remainder = UnitsField(default=0, help_text="In ten-thousandths of a base unit.")
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["merchant", "environment", "network", "asset"], name="fee_remainder_once_per_coin"
+            ),
+            models.CheckConstraint(condition=Q(remainder__gte=0), name="fee_remainder_not_negative"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.merchant_id} {self.environment} {self.network} {self.asset}: {self.remainder}"
 
 
 SETTLEMENTS = Counted("settlement", Settlement)
-"""How `totalCount` counts them."""
+"""How `totalCount` counts settlements."""

@@ -1,14 +1,14 @@
-"""What a run settles, and what it leaves for a later one, decided from facts. Pure.
+"""Plans what a run settles, and what it leaves for a later one. Pure.
 
-All amounts are base units. Whatever a plan settles is covered: a merchant's money of a coin on a network is one pot in
-the books, so what wallets are in the red comes off what others receive before anything is paid out.
+All amounts are base units. A plan never settles more than there is: the ledger has one account for a merchant's money
+of a coin on a network, so negative amounts of some wallets reduce what the others receive.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
@@ -17,6 +17,8 @@ from typing import Any, Final, NamedTuple
 from config.api.renderers import format_instant
 from config.money import from_units, whole_millionths
 from merchants.wallets import WalletRules
+from settlements.debts.conversion import Price, converted
+from settlements.debts.offsetting import OffsetPlan, PlannedOffset, Share, plan_offsets
 
 BASIS_POINTS: Final = 10_000
 SMALLEST_CONVERSION: Final = Decimal("0.01")
@@ -27,79 +29,99 @@ class CarryReason(StrEnum):
     """Why something is left for a later run."""
 
     NOTHING_LEFT = "nothing_left"
+    FEE_TAKES_REST = "fee_takes_rest"
     BELOW_MINIMUM = "below_minimum"
     WALLET_NOT_ALLOWED = "wallet_not_allowed"
     WALLET_COOLING_OFF = "wallet_cooling_off"
     WALLET_BLOCKED = "wallet_blocked"
+    WALLET_NOT_PROVEN = "wallet_not_proven"
+    WALLET_LOST = "wallet_lost"
     WALLET_INVALID = "wallet_invalid"
+    NO_TRUSTLINE = "no_trustline"
     NETWORK_UNAVAILABLE = "network_unavailable"
+    RATE_UNAVAILABLE = "rate_unavailable"
     COINS_MISSING = "coins_missing"
 
 
-class Place(NamedTuple):
+class WalletKey(NamedTuple):
+    """A merchant's wallet on a network."""
+
     network: str
     wallet: str
 
 
 @dataclass(frozen=True, slots=True)
 class Pot:
-    """What is to be settled of one coin for one wallet. `refunded` and `reversed` take off: mostly negative."""
+    """What can be settled of one coin for one wallet. `refunded` and `reversed` are negative or zero as a rule.
+
+    `paid_to` is the wallet that has replaced it; empty: it is paid itself.
+    """
 
     network: str
     wallet: str
     coin: str
     decimals: int
     paid: int = 0
-    """By payers."""
+    """Paid by payers."""
     reversed: int = 0
     """Undone by a reorganisation."""
     refunded: int = 0
     """Refunds, less those that came back."""
+    fee_returned: int = 0
+    """The part of `refunded` whose fee is given back."""
+    charged: int = 0
+    """The part of `paid`, `reversed` and `fee_returned` that was charged before: no fee of now is on it."""
+    charged_fee: int = 0
+    """By how much it changes the fee that was taken, in ten-thousandths of a base unit."""
     returned: int = 0
-    """By settlements that failed."""
+    """Returned by settlements that failed, and debts that ended without being repaid here, less those owed again."""
+    offset: int = 0
+    """Repaid of a debt from other coins or networks; below zero: taken to repay one there."""
     payment_count: int = 0
+    paid_to: str = ""
 
     @property
-    def place(self) -> Place:
-        return Place(self.network, self.wallet)
+    def wallet_key(self) -> WalletKey:
+        """The wallet that is paid."""
+        return WalletKey(self.network, self.paid_to or self.wallet)
 
     @property
     def total(self) -> int:
-        return self.paid + self.reversed + self.refunded + self.returned
-
-
-@dataclass(frozen=True, slots=True)
-class Price:
-    """What one of a coin is worth in the settlement currency."""
-
-    rate: Decimal
-    source: str
-    quoted_at: datetime
+        return self.paid + self.reversed + self.refunded + self.returned + self.offset
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What the merchant chose and agreed to."""
+    """The merchant's settings and fee."""
 
     currency: str
     fee_bps: int = 0
     minimum: Decimal = Decimal(0)
     wallets: WalletRules = field(default_factory=WalletRules)
+    fee_remainders: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    """What rounding has left of earlier fees, by network and coin, in ten-thousandths of a base unit."""
+    agrees_rates: bool = False
+    """The rate of now is promised, so that a coin without one waits."""
 
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """In base units of the settlement currency; `gross - fee - refund = amount`, exactly."""
+    """In base units of the settlement currency; `gross - fee - refund = amount`, exactly.
+
+    A fee below zero is given back: more of what it was taken on has been undone than came in since.
+    """
 
     gross: int
     fee: int
     refund: int
     amount: int
+    offset: int = 0
+    """The part of `refund` that repaid debts in other coins or on other networks."""
 
 
 @dataclass(frozen=True, slots=True)
 class CoinPart:
-    """One coin of a settlement, in its own base units. `wallets` are those whose money it is made of."""
+    """One coin of a settlement, in its own base units. `wallets` are those that its money was for."""
 
     coin: str
     decimals: int
@@ -108,42 +130,67 @@ class CoinPart:
     refund: int
     wallets: tuple[str, ...] = ()
     payment_count: int = 0
+    fee_remainder: int = 0
+    """By how much this part changes what rounding leaves of fees, in ten-thousandths of a base unit."""
+    offset: int = 0
+    """The part of `refund` that repaid debts in other coins or on other networks."""
     price: Price | None = None
     """None for the settlement currency itself, and for an estimate made while there was no rate: at par."""
+    market: Price | None = None
+    """That of the moment it is converted, where another one was agreed."""
 
     @property
     def net(self) -> int:
         return self.gross - self.fee - self.refund
 
     def worth(self, units: int, decimals: int) -> int:
-        """So many units of the coin in the settlement currency, which has so many decimals.
+        """The value of units of the coin in the settlement currency, which has `decimals`.
 
-        What is converted is rounded down to whole millionths; the settlement currency itself is taken as it is.
+        A conversion is rounded to whole millionths towards zero; the settlement currency itself is not.
         """
+        if units < 0:
+            return -self.worth(-units, decimals)
         if self.price is None:
             return converted(units, Decimal(1), self.decimals, decimals)
         return whole_millionths(converted(units, self.price.rate, self.decimals, decimals), decimals)
 
+    def rounded_off(self, decimals: int) -> int:
+        """What the net is worth beyond its whole millionths, in base units of the settlement currency."""
+        if self.price is None:
+            return 0
+        return converted(self.net, self.price.rate, self.decimals, decimals) - self.worth(self.net, decimals)
+
+    def spread(self, decimals: int) -> int:
+        """What the house gains by the agreed price, in base units of the settlement currency; below zero: loses."""
+        if self.price is None or self.market is None:
+            return 0
+        worth = (converted(self.net, each.rate, self.decimals, decimals) for each in (self.market, self.price))
+        return next(worth) - next(worth)
+
     def to_record(self, decimals: int) -> dict[str, Any]:
-        """What `Settlement.coins` keeps of it."""
+        """The part as stored in `Settlement.coins`."""
         return {
             "coin": self.coin,
             "decimals": self.decimals,
             "gross": str(self.gross),
             "fee": str(self.fee),
             "refund": str(self.refund),
+            "offset": str(self.offset),
             "net": str(self.net),
             "rate": f"{self.price.rate:f}" if self.price else "",
             "source": self.price.source if self.price else "",
             "quotedAt": format_instant(self.price.quoted_at) if self.price else "",
             "converted": str(self.worth(self.net, decimals)),
+            "marketRate": f"{self.market.rate:f}" if self.market else "",
         }
 
     @classmethod
-    def of_record(cls, record: Mapping[str, Any], *, price: Price | None) -> CoinPart:
-        """The part as it was kept, at another price."""
-        gross, fee, refund = (int(record[name]) for name in ("gross", "fee", "refund"))
-        return cls(record["coin"], int(record["decimals"]), gross, fee, refund, price=price)
+    def of_record(cls, record: Mapping[str, Any], *, price: Price | None, market: Price | None = None) -> CoinPart:
+        """The stored part, at another price."""
+        gross, fee, refund, offset = (int(record.get(name, 0)) for name in ("gross", "fee", "refund", "offset"))
+        return cls(
+            record["coin"], int(record["decimals"]), gross, fee, refund, offset=offset, price=price, market=market
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +214,7 @@ class PlannedSettlement:
 
 @dataclass(frozen=True, slots=True)
 class CarriedOver:
-    """What is left for a later run: `amount` base units of a coin, below zero when refunds took more than there was."""
+    """What is left for a later run: `amount` base units of a coin, negative when refunds took more than there was."""
 
     network: str
     wallet: str
@@ -177,7 +224,7 @@ class CarriedOver:
     reason: CarryReason
 
     def to_record(self) -> dict[str, Any]:
-        """What `SettlementRun.carried_over` keeps of it."""
+        """It as stored in `SettlementRun.carried_over`."""
         return {
             "network": self.network,
             "wallet": self.wallet,
@@ -192,6 +239,8 @@ class CarriedOver:
 class Plan:
     settlements: tuple[PlannedSettlement, ...] = ()
     carried_over: tuple[CarriedOver, ...] = ()
+    offsets: tuple[PlannedOffset, ...] = ()
+    """What repays debts in other coins and on other networks before anything is paid."""
 
 
 def plan(
@@ -201,87 +250,118 @@ def plan(
     now: datetime,
     decimals: Mapping[str, int],
     prices: Mapping[str, Price],
-    blocked: Collection[Place] = (),
-    invalid: Collection[Place] = (),
+    blocked: Collection[WalletKey] = (),
+    invalid: Collection[WalletKey] = (),
+    waiting: Collection[WalletKey] = (),
+    unproven: Collection[WalletKey] = (),
+    lost: Collection[WalletKey] = (),
+    debts: Mapping[tuple[str, str], int] | None = None,
+    debt_prices: Mapping[tuple[str, str], Price] | None = None,
 ) -> Plan:
     """What to settle of `pots`, one for each wallet and coin.
 
     `decimals` are those of the settlement currency by network, of the networks that are in use. `prices` are by coin;
     one without a price is estimated at par. `blocked` are wallets that could not be paid the last time, `invalid`
-    those that are no address of their network.
+    those that are no address of their network, `waiting` those that a settlement waits for already, because they do
+    not hold the settlement currency, `unproven` those that nobody has shown to be the merchant's own where the operator
+    wants that, `lost` those whose key the merchant has lost. `debts` are what the merchant owes, by network and coin,
+    when they are to be repaid from other coins and networks; `debt_prices` are by the coin taken and the coin owed.
     """
     reasons = {
-        place: reason
-        for place in {pot.place for pot in pots}
-        if (reason := _why_not(place, terms, now, decimals, blocked, invalid))
+        key: reason
+        for key in {pot.wallet_key for pot in pots}
+        if (reason := _why_not(key, terms, now, decimals, blocked, invalid, waiting, unproven, lost))
     }
-    parts: defaultdict[Place, list[CoinPart]] = defaultdict(list)
+    offsetting = OffsetPlan()
+    if debts:
+        offsetting = plan_offsets(_payable(pots, terms, reasons, debts), _owed(pots, debts), debt_prices or {})
+        pots = _with_offsets(pots, offsetting.offsets)
+    parts: defaultdict[WalletKey, list[CoinPart]] = defaultdict(list)
     carried: list[CarriedOver] = []
     for pool in _pools(pots):
+        waits = _why_debts_go_first((pool[0].network, pool[0].coin), offsetting)
+        remainder = terms.fee_remainders.get((pool[0].network, pool[0].coin), 0)
         for group in _groups(pool, reasons):
-            place, part = group[0].place, _part(group, terms, prices)
-            if reason := reasons.get(place) or _why_not_yet(part, terms, decimals[place.network]):
-                carried += [_carried(pot, reasons.get(pot.place, reason)) for pot in group]
+            key = group[0].wallet_key
+            part = _part(group, terms, prices, remainder=0 if key in reasons else remainder)
+            if key not in reasons:
+                remainder = 0  # the first wallet that can be paid takes all of it
+            if reason := reasons.get(key) or _why_not_yet(part, terms, decimals[key.network]) or waits:
+                carried += [_carried(pot, reasons.get(pot.wallet_key, reason)) for pot in group]
             else:
-                parts[place].append(part)
+                parts[key].append(part)
 
     settlements: list[PlannedSettlement] = []
-    known = {(pot.place, pot.coin): pot for pot in pots}
-    for place, coins in sorted(parts.items()):
-        settlement = PlannedSettlement(*place, terms.currency, decimals[place.network], tuple(coins))
+    known = {(pot.network, pot.wallet, pot.coin): pot for pot in pots}
+    for key, coins in sorted(parts.items()):
+        settlement = PlannedSettlement(*key, terms.currency, decimals[key.network], tuple(coins))
         if from_units(settlement.totals.amount, settlement.decimals) >= terms.minimum:
             settlements.append(settlement)
             continue
         for part in coins:
-            left = [known[Place(place.network, wallet), part.coin] for wallet in part.wallets]
-            carried += [_carried(pot, reasons.get(pot.place, CarryReason.BELOW_MINIMUM)) for pot in left]
+            left = [known[key.network, wallet, part.coin] for wallet in part.wallets]
+            carried += [_carried(pot, reasons.get(pot.wallet_key, CarryReason.BELOW_MINIMUM)) for pot in left]
     carried = [left for left in carried if left.amount]
-    return Plan(tuple(settlements), tuple(sorted(carried, key=lambda left: (left.network, left.wallet, left.coin))))
+    carried.sort(key=lambda left: (left.network, left.wallet, left.coin))
+    return Plan(tuple(settlements), tuple(carried), offsetting.offsets)
 
 
 def total_of(parts: Iterable[CoinPart], decimals: int) -> Totals:
-    """Each share of each coin rounded down to the settlement currency; gross is their sum, so that nothing is left."""
-    fee = refund = amount = 0
+    """The totals: each share of each coin is rounded down, and gross is the sum of the shares, so nothing is left."""
+    fee = refund = amount = offset = 0
     for part in parts:
         fee += part.worth(part.fee, decimals)
         refund += part.worth(part.refund, decimals)
         amount += part.worth(part.net, decimals)
-    return Totals(amount + fee + refund, fee, refund, amount)
-
-
-def converted(units: int, rate: Decimal, from_decimals: int, to_decimals: int) -> int:
-    """Base units of a coin as base units of another, at so much of the other for one of it; rounded down."""
-    numerator, denominator = rate.as_integer_ratio()
-    return units * numerator * int(10**to_decimals) // (denominator * int(10**from_decimals))
+        offset += part.worth(part.offset, decimals)
+    return Totals(amount + fee + refund, fee, refund, amount, offset)
 
 
 # --- the parts ---------------------------------------------------------------------------------------
 
 
 def _why_not(
-    place: Place,
+    key: WalletKey,
     terms: Terms,
     now: datetime,
     networks: Collection[str],
-    blocked: Collection[Place],
-    invalid: Collection[Place],
+    blocked: Collection[WalletKey],
+    invalid: Collection[WalletKey],
+    waiting: Collection[WalletKey],
+    unproven: Collection[WalletKey],
+    lost: Collection[WalletKey],
 ) -> CarryReason | None:
     """Why this wallet is not paid now, whatever it would receive."""
-    if place.network not in networks:
+    if key in lost:
+        return CarryReason.WALLET_LOST
+    if key.network not in networks:
         return CarryReason.NETWORK_UNAVAILABLE
-    if place in invalid:
+    if key in invalid:
         return CarryReason.WALLET_INVALID
-    if not terms.wallets.allows(place.wallet):
+    if not terms.wallets.allows(key.wallet):
         return CarryReason.WALLET_NOT_ALLOWED
-    if terms.wallets.is_cooling_off(place.wallet, now):
+    if terms.wallets.is_cooling_off(key.wallet, now):
         return CarryReason.WALLET_COOLING_OFF
-    return CarryReason.WALLET_BLOCKED if place in blocked else None
+    if key in unproven:
+        return CarryReason.WALLET_NOT_PROVEN
+    if key in blocked:
+        return CarryReason.WALLET_BLOCKED
+    return CarryReason.NO_TRUSTLINE if key in waiting else None
+
+
+def _why_debts_go_first(pool: tuple[str, str], offsetting: OffsetPlan) -> CarryReason | None:
+    """Why nothing of this coin is paid, whichever wallet it is for: debts elsewhere are left."""
+    if pool in offsetting.unpriced:
+        return CarryReason.RATE_UNAVAILABLE
+    return CarryReason.NOTHING_LEFT if offsetting.unpaid - {pool} else None
 
 
 def _why_not_yet(part: CoinPart, terms: Terms, decimals: int) -> CarryReason | None:
     """Why this coin is not paid now."""
     if part.net <= 0:
-        return CarryReason.NOTHING_LEFT
+        return CarryReason.FEE_TAKES_REST if part.gross > part.refund else CarryReason.NOTHING_LEFT
+    if part.coin != terms.currency and part.price is None and terms.agrees_rates:
+        return CarryReason.RATE_UNAVAILABLE
     worth = from_units(part.worth(part.net, decimals), decimals)
     if part.coin != terms.currency and worth < SMALLEST_CONVERSION:
         return CarryReason.BELOW_MINIMUM
@@ -289,30 +369,34 @@ def _why_not_yet(part: CoinPart, terms: Terms, decimals: int) -> CarryReason | N
 
 
 def _pools(pots: Iterable[Pot]) -> list[list[Pot]]:
-    """What the books hold as one pot: all wallets' money of a coin on a network. Sorted by coin."""
+    """The pots of all wallets by coin and network, which are one account in the ledger. Sorted by coin."""
     pools: defaultdict[tuple[str, str], list[Pot]] = defaultdict(list)
     for pot in pots:
         pools[pot.coin, pot.network].append(pot)
     return [pool for _, pool in sorted(pools.items())]
 
 
-def _groups(pool: Iterable[Pot], reasons: Collection[Place]) -> Iterator[list[Pot]]:
-    """Each wallet that can be paid with those in the red that it makes up for; the wallet with most goes first.
+def _groups(pool: Iterable[Pot], reasons: Collection[WalletKey]) -> Iterator[list[Pot]]:
+    """Groups pots by the wallet that is paid: each that can be, the largest first, with negative ones that it balances.
 
-    What a group lacks, the next wallet makes up for together with it, so that what is paid is never more than the pool.
-    A wallet that cannot be paid stands alone, and the last group may be one that nobody makes up for.
+    What a group lacks is added to the group of the next wallet, so that the payments never exceed the pool. A wallet
+    that cannot be paid is a group of its own, and the last group may stay negative.
     """
-    payable, owing = [], []
+    by_wallet: defaultdict[WalletKey, list[Pot]] = defaultdict(list)
     for pot in sorted(pool, key=lambda pot: (-pot.total, pot.wallet)):
-        if pot.total < 0:
-            owing.append(pot)
-        elif pot.place in reasons:
-            yield [pot]
+        by_wallet[pot.wallet_key].append(pot)
+    payable: list[list[Pot]] = []
+    owing: list[Pot] = []
+    for own in sorted(by_wallet.values(), key=lambda own: (-_sum(own), own[0].wallet_key)):
+        if _sum(own) < 0:
+            owing += own
+        elif own[0].wallet_key in reasons:
+            yield own
         else:
-            payable.append(pot)
-    for pot in payable:
-        group = [pot, *owing]
-        if sum(member.total for member in group) > 0:
+            payable.append(own)
+    for own in payable:
+        group = [*own, *owing]
+        if _sum(group) > 0:
             yield group
             owing = []
         elif owing:
@@ -323,24 +407,95 @@ def _groups(pool: Iterable[Pot], reasons: Collection[Place]) -> Iterator[list[Po
         yield owing
 
 
-def _part(group: Sequence[Pot], terms: Terms, prices: Mapping[str, Price]) -> CoinPart:
-    """The fee is of what payers paid and no reorganisation undid, in whole millionths: the merchant gets the rest.
+def _sum(pots: Iterable[Pot]) -> int:
+    return sum(pot.total for pot in pots)
 
-    What came back more than it went counts as gross.
+
+def _part(group: Sequence[Pot], terms: Terms, prices: Mapping[str, Price], *, remainder: int) -> CoinPart:
+    """One coin of a settlement. What a reorganisation undid comes off what was gained; refunds are those made.
+
+    What repaid debts elsewhere comes off with the refunds. If more was undone than gained, the difference counts as a
+    refund; if more refunds came back than were made, as gross. `remainder` is what rounding has left of earlier fees,
+    in ten-thousandths of a base unit.
     """
-    coin = group[0].coin
-    paid, reversed_ = sum(pot.paid for pot in group), sum(pot.reversed for pot in group)
-    off = reversed_ + sum(pot.refunded for pot in group)
+    coin, decimals = group[0].coin, group[0].decimals
+    offset = sum(pot.offset for pot in group)
+    gained = sum(pot.paid + pot.reversed + pot.returned for pot in group) + max(0, offset)
+    refunded = sum(pot.refunded for pot in group)
+    due = sum(_fee_due(pot, terms.fee_bps) for pot in group)
+    fee = whole_millionths((due + remainder) // BASIS_POINTS, decimals)
     return CoinPart(
         coin=coin,
-        decimals=group[0].decimals,
-        gross=paid + sum(pot.returned for pot in group) + max(0, off),
-        fee=whole_millionths(max(0, paid + reversed_) * terms.fee_bps // BASIS_POINTS, group[0].decimals),
-        refund=max(0, -off),
+        decimals=decimals,
+        gross=max(0, gained) + max(0, refunded),
+        fee=fee,
+        refund=max(0, -gained) + max(0, -refunded) + max(0, -offset),
         wallets=tuple(pot.wallet for pot in group),
         payment_count=sum(pot.payment_count for pot in group),
+        fee_remainder=due - fee * BASIS_POINTS,
+        offset=max(0, -offset),
         price=None if coin == terms.currency else prices.get(coin),
     )
+
+
+def _fee_due(pot: Pot, bps: int) -> int:
+    """The fee on what payers paid and no reorganisation undid, in ten-thousandths of a base unit.
+
+    What is undone, or is refunded with its fee, gives back what was taken on it, whatever the merchant's fee is by now.
+    """
+    return (pot.paid + pot.reversed + pot.fee_returned - pot.charged) * bps + pot.charged_fee
+
+
+def _payable(
+    pots: Sequence[Pot],
+    terms: Terms,
+    reasons: Collection[WalletKey],
+    debts: Collection[tuple[str, str]],
+) -> list[Share]:
+    """What could be paid of each pot, in coins that nothing is owed in. The fee stays, to be taken as ever."""
+    shares = []
+    for pool in _pools(pots):
+        if (pool[0].network, pool[0].coin) in debts:
+            continue
+        remainder = terms.fee_remainders.get((pool[0].network, pool[0].coin), 0)
+        for group in _groups(pool, reasons):
+            if group[0].wallet_key in reasons:
+                continue
+            left, remainder = _part(group, terms, {}, remainder=remainder).net, 0
+            for pot in group:
+                if (amount := min(pot.total, left)) > 0:
+                    left -= amount
+                    shares.append(_share(pot, amount))
+    return shares
+
+
+def _owed(pots: Iterable[Pot], debts: Mapping[tuple[str, str], int]) -> list[Share]:
+    """What is owed, by the pots that lack it, the largest first. Coins in their order."""
+    shares = []
+    for pool in _pools(pots):
+        left = debts.get((pool[0].network, pool[0].coin), 0)
+        for pot in sorted(pool, key=lambda pot: (pot.total, pot.wallet)):
+            if (amount := min(-pot.total, left)) > 0:
+                left -= amount
+                shares.append(_share(pot, amount))
+    return shares
+
+
+def _with_offsets(pots: Iterable[Pot], offsets: Iterable[PlannedOffset]) -> list[Pot]:
+    changes: defaultdict[tuple[str, str, str], int] = defaultdict(int)
+    for offset in offsets:
+        for share, change in ((offset.taken, -offset.taken.amount), (offset.repaid, offset.repaid.amount)):
+            changes[share.network, share.wallet, share.coin] += change
+    return [
+        replace(pot, offset=pot.offset + changes[pot.network, pot.wallet, pot.coin])
+        if (pot.network, pot.wallet, pot.coin) in changes
+        else pot
+        for pot in pots
+    ]
+
+
+def _share(pot: Pot, amount: int) -> Share:
+    return Share(pot.network, pot.wallet, pot.coin, pot.decimals, amount)
 
 
 def _carried(pot: Pot, reason: CarryReason) -> CarriedOver:

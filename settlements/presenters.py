@@ -1,7 +1,8 @@
-"""Settlements and runs as the merchant's pages show them: what is read for a page, and its words."""
+"""Settlements and runs as the merchant's pages show them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -9,17 +10,22 @@ from itertools import starmap
 from typing import Any
 
 from django.urls import reverse
+from django.utils.translation import gettext
 
 from config import ids
+from config.wording import coins, in_style, rate, short_hash, short_id, whole
 from merchants import wording as instants
-from payments import wording as coins
 from payments.chains import registry
+from payments.chains.recipients import person_of
 from payments.models import BalanceChange
+from payments.rates.tables import source_in_words
 from settlements import wording
-from settlements.models import Settlement
+from settlements.debts.offsetting import Share
+from settlements.models import DebtOffset, Settlement
 from settlements.planning import CarriedOver, CarryReason, PlannedSettlement
-from settlements.proposals import Preview
-from settlements.statements import CHANGE_COLUMNS, Change, Line, Section, line_of
+from settlements.proposals import OFFSETS, Preview
+from settlements.reading import other_sides
+from settlements.statements import CHANGE_COLUMNS, Change, Line, Section, Statement, line_of
 from settlements.states import SettlementStatus
 
 PAGES = {
@@ -29,11 +35,7 @@ PAGES = {
 }
 
 ENTRIES_SHOWN = 50
-"""On the page; the statement has all of them."""
-
-
-def coin_amount(units: int, decimals: int, coin: str) -> str:
-    return f"{coins.coins_held(units, decimals)} {coin}"
+"""Entries on the page; the statement has all of them."""
 
 
 # --- settlements -------------------------------------------------------------------------------------
@@ -48,7 +50,7 @@ class SettlementRow:
 
     @property
     def amount(self) -> str:
-        return coin_amount(self.settlement.amount, self.settlement.decimals, self.settlement.currency)
+        return coins(self.settlement.amount, self.settlement.decimals, self.settlement.currency)
 
     @property
     def network(self) -> str:
@@ -56,12 +58,17 @@ class SettlementRow:
 
     @property
     def wallet(self) -> str:
-        return coins.short_hash(self.settlement.destination)
+        return short_hash(self.settlement.destination)
+
+    @property
+    def memo(self) -> str:
+        """The memo that the wallet's address contains."""
+        return person_of(self.settlement.destination)
 
     @property
     def payments(self) -> str:
         number = self.settlement.payment_count
-        return f"{number:,} payment{'' if number == 1 else 's'}"
+        return f"{whole(number)} payment{'' if number == 1 else 's'}"
 
     @property
     def created(self) -> str:
@@ -69,7 +76,7 @@ class SettlementRow:
 
     @property
     def badge(self) -> str:
-        """A settlement that waits for something looks as if it did."""
+        """The tone of its badge; that of a warning while it waits for something."""
         return "warn" if waits(self.settlement) else self.settlement.status
 
     @property
@@ -78,7 +85,7 @@ class SettlementRow:
 
     @property
     def reference(self) -> str:
-        return f"set_…{self.settlement.public_id[-8:]}"
+        return short_id(self.settlement.public_id)
 
 
 def waits(settlement: Settlement) -> bool:
@@ -97,23 +104,34 @@ class Step:
 
 
 def waterfall(settlement: Settlement) -> list[Step]:
-    """How the amount came about. Steps that took nothing off are left out."""
-    whole, left, steps = settlement.gross, settlement.gross, []
+    """How the amount came about. Steps of zero are left out."""
+    whole, left, steps = settlement.gross + max(0, -settlement.fee), settlement.gross, []
 
     def permille(units: int) -> int:
         return units * 1000 // whole if whole else 0
 
     def shown(units: int) -> str:
-        return coin_amount(units, settlement.decimals, settlement.currency)
+        return coins(units, settlement.decimals, settlement.currency)
 
-    steps.append(Step("Came in", shown(whole), "gross", 0, 1000))
-    percent = f"{Decimal(settlement.fee_bps) / 100:f}"
-    for label, units in ((f"Fee, {percent} %", settlement.fee), ("Refunds and what else came off", settlement.refund)):
-        if units:
+    steps.append(Step("Came in", shown(left), "gross", 0, permille(left)))
+    percent = in_style(f"{Decimal(settlement.fee_bps) / 100:f}")
+    if settlement.fee < 0:
+        back = -settlement.fee
+        steps.append(Step("Fee given back", f"+ {shown(back)}", "gross", permille(left), max(4, permille(back))))
+        left += back
+    taken = (
+        (f"Fee, {percent} %", settlement.fee),
+        ("Refunds and what else came off", settlement.refund - settlement.debt_offset),
+        (gettext("Debts repaid in other coins"), settlement.debt_offset),
+    )
+    for label, units in taken:
+        if units > 0:
             left -= units
-            # What is too little for a bar is seen all the same.
+            # Even a tiny amount gets a visible bar.
             steps.append(Step(label, f"− {shown(units)}", "minus", permille(left), max(4, permille(units))))
     label = "Paid" if settlement.status == SettlementStatus.COMPLETED else "To be paid"
+    if settlement.claimable_balance:
+        label = "Set aside"
     if settlement.status == SettlementStatus.FAILED:
         label = "Was to be paid"
     steps.append(Step(label, shown(settlement.amount), "net", 0, permille(settlement.amount)))
@@ -126,7 +144,7 @@ def waterfall(settlement: Settlement) -> list[Step]:
 
 @dataclass(frozen=True)
 class Conversion:
-    """A coin that was, or is to be, converted."""
+    """A coin that was or will be converted."""
 
     coin: str
     amount: str
@@ -139,8 +157,8 @@ def conversions(settlement: Settlement) -> list[Conversion]:
     return [
         Conversion(
             coin=part["coin"],
-            amount=coin_amount(int(part["net"]), int(part["decimals"]), part["coin"]),
-            became=coin_amount(int(part["converted"]), settlement.decimals, settlement.currency),
+            amount=coins(int(part["net"]), int(part["decimals"]), part["coin"]),
+            became=coins(int(part["converted"]), settlement.decimals, settlement.currency),
             rate=_rate_words(part, settlement.currency),
             source=part["source"],
         )
@@ -150,7 +168,7 @@ def conversions(settlement: Settlement) -> list[Conversion]:
 
 
 def _rate_words(part: dict[str, Any], currency: str) -> str:
-    return f"1 {part['coin']} = {coins.rate(Decimal(part['rate']))} {currency}" if part["rate"] else ""
+    return f"1 {part['coin']} = {rate(Decimal(part['rate']))} {currency}" if part["rate"] else ""
 
 
 @dataclass(frozen=True)
@@ -161,10 +179,18 @@ class EntryRow:
     coin: str
     decimals: int
     timezone: str
+    environment: str
 
     @property
     def words(self) -> str:
         return wording.ENTRIES.get(self.line.type, self.line.type)
+
+    @property
+    def fee(self) -> str:
+        """What becomes of the fee on a refund; empty where it is kept."""
+        if not self.line.returns_fee:
+            return ""
+        return gettext("its fee is given back") if (self.line.amount or 0) < 0 else gettext("its fee is taken again")
 
     @property
     def at(self) -> str:
@@ -174,14 +200,35 @@ class EntryRow:
     def amount(self) -> str:
         units = self.line.amount or 0
         sign = "−" if units < 0 else "+"
-        return f"{sign} {coin_amount(abs(units), self.decimals, self.coin)}"
+        return f"{sign} {coins(abs(units), self.decimals, self.coin)}"
+
+    @property
+    def balance(self) -> str:
+        sign = "− " if self.line.balance < 0 else ""
+        return f"{sign}{coins(abs(self.line.balance), self.decimals, self.coin)}"
 
     @property
     def fiat(self) -> str:
         amount = self.line.fiat_amount
         if amount is None:
             return ""
-        return f"{'− ' if amount < 0 else ''}{abs(amount):,f} {self.line.fiat_currency}"
+        return f"{'− ' if amount < 0 else ''}{in_style(f'{abs(amount):,f}')} {self.line.fiat_currency}"
+
+    @property
+    def other_side(self) -> str:
+        """What a debt offset did on its other side, and the rate; empty for every other line."""
+        other = self.line.other_side
+        if other is None:
+            return ""
+        amount = coins(other.amount, other.decimals, other.coin)
+        network = registry.known_profile(self.environment, other.network).name
+        if not other.rate_source:
+            return gettext("%(amount)s on %(network)s") % {"amount": amount, "network": network}
+        return gettext("%(amount)s on %(network)s, at %(rate)s") % {
+            "amount": amount,
+            "network": network,
+            "rate": rate(Decimal(other.rate)),
+        }
 
     @property
     def is_carried_over(self) -> bool:
@@ -189,7 +236,7 @@ class EntryRow:
 
     @property
     def address(self) -> str:
-        """The page of what it was for."""
+        """The URL of the page of what it was for."""
         reference = self.line.reference
         for kind, page in PAGES.items():
             if kind.decode(reference) is not None:
@@ -198,19 +245,47 @@ class EntryRow:
 
     @property
     def short_reference(self) -> str:
-        prefix, _, body = self.line.reference.partition("_")
-        return f"{prefix}_…{body[-8:]}" if body else self.line.reference
+        return short_id(self.line.reference)
 
 
 def newest_entries(settlement: Settlement, timezone: str) -> list[EntryRow]:
-    """The last of what the settlement is made of."""
+    """The newest entries of the settlement's statement."""
     rows = BalanceChange.objects.filter(settlement=settlement.id).order_by("-id").values_list(*CHANGE_COLUMNS)
     first_of_period = ids.first_uuid_at(settlement.period_start)
+    changes = list(starmap(Change, rows[:ENTRIES_SHOWN]))
+    offsets = other_sides(settlement) if any(change.kind in OFFSETS for change in changes) else {}
     shown = []
-    for change in starmap(Change, rows[:ENTRIES_SHOWN]):
+    for change in changes:
         section = Section.PERIOD if change.id >= first_of_period else Section.CARRIED_OVER
-        shown.append(EntryRow(line_of(change, section), change.asset, change.decimals, timezone))
+        line = line_of(change._replace(other_side=offsets.get((change.reference, change.kind))), section)
+        shown.append(EntryRow(line, change.asset, change.decimals, timezone, settlement.environment))
     return shown
+
+
+@dataclass(frozen=True)
+class PrintedAccount:
+    """A coin's account, as the page for paper shows it."""
+
+    coin: str
+    opening: str
+    rows: list[EntryRow]
+    closing: str
+
+
+def printed_accounts(statement: Statement, timezone: str) -> list[PrintedAccount]:
+    """Every line of the statement, coin by coin."""
+    return [
+        PrintedAccount(
+            account.coin,
+            coins(account.opening, account.decimals, account.coin),
+            [
+                EntryRow(line, account.coin, account.decimals, timezone, statement.settlement.environment)
+                for line in account.entries
+            ],
+            coins(account.closing, account.decimals, account.coin),
+        )
+        for account in statement.accounts
+    ]
 
 
 # --- the next run ------------------------------------------------------------------------------------
@@ -218,12 +293,18 @@ def newest_entries(settlement: Settlement, timezone: str) -> list[EntryRow]:
 
 @dataclass(frozen=True)
 class NextRun:
-    """The run to come, as far as it can be told now."""
+    """The next run, as far as it is known now."""
 
     preview: Preview
     environment: str
     timezone: str
     now: datetime
+    later: Sequence[datetime] = ()
+    """When the runs after it are."""
+
+    @property
+    def then(self) -> list[str]:
+        return [instants.with_offset(instant, self.timezone) for instant in self.later]
 
     @property
     def at(self) -> datetime | None:
@@ -243,7 +324,24 @@ class NextRun:
 
     @property
     def settlements(self) -> list[PlannedRow]:
-        return [PlannedRow(planned, self.environment) for planned in self.preview.plan.settlements]
+        return [
+            PlannedRow(planned, self.environment, self.preview.refusals.get((planned.network, planned.wallet), ""))
+            for planned in self.preview.plan.settlements
+        ]
+
+    @property
+    def rate_of(self) -> str:
+        """Who bears a move of the rate; empty where nothing is to be converted."""
+        if not any(each.is_converted for each in self.settlements):
+            return ""
+        return str(wording.RATE_OF[self.preview.rate_moment])
+
+    @property
+    def offsets(self) -> list[OffsetRow]:
+        return [
+            OffsetRow(offset.taken, offset.repaid, offset.price.rate if offset.price else None, self.environment)
+            for offset in self.preview.plan.offsets
+        ]
 
     @property
     def carried_over(self) -> list[CarriedRow]:
@@ -254,10 +352,16 @@ class NextRun:
 class PlannedRow:
     planned: PlannedSettlement
     environment: str
+    problem: str = ""
+
+    @property
+    def warning(self) -> str:
+        """Why the network would not have paid this wallet when it was last asked, and what to do."""
+        return wording.refused(self.problem, self.planned.currency)
 
     @property
     def amount(self) -> str:
-        return coin_amount(self.planned.totals.amount, self.planned.decimals, self.planned.currency)
+        return coins(self.planned.totals.amount, self.planned.decimals, self.planned.currency)
 
     @property
     def network(self) -> str:
@@ -265,11 +369,67 @@ class PlannedRow:
 
     @property
     def wallet(self) -> str:
-        return coins.short_hash(self.planned.wallet)
+        return short_hash(self.planned.wallet)
 
     @property
-    def is_estimate(self) -> bool:
+    def memo(self) -> str:
+        """The memo that the wallet's address contains."""
+        return person_of(self.planned.wallet)
+
+    @property
+    def is_converted(self) -> bool:
         return any(part.coin != self.planned.currency for part in self.planned.parts)
+
+
+@dataclass(frozen=True)
+class OffsetRow:
+    """What of one coin repays, or has repaid, a debt in another coin or on another network."""
+
+    taken: Share
+    repaid: Share
+    rate: Decimal | None
+    environment: str
+    source: str = ""
+    at: datetime | None = None
+    when: str = ""
+
+    @property
+    def amount(self) -> str:
+        return coins(self.taken.amount, self.taken.decimals, self.taken.coin)
+
+    @property
+    def network(self) -> str:
+        return registry.known_profile(self.environment, self.taken.network).name
+
+    @property
+    def debt(self) -> str:
+        return coins(self.repaid.amount, self.repaid.decimals, self.repaid.coin)
+
+    @property
+    def debt_network(self) -> str:
+        return registry.known_profile(self.environment, self.repaid.network).name
+
+    @property
+    def at_rate(self) -> str:
+        if self.rate is None:
+            return ""
+        return f"1 {self.taken.coin} = {rate(self.rate)} {self.repaid.coin}"
+
+
+def offset_rows(made: Iterable[DebtOffset], timezone: str) -> list[OffsetRow]:
+    """Offsets that have been made, as the page lists them."""
+    return [
+        OffsetRow(
+            Share(each.network, each.wallet, each.asset, each.decimals, int(each.amount)),
+            Share(each.debt_network, each.debt_wallet, each.debt_asset, each.debt_decimals, int(each.repaid)),
+            each.rate if each.rate_source else None,
+            each.environment,
+            source_in_words(each.rate_source),
+            each.created_at,
+            instants.short(each.created_at, timezone),
+        )
+        for each in made
+    ]
 
 
 @dataclass(frozen=True)
@@ -281,7 +441,7 @@ class CarriedRow:
     def amount(self) -> str:
         units = self.left.amount
         sign = "− " if units < 0 else ""
-        return f"{sign}{coin_amount(abs(units), self.left.decimals, self.left.coin)}"
+        return f"{sign}{coins(abs(units), self.left.decimals, self.left.coin)}"
 
     @property
     def network(self) -> str:
@@ -289,7 +449,7 @@ class CarriedRow:
 
     @property
     def wallet(self) -> str:
-        return coins.short_hash(self.left.wallet)
+        return short_hash(self.left.wallet)
 
     @property
     def why(self) -> str:
@@ -297,11 +457,13 @@ class CarriedRow:
 
     @property
     def remedy(self) -> tuple[str, str] | None:
-        """What can be done about it: words and an address."""
+        """What can be done about it: a text and a URL."""
         match self.left.reason:
             case CarryReason.BELOW_MINIMUM | CarryReason.WALLET_NOT_ALLOWED:
                 return "Change the settings", reverse("dashboard_settings")
             case CarryReason.WALLET_BLOCKED:
                 return "Decide what to do", f"{reverse('dashboard_settlements')}?status={SettlementStatus.FAILED}"
+            case CarryReason.NO_TRUSTLINE:
+                return "What to do", f"{reverse('dashboard_settlements')}?status={SettlementStatus.PENDING}"
             case _:
                 return None

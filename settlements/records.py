@@ -1,7 +1,8 @@
-"""Settlements as replies show them and as events carry them: plain values, rendered by plain functions."""
+"""Settlements as replies show them and as events carry them."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -9,9 +10,10 @@ from typing import Any
 from config.api.renderers import format_instant
 from config.money import format_crypto
 from settlements import wording
+from settlements.debts.offsetting import PlannedOffset
 from settlements.models import Settlement
-from settlements.planning import CarriedOver, Plan, PlannedSettlement
-from settlements.schedule import Period
+from settlements.planning import CarriedOver, PlannedSettlement
+from settlements.proposals import Preview
 
 
 def settlement_record(settlement: Settlement) -> dict[str, Any]:
@@ -33,15 +35,18 @@ def settlement_record(settlement: Settlement) -> dict[str, Any]:
         "grossAmount": shown(settlement.gross),
         "feeAmount": shown(settlement.fee),
         "refundAmount": shown(settlement.refund),
+        "debtAmount": shown(settlement.debt_offset),
         "amount": shown(settlement.amount),
         "tokenFee": shown(settlement.token_fee),
         "receivedAmount": shown(settlement.received) if settlement.completed_at else None,
         "paymentCount": settlement.payment_count,
         "exchangeRate": exchange_rates(settlement),
+        "rateMoment": settlement.rate_moment,
         "periodStart": format_instant(settlement.period_start),
         "periodEnd": format_instant(settlement.period_end),
         "scheduledFor": format_instant(settlement.scheduled_for),
         "transactionHash": settlement.transaction_hash or None,
+        "claimableBalanceId": settlement.claimable_balance or None,
         "failureCode": settlement.failure_code or None,
         "failureMessage": settlement.failure_message or None,
         "environment": settlement.environment,
@@ -52,8 +57,8 @@ def settlement_record(settlement: Settlement) -> dict[str, Any]:
 
 
 def exchange_rates(settlement: Settlement) -> dict[str, dict[str, Any]] | None:
-    """By coin, what one of it was worth in the settlement currency; None when nothing has been converted."""
-    if settlement.converted_at is None:
+    """By coin, what one of it is worth in the settlement currency; None where nothing is, or not known for good yet."""
+    if settlement.is_estimate:
         return None
     rates = {
         part["coin"]: {"rate": shown_rate(part["rate"]), "source": part["source"], "quotedAt": part["quotedAt"]}
@@ -68,22 +73,24 @@ def shown_rate(rate: str) -> str:
     return f"{Decimal(rate).normalize():f}"
 
 
-def preview_record(period: Period | None, plan: Plan, *, period_start: datetime, environment: str) -> dict[str, Any]:
+def preview_record(found: Preview, *, period_start: datetime, environment: str) -> dict[str, Any]:
     """What the next run would settle, as the API shows it. Without a period it has to be asked for."""
-    ends_at = period.ends_at if period else None
+    plan, ends_at = found.plan, found.period.ends_at if found.period else None
     return {
         "object": "next_settlements",
         "scheduledFor": _instant(ends_at),
         "periodStart": format_instant(period_start),
         "periodEnd": _instant(ends_at),
-        "settlements": [_planned_record(planned) for planned in plan.settlements],
+        "settlements": [_planned_record(planned, found.refusals) for planned in plan.settlements],
         "carriedOver": [_carried_record(left) for left in plan.carried_over],
+        "debtOffsets": [_offset_record(offset) for offset in plan.offsets],
+        "rateMoment": found.rate_moment,
         "environment": environment,
     }
 
 
-def _planned_record(planned: PlannedSettlement) -> dict[str, Any]:
-    totals = planned.totals
+def _planned_record(planned: PlannedSettlement, refusals: Mapping[tuple[str, str], str]) -> dict[str, Any]:
+    totals, problem = planned.totals, refusals.get((planned.network, planned.wallet), "")
     return {
         "network": planned.network,
         "destination": planned.wallet,
@@ -91,8 +98,36 @@ def _planned_record(planned: PlannedSettlement) -> dict[str, Any]:
         "grossAmount": format_crypto(totals.gross, planned.decimals),
         "feeAmount": format_crypto(totals.fee, planned.decimals),
         "refundAmount": format_crypto(totals.refund, planned.decimals),
+        "debtAmount": format_crypto(totals.offset, planned.decimals),
         "amount": format_crypto(totals.amount, planned.decimals),
         "paymentCount": planned.payment_count,
+        "exchangeRate": {
+            part.coin: {
+                "rate": shown_rate(f"{part.price.rate:f}"),
+                "source": part.price.source,
+                "quotedAt": format_instant(part.price.quoted_at),
+            }
+            for part in planned.parts
+            if part.price is not None
+        }
+        or None,
+        "problem": problem or None,
+        "problemMessage": wording.refused(problem, planned.currency) or None,
+    }
+
+
+def _offset_record(offset: PlannedOffset) -> dict[str, Any]:
+    taken, repaid, price = offset.taken, offset.repaid, offset.price
+    return {
+        "network": taken.network,
+        "cryptocurrency": taken.coin,
+        "amount": format_crypto(taken.amount, taken.decimals),
+        "debtNetwork": repaid.network,
+        "debtCryptocurrency": repaid.coin,
+        "debtAmount": format_crypto(repaid.amount, repaid.decimals),
+        "rate": shown_rate(f"{offset.rate:f}"),
+        "source": price.source if price else None,
+        "quotedAt": format_instant(price.quoted_at) if price else None,
     }
 
 

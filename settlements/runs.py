@@ -1,7 +1,7 @@
-"""Finding what is due: periods that have ended, and settlements that can go on. Any number may look at once.
+"""Finds what is due: periods that have ended, and settlements that can go on. Any number may run at once.
 
-The rows are the queue. What one worker has claimed or locked the others leave alone, and what it did not get to, or
-lost when its process died, the next look finds again.
+The rows are the queue. Other workers skip what one has leased or locked; what it did not do, or lost when its process
+died, the next call finds again.
 """
 
 from __future__ import annotations
@@ -20,17 +20,18 @@ from config.containment import contained
 from merchants.models import Merchant, MerchantSettings, SettlementFrequency
 from payments.transfers.states import HoldReason, PayoutStatus
 from settlements import services
-from settlements.making import due_period, run_scheduled
+from settlements.making import run_scheduled
 from settlements.models import Settlement, SettlementRun
-from settlements.states import SettlementStatus
+from settlements.periods import due_period
+from settlements.states import SettlementProblem, SettlementStatus
 
 logger = structlog.get_logger(__name__)
 
 LEASE: Final = timedelta(seconds=30)
-"""How long whoever claimed a settlement has for asking its network about the wallet."""
+"""The time that a worker has for asking the network about the wallet of a settlement it has leased."""
 
 ADVANCED_MAX: Final = 500
-"""Settlements that one look takes on."""
+"""Settlements of one call, at most."""
 
 ENDED: Final = (PayoutStatus.PAID, PayoutStatus.FAILED, PayoutStatus.CANCELLED)
 
@@ -42,12 +43,12 @@ def run_due(
     environment: str | None = None,
     on_run: Callable[[SettlementRun], object] | None = None,
 ) -> int:
-    """Make every run that is due; answers how many. One that cannot be made is logged, and keeps nobody waiting."""
+    """Make every run that is due; returns how many. One that fails is logged, and the others go on."""
     now = now or timezone.now()
     done = 0
-    for merchant_id, place in list(_with_period_due(now, merchant, environment)):
-        with contained("settlement run failed", merchant=str(merchant_id), environment=place):
-            run = run_scheduled(merchant_id=merchant_id, environment=place, now=now)
+    for merchant_id, run_environment in list(_with_period_due(now, merchant, environment)):
+        with contained("settlement run failed", merchant=str(merchant_id), environment=run_environment):
+            run = run_scheduled(merchant_id=merchant_id, environment=run_environment, now=now)
             if run is not None:
                 done += 1
                 if on_run is not None:
@@ -58,7 +59,7 @@ def run_due(
 def _with_period_due(
     now: datetime, merchant: Merchant | None, environment: str | None
 ) -> Iterator[tuple[uuid.UUID, str]]:
-    """Merchants with a period that has ended and was not run: told from their last run, before anything is locked."""
+    """Merchants with a period that has ended and was not run, by their last run; read before anything is locked."""
     runs = SettlementRun.objects.filter(merchant=OuterRef("merchant"), environment=OuterRef("environment"))
     found = (
         MerchantSettings.objects.filter(merchant__is_active=True)
@@ -79,10 +80,10 @@ def _with_period_due(
 
 
 def advance_due(now: datetime | None = None, *, limit: int = ADVANCED_MAX) -> int:
-    """Take on settlements that can go on; answers how many were handed over or ended."""
+    """Advance settlements that can go on; returns how many were handed over or ended."""
     now = now or timezone.now()
     done = 0
-    for settlement_id in [*_with_news(limit), *_claim(now, limit)]:
+    for settlement_id in [*_with_news(limit), *_lease(now, limit)]:
         with contained("settlement could not go on", settlement=str(settlement_id)):
             settlement = services.advance(settlement_id)
             done += settlement.status != SettlementStatus.PENDING or settlement.payout_id is not None
@@ -90,19 +91,22 @@ def advance_due(now: datetime | None = None, *, limit: int = ADVANCED_MAX) -> in
 
 
 def _with_news(limit: int) -> list[uuid.UUID]:
-    """Those whose payout has ended, is held for another reason than was noted, or is held no more."""
+    """Settlements whose payout has ended, is held for another reason than noted, or is no longer held."""
     pending = Settlement.objects.filter(status=SettlementStatus.PENDING, payout__isnull=False)
     held = Q(payout__status=PayoutStatus.HELD)
     news = Q(payout__status__in=ENDED) | (~held & ~Q(failure_code=""))
     for reason in HoldReason:
-        news |= held & Q(payout__hold_reason=reason) & ~Q(failure_message=reason.label)
+        is_noted = Q(failure_message=reason.label)
+        if reason == HoldReason.NO_TRUSTLINE:
+            is_noted = Q(failure_code=SettlementProblem.NO_TRUSTLINE)  # its message names the coin
+        news |= held & Q(payout__hold_reason=reason) & ~is_noted
     return list(pending.filter(news).order_by("id").values_list("pk", flat=True)[:limit])
 
 
-def _claim(now: datetime, limit: int) -> list[uuid.UUID]:
-    """Settlements without a payout that are due, kept from the other workers for a while."""
+def _lease(now: datetime, limit: int) -> list[uuid.UUID]:
+    """Lease settlements that are due and have no payout yet; returns their keys."""
     with transaction.atomic():
         due = Settlement.objects.due(now).filter(payout__isnull=True).select_for_update(skip_locked=True)
-        claimed = list(due.order_by("next_step_at").values_list("pk", flat=True)[:limit])
-        Settlement.objects.filter(pk__in=claimed).update(next_step_at=now + LEASE)
-    return claimed
+        leased = list(due.order_by("next_step_at").values_list("pk", flat=True)[:limit])
+        Settlement.objects.filter(pk__in=leased).update(next_step_at=now + LEASE)
+    return leased

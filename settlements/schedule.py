@@ -1,7 +1,7 @@
-"""When a merchant's periods end, to the second, whatever the clocks of its time zone do. Pure.
+"""When a merchant's periods end, to the second, also when the clocks of its time zone change. Pure.
 
-Every local date, ISO week or month has one period. A time of day that the clocks skip stands for the first instant
-after the gap, one that they show twice for the first of the two.
+Every local date, ISO week or month has one period. A time of day that the clocks skip means the first instant after
+the gap; a time that occurs twice means the first one.
 """
 
 from __future__ import annotations
@@ -48,18 +48,21 @@ class Schedule:
         )
 
 
-def latest_period(settings: MerchantSettings, now: datetime) -> Period | None:
-    """The period that ended last; None when the merchant asks for each settlement itself."""
-    return max((period for period in _around(settings, now) if period.ends_at <= now), key=_by_end, default=None)
+def ended_periods(settings: MerchantSettings, now: datetime) -> list[Period]:
+    """The periods that ended last, newest at the end; none when the merchant asks for each settlement itself."""
+    return sorted((period for period in _around(settings, now) if period.ends_at <= now), key=_by_end)
 
 
-def next_period(settings: MerchantSettings, now: datetime) -> Period | None:
-    """The period that ends next, after `now`; None when the merchant asks for each settlement itself."""
-    return min((period for period in _around(settings, now) if period.ends_at > now), key=_by_end, default=None)
+def periods_after(settings: MerchantSettings, now: datetime) -> Iterator[Period]:
+    """All periods that end after `now`, in their order, without end; none when the merchant asks for each."""
+    while following := [period for period in _around(settings, now) if period.ends_at > now]:
+        period = min(following, key=_by_end)
+        yield period
+        now = period.ends_at
 
 
 def asked_period(now: datetime) -> Period:
-    """The period of a settlement that somebody asks for."""
+    """The period of a settlement that was asked for."""
     return Period(f"now:{now.astimezone(UTC):%Y-%m-%dT%H:%M:%S.%fZ}", now)
 
 
@@ -96,7 +99,7 @@ def _around(settings: MerchantSettings, now: datetime) -> tuple[Period, ...]:
 
 @lru_cache(maxsize=4096)
 def _near(schedule: Schedule, today: date) -> tuple[Period, ...]:
-    """Most merchants share a schedule, and all of them a day, so that looking at each of them costs next to nothing."""
+    """Most merchants share a schedule, and all of them a day, so that the result is cached for all of them."""
     zone = ZoneInfo(schedule.timezone)
     match schedule.frequency:
         case SettlementFrequency.DAILY:

@@ -1,10 +1,12 @@
-"""Every change of a settlement once its run has made it, and the runs that somebody asks for."""
+"""Every change of a settlement after its run has made it, and runs that are asked for."""
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Final
 
 import structlog
@@ -15,28 +17,41 @@ from config.environments import Environment
 from config.errors import DomainError, InvalidParameter
 from config.money import Asset
 from merchants.counting import status_changed
-from merchants.ledger.posting import InsufficientFunds, post_draft
-from merchants.models import Merchant, MerchantSettings
-from merchants.wallets import WalletRules
+from merchants.ledger.posting import InsufficientFunds, PostingDraft, lock_accounts, post_draft, receivable_beside
+from merchants.models import Member, Merchant, MerchantSettings
+from merchants.wallets import WalletRules, wallet_key
 from payments.chains import registry
-from payments.chains.base import Payout as ChainPayout
+from payments.chains.base import PayoutInstruction
 from payments.chains.errors import ChainError, InvalidAddress, RecipientRefused, SendingBlocked
+from payments.deposits.payable import NEEDS_MEMO, ask_about, needs_memo, note_refusal, refusal_of
+from payments.merchant_wallets.models import MerchantWallet
+from payments.merchant_wallets.routing import routing_of
+from payments.merchant_wallets.services import declare_lost
 from payments.models import BalanceChange
-from payments.payable import refusal_of
 from payments.rates.quoting import RateUnavailable
 from payments.states import BalanceChangeKind
 from payments.transfers.models import Payout
-from payments.transfers.payouts import may_leave, policy_of, request_payout
+from payments.transfers.payouts import (
+    PayoutNotCancellable,
+    cancel_payout,
+    may_leave,
+    policy_of,
+    request_payout,
+    retry_held,
+)
 from payments.transfers.states import HoldReason, PayoutStatus
 from settlements import postings
+from settlements.debts.conversion import Price
 from settlements.events import event_of
 from settlements.making import MoneyMoved, run_once
-from settlements.models import SETTLEMENTS, Settlement, SettlementRun
-from settlements.planning import CoinPart, Price, total_of
-from settlements.pricing import price_of
+from settlements.models import LONGEST_WAIT, SETTLEMENTS, Settlement, SettlementRun
+from settlements.periods import RUNS_SHOWN, coming_periods
+from settlements.planning import CoinPart, total_of
+from settlements.pricing import agreed_prices, known_prices, price_of
 from settlements.proposals import Preview, propose
-from settlements.schedule import asked_period, next_period
+from settlements.schedule import asked_period
 from settlements.states import BLOCKING, SETTLEMENT_MOVES, SettlementProblem, SettlementStatus, Trigger
+from settlements.wording import how_to_trust
 from webhooks.recording import record_events
 
 logger = structlog.get_logger(__name__)
@@ -50,12 +65,15 @@ PROBLEM_OF_HOLD: Final[Mapping[str, SettlementProblem]] = {
     HoldReason.DAILY_LIMIT: SettlementProblem.OVER_LIMIT,
     HoldReason.MERCHANT_LIMIT: SettlementProblem.OVER_LIMIT,
     HoldReason.LIQUIDITY: SettlementProblem.INSUFFICIENT_LIQUIDITY,
+    HoldReason.REFILL: SettlementProblem.INSUFFICIENT_LIQUIDITY,
     HoldReason.COIN_PAUSED: SettlementProblem.COIN_PAUSED,
     HoldReason.WALLET_BLOCKED: SettlementProblem.HOT_WALLET_BLOCKED,
+    HoldReason.NO_TRUSTLINE: SettlementProblem.NO_TRUSTLINE,
     HoldReason.NETWORK: SettlementProblem.NETWORK_UNAVAILABLE,
+    HoldReason.SIGNER: SettlementProblem.NETWORK_UNAVAILABLE,
     HoldReason.FEES: SettlementProblem.NETWORK_UNAVAILABLE,
 }
-"""What a held payout means for its settlement."""
+"""The problem of a settlement whose payout is held, by the reason."""
 
 
 class SettlementNotFailed(DomainError):
@@ -68,6 +86,14 @@ class NothingToRedirect(DomainError):
     message = "No money waits for this wallet any more."
 
 
+class WalletWaits(DomainError):
+    code = "wallet_waits"
+    message = (
+        "You have a wallet of your own on this network. Redirect to that one, or name another on the page of your "
+        "wallets: it is paid once its wait is over."
+    )
+
+
 class MoneyInMotion(DomainError):
     type = "api_error"
     code = "money_in_motion"
@@ -78,16 +104,16 @@ class MoneyInMotion(DomainError):
 # --- asked for by people -----------------------------------------------------------------------------
 
 
-def preview(merchant: Merchant, environment: str, now: datetime) -> Preview:
+def preview(merchant: Merchant, chosen: MerchantSettings, now: datetime) -> Preview:
     """What the next run would settle as of now. Changes nothing."""
-    chosen = MerchantSettings.objects.get(merchant=merchant, environment=environment)
-    return Preview(next_period(chosen, now), propose(merchant, chosen, until=now, now=now))
+    proposal = propose(merchant, chosen, until=now, now=now)
+    return Preview(coming_periods(chosen, now, RUNS_SHOWN), proposal.plan, proposal.refusals)
 
 
 def run_now(*, merchant: Merchant, environment: Environment | str, requested_by: str) -> SettlementRun:
-    """Settle everything up to now. Two at once are harmless: the second finds what the first has left.
+    """Settle everything up to now. Two at once do no harm: the second settles what the first has left.
 
-    MoneyInMotion when no plan holds; as the books hold still for all but the first, the log asks for a look.
+    MoneyInMotion when money moved during every attempt; with a locked ledger that should not happen, so it is logged.
     """
     period = asked_period(timezone.now())
     try:
@@ -101,14 +127,20 @@ def run_now(*, merchant: Merchant, environment: Environment | str, requested_by:
     except MoneyMoved as moved:
         logger.exception("settlement run does not hold", merchant=str(merchant.pk), environment=str(environment))
         raise MoneyInMotion(retry_after_seconds=RUN_AGAIN_AFTER_SECONDS) from moved
-    # None: somebody asked in the very same microsecond, and that run is as good.
+    # None: another request has made the run of the same microsecond.
     return run or SettlementRun.objects.get(merchant=merchant, environment=environment, period_key=period.key)
 
 
 def retry_failed(settlement: Settlement, *, requested_by: str) -> Settlement:
-    """Let the next run pay the wallet again that this settlement, or others with it, could not be paid to."""
+    """Let the next run pay the wallet again that this settlement, or others with it, could not be paid to.
+
+    One that waits for a trustline goes on at once if the wallet has it now.
+    """
     with transaction.atomic():
-        failed = _locked_failed(settlement)
+        failed = Settlement.objects.select_for_update().get(pk=settlement.pk)
+        if failed.waits_for_trustline:
+            return _look_again(failed)
+        _require_failed(failed)
         _unblock(failed)
         logger.info("settlement may be retried", settlement=failed.public_id, by=requested_by)
         return failed
@@ -117,15 +149,20 @@ def retry_failed(settlement: Settlement, *, requested_by: str) -> Settlement:
 def redirect_failed(settlement: Settlement, *, wallet: str, requested_by: str) -> Settlement:
     """Have the next run pay what waits for the wallet of a failed settlement to another wallet of the merchant.
 
-    Besides the money that came back this is what arrived for the wallet since. InvalidParameter when the other one is
-    no address, or is not on the merchant's allow list; NothingToRedirect when a later settlement has taken it all.
+    That is the money that came back and what arrived for the wallet since. A settlement that waits for a trustline
+    fails first; PayoutNotCancellable when it is on its way by now. InvalidParameter when the other wallet is no
+    address, or is not on the merchant's allow list; WalletWaits when the merchant has named a wallet for the network
+    and this is another; NothingToRedirect when a later settlement has taken it all.
     """
+    ask_about(settlement.environment, settlement.network, wallet, merchant_id=settlement.merchant_id)
     with transaction.atomic():
         chosen = MerchantSettings.objects.select_for_update(no_key=True).get(
             merchant=settlement.merchant_id, environment=settlement.environment
         )
-        failed = _locked_failed(settlement)
+        failed = Settlement.objects.select_for_update().get(pk=settlement.pk)
         wallet = _checked_wallet(failed, wallet, chosen)
+        if failed.waits_for_trustline:
+            _give_up_waiting(failed)
         waiting = BalanceChange.objects.filter(
             merchant=failed.merchant_id,
             environment=failed.environment,
@@ -140,15 +177,69 @@ def redirect_failed(settlement: Settlement, *, wallet: str, requested_by: str) -
         return failed
 
 
-def _locked_failed(settlement: Settlement) -> Settlement:
-    failed = Settlement.objects.select_for_update().get(pk=settlement.pk)
-    if failed.status != SettlementStatus.FAILED:
+@dataclass(frozen=True, slots=True)
+class CalledBack:
+    """What became of the pending settlements to a wallet whose key is lost."""
+
+    wallet: MerchantWallet
+    back: Sequence[Settlement]
+    """Not signed yet: their money is back in the balance."""
+    gone: Sequence[Settlement]
+    """Signed already: they cannot be called back any more."""
+
+
+def declare_wallet_lost(*, network: str, address: str, environment: str, by: Member) -> CalledBack:
+    """Pay nothing more to a wallet whose key the merchant has lost; what it was to get is kept for the merchant's
+    other wallet, as `declare_lost` says. Pending settlements to it that are not signed yet fail at once.
+    """
+    with transaction.atomic():
+        wallet = declare_lost(merchant=by.merchant, environment=environment, network=network, address=address, by=by)
+        pending = Settlement.objects.of(by.merchant, environment).filter(
+            network=network, status=SettlementStatus.PENDING
+        )
+        back, gone = [], []
+        for settlement in pending.select_for_update(of=("self",)).select_related("payout").order_by("id"):
+            if wallet_key(settlement.destination) != wallet_key(wallet.address):
+                continue
+            try:
+                if settlement.payout is not None:
+                    cancel_payout(settlement.payout)
+            except PayoutNotCancellable:
+                gone.append(settlement)
+            else:
+                back.append(settlement)
+        lines = [line for settlement in back for line in _voided(settlement).lines]
+        accounts = {line.account for line in lines} | set(filter(None, map(receivable_beside, lines)))
+        lock_accounts(accounts, environment=environment)  # all at once: each of them posts to some
+        for settlement in back:
+            _fail(settlement, SettlementProblem.WALLET_LOST, SettlementProblem.WALLET_LOST.label)
+        return CalledBack(wallet, back, gone)
+
+
+def _require_failed(settlement: Settlement) -> None:
+    if settlement.status != SettlementStatus.FAILED:
         raise SettlementNotFailed
-    return failed
+
+
+def _look_again(waiting: Settlement) -> Settlement:
+    """Ask about the wallet of a locked settlement now, and not when its time has come."""
+    if waiting.payout is not None:
+        retry_held(waiting.payout)
+    else:
+        waiting.next_step_at = timezone.now()
+        waiting.save(update_fields=["next_step_at"])
+    return waiting
+
+
+def _give_up_waiting(waiting: Settlement) -> None:
+    """Fail a locked settlement that waits for a trustline, because its money is to go elsewhere."""
+    if waiting.payout is not None:
+        cancel_payout(waiting.payout)
+    _fail(waiting, SettlementProblem.NO_TRUSTLINE, waiting.failure_message)
 
 
 def _unblock(failed: Settlement) -> None:
-    """What blocks the wallet is any of its settlements that failed."""
+    """Let runs pay the wallet again: marks all its failed settlements."""
     same = Settlement.objects.of(failed.merchant, failed.environment).filter(
         network=failed.network, destination=failed.destination, status=SettlementStatus.FAILED
     )
@@ -157,16 +248,26 @@ def _unblock(failed: Settlement) -> None:
 
 
 def _checked_wallet(failed: Settlement, text: str, chosen: MerchantSettings) -> str:
+    if not failed.waits_for_trustline:
+        _require_failed(failed)
     try:
         wallet = registry.chain(failed.environment, failed.network).parse_address(text)
     except InvalidAddress as error:
         raise InvalidParameter(str(error), param="wallet") from error
     if problem := refusal_of(registry.chain(failed.environment, failed.network), wallet):
         raise InvalidParameter(problem, param="wallet")
+    if needs_memo(failed.environment, failed.network, wallet):
+        raise InvalidParameter(NEEDS_MEMO, param="wallet")
     if wallet == failed.destination:
         raise InvalidParameter("This is the wallet that could not be paid.", param="wallet")
     if not WalletRules.of(chosen.wallet_allow_list, chosen.wallets_allowed_at).allows(wallet):
         raise InvalidParameter("This wallet is not on the allow list.", param="wallet")
+    routing = routing_of(failed.merchant_id, failed.environment)
+    if routing.is_lost(failed.network, wallet):
+        raise InvalidParameter("You have said that the key of this wallet is lost.", param="wallet")
+    agreed = routing.in_use.get(failed.network)
+    if agreed is not None and wallet_key(agreed) != wallet_key(wallet):
+        raise WalletWaits(param="wallet")
     return wallet
 
 
@@ -176,7 +277,7 @@ def _checked_wallet(failed: Settlement, text: str, chosen: MerchantSettings) -> 
 def advance(settlement_id: uuid.UUID) -> Settlement:
     """Take a settlement as far as it can go now. Doing it again changes nothing.
 
-    Asks the network about the wallet, so it must not be called while rows are locked.
+    It asks the network about the wallet, so it must not be called while rows are locked.
     """
     settlement = Settlement.objects.get(pk=settlement_id)
     if settlement.status != SettlementStatus.PENDING:
@@ -187,23 +288,32 @@ def advance(settlement_id: uuid.UUID) -> Settlement:
         asset = _asset_to_pay(settlement)
         _require_payouts(settlement)
         _check_recipient(settlement, asset)
-        prices = _prices(settlement, asset.code)
+        prices, market = _prices(settlement, asset.code)
     except RecipientRefused as refused:
+        if refused.problem == "no_trustline":
+            return wait_for(settlement_id, problem=SettlementProblem.NO_TRUSTLINE, message=how_to_trust(asset))
         return fail_unpaid(settlement_id, problem=SettlementProblem(refused.problem), message=str(refused))
     except _Waits as reason:
         return wait_for(settlement_id, problem=reason.problem, message=str(reason))
-    return hand_over(settlement_id, asset=asset, prices=prices)
+    return hand_over(settlement_id, asset=asset, prices=prices, market=market)
 
 
-def hand_over(settlement_id: uuid.UUID, *, asset: Asset, prices: Mapping[str, Price]) -> Settlement:
-    """Convert what is of another coin, at these prices, and have the wallet paid; wait while the treasury has too
-    little."""
+def hand_over(
+    settlement_id: uuid.UUID, *, asset: Asset, prices: Mapping[str, Price], market: Mapping[str, Price]
+) -> Settlement:
+    """Convert other coins at these prices, and create the payout; wait while the treasury has too little.
+
+    `market` has the prices of now, of coins for which others were agreed.
+    """
     with transaction.atomic():
         settlement = Settlement.objects.select_for_update().get(pk=settlement_id)
         if settlement.status != SettlementStatus.PENDING or settlement.payout_id is not None:
             return settlement
         settlement.currency, settlement.decimals = asset.code, asset.decimals
-        parts = [CoinPart.of_record(record, price=prices.get(record["coin"])) for record in settlement.coins]
+        parts = [
+            CoinPart.of_record(record, price=prices.get(record["coin"]), market=market.get(record["coin"]))
+            for record in settlement.coins
+        ]
         totals = total_of(parts, asset.decimals)
         draft = postings.conversion(settlement, parts)
         try:
@@ -214,9 +324,10 @@ def hand_over(settlement_id: uuid.UUID, *, asset: Asset, prices: Mapping[str, Pr
             return _wait(settlement, SettlementProblem.INSUFFICIENT_LIQUIDITY, _shortfall(error, asset))
         settlement.coins = [part.to_record(asset.decimals) for part in parts]
         settlement.gross, settlement.fee, settlement.refund = totals.gross, totals.fee, totals.refund
+        settlement.debt_offset = totals.offset
         settlement.amount = totals.amount
         settlement.converted_at = settlement.next_step_at = timezone.now()
-        settlement.failure_code = settlement.failure_message = ""
+        _note_problem(settlement, "", "")
         settlement.payout = request_payout(
             id=settlement.id,
             environment=settlement.environment,
@@ -240,7 +351,7 @@ def wait_for(settlement_id: uuid.UUID, *, problem: SettlementProblem, message: s
 
 
 def follow_payout(settlement_id: uuid.UUID) -> Settlement:
-    """End a settlement as its payout has ended, or note why that is held."""
+    """End a settlement when its payout has ended, or note why the payout is held."""
     with transaction.atomic():
         settlement = Settlement.objects.select_for_update().get(pk=settlement_id)
         if settlement.status != SettlementStatus.PENDING or settlement.payout_id is None:
@@ -269,7 +380,7 @@ def fail_unpaid(settlement_id: uuid.UUID, *, problem: SettlementProblem, message
 
 
 class _Waits(Exception):
-    """It cannot be handed over just now."""
+    """The settlement cannot be handed over now."""
 
     def __init__(self, problem: SettlementProblem, message: str) -> None:
         super().__init__(message)
@@ -293,17 +404,21 @@ def _asset_to_pay(settlement: Settlement) -> Asset:
 
 
 def _require_payouts(settlement: Settlement) -> None:
-    """Nothing is converted that would then wait for as long as payouts are stopped."""
+    """Raises when payouts are stopped, because coins would be converted and then wait."""
     if not may_leave(policy_of(settlement.environment), settlement.network):
         raise _Waits(SettlementProblem.NETWORK_UNAVAILABLE, f"Payouts are stopped on {settlement.network}.")
 
 
 def _check_recipient(settlement: Settlement, asset: Asset) -> None:
     chain = registry.chain(settlement.environment, settlement.network)
+    note = partial(note_refusal, settlement.environment, settlement.network, settlement.destination, coin=asset.code)
     try:
-        chain.check_recipient(ChainPayout(asset, settlement.amount, settlement.destination))
-    except RecipientRefused:
-        raise
+        chain.check_recipient(PayoutInstruction(asset, settlement.amount, settlement.destination))
+        note(problem="")
+    except RecipientRefused as refused:
+        note(problem=refused.problem)
+        if not refused.may_be_set_aside:  # else the payout waits for the trustline, and is set aside in the end
+            raise
     except SendingBlocked as error:
         raise _Waits(SettlementProblem(error.problem), str(error)) from error
     except ChainError as error:
@@ -312,49 +427,62 @@ def _check_recipient(settlement: Settlement, asset: Asset) -> None:
         raise _Waits(SettlementProblem.NETWORK_UNAVAILABLE, message) from error
 
 
-def _prices(settlement: Settlement, currency: str) -> dict[str, Price]:
-    coins = [record["coin"] for record in settlement.coins if record["coin"] != currency]
+def _prices(settlement: Settlement, currency: str) -> tuple[dict[str, Price], dict[str, Price]]:
+    """What the other coins are converted at; and where that was agreed, their prices of now, if there are any."""
+    agreed, environment = agreed_prices(settlement, currency), settlement.environment
+    coins = [record["coin"] for record in settlement.coins if record["coin"] not in (currency, *agreed)]
     try:
-        return {coin: price_of(coin, currency, environment=settlement.environment) for coin in coins}
+        prices = agreed | {coin: price_of(coin, currency, environment=environment) for coin in coins}
     except RateUnavailable as error:
         raise _Waits(SettlementProblem.RATE_UNAVAILABLE, error.message) from error
+    return prices, known_prices(agreed, currency, environment=environment)
 
 
 # --- the parts, all with the settlement locked -------------------------------------------------------
 
 
 def _wait(settlement: Settlement, problem: SettlementProblem, message: str) -> Settlement:
-    """The longer it has waited, the longer until the next look: a tenth of its age."""
+    """Wait: the next try is after a tenth of the settlement's age.
+
+    One that waits for a trustline goes on waiting for it while its network is silent: nothing else is known of it.
+    """
+    if settlement.waits_for_trustline and problem == SettlementProblem.NETWORK_UNAVAILABLE:
+        problem, message = SettlementProblem.NO_TRUSTLINE, settlement.failure_message
     if settlement.failure_code != problem:
         logger.warning("settlement waits", settlement=settlement.public_id, problem=str(problem), reason=message)
     now = timezone.now()
-    settlement.failure_code, settlement.failure_message = problem, message[:300]
-    settlement.next_step_at = now + min(max((now - settlement.created_at) / 10, WAIT_MIN), WAIT_MAX)
-    settlement.save(update_fields=["failure_code", "failure_message", "next_step_at"])
+    _note_problem(settlement, problem, message)
+    longest = LONGEST_WAIT if problem == SettlementProblem.NO_TRUSTLINE else WAIT_MAX
+    settlement.next_step_at = now + min(max((now - settlement.created_at) / 10, WAIT_MIN), longest)
+    settlement.save(update_fields=["failure_code", "failure_message", "waits_since", "next_step_at"])
     return settlement
 
 
 def _note_hold(settlement: Settlement, payout: Payout) -> None:
     problem = PROBLEM_OF_HOLD.get(payout.hold_reason, "") if payout.status == PayoutStatus.HELD else ""
     message = HoldReason(payout.hold_reason).label if problem else ""
+    if problem == SettlementProblem.NO_TRUSTLINE:
+        message = how_to_trust(registry.asset(settlement.environment, settlement.network, settlement.currency))
     if (settlement.failure_code, settlement.failure_message) != (problem, message):
-        settlement.failure_code, settlement.failure_message = problem, message
-        settlement.save(update_fields=["failure_code", "failure_message"])
+        _note_problem(settlement, problem, message)
+        settlement.save(update_fields=["failure_code", "failure_message", "waits_since"])
+
+
+def _note_problem(settlement: Settlement, problem: str, message: str) -> None:
+    """Sets what keeps a pending settlement back, empty for nothing, and since when something does."""
+    settlement.waits_since = (settlement.waits_since or timezone.now()) if problem else None
+    settlement.failure_code, settlement.failure_message = problem, message[:300]
 
 
 def _complete(settlement: Settlement, payout: Payout) -> None:
     settlement.transaction_hash = payout.transfer.transaction_hash if payout.transfer else ""
-    settlement.token_fee = payout.token_fee
+    settlement.token_fee, settlement.claimable_balance = payout.token_fee, payout.claimable_balance
     _end(settlement, SettlementStatus.COMPLETED)
 
 
 def _fail(settlement: Settlement, problem: SettlementProblem, message: str) -> None:
-    """What is reserved goes back, in whatever coins it is by now, and waits for the same wallet."""
-    if settlement.converted_at is not None:
-        reserved = {settlement.currency: (settlement.decimals, int(settlement.amount))}
-    else:
-        reserved = {part["coin"]: (part["decimals"], int(part["net"])) for part in settlement.coins}
-    draft = postings.voided(settlement, {coin: amount for coin, (_, amount) in reserved.items()})
+    """Fail it: what is reserved goes back, in the coins it is now, and waits for the same wallet."""
+    draft = _voided(settlement)
     post_draft(draft, environment=settlement.environment)
     BalanceChange.objects.bulk_create(
         BalanceChange(
@@ -370,9 +498,20 @@ def _fail(settlement: Settlement, problem: SettlementProblem, message: str) -> N
             posting_kind=draft.kind,
             posting_reference=draft.reference,
         )
-        for coin, (decimals, amount) in reserved.items()
+        for coin, (decimals, amount) in _reserved(settlement).items()
     )
     _end(settlement, SettlementStatus.FAILED, problem=problem, message=message)
+
+
+def _voided(settlement: Settlement) -> PostingDraft:
+    return postings.voided(settlement, {coin: amount for coin, (_, amount) in _reserved(settlement).items()})
+
+
+def _reserved(settlement: Settlement) -> dict[str, tuple[int, int]]:
+    """What is reserved for it now: by coin its decimals and how much, in base units."""
+    if settlement.converted_at is not None:
+        return {settlement.currency: (settlement.decimals, int(settlement.amount))}
+    return {part["coin"]: (part["decimals"], int(part["net"])) for part in settlement.coins}
 
 
 def _end(
@@ -382,7 +521,7 @@ def _end(
     old, settlement.status = settlement.status, status
     settlement.version += 1
     settlement.failure_code, settlement.failure_message = problem, message[:300]
-    settlement.ended_at, settlement.next_step_at = timezone.now(), None
+    settlement.ended_at, settlement.next_step_at, settlement.waits_since = timezone.now(), None, None
     settlement.completed_at = settlement.ended_at if status == SettlementStatus.COMPLETED else None
     settlement.save()
     status_changed(
@@ -398,7 +537,7 @@ def _end(
 
 
 def _problem_of(payout: Payout) -> SettlementProblem:
-    """Payouts and settlements call what is wrong with a wallet by the same names."""
+    """The problem of a failed payout; both use the same names for problems of wallets."""
     if payout.status == PayoutStatus.CANCELLED:
         return SettlementProblem.REJECTED
     if payout.failure_code in BLOCKING:

@@ -1,4 +1,4 @@
-"""Statements as they are handed out: as JSON, and as CSV for spreadsheets and bookkeeping. Every digit is shown."""
+"""Statements as JSON, and as CSV for spreadsheets and bookkeeping. Every digit is shown."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from typing import Any
 from django.http import HttpResponse
 
 from config.api.renderers import format_instant, render_json
+from config.csv_cells import text_cell
 from config.money import from_units
 from settlements.models import Settlement
 from settlements.records import shown_rate
-from settlements.statements import CoinAccount, Line, LineType, Section, Statement
+from settlements.statements import CoinAccount, Line, LineType, OtherSide, Section, Statement
 
 VERSION = 1
-"""Grows when a column or a field changes its meaning or goes. New ones come at the end, under the same number."""
+"""Grows when a column or field changes its meaning or is removed. New ones are added at the end without that."""
 
 
 # --- as JSON -----------------------------------------------------------------------------------------
@@ -33,6 +34,7 @@ def statement_record(statement: Statement) -> dict[str, Any]:
         "network": settlement.network,
         "destination": settlement.destination,
         "amount": exact(settlement.amount, settlement.decimals),
+        "rateMoment": settlement.rate_moment,
         "feeBps": settlement.fee_bps,
         "periodStart": format_instant(settlement.period_start),
         "periodEnd": format_instant(settlement.period_end),
@@ -66,6 +68,20 @@ def _line_record(line: Line, decimals: int) -> dict[str, Any]:
         "conversion": _conversion_record(line) if line.type == LineType.CONVERSION else None,
         "transactionHash": line.transaction_hash or None,
         "tokenFee": exact(line.token_fee, decimals) if line.token_fee else None,
+        "claimableBalanceId": line.claimable_balance or None,
+        "debtOffset": _offset_record(line.other_side) if line.other_side else None,
+        "returnsFee": line.returns_fee,
+    }
+
+
+def _offset_record(other: OtherSide) -> dict[str, Any]:
+    return {
+        "cryptocurrency": other.coin,
+        "network": other.network,
+        "amount": exact(other.amount, other.decimals),
+        "rate": shown_rate(other.rate),
+        "source": other.rate_source or None,
+        "quotedAt": other.rate_quoted_at or None,
     }
 
 
@@ -107,9 +123,11 @@ CSV_COLUMNS = (
     "rate_quoted_at",
     "transaction_hash",
     "token_fee",
+    "claimable_balance_id",
+    "other_network",
+    "other_amount",
+    "returns_fee",
 )
-
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def statement_csv(statement: Statement) -> str:
@@ -157,31 +175,31 @@ def _cells(line: Line, account: CoinAccount) -> tuple[str, ...]:
         "" if line.fiat_amount is None else f"{line.fiat_amount:f}",
         *(text_cell(text) for text in texts),
         exact(line.token_fee, account.decimals) if line.token_fee else "",
+        text_cell(line.claimable_balance),
+        line.other_side.network if line.other_side else "",
+        exact(line.other_side.amount, line.other_side.decimals) if line.other_side else "",
+        "" if line.returns_fee is None else str(line.returns_fee).lower(),
     )
-
-
-def text_cell(text: str) -> str:
-    """Text that no spreadsheet takes for a formula. Amounts are numbers and may begin with a minus."""
-    return f"'{text}" if text.startswith(_FORMULA_STARTS) else text
 
 
 # --- as files ----------------------------------------------------------------------------------------
 
 
 def csv_reply(statement: Statement) -> HttpResponse:
-    return _file(statement_csv(statement).encode(), "text/csv; charset=utf-8", f"{file_name(statement)}.csv")
+    return file_reply(statement_csv(statement).encode(), "text/csv; charset=utf-8", f"{file_name(statement)}.csv")
 
 
 def json_reply(statement: Statement) -> HttpResponse:
     content = render_json(statement_record(statement), indented=True)
-    return _file(content, "application/json", f"{file_name(statement)}.json")
+    return file_reply(content, "application/json", f"{file_name(statement)}.json")
 
 
-def _file(content: bytes, content_type: str, name: str) -> HttpResponse:
+def file_reply(content: bytes, content_type: str, name: str) -> HttpResponse:
+    """A file to be saved under this name."""
     disposition = f'attachment; filename="{name}"'
     return HttpResponse(content, content_type=content_type, headers={"Content-Disposition": disposition})
 
 
 def file_name(statement: Statement) -> str:
-    """Sorts by the period, and says which settlement: `ballast-2027-01-31-set_…`."""
+    """Begins with the period, for sorting, and names the settlement: `ballast-2027-01-31-set_…`."""
     return f"ballast-{statement.settlement.period_end:%Y-%m-%d}-{statement.settlement.public_id}"

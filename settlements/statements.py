@@ -1,7 +1,7 @@
 """What a settlement is made of, line by line: per coin, opening balance + entries = closing balance, to the base unit.
 
-Pure: rows come in, a Statement comes out, and one that does not balance is refused rather than shown. What was carried
-over from before the period makes the opening balance and is itemised too, so that every payment is in one statement.
+Pure: it makes a Statement from rows, and refuses one that does not balance. What was carried over from before the
+period is the opening balance and is itemised too, so that every payment is in one statement.
 """
 
 from __future__ import annotations
@@ -17,16 +17,19 @@ from typing import Any, NamedTuple
 
 from config import ids
 from config.money import FIAT_DIGITS, from_units
+from payments.states import BalanceChangeKind
 from settlements.models import Settlement
 from settlements.states import SettlementStatus
 
+REFUNDED = (BalanceChangeKind.REFUND, BalanceChangeKind.REFUND_FAILED)
+
 
 class StatementDoesNotBalance(Exception):
-    """A bug or damaged rows: nobody is shown a statement that is wrong."""
+    """A bug, or damaged rows: a wrong statement is never shown."""
 
 
 class LineType(StrEnum):
-    """What stands in a line, beside the kinds of balance changes."""
+    """Types of lines, beside the kinds of balance changes."""
 
     OPENING = "opening_balance"
     FEE = "fee"
@@ -45,8 +48,23 @@ class Section(StrEnum):
     CLOSING = "closing"
 
 
+class OtherSide(NamedTuple):
+    """The other side of a debt offset: of what was taken what it repaid, of what was repaid what was taken for it.
+
+    `rate` is what one of the coin taken was worth in the coin owed, as text; source and time are empty at par.
+    """
+
+    coin: str
+    network: str
+    decimals: int
+    amount: int
+    rate: str
+    rate_source: str
+    rate_quoted_at: str
+
+
 class Change(NamedTuple):
-    """A balance change with what its payment was quoted at: a row of CHANGE_COLUMNS."""
+    """A balance change with the quote of its payment: a row of CHANGE_COLUMNS."""
 
     id: uuid.UUID
     kind: str
@@ -60,7 +78,10 @@ class Change(NamedTuple):
     currency: str | None
     payment_coin: str | None
     due: int | None
+    returns_fee: bool = False
     token_fee: int = 0
+    claimable_balance: str = ""
+    other_side: OtherSide | None = None
 
 
 CHANGE_COLUMNS = (
@@ -76,12 +97,13 @@ CHANGE_COLUMNS = (
     "payment__currency",
     "payment__cryptocurrency",
     "payment__due",
+    "returns_fee",
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of a coin's account, in base units. A line that only tells the balance has no amount."""
+    """One line of a coin's account, in base units. A line that only shows the balance has no amount."""
 
     section: Section
     type: str
@@ -100,7 +122,13 @@ class Line:
     rate_quoted_at: str = ""
     transaction_hash: str = ""
     token_fee: int = 0
-    """What the token kept of the amount: so much less arrived."""
+    """What the token kept of the amount; the rest arrived."""
+    claimable_balance: str = ""
+    """The id of what was set aside instead of paid."""
+    other_side: OtherSide | None = None
+    """Of a debt offset."""
+    returns_fee: bool | None = None
+    """Of a refund, or one that came back: whether the fee follows it."""
 
 
 @dataclass(frozen=True)
@@ -130,7 +158,7 @@ def build_statement(settlement: Settlement, changes: Iterable[Change]) -> Statem
     """`changes` are those the settlement is made of, in the order of their keys.
 
     A settlement on its way closes with what is still to be paid, a failed one with what went back to the merchant's
-    balance, a completed one with nothing. StatementDoesNotBalance when rows and settlement say different things.
+    balance, a completed one with nothing. StatementDoesNotBalance when rows and settlement do not agree.
     """
     by_coin: defaultdict[str, list[Change]] = defaultdict(list)
     for change in changes:
@@ -154,11 +182,11 @@ def _account(
         gained = sum(change.amount for change in changes)
         expected = int(part["gross"]) - int(part["refund"])
         if gained != expected or expected - int(part["fee"]) != int(part["net"]):
-            raise StatementDoesNotBalance(f"{settlement.public_id}: {gained} {coin} in rows, {expected} in the books")
+            raise StatementDoesNotBalance(f"{settlement.public_id}: {gained} {coin} in rows, {expected} in the ledger")
     carried, opening = _with_balances(carried, 0)
     entries, closing = _with_balances([*lines, *_settling(settlement, coin, parts)], opening)
     if closing != (due := _left_over(settlement, coin, parts)):
-        raise StatementDoesNotBalance(f"{settlement.public_id}: {coin} closes with {closing} in place of {due}")
+        raise StatementDoesNotBalance(f"{settlement.public_id}: {coin} closes with {closing} instead of {due}")
     return CoinAccount(coin, decimals, carried, opening, entries, closing)
 
 
@@ -168,6 +196,7 @@ def line_of(change: Change, section: Section) -> Line:
     if change.fiat_amount is not None and change.due and change.payment_coin == change.asset:
         share = fiat_share(change.amount, fiat_amount=change.fiat_amount, due=change.due)
         fiat = from_units(share, FIAT_DIGITS[currency])
+    other = change.other_side
     return Line(
         section=section,
         type=change.kind,
@@ -180,6 +209,13 @@ def line_of(change: Change, section: Section) -> Line:
         fiat_amount=fiat,
         fiat_currency=currency if fiat is not None else "",
         token_fee=change.token_fee,
+        claimable_balance=change.claimable_balance,
+        other_coin=other.coin if other else "",
+        rate=other.rate if other else "",
+        rate_source=other.rate_source if other else "",
+        rate_quoted_at=other.rate_quoted_at if other else "",
+        other_side=other,
+        returns_fee=change.returns_fee if change.kind in REFUNDED else None,
     )
 
 
@@ -222,6 +258,7 @@ def _settling(settlement: Settlement, coin: str, parts: dict[str, dict[str, Any]
             wallet=settlement.destination,
             transaction_hash=settlement.transaction_hash,
             token_fee=int(settlement.token_fee),
+            claimable_balance=settlement.claimable_balance,
         )
 
 

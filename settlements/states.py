@@ -38,6 +38,7 @@ class SettlementProblem(models.TextChoices):
     DESTINATION_REFUSED = "destination_refused", "The issuer of the coin forbids this wallet"
     TRANSFER_FAILED = "transfer_failed", "The network refused the transfer"
     REJECTED = "rejected", "An operator refused it"
+    WALLET_LOST = "wallet_lost", "The key of the wallet is lost"
 
 
 WAITS = frozenset(
@@ -49,6 +50,7 @@ WAITS = frozenset(
         SettlementProblem.NETWORK_UNAVAILABLE,
         SettlementProblem.COIN_PAUSED,
         SettlementProblem.HOT_WALLET_BLOCKED,
+        SettlementProblem.NO_TRUSTLINE,
     }
 )
 """The settlement stays `pending` and goes on as soon as it can."""
@@ -62,7 +64,15 @@ BLOCKING = frozenset(
         SettlementProblem.REJECTED,
     }
 )
-"""Trying again would fail again: the wallet is left out of every run until somebody says that it can be paid."""
+"""Trying again would fail again: the wallet is left out of every run until the merchant decides. A trustline is waited
+for, and the settlement fails only when the merchant names another wallet instead."""
+
+
+class RateMoment(models.TextChoices):
+    """Of which moment the rate is at which other coins are converted."""
+
+    WHEN_PAID = "when_paid", "When it is paid"
+    WHEN_MADE = "when_made", "When it is made"
 
 
 class Trigger(models.TextChoices):

@@ -1,10 +1,10 @@
-"""Sweeps over rows that are due. Losing or repeating one changes nothing but the delay."""
+"""Periodic tasks over rows that are due. A lost or repeated task does no harm."""
 
 from __future__ import annotations
 
 from celery import shared_task
 
-from config.turns import turn_at
+from config.advisory_locks import named_lock
 from settlements import runs
 
 
@@ -16,7 +16,7 @@ def run_due() -> None:
 
 @shared_task(name="settlements.advance_due")
 def advance_due() -> None:
-    """Have settlements paid, and tell how that ended, until nothing is left that can go on."""
-    with turn_at("settlements.advance_due") as is_ours:
+    """Advance settlements until none is left that can go on."""
+    with named_lock("settlements.advance_due") as is_ours:
         while is_ours and runs.advance_due() >= runs.ADVANCED_MAX:
             pass

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from django.db.models import Q
 from django.http import HttpResponse
 from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
@@ -14,9 +13,6 @@ from rest_framework.response import Response
 
 from config import ids
 from config.api.fields import read_query
-from config.api.hints import no_such
-from config.api.pagination import KeyRange, page
-from merchants import counting
 from merchants.access.scopes import Scope
 from merchants.access.viewsets import MerchantViewSet
 from settlements import examples
@@ -45,45 +41,50 @@ class SettlementViewSet(MerchantViewSet):
         "statement": Scope.SETTLEMENTS_READ,
     }
 
-    @extend_schema(summary="List settlements", parameters=[SettlementListQuery], responses=SettlementSchema(many=True))
+    @extend_schema(
+        summary="List settlements",
+        description="Newest first.",
+        parameters=[SettlementListQuery],
+        responses=SettlementSchema(many=True),
+    )
     def list(self, request: Request) -> Response:
         query = read_query(SettlementListQuery, request)
-        status = query.get("status")
-
-        def total(keys: KeyRange) -> int:
-            return counting.total(
-                SETTLEMENTS,
-                merchant_id=self.merchant.pk,
-                environment=self.environment,
-                statuses=[status] if status else None,
-                keys=keys,
-            )
-
-        return Response(
-            page(
-                Settlement.objects.of(self.merchant, self.environment),
-                {**query, "created_gte": query.get("startDate"), "created_lte": query.get("endDate")},
-                public_id=ids.SETTLEMENT,
-                narrow=Q(status=status) if status else None,
-                render=settlement_record,
-                total=total,
-            )
-        )
-
-    @extend_schema(summary="Get a settlement", responses=SettlementSchema, examples=examples.RETRIEVE)
-    def retrieve(self, request: Request, settlement_id: str) -> Response:
-        return Response(settlement_record(self._settlement(settlement_id)))
-
-    @extend_schema(summary="Preview the next settlements", responses=NextSettlementsSchema, examples=examples.NEXT)
-    def upcoming(self, request: Request) -> Response:
-        found = preview(self.merchant, self.environment, timezone.now())
-        period_start = next_period_start(self.merchant, self.environment)
-        return Response(
-            preview_record(found.period, found.plan, period_start=period_start, environment=self.environment)
+        return self.listed(
+            Settlement.objects.of(self.merchant, self.environment),
+            {**query, "created_gte": query.get("startDate"), "created_lte": query.get("endDate")},
+            kind=ids.SETTLEMENT,
+            filters={"status": "status"},
+            render=settlement_record,
+            counted=SETTLEMENTS,
         )
 
     @extend_schema(
+        summary="Get a settlement",
+        description="The settlement as it is now.",
+        responses=SettlementSchema,
+        examples=examples.RETRIEVE,
+    )
+    def retrieve(self, request: Request, settlement_id: str) -> Response:
+        return Response(settlement_record(self._settlement(settlement_id)))
+
+    @extend_schema(
+        summary="Preview the next settlements",
+        description="What would be settled if the next run were now, and what would be left for a later one.",
+        responses=NextSettlementsSchema,
+        examples=examples.NEXT,
+    )
+    def upcoming(self, request: Request) -> Response:
+        chosen = self.merchant.settings.get(environment=self.environment)
+        found = preview(self.merchant, chosen, timezone.now())
+        period_start = next_period_start(self.merchant, self.environment)
+        return Response(preview_record(found, period_start=period_start, environment=self.environment))
+
+    @extend_schema(
         summary="Get the statement of a settlement",
+        description=(
+            "Every payment, refund and fee that the settlement is made of; they add up to its amount. "
+            "`format` chooses a file for bookkeeping instead."
+        ),
         parameters=[StatementQuery],
         responses={(200, "application/json"): StatementSchema, (200, "text/csv"): OpenApiTypes.STR},
         examples=examples.STATEMENT,
@@ -94,10 +95,4 @@ class SettlementViewSet(MerchantViewSet):
         return csv_reply(statement) if query["format"] == CSV else Response(statement_record(statement))
 
     def _settlement(self, public_id: str) -> Settlement:
-        key = ids.SETTLEMENT.decode(public_id)
-        if key is None:
-            raise no_such(ids.SETTLEMENT, public_id)
-        try:
-            return Settlement.objects.of(self.merchant, self.environment).get(pk=key)
-        except Settlement.DoesNotExist:
-            raise no_such(ids.SETTLEMENT, public_id) from None
+        return self.find(ids.SETTLEMENT, public_id, Settlement.objects.of(self.merchant, self.environment))

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 import django
+import hypothesis
 import psutil
 import pytest
-from django.db import connection
-from pytest_django.plugin import DjangoDbBlocker
+from django.db import connection, transaction
+from django.test import TransactionTestCase
 
-from config.embedded.postgres import EmbeddedPostgres
+from config.embedded.postgres import EmbeddedPostgres, PostgresError
+from tests.forgetting import forget
+from tests.patience import wait_for_everything
+from tests.shuffled_rows import shuffle_rows
+from tests.template import TEMPLATE, start_server
+from tests.worlds import forget_committed
 
 FOLDER_PREFIX = "ballast-test-"
 
@@ -23,6 +31,7 @@ if IS_FIRST_PROCESS:
     os.environ["BALLAST_VAR"] = tempfile.mkdtemp(prefix=f"{FOLDER_PREFIX}{os.getpid()}-")
     Path(os.environ["BALLAST_VAR"]).chmod(0o755)  # PostgreSQL runs as another account when the tests run as root
 os.environ["BALLAST_MODE"] = "test"
+os.environ["OPERATORS_TO_DECIDE"] = os.environ["SANDBOX_OPERATORS_TO_DECIDE"] = "2"
 os.environ["SECRET_KEY"] = "a key for tests, and for nothing else but tests, ever"
 os.environ["API_KEY_PEPPER"] = "a pepper for tests and nothing else"
 os.environ["WEBHOOK_ENCRYPTION_KEY"] = "a key for the webhooks of tests and nothing else"
@@ -32,16 +41,92 @@ if os.environ.get("REDIS_URL") and not IS_FIRST_PROCESS:
     os.environ["REDIS_URL"] = f"{address}/{int(number) + 1 + int(os.environ['PYTEST_XDIST_WORKER'].removeprefix('gw'))}"
 os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
 django.setup()
+wait_for_everything()
+shuffle_rows()
 
+# An example that takes long shows a busy machine, and no fault. The examples are the same in every run, so that
+# a change fails for what it changed; the nightly matrix looks for others (HYPOTHESIS_RANDOM=1).
+hypothesis.settings.register_profile(
+    "ballast",
+    deadline=None,
+    derandomize="HYPOTHESIS_RANDOM" not in os.environ,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
+)
+hypothesis.settings.load_profile("ballast")
+
+TESTS = Path(__file__).resolve().parent
+CONNECT_BY_THEMSELVES = {"installation", "pooled"}
+"""Folders with tests whose processes connect to the servers."""
+ABOUT_OTHERS = {"browser", "evm", "stellar"}
+"""Folders about what a browser makes of pages, or about adapters of networks; others ask the servers for the same."""
+COMMIT = {"live_server", "transactional_db"}
+ASK_FOR_THE_DATABASE = {"db", "django_db_setup", *COMMIT}
+TRACED = {"access", "config", "ledger"}
+"""Folders about what coverage measures."""
+TRACED_BY_FIRST_ROWS = {"accounts", "house", "merchants", "payments", "people", "refunds", "settlements", "transfers"}
+"""Folders about what uses it."""
 server: EmbeddedPostgres | None = None
+tables: set[tuple[Path, type | None, str]] = set()
+"""Every test function that was collected; the rows of a table are of one."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
     if IS_FIRST_PROCESS and not os.environ.get("DATABASE_URL") and not config.option.collectonly:
         remove_left_overs()
         global server
-        server = EmbeddedPostgres(Path(os.environ["BALLAST_VAR"]), durable=False)
-        server.start()
+        server = start_server(Path(os.environ["BALLAST_VAR"]))
+    if not os.environ.get("DATABASE_URL"):
+        connection.settings_dict["TEST"]["TEMPLATE"] = TEMPLATE
+
+
+def pytest_xdist_setupnodes() -> None:
+    """Workers begin without the name of the settings, or pytest-django reads them before this file has said which."""
+    os.environ.pop("DJANGO_SETTINGS_MODULE", None)
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """For `-n auto`: one worker more than cores, because many tests wait for processes, nodes and pages."""
+    return (os.cpu_count() or 1) + 1
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Says which tests can tell one server from another. pytest-django lets no other test connect to the database.
+
+    Of a table the first row asks the servers for what the others do, unless they commit. Coverage is traced where much
+    of what it measures runs, and elsewhere by first rows: on Python 3.11 that makes all that runs half as slow again.
+    """
+    folder = item.path.relative_to(TESTS).parts[0]
+    table = (item.path, getattr(item, "cls", None), getattr(item, "originalname", item.name))
+    is_first = table not in tables
+    tables.add(table)
+    fixtures = {*getattr(item, "fixturenames", ())}
+    mark = item.get_closest_marker("django_db")
+    asks = mark is not None or fixtures & ASK_FOR_THE_DATABASE
+    commits = fixtures & COMMIT or (mark is not None and mark.kwargs.get("transaction"))
+    asks_the_servers = asks and folder not in ABOUT_OTHERS and (commits or is_first)
+    if asks_the_servers or folder in CONNECT_BY_THEMSELVES:
+        item.add_marker("servers")
+    is_traced = folder in TRACED or (folder in TRACED_BY_FIRST_ROWS and is_first)
+    if not is_traced or item.get_closest_marker("slow"):
+        item.add_marker("no_cover")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files with slow tests go first, so that at the end no worker is left alone with one of them."""
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow)
+
+
+def pytest_collection_finish() -> None:
+    """What is loaded by now stays: looking through it again and again took a tenth of the time."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
+
+
+def pytest_runtest_setup() -> None:
+    forget()
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -55,20 +140,30 @@ def remove_left_overs() -> None:
     """A test run that was killed leaves a server behind; the next one clears it away."""
     for folder in Path(tempfile.gettempdir()).glob(f"{FOLDER_PREFIX}*"):
         process_id = folder.name.removeprefix(FOLDER_PREFIX).partition("-")[0]
-        mine = folder.stat().st_uid == os.geteuid()
-        if mine and process_id.isdigit() and not psutil.pid_exists(int(process_id)):
-            EmbeddedPostgres(folder).stop_left_over()
-            shutil.rmtree(folder, ignore_errors=True)
+        if not process_id.isdigit() or psutil.pid_exists(int(process_id)):
+            continue
+        with suppress(PostgresError, FileNotFoundError):  # another run clears the same folder away
+            if folder.stat().st_uid == os.geteuid():
+                EmbeddedPostgres(folder).stop_left_over()
+                shutil.rmtree(folder, ignore_errors=True)
 
 
-@pytest.fixture(scope="session")
-def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> None:
-    """Let the test database be emptied: between transactional tests Django truncates every table.
+KEPT_TABLES = {"django_content_type", "auth_permission"}
+"""Django's own end of a transactional test empties these too and fills them again, which is most of its cost."""
 
-    The ledger refuses that in any database which does not carry this setting.
+
+def delete_every_row(_: TransactionTestCase) -> None:
+    """Empty every table after a transactional test. TRUNCATE makes each table's files anew; these hold few rows.
+
+    The locks wait for whatever transaction the test has left open, as TRUNCATE does.
     """
-    with django_db_blocker.unblock():
-        with connection.cursor() as cursor:
-            database = connection.ops.quote_name(str(connection.settings_dict["NAME"]))
-            cursor.execute(f"ALTER DATABASE {database} SET ballast.allow_truncate = 'on'")
-        connection.close()  # the setting is there from the next session on
+    names = {*connection.introspection.django_table_names(only_existing=True, include_views=False)} - KEPT_TABLES
+    tables = [connection.ops.quote_name(name) for name in sorted(names)]
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(f"LOCK TABLE {', '.join(tables)}")
+        cursor.execute("SET LOCAL session_replication_role = replica")  # no trigger fires, no foreign key is checked
+        cursor.execute(";".join(f"DELETE FROM {table}" for table in tables))  # noqa: S608 - names of our own tables
+    forget_committed()
+
+
+TransactionTestCase._fixture_teardown = delete_every_row  # type: ignore[attr-defined]

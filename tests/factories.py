@@ -11,8 +11,10 @@ from typing import Any
 from django.test import Client
 
 from config.environments import Environment
-from merchants.models import Member, Merchant, Plan, Role, User
-from merchants.services import IssuedKey, add_member, issue_api_key, open_merchant
+from merchants.members import add_member
+from merchants.models import Member, Merchant, Plan, User
+from merchants.roles import Role
+from merchants.services import IssuedKey, issue_api_key, open_merchant
 
 PASSWORD = "correct horse battery staple"
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,22 +14,32 @@ import pytest
 from django.apps import apps
 from django.db import models
 
+from config.advisory_locks import LockClass
+from tests.forgetting import KEPT, REMEMBERED
+
 ROOT = Path(__file__).resolve().parent.parent
 APPS = ("merchants", "webhooks", "payments", "refunds", "settlements")
 
 # Bottom to top: a foreign key points to its own app or to one further down.
 LAYERS = (
     "merchants",
+    "people",
+    "audit",
+    "four_eyes",
+    "request_log",
     "ledger",
     "webhooks",
     "rates",
     "simulated_chain",
     "transfers",
     "operations",
+    "merchant_wallets",
     "payments",
     "losses",
+    "house",
     "refunds",
     "settlements",
+    "invoices",
 )
 
 
@@ -35,6 +47,7 @@ def sources(*places: str) -> Iterator[tuple[str, ast.Module]]:
     """The syntax trees of our own modules below these places, migrations left out."""
     for place in places:
         path = ROOT / place
+        assert path.exists(), f"{place} is named here and is not there any more"
         for file in [path] if path.suffix == ".py" else sorted(path.rglob("*.py")):
             name = file.relative_to(ROOT).as_posix()
             if "/migrations/" not in name:
@@ -43,25 +56,84 @@ def sources(*places: str) -> Iterator[tuple[str, ast.Module]]:
 
 def test_imports_go_down_only() -> None:
     command = [sys.executable, "-c", "from importlinter.cli import lint_imports_command; lint_imports_command()"]
-    run = subprocess.run([*command, "--no-cache"], cwd=ROOT, capture_output=True, text=True, check=False)
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stdout + run.stderr
+
+
+def test_coverage_is_measured_of_every_state_table_and_of_nothing_that_is_gone() -> None:
+    configured = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["coverage"]["run"]["source"]
+    measured = {ROOT / place if "/" in place else ROOT / f"{place.replace('.', '/')}.py" for place in configured}
+    assert {path for place in ("config", *APPS) for path in (ROOT / place).rglob("states.py")} <= measured
+    assert [path for path in measured if not path.exists()] == []
+
+
+# Pure modules.
+
+OUTSIDE = {"settings", "registry", "connection", "connections", "transaction", "timezone", "wake"}
+"""What a pure module imports from nowhere: the configuration, the database, the clock, another process."""
+
+
+def says_it_is_pure(tree: ast.Module) -> bool:
+    return re.search(r"\bPure\b", ast.get_docstring(tree) or "") is not None
+
+
+def reaches_outside(part: ast.AST, module: ast.Module) -> Iterator[str]:
+    """What a module, or a part of it, does with the world outside of it."""
+    imports = [node for node in ast.walk(module) if isinstance(node, ast.Import | ast.ImportFrom)]
+    outside = OUTSIDE & {alias.asname or alias.name for node in imports for alias in node.names}
+    for node in ast.walk(part):
+        if isinstance(node, ast.Name) and node.id in outside:
+            yield node.id
+        elif isinstance(node, ast.Attribute) and node.attr == "objects":
+            yield ast.unparse(node)
+
+
+def used_of_ours(tree: ast.Module) -> Iterator[tuple[str, ast.AST, ast.Module]]:
+    """What a module imports from our own code, and where it is from: each function, or the whole of a module."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in (*APPS, "config"):
+            file = ROOT / f"{str(node.module).replace('.', '/')}.py"
+            for alias in node.names:
+                inner = file.with_suffix("") / f"{alias.name}.py"
+                if inner.exists():
+                    used = ast.parse(inner.read_text())
+                    yield f"{node.module}.{alias.name}", used, used
+                elif file.exists():
+                    used = ast.parse(file.read_text())
+                    for each in used.body:
+                        if isinstance(each, ast.FunctionDef) and each.name == alias.name:
+                            yield f"{node.module}.{alias.name}", each, used
+
+
+def test_a_module_that_says_it_is_pure_is_pure() -> None:
+    pure = {name: tree for name, tree in sources(*APPS, "config") if says_it_is_pure(tree)}
+    assert len(pure) > 30
+    found = []
+    for name, tree in pure.items():
+        found += [f"{name}: {word}" for word in reaches_outside(tree, tree)]
+        for imported_name, used, module in used_of_ours(tree):
+            found += [f"{name} by {imported_name}: {word}" for word in reaches_outside(used, module)]
+    assert found == []
 
 
 # Statuses.
 
 MAY_CHANGE_A_STATUS = {
+    "merchants/four_eyes/services.py",
     "merchants/services.py",
     "merchants/access/idempotency.py",  # the HTTP status of a stored reply
-    "payments/changes.py",
-    "payments/crediting.py",
-    "payments/losses/services.py",
-    "payments/rereading.py",
-    "payments/refunding.py",
-    "payments/reversing.py",
-    "payments/services.py",
+    "payments/deposits/giving_back.py",
+    "payments/deposits/payer_proofs.py",
+    "payments/deposits/recording.py",
+    "payments/dashboard/exports/services.py",
+    "payments/merchant_wallets/services.py",
+    "payments/treasury/house/fundings.py",
+    "payments/treasury/house/withdrawals.py",
+    "payments/treasury/losses/services.py",
+    "payments/treasury/deposit_audit.py",
     "payments/transfers/payouts.py",
     "payments/transfers/services.py",
-    "payments/watching.py",
+    "payments/deposits/watching.py",
     "refunds/services.py",
     "settlements/services.py",
     "webhooks/sending/attempts.py",
@@ -109,29 +181,14 @@ MONEY = (
     "config/money.py",
     "config/fields.py",
     "merchants/ledger",
-    "payments/assessment.py",
-    "payments/booking_sweeps.py",
-    "payments/changes.py",
-    "payments/claims.py",
-    "payments/crediting.py",
-    "payments/dust.py",
-    "payments/explaining.py",
+    "payments/deposits",
+    "payments/diagnosis",
     "payments/invariants.py",
-    "payments/losses",
     "payments/models.py",
-    "payments/native.py",
-    "payments/postings.py",
     "payments/records.py",
-    "payments/rereading.py",
-    "payments/reversing.py",
     "payments/services.py",
-    "payments/refunding.py",
-    "payments/simulator.py",
-    "payments/strays.py",
-    "payments/sweeping.py",
     "payments/transfers",
-    "payments/treasury.py",
-    "payments/watching.py",
+    "payments/treasury",
     "payments/rates/agreement.py",
     "payments/rates/tables.py",
     "refunds",
@@ -207,9 +264,12 @@ def test_foreign_keys_point_down() -> None:
     assert ours == {*LAYERS}
 
 
+OF_MONEY = ("payments", "ledger", "merchant_wallets", "transfers", "house", "refunds", "settlements")
+
+
 def test_rows_of_money_are_never_deleted_with_what_they_point_to() -> None:
     for model in apps.get_models():
-        if model._meta.app_label in ("payments", "ledger", "transfers", "refunds", "settlements"):
+        if model._meta.app_label in OF_MONEY:
             for field in model._meta.get_fields():
                 if isinstance(field, models.ForeignKey):
                     assert field.remote_field.on_delete is models.PROTECT, f"{model.__name__}.{field.name}"
@@ -224,32 +284,36 @@ ROLES = {
 """The same name means the same thing in every app."""
 
 OWN_NAMES = {
-    "merchants": {"counting", "listing", "wallets", "wording"},
+    "merchants": {
+        "brand_files", "branding", "branding_forms", "counting", "curl", "key_forms", "listing", "members",
+        "preferences", "programs", "roles", "rotation", "wallets", "wording",
+    },
     "webhooks": {
-        "addresses", "examples", "listener", "mailing", "purging", "rebuilding", "recording", "records", "reference",
-        "schedule", "secrets", "showing", "signing", "targets",
+        "addresses", "examples", "listener", "mailing", "notices", "purging", "rebuilding", "recording", "records",
+        "recovery", "reference", "presenters", "samples", "schedule", "secrets", "signing", "targets", "verifying",
     },
-    "payments": {
-        "acceptance", "assessment", "balance_changes", "booking_sweeps", "changes", "claims", "crediting", "dust",
-        "examples", "explaining", "halting", "lookup", "native", "overview", "payable", "qr", "records", "refunding",
-        "rereading", "resuming", "reversing", "simulator", "strays", "sweeping", "treasury", "unswept", "watching",
-        "wording",
+    "payments": {"amounts", "records", "simulator"},
+    "refunds": {
+        "amounts", "batch_files", "batches", "destination_links", "destination_page", "examples", "return_page",
+        "payer", "records", "surplus", "wording",
     },
-    "refunds": {"amounts", "claim_page", "claims", "destinations", "examples", "payer", "records", "wording"},
     "settlements": {
-        "examples", "making", "planning", "pricing", "proposals", "reading", "records", "runs", "schedule", "showing",
-        "statement_formats", "statements", "wording",
+        "charged", "examples", "making", "periods", "planning", "presenters", "pricing", "proposals", "reading",
+        "records", "runs", "schedule", "statement_exports", "statement_formats", "statements", "wording",
     },
 }  # fmt: skip
 """What an app has beside its roles. A new name here is a new idea of that app, or one too many."""
 
 FOLDERS = {
-    "merchants": {"access", "ledger", "management", "migrations"},
+    "merchants": {"access", "audit", "four_eyes", "ledger", "management", "migrations", "people", "request_log"},
     "webhooks": {"management", "migrations", "sending"},
-    "payments": {"chains", "checkout", "losses", "management", "migrations", "operations", "rates", "transfers"},
+    "payments": {
+        "accounting", "api", "chains", "checkout", "dashboard", "deposits", "diagnosis", "exports", "links",
+        "merchant_wallets", "migrations", "operations", "rates", "search", "transfers", "treasury", "turnover",
+    },
     "refunds": {"management", "migrations"},
-    "settlements": {"management", "migrations"},
-}
+    "settlements": {"debts", "invoices", "management", "migrations", "monthly"},
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("app", APPS)
@@ -275,6 +339,85 @@ def test_nobody_listens_to_signals() -> None:
         if module in ("django.dispatch", "django.db.models.signals", "django.core.signals")
     ]
     assert found == []
+
+
+def lock_classes(tree: ast.Module) -> Iterator[str]:
+    """The first number of every advisory lock of two that is taken by a statement, as the code writes it."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(args=[ast.Constant(value=str(statement)), *values]):
+                if re.search(r"(?i)pg_\w*advisory\w*\([^()]+,", statement):
+                    written = [each for value in values for each in getattr(value, "elts", [value])]
+                    yield ast.unparse(written[0]) if written else statement
+
+
+def test_each_kind_of_work_has_a_class_of_advisory_locks_of_its_own() -> None:
+    """LockClass has no number twice, or it could not be imported, and no statement takes its class from elsewhere."""
+    found = {(name, written) for name, tree in sources("config", *APPS) for written in lock_classes(tree)}
+    assert found == {
+        ("config/advisory_locks.py", "kind"),  # a LockClass, by its type
+        ("webhooks/sending/leases.py", "LockClass.DISPATCHER"),
+    }
+    assert len({member.value for member in LockClass}) == len(LockClass.__members__)
+
+
+def test_a_class_of_advisory_locks_from_elsewhere_would_be_found() -> None:
+    sneaky = 'execute("SELECT pg_try_advisory_lock(%s, %s)", [7, 0])\nexecute("select pg_advisory_xact_lock(1, 2)")'
+    assert list(lock_classes(ast.parse(sneaky))) == ["7", "select pg_advisory_xact_lock(1, 2)"]
+
+
+def test_what_a_process_remembers_is_forgotten_before_each_test() -> None:
+    """Or a test passes or fails by what ran before it, and by how long ago."""
+    found = {
+        (name.removesuffix(".py").replace("/", "."), remembered)
+        for name, tree in sources("config", *APPS)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Global)
+        for remembered in node.names
+    }
+    assert found == {*REMEMBERED, *KEPT}
+
+
+def test_views_of_the_whole_server_are_narrowed() -> None:
+    """Other databases of the same server, as those of other workers of the tests, have locks and sessions as well."""
+    wide = [
+        f"{name}:{part.lineno}"
+        for name, tree in sources("config", *APPS, "tests")
+        for part in ast.walk(tree)
+        if isinstance(part, ast.Constant) and isinstance(part.value, str)
+        if re.search(r"(?i)(from|join)\s+pg_(locks|stat_|prepared_)", part.value)
+        if not re.search(r"current_database\(\)|pg_backend_pid\(\)|\bpid = %s", part.value)
+    ]
+    assert wide == []
+
+
+def test_browsers_wait_for_the_page_they_look_at() -> None:
+    """Three ways that end too early, or not at all.
+
+    `wait_for_url("**/keys")` is content with `/confirm?next=/keys`, `content()` with half a page, and the second look
+    of `wait_for_function` is an `eval`, which the pages' content security policy refuses.
+    """
+    calls = [
+        (part.func.attr, name)
+        for name, tree in sources("tests/browser")
+        for part in ast.walk(tree)
+        if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute)
+    ]
+    unsafe = {call for call in calls if call[0] in {"wait_for_url", "content", "wait_for_function"}}
+    home = "tests/browser/pages.py"
+    assert unsafe == {("wait_for_url", home), ("content", home)}, f"use wait_for_path and content_of of {home}"
+
+
+def test_what_signs_is_imported_where_the_recursion_limit_is_kept() -> None:
+    """Elsewhere the import would raise it a hundredfold, and a reply nested deep enough would end the process."""
+    importing = {
+        name
+        for name, tree in sources("config", *APPS, "tests")
+        for part in tree.body
+        if (isinstance(part, ast.ImportFrom) and (part.module or "").startswith(("eth_account", "eth_keys", "py_ecc")))
+        or (isinstance(part, ast.Import) and any(each.name.startswith("eth_account") for each in part.names))
+    }
+    assert importing == {"payments/chains/evm/accounts.py"}
 
 
 def test_the_top_level_holds_exactly_what_the_design_says() -> None:

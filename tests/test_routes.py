@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from django.apps import apps
 from django.conf import settings
-from django.db import transaction
+from django.db import connection, transaction
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 from django.utils import timezone
@@ -25,13 +25,15 @@ from config import ids
 from config.environments import Environment
 from merchants.access import throttling
 from merchants.access.scopes import Scope, allows
-from merchants.models import ApiKey, AttemptCount, Merchant, Role
+from merchants.models import ApiKey, AttemptCount, Merchant
+from merchants.roles import Role
 from merchants.services import IssuedKey, revoke_api_key
 from payments.models import Payment
 from tests.factories import PASSWORD, api_client, key_headers, make_key, make_member, make_merchant
+from tests.payments.linking import make_link
 from tests.payments.scenes import STELLAR, make_payment
 from tests.refunds.scenes import ask, paid, wallet
-from tests.settlements.page_scenes import earn_and_settle
+from tests.settlements.page_scenes import earn_and_settle, make_invoice
 from webhooks.services import register_endpoint, send_test
 
 SANDBOX, PRODUCTION = Environment
@@ -43,6 +45,12 @@ PAYMENT = {
     "cryptocurrency": "USDC",
     "network": "polygon",
     "merchantWallet": "0x52908400098527886E0F7030069857D2E4169EE7",
+}
+LINK = {
+    "description": "Harbour tour",
+    "amount": 19.99,
+    "currency": "EUR",
+    "merchantWallets": {"polygon": PAYMENT["merchantWallet"]},
 }
 REFUND = {"paymentId": "<str:refundable_payment_id>", "amount": 5}
 WEBHOOK = {"url": "https://shop.example.com/webhooks"}
@@ -56,8 +64,10 @@ KINDS = {
     "payment_id": ids.PAYMENT,
     "refundable_payment_id": ids.PAYMENT,
     "discrepancy_id": ids.DISCREPANCY,
+    "link_id": ids.PAYMENT_LINK,
     "refund_id": ids.REFUND,
     "settlement_id": ids.SETTLEMENT,
+    "invoice_id": ids.INVOICE,
     "webhook_id": ids.WEBHOOK,
     "event_id": ids.EVENT,
     "delivery_id": ids.DELIVERY,
@@ -92,7 +102,7 @@ class Route:
         def named(text: str) -> str:
             return re.sub(r"<str:(\w+)>", lambda found: records[self.stands_for.get(found[1], found[1])], text)
 
-        path = BASES[environment] + named(self.path)
+        path = BASES[environment] + named(self.path).replace("<month:month>", f"{timezone.now():%Y-%m}")
         data = b"" if self.body is None else named(json.dumps(self.body)).encode()
         return client.generic(self.method, path, data, content_type="application/json", headers=headers)
 
@@ -110,9 +120,13 @@ ROUTES = [
     Route(
         "POST",
         "payments/<str:payment_id>/discrepancies/<str:discrepancy_id>/accept",
-        Scope.PAYMENTS_WRITE,
+        Scope.DECISIONS_WRITE,
         stands_for={"payment_id": "refundable_payment_id"},
     ),
+    Route("POST", "payment-links", Scope.PAYMENTS_WRITE, 201, LINK),
+    Route("GET", "payment-links", Scope.PAYMENTS_READ),
+    Route("GET", "payment-links/<str:link_id>", Scope.PAYMENTS_READ),
+    Route("PATCH", "payment-links/<str:link_id>", Scope.PAYMENTS_WRITE, body={"enabled": False}),
     Route("POST", "refunds", Scope.REFUNDS_WRITE, 201, REFUND),
     Route("GET", "refunds", Scope.REFUNDS_READ),
     Route("GET", "refunds/<str:refund_id>", Scope.REFUNDS_READ),
@@ -122,6 +136,10 @@ ROUTES = [
     Route("GET", "settlements/next", Scope.SETTLEMENTS_READ),
     Route("GET", "settlements/<str:settlement_id>", Scope.SETTLEMENTS_READ),
     Route("GET", "settlements/<str:settlement_id>/statement", Scope.SETTLEMENTS_READ),
+    Route("GET", "statements", Scope.SETTLEMENTS_READ),
+    Route("GET", "statements/<month:month>", Scope.SETTLEMENTS_READ),
+    Route("GET", "invoices", Scope.SETTLEMENTS_READ),
+    Route("GET", "invoices/<str:invoice_id>", Scope.SETTLEMENTS_READ),
     Route("POST", "webhooks", Scope.WEBHOOKS_WRITE, 201, WEBHOOK),
     Route("GET", "webhooks", Scope.WEBHOOKS_READ),
     Route("POST", "webhooks/signing-secret/rotate", Scope.WEBHOOKS_WRITE),
@@ -223,23 +241,37 @@ def records_of(payment: Payment) -> Records:
         "payment_id": payment.public_id,
         "refundable_payment_id": refund.payment.public_id,
         "discrepancy_id": overpaid.discrepancies.get().public_id,
+        "link_id": make_link(payment.merchant).public_id,
         "refund_id": refund.public_id,
         "settlement_id": settlement.public_id,
+        "invoice_id": make_invoice(payment.merchant).public_id,
         "webhook_id": endpoint.public_id,
         "event_id": delivery.event.public_id,
         "delivery_id": delivery.public_id,
     }
 
 
-def everything() -> dict[str, list[Any]]:
+def everything() -> list[tuple[str, str]]:
     """All rows of the product, but for the notes of who asked: those change when somebody is refused."""
-    labels = {"merchants", "ledger", "webhooks", "payments", "simulated", "transfers", "refunds", "settlements"}
-    rows: dict[str, list[Any]] = {}
-    for model in apps.get_models():
-        if model._meta.app_label in labels and model is not AttemptCount:
-            columns = [field.attname for field in model._meta.concrete_fields if field.attname != "last_used_at"]
-            rows[model._meta.label] = list(model._default_manager.order_by("pk").values_list(*columns))
-    return rows
+    labels = {
+        "merchants",
+        "ledger",
+        "webhooks",
+        "payments",
+        "simulated",
+        "transfers",
+        "refunds",
+        "settlements",
+        "invoices",
+    }
+    models = [model for model in apps.get_models() if model._meta.app_label in labels and model is not AttemptCount]
+    rows = (
+        f"SELECT '{table}', (to_jsonb({table}) - '{{last_used_at,last_used_from}}'::text[])::text FROM {table}"  # noqa: S608 - our own names
+        for table in (model._meta.db_table for model in models)
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(f"{' UNION ALL '.join(rows)} ORDER BY 1, 2")
+        return list(cursor.fetchall())
 
 
 def refusal(reply: Any) -> tuple[int, str, str]:
@@ -407,6 +439,7 @@ def test_an_id_of_the_other_environment_answers_exactly_as_an_unknown_one(world:
         ("/payments/<str:payment_id>/discrepancies", "discrepancy_id"),
         ("/refunds", "refund_id"),
         ("/settlements", "settlement_id"),
+        ("/invoices", "invoice_id"),
         ("/webhooks", "webhook_id"),
         ("/events", "event_id"),
         ("/deliveries", "delivery_id"),
@@ -429,7 +462,7 @@ def test_lists_and_records_show_nothing_of_anybody_else(world: World) -> None:
         issued = make_key(world.merchant, environment)
         for route in ROUTES:
             if route.method == "GET":
-                shown = route.call(issued, environment, world.own).content.decode()
+                shown = route.call(issued, environment, world.own).getvalue().decode()
                 assert not [secret for secret in world.foreign_secrets if secret in shown], str(route)
 
 

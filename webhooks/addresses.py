@@ -1,4 +1,4 @@
-"""Which addresses Ballast may call on a merchant's word: public ones, and none that leads back inside. Pure."""
+"""Which IP addresses Ballast may call for a merchant: public ones, and none that leads into our own network. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _FORBIDDEN_4 = tuple(
         "10.0.0.0/8",
         "100.64.0.0/10",  # shared by carriers
         "127.0.0.0/8",
-        "169.254.0.0/16",  # link-local; clouds answer for their metadata here
+        "169.254.0.0/16",  # link-local; clouds serve their metadata here
         "172.16.0.0/12",
         "192.0.0.0/24",
         "192.0.2.0/24",
@@ -30,7 +30,7 @@ _FORBIDDEN_4 = tuple(
     )
 )
 # IPv6: nothing outside of global unicast (so no loopback, mapped, NAT64, local or multicast address), and inside it
-# nothing that wraps another address or leads nowhere.
+# nothing that contains another address or leads nowhere.
 _GLOBAL_UNICAST = IPv6Network("2000::/3")
 _FORBIDDEN_6 = tuple(
     IPv6Network(text)
@@ -48,7 +48,7 @@ _LOOPBACK_6 = IPv6Address("::1")
 
 
 def is_forbidden(address: IPv4Address | IPv6Address, *, allow_loopback: bool = False) -> bool:
-    """Whether nothing may be sent there. Loopback can be allowed, for trying things out on one machine."""
+    """Whether nothing may be sent there. Loopback can be allowed, for tests on one machine."""
     if isinstance(address, IPv4Address):
         if allow_loopback and address in _LOOPBACK_4:
             return False

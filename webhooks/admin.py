@@ -1,4 +1,4 @@
-"""Webhooks as operators see them: who is told, of what, and how every attempt ended. Never a secret."""
+"""Webhooks as operators see them: endpoints, events, deliveries and attempts. Never a secret."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from config import ids
+from config.admin_base import ReadOnly
 from config.api.renderers import render_json
 from config.errors import DomainError
-from config.operators import ReadOnly
 from webhooks.models import Attempt, Delivery, Endpoint, Event
 from webhooks.services import enable_endpoint, redeliver
 
@@ -19,7 +19,7 @@ SECRETS = ("secret_encrypted", "previous_secret_encrypted")
 
 
 class _FoundById:
-    """Rows are found by their public id, or by whatever else the page can be searched for."""
+    """Finds rows by their public id, or by the other search fields of the page."""
 
     kind: ClassVar[ids.PublicId]
 

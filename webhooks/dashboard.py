@@ -17,11 +17,20 @@ from config.environments import Environment
 from config.errors import DomainError
 from merchants.access.sessions import MemberRequest, member_required
 from merchants.access.single_use import close_form, open_form
-from merchants.models import Role
+from merchants.audit.recording import fields_of
+from merchants.roles import Action
 from merchants.wording import exact
 from webhooks.events import CATALOGUE, EVERYTHING
 from webhooks.forms import EndpointForm
 from webhooks.models import Delivery, Endpoint, EndpointQuerySet, SigningSecret
+from webhooks.presenters import (
+    delivery_row,
+    endpoint_badge,
+    endpoint_reason,
+    endpoint_rows,
+    last_days,
+    with_attempts,
+)
 from webhooks.services import (
     delete_endpoint,
     disable_endpoint,
@@ -32,19 +41,14 @@ from webhooks.services import (
     send_test,
     update_endpoint,
 )
-from webhooks.showing import (
-    delivery_rows,
-    endpoint_badge,
-    endpoint_reason,
-    endpoint_rows,
-    last_days,
-    with_attempts,
-)
 from webhooks.states import DeliveryStatus, DisabledReason
 
 SECTION = "dashboard_webhooks"
 RECENT = 8
 USED_FORM = "That form was already used. A secret is shown only once, when it is made."
+
+ENDPOINT_FIELDS = ("url", "description", "events")
+"""What the audit log keeps of an endpoint."""
 
 ENDPOINT_COLUMNS = (
     {"label": "Address"},
@@ -63,7 +67,6 @@ def list_endpoints(request: MemberRequest) -> HttpResponse:
     endpoints = list(_own(request).registered().order_by("-pk"))
     context = {
         "section": SECTION,
-        "may_write": _may_write(request),
         "columns": ENDPOINT_COLUMNS,
         "rows": endpoint_rows(endpoints, timezone.now()),
         "can_listen_here": request.environment == Environment.SANDBOX and settings.WEBHOOK_ALLOW_LOOPBACK,
@@ -74,16 +77,17 @@ def list_endpoints(request: MemberRequest) -> HttpResponse:
 
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
-@member_required(role=Role.DEVELOPER)
+@member_required(action=Action.ADD_WEBHOOK)
 def add_endpoint(request: MemberRequest) -> HttpResponse:
-    """Makes an endpoint and answers with its secret: the one time that it is shown.
+    """Makes an endpoint and shows its secret, once.
 
-    Each form makes one endpoint: sending it again, by reloading the answer, makes and shows nothing.
+    Each form makes one endpoint: sending it again, by reloading the page, makes and shows nothing.
     """
     form = EndpointForm(request.POST or None, initial={"events": [EVERYTHING]}, environment=request.environment)
     if request.method == "POST" and form.is_valid():
         if not close_form(request):
             messages.warning(request, USED_FORM)
+            request.action.refused()
             return redirect("dashboard_webhooks")
         try:
             endpoint, secret = register_endpoint(
@@ -92,6 +96,7 @@ def add_endpoint(request: MemberRequest) -> HttpResponse:
         except DomainError as refusal:
             form.add_refusal(refusal)
         else:
+            request.action.done(endpoint, after=fields_of(endpoint, *ENDPOINT_FIELDS))
             return _show_secret(request, secret, endpoint=endpoint, title="The webhook is ready")
     context = {"section": SECTION, "form": form, "form_id": open_form(request)}
     return render(request, "dashboard/webhooks/add.html", context)
@@ -107,7 +112,6 @@ def show_endpoint(request: MemberRequest, webhook_id: str) -> HttpResponse:
     previous_until = endpoint.previous_secret_expires_at
     context = {
         "section": SECTION,
-        "may_write": _may_write(request),
         "endpoint": endpoint,
         "status": endpoint_badge(endpoint),
         "why": endpoint_reason(endpoint),
@@ -115,7 +119,7 @@ def show_endpoint(request: MemberRequest, webhook_id: str) -> HttpResponse:
         "events": [(name, CATALOGUE[name]) for name in endpoint.events if name in CATALOGUE],
         "last_day": last_days([endpoint], now)[endpoint.pk],
         "columns": RECENT_COLUMNS,
-        "rows": delivery_rows(with_attempts(newest)[:RECENT]),
+        "rows": [delivery_row(delivery) for delivery in with_attempts(newest)[:RECENT]],
         "previous_until": previous_until if previous_until and previous_until > now else None,
     }
     return render(request, "dashboard/webhooks/endpoint.html", context)
@@ -132,7 +136,7 @@ def _facts(endpoint: Endpoint) -> list[tuple[str, str]]:
 
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
-@member_required(role=Role.DEVELOPER)
+@member_required(action=Action.CHANGE_WEBHOOK)
 def edit_endpoint(request: MemberRequest, webhook_id: str) -> HttpResponse:
     endpoint = _endpoint(_own(request).registered(), webhook_id)
     form = EndpointForm(
@@ -140,10 +144,12 @@ def edit_endpoint(request: MemberRequest, webhook_id: str) -> HttpResponse:
     )
     if request.method == "POST" and form.is_valid():
         try:
-            update_endpoint(endpoint=endpoint, changes=form.changes())
+            changed = update_endpoint(endpoint=endpoint, changes=form.changes())
         except DomainError as refusal:
             form.add_refusal(refusal)
         else:
+            before, after = (fields_of(each, *ENDPOINT_FIELDS) for each in (endpoint, changed))
+            request.action.done(endpoint, before=before, after=after)
             messages.success(request, "The changes are saved.")
             return redirect("dashboard_webhook", endpoint.public_id)
     context = {"section": SECTION, "form": form, "endpoint": endpoint}
@@ -152,15 +158,17 @@ def edit_endpoint(request: MemberRequest, webhook_id: str) -> HttpResponse:
 
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
-@member_required(role=Role.DEVELOPER)
+@member_required(action=Action.ROTATE_WEBHOOK_SECRET)
 def rotate(request: MemberRequest, webhook_id: str) -> HttpResponse:
     """As when an endpoint is added, each form makes one secret."""
     endpoint = _endpoint(_own(request).registered(), webhook_id)
     if request.method == "POST":
         if not close_form(request):
             messages.warning(request, USED_FORM)
+            request.action.refused()
             return redirect("dashboard_webhook", endpoint.public_id)
         endpoint, secret = rotate_secret(endpoint=endpoint)
+        request.action.done(endpoint)
         until = endpoint.previous_secret_expires_at
         return _show_secret(request, secret, endpoint=endpoint, title="The new secret is ready", previous_until=until)
     context = {"section": SECTION, "endpoint": endpoint, "form_id": open_form(request)}
@@ -169,14 +177,16 @@ def rotate(request: MemberRequest, webhook_id: str) -> HttpResponse:
 
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
-@member_required(role=Role.DEVELOPER)
+@member_required(action=Action.ROTATE_ACCOUNT_SECRET)
 def rotate_for_payments(request: MemberRequest) -> HttpResponse:
-    """The account's own secret, which signs what goes to the webhookUrl of payments."""
+    """Rotates the account's secret, which signs deliveries to the webhookUrl of payments."""
     if request.method == "POST":
         if not close_form(request):
             messages.warning(request, USED_FORM)
+            request.action.refused()
             return redirect("dashboard_webhooks")
         secret, until = rotate_account_secret(merchant=request.merchant, environment=request.environment)
+        request.action.done()
         return _show_secret(request, secret, title="The new secret is ready", previous_until=until)
     held = SigningSecret.objects.filter(merchant=request.merchant, environment=request.environment).exists()
     context = {"section": SECTION, "is_first": not held, "form_id": open_form(request)}
@@ -203,36 +213,40 @@ def _show_secret(
 
 @never_cache
 @require_POST
-@member_required(role=Role.DEVELOPER)
+@member_required(action=Action.TEST_WEBHOOK)
 def test(request: MemberRequest, webhook_id: str) -> HttpResponse:
     endpoint = _endpoint(_own(request).existing(), webhook_id)
     try:
         delivery = send_test(endpoint=endpoint)
     except DomainError as refusal:
         messages.error(request, refusal.message)
+        request.action.refused()
         return redirect("dashboard_webhook", endpoint.public_id)
+    request.action.done(endpoint, after={"delivery": delivery.public_id})
     messages.success(request, "A test is on its way.")
     return redirect("dashboard_delivery", delivery.public_id)
 
 
 @never_cache
 @require_POST
-@member_required(role=Role.DEVELOPER)
+@member_required(action=Action.ENABLE_WEBHOOK)
 def enable(request: MemberRequest, webhook_id: str) -> HttpResponse:
     endpoint = _endpoint(_own(request).existing(), webhook_id)
-    enable_endpoint(endpoint=endpoint)
+    enabled = enable_endpoint(endpoint=endpoint)
+    request.action.done(endpoint, before=fields_of(endpoint, "status"), after=fields_of(enabled, "status"))
     messages.success(request, "The webhook is enabled: it is told of what happens from now on.")
     return redirect("dashboard_webhook", endpoint.public_id)
 
 
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
-@member_required(role=Role.DEVELOPER)
+@member_required(action=Action.DISABLE_WEBHOOK)
 def disable(request: MemberRequest, webhook_id: str) -> HttpResponse:
-    """Asks first: what waits to be sent is lost with it."""
+    """Asks first, because deliveries that wait are discarded."""
     endpoint = _endpoint(_own(request).existing(), webhook_id)
     if request.method == "POST":
-        disable_endpoint(endpoint=endpoint, reason=DisabledReason.MERCHANT)
+        disabled = disable_endpoint(endpoint=endpoint, reason=DisabledReason.MERCHANT)
+        request.action.done(endpoint, before=fields_of(endpoint, "status"), after=fields_of(disabled, "status"))
         messages.success(request, "The webhook is disabled. Nothing is sent to it any more.")
         return redirect("dashboard_webhook", endpoint.public_id)
     context = {"section": SECTION, "endpoint": endpoint, "waiting": _waiting(endpoint)}
@@ -241,11 +255,13 @@ def disable(request: MemberRequest, webhook_id: str) -> HttpResponse:
 
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
-@member_required(role=Role.DEVELOPER)
+@member_required(action=Action.DELETE_WEBHOOK)
 def delete(request: MemberRequest, webhook_id: str) -> HttpResponse:
     endpoint = _endpoint(_own(request).registered(), webhook_id)
     if request.method == "POST":
+        before = fields_of(endpoint, *ENDPOINT_FIELDS)
         delete_endpoint(endpoint=endpoint)
+        request.action.done(endpoint, before=before)
         messages.success(request, "The webhook is deleted. Its deliveries can still be looked up.")
         return redirect("dashboard_webhooks")
     context = {"section": SECTION, "endpoint": endpoint, "waiting": _waiting(endpoint)}
@@ -256,14 +272,10 @@ def _waiting(endpoint: Endpoint) -> int:
     return Delivery.objects.filter(endpoint=endpoint, status=DeliveryStatus.PENDING).count()
 
 
-def _may_write(request: MemberRequest) -> bool:
-    return request.member.role != Role.VIEWER
-
-
 def _own(request: MemberRequest) -> EndpointQuerySet:
     return Endpoint.objects.of(request.merchant, request.environment)
 
 
 def _endpoint(among: EndpointQuerySet, webhook_id: str) -> Endpoint:
-    """Direct endpoints and deleted ones are left out by whoever asks; somebody else's always are."""
+    """The endpoint with this id in `among`, of the request's merchant; Http404 otherwise."""
     return get_object_or_404(among, pk=ids.WEBHOOK.decode(webhook_id))

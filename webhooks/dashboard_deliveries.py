@@ -5,28 +5,32 @@ from __future__ import annotations
 import uuid
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
-from django.contrib import messages
 from django.db.models import Q
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from config import ids
 from config.api.renderers import render_json
-from config.errors import DomainError
+from config.wording import whole
+from merchants import curl
 from merchants.access.sessions import MemberRequest, member_required
-from merchants.listing import list_page
-from merchants.models import Role
+from merchants.dashboard import telling
+from merchants.listing import BY_STATUS_AND_DAY, ApiList, list_context
+from merchants.roles import Action
 from merchants.wording import exact
+from webhooks.events import CATALOGUE
 from webhooks.forms import DeliveryFilterForm
 from webhooks.models import Delivery, DeliveryQuerySet, Endpoint
+from webhooks.presenters import OBJECT_KINDS, AttemptRow, delivery_badge, delivery_row, object_id, with_attempts
 from webhooks.records import event_record
 from webhooks.sending.preparing import USER_AGENT
 from webhooks.services import redeliver
-from webhooks.showing import OBJECT_KINDS, AttemptRow, delivery_badge, delivery_rows, object_id, with_attempts
 from webhooks.states import DeliveryStatus, EndpointStatus
 
 SECTION = "dashboard_webhooks"
@@ -48,36 +52,56 @@ DELIVERY_COLUMNS = (
 @require_safe
 @member_required
 def list_deliveries(request: MemberRequest) -> HttpResponse:
-    own = Delivery.objects.of(request.merchant, request.environment)
     form = DeliveryFilterForm(request.GET, endpoints=_endpoints_to_choose(request))
-    context = {"section": SECTION, "form": form, "columns": DELIVERY_COLUMNS, "rows": []}
-    if not form.is_valid():
-        return render(request, "dashboard/webhooks/deliveries.html", context)
-    asked = form.cleaned_data
-    searched = _searched(asked["q"])
-    if searched.delivery and own.filter(pk=searched.delivery).exists():
-        return redirect("dashboard_delivery", ids.DELIVERY.encode(searched.delivery))
-    matching = own.filter(form.keys().condition, searched.condition)
-    if asked["endpoint"]:
-        matching = matching.filter(endpoint=ids.WEBHOOK.decode(asked["endpoint"]))
-    if asked["status"]:
-        matching = matching.filter(status=asked["status"])
-    if asked["type"]:
-        matching = matching.filter(event__type=asked["type"])
-    page = list_page(request.GET, with_attempts(matching), public_id=ids.DELIVERY, view="dashboard_deliveries")
-    rows = delivery_rows(page.records)
-    context |= {
-        "rows": rows,
-        "filtered": any(asked.values()),
-        "words": f"{len(rows)} deliver{'y' if len(rows) == 1 else 'ies'}, newest first",
-        "first_url": page.first_url,
-        "next_url": page.next_url,
-    }
+    context: dict[str, object] = {"section": SECTION, "form": form, "columns": DELIVERY_COLUMNS, "rows": []}
+    if form.is_valid():
+        named = _searched(form.cleaned_data["q"]).delivery
+        if named and Delivery.objects.of(request.merchant, request.environment).filter(pk=named).exists():
+            return redirect("dashboard_delivery", ids.DELIVERY.encode(named))
+        page = _page(request, form)
+        count = len(page["rows"])
+        is_live = not request.GET.get("before") and not form.cleaned_data["end"]
+        context |= {
+            **page,
+            "words": f"{count} deliver{'y' if count == 1 else 'ies'}, newest first",
+            "meaning": CATALOGUE.get(form.cleaned_data["type"], ""),
+            "live_url": f"{reverse('dashboard_delivery_rows')}?{request.GET.urlencode()}" if is_live else "",
+        }
     return render(request, "dashboard/webhooks/deliveries.html", context)
 
 
+@never_cache
+@require_safe
+@member_required
+def show_rows(request: MemberRequest) -> HttpResponse:
+    """The rows of the list alone, for a page that follows it; none when the filters make no sense."""
+    form = DeliveryFilterForm(request.GET, endpoints=_endpoints_to_choose(request))
+    context = {"rows": _page(request, form)["rows"] if form.is_valid() else []}
+    return render(request, "dashboard/webhooks/delivery_rows.html", context)
+
+
+def _page(request: MemberRequest, form: DeliveryFilterForm) -> dict[str, Any]:
+    """A page of the deliveries that the filters of a valid form leave."""
+    asked = form.cleaned_data
+    own = Delivery.objects.of(request.merchant, request.environment)
+    matching = with_attempts(own.filter(_searched(asked["q"]).condition))
+    if asked["endpoint"]:
+        matching = matching.filter(endpoint=ids.WEBHOOK.decode(asked["endpoint"]))
+    if asked["type"]:
+        matching = matching.filter(event__type=asked["type"])
+    return list_context(
+        request,
+        form,
+        matching,
+        kind=ids.DELIVERY,
+        view="dashboard_deliveries",
+        row=delivery_row,
+        api=ApiList("deliveries", {**BY_STATUS_AND_DAY, "endpoint": "endpoint"}),
+    )
+
+
 def _endpoints_to_choose(request: MemberRequest) -> list[Endpoint]:
-    """Those that are registered, and the one asked for: deleted ones and payments' addresses have a past too."""
+    """Registered endpoints, and the one asked for, which may be deleted or belong to a payment."""
     own = Endpoint.objects.of(request.merchant, request.environment)
     chosen = list(own.registered().order_by("-pk"))
     asked = ids.WEBHOOK.decode(request.GET.get("endpoint", ""))
@@ -88,7 +112,7 @@ def _endpoints_to_choose(request: MemberRequest) -> list[Endpoint]:
 
 @dataclass(frozen=True)
 class Searched:
-    """What an id in the search box stands for."""
+    """What the id in the search field names."""
 
     condition: Q
     delivery: uuid.UUID | None = None
@@ -119,9 +143,10 @@ def show_delivery(request: MemberRequest, delivery_id: str) -> HttpResponse:
     sent = render_json(record)
     context = {
         "section": SECTION,
-        "may_write": request.member.role != Role.VIEWER,
         "delivery": delivery,
+        "type_in_parts": delivery.event.type.split("."),  # a long name has places to break
         "endpoint": delivery.endpoint,
+        "curl": curl.reading(delivery.environment, f"deliveries/{delivery.public_id}"),
         "status": delivery_badge(delivery),
         "facts": _facts(delivery),
         "object_id": object_id(delivery),
@@ -132,7 +157,7 @@ def show_delivery(request: MemberRequest, delivery_id: str) -> HttpResponse:
         "headers": _headers(delivery, attempts, len(sent)),
         "body": render_json(record, indented=True).decode(),
         "sent": sent.decode(),
-        "size": f"{len(sent):,}",
+        "size": whole(len(sent)),
         "is_pending": delivery.status == DeliveryStatus.PENDING,
         "can_be_sent": not delivery.endpoint.deleted_at and delivery.endpoint.status == EndpointStatus.ENABLED,
     }
@@ -142,6 +167,7 @@ def show_delivery(request: MemberRequest, delivery_id: str) -> HttpResponse:
 def _facts(delivery: Delivery) -> list[tuple[str, str]]:
     return [
         ("Event", delivery.event.public_id),
+        ("A sample of", delivery.event.sample_of),
         ("Happened", exact(delivery.event.created_at)),
         ("Version", str(delivery.event.version)),
         ("Delivered", exact(delivery.delivered_at)),
@@ -168,7 +194,7 @@ def _span(seconds: float) -> str:
 
 
 def _headers(delivery: Delivery, attempts: list[AttemptRow], size: int) -> list[tuple[str, str]]:
-    """As the newest attempt carried them. A signature is made for each and kept nowhere."""
+    """The headers of the newest attempt. Its signature is not stored, so it is not shown."""
     newest = attempts[0].attempt if attempts else None
     return [
         ("Content-Type", "application/json"),
@@ -182,15 +208,11 @@ def _headers(delivery: Delivery, attempts: list[AttemptRow], size: int) -> list[
 
 @never_cache
 @require_POST
-@member_required(role=Role.DEVELOPER)
+@member_required(action=Action.SEND_DELIVERY_AGAIN)
 def send_again(request: MemberRequest, delivery_id: str) -> HttpResponse:
     delivery = _delivery(Delivery.objects.of(request.merchant, request.environment), delivery_id)
-    try:
+    with telling(request, "It is sent again."):
         redeliver(delivery=delivery)
-    except DomainError as refusal:
-        messages.error(request, refusal.message)
-    else:
-        messages.success(request, "It is sent again.")
     return redirect("dashboard_delivery", delivery.public_id)
 
 

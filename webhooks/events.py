@@ -1,12 +1,12 @@
-"""The catalogue of events: every name in one place, with what it says to a merchant's developer."""
+"""The catalogue of events: every name, with its description for a merchant's developer."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 EVERYTHING = "*"
-"""What an endpoint names to be told of all events, of later ones too."""
+"""Stands in an endpoint's list for all events, also those that are added later."""
 
 PAYMENT_CREATED = "payment.created"
 PAYMENT_PENDING = "payment.pending"
@@ -18,6 +18,7 @@ PAYMENT_LATE = "payment.late"
 PAYMENT_CANCELLED = "payment.cancelled"
 PAYMENT_REVERSED = "payment.reversed"
 PAYMENT_REFUNDED = "payment.refunded"
+PAYMENT_UPDATED = "payment.updated"
 PAYMENT_COINS_MISSING = "payment.coins_missing"
 PAYMENT_COINS_RESTORED = "payment.coins_restored"
 PAYMENT_COINS_LOST = "payment.coins_lost"
@@ -45,6 +46,8 @@ CATALOGUE: Mapping[str, str] = MappingProxyType(
         PAYMENT_CANCELLED: "The payment was cancelled before anything was paid.",
         PAYMENT_REVERSED: "A reorganisation of the network undid a transfer; the payment went back.",
         PAYMENT_REFUNDED: "Money was given back to the payer, in part or whole.",
+        PAYMENT_UPDATED: "The record of a payment changed and no other event says so: more was received, money was set "
+        "aside for a refund or came back from one, or a reason was added or dropped.",
         PAYMENT_COINS_MISSING: "Coins that were paid are missing on the network: what there is for them in your "
         "balance is held until it is decided who bears the loss.",
         PAYMENT_COINS_RESTORED: "Coins that were missing are there again or made good; what was held is settled again.",
@@ -62,3 +65,14 @@ CATALOGUE: Mapping[str, str] = MappingProxyType(
         WEBHOOK_TEST: "Somebody asked for a test of this endpoint.",
     }
 )
+
+GROUPS: Sequence[tuple[str, Sequence[str]]] = tuple(
+    (title, tuple(name for name in CATALOGUE if name.startswith(f"{kind}.")))
+    for kind, title in (
+        ("payment", "Payments"),
+        ("refund", "Refunds"),
+        ("settlement", "Settlements"),
+        ("webhook", "Webhooks"),
+    )
+)
+"""Every event once, by what it is about."""

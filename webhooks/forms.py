@@ -1,21 +1,26 @@
-"""What people fill in and choose on the merchant's webhook pages."""
+"""Forms of the merchant's webhook pages."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
 from typing import Any
 
 from django import forms
 from django.conf import settings
 from django.core.exceptions import ValidationError
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from config.api.fields import MAX_URL_CHARACTERS
 from config.environments import Environment
 from merchants.forms import FilterForm, LookMixin, SearchField
-from webhooks.events import CATALOGUE, EVERYTHING
+from webhooks.events import CATALOGUE, EVERYTHING, GROUPS, WEBHOOK_TEST
 from webhooks.models import Endpoint
 from webhooks.services import DESCRIPTION_MAX, EndpointChanges
 from webhooks.states import DeliveryStatus
+from webhooks.verifying import Pasted
 
 LOCAL_EXAMPLE = "http://127.0.0.1:9000/"
 MOST_CHARACTERS_OF_A_CHOICE = 80
@@ -23,7 +28,7 @@ EVENT_CHOICES = [(EVERYTHING, "All that happens, kinds that come later included.
 
 
 class EndpointForm(LookMixin):
-    """An endpoint, new or changed. Whether the address may be called is for the service to say."""
+    """An endpoint, new or changed. The service checks whether the URL may be called."""
 
     url = forms.CharField(
         label="Address",
@@ -60,6 +65,16 @@ class EndpointForm(LookMixin):
             raise ValidationError("Use printable characters only.")
         return description
 
+    def all_events(self) -> forms.boundfield.BoundWidget:
+        """The box for everything."""
+        return next(box for box in self["events"] if box.data["value"] == EVERYTHING)
+
+    def groups(self) -> Iterator[tuple[str, Sequence[forms.boundfield.BoundWidget]]]:
+        """The boxes of the events by what they are about, with its name."""
+        boxes = {box.data["value"]: box for box in self["events"]}
+        for title, names in GROUPS:
+            yield title, [boxes[name] for name in names]
+
     @staticmethod
     def initial_of(endpoint: Endpoint) -> dict[str, Any]:
         return {"url": endpoint.url, "description": endpoint.description, "events": endpoint.events}
@@ -69,6 +84,31 @@ class EndpointForm(LookMixin):
         return {"url": cleaned["url"], "description": cleaned["description"], "events": cleaned["events"]}
 
 
+class RecoveryForm(LookMixin):
+    """Since when an endpoint is sent what it has missed."""
+
+    since = forms.DateTimeField(
+        label=gettext_lazy("Since (UTC)"),
+        widget=forms.DateTimeInput(format="%Y-%m-%dT%H:%M", attrs={"type": "datetime-local"}),
+        input_formats=["%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"],
+        error_messages={
+            "required": gettext_lazy("Choose the moment from which on events are missing."),
+            "invalid": gettext_lazy("Write the moment as 2027-01-31T09:30."),
+        },
+    )
+    everything = forms.BooleanField(
+        required=False,
+        label=gettext_lazy("All events, also those that have arrived"),
+        help_text=gettext_lazy("For a system that has lost what it had. It gets the same events twice."),
+    )
+
+    def clean_since(self) -> datetime:
+        since: datetime = self.cleaned_data["since"]
+        if since > timezone.now():
+            raise ValidationError(_("Choose a moment that has passed."))
+        return since
+
+
 class DeliveryFilterForm(FilterForm):
     """The filters of the list of deliveries."""
 
@@ -76,10 +116,56 @@ class DeliveryFilterForm(FilterForm):
     endpoint = forms.ChoiceField(required=False)
     status = forms.ChoiceField(required=False, choices=[("", "Any status"), *DeliveryStatus.choices])
     type = forms.ChoiceField(
-        required=False, label="Event", choices=[("", "Any event"), *((name, name) for name in CATALOGUE)]
+        required=False,
+        label="Event",
+        choices=[
+            ("", gettext_lazy("Any event")),
+            *((title, [(name, f"{name}: {CATALOGUE[name]}") for name in names]) for title, names in GROUPS),
+        ],
     )
 
     def __init__(self, *args: Any, endpoints: Iterable[Endpoint], **options: Any) -> None:
         super().__init__(*args, **options)
-        choices = [(endpoint.public_id, endpoint.url[:MOST_CHARACTERS_OF_A_CHOICE]) for endpoint in endpoints]
-        self.fields["endpoint"].choices = [("", "Any endpoint"), *choices]  # type: ignore[attr-defined]  # a ChoiceField
+        self.fields["endpoint"].choices = [("", "Any endpoint"), *_named(endpoints)]  # type: ignore[attr-defined]  # a ChoiceField
+
+
+class BenchForm(LookMixin):
+    """A webhook and an event, of which the bench shows and sends a sample."""
+
+    endpoint = forms.ChoiceField(label=gettext_lazy("Webhook"))
+    type = forms.ChoiceField(label=gettext_lazy("Event"))
+
+    def __init__(self, *args: Any, endpoints: Iterable[Endpoint], environment: str, **options: Any) -> None:
+        super().__init__(*args, **options)
+        types = CATALOGUE if environment == Environment.SANDBOX else [WEBHOOK_TEST]
+        self.fields["endpoint"].choices = _named(endpoints)  # type: ignore[attr-defined]  # a ChoiceField
+        self.fields["type"].choices = [(name, name) for name in types]  # type: ignore[attr-defined]  # a ChoiceField
+
+
+class SignatureForm(LookMixin):
+    """A request as somebody received it, to be told whether it verifies."""
+
+    endpoint = forms.ChoiceField(label=gettext_lazy("Sent to"))
+    message_id = forms.CharField(label="webhook-id", max_length=80)
+    timestamp = forms.CharField(label="webhook-timestamp", max_length=20)
+    signature = forms.CharField(label="webhook-signature", max_length=200)
+    body = forms.CharField(
+        label=gettext_lazy("Body"),
+        strip=False,
+        widget=forms.Textarea(attrs={"rows": 6, "spellcheck": "false"}),
+        help_text=gettext_lazy("The raw body, every character of it."),
+    )
+
+    def __init__(self, *args: Any, endpoints: Iterable[Endpoint], **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.fields["endpoint"].choices = _named(endpoints)  # type: ignore[attr-defined]  # a ChoiceField
+
+    def pasted(self) -> Pasted:
+        """The request, with the line breaks of a body as they are: forms send them as CRLF."""
+        cleaned = self.cleaned_data
+        body = cleaned["body"].replace("\r\n", "\n").encode()
+        return Pasted(cleaned["message_id"], cleaned["timestamp"], cleaned["signature"], body)
+
+
+def _named(endpoints: Iterable[Endpoint]) -> list[tuple[str, str]]:
+    return [(endpoint.public_id, endpoint.url[:MOST_CHARACTERS_OF_A_CHOICE]) for endpoint in endpoints]

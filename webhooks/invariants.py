@@ -14,10 +14,10 @@ from webhooks.events import EVERYTHING, WEBHOOK_TEST
 from webhooks.purging import kept_since
 
 OLDEST_WAIT_MAX = timedelta(minutes=5)
-"""How long something due may wait before somebody should look at the workers."""
+"""How long something due may wait before it is a finding about the workers."""
 
 SETTLING = timedelta(minutes=1)
-"""After a change of an endpoint nobody can tell which of its two states an event was judged by."""
+"""Around a change of an endpoint it is not known by which of its two states an event was fanned out."""
 
 _IN_SCOPE = """
     event.environment = ANY(%(environments)s) AND (%(since)s::uuid IS NULL OR event.id >= %(since)s)
@@ -47,10 +47,10 @@ NOT_DELIVERED = f"""
 
 
 @invariant("W1", "every event has a delivery for each endpoint that was listening to it")
-def listeners_were_told(scope: Scope) -> Iterator[Finding]:
-    """As far as it can be known: since an endpoint's events or status last changed."""
+def listeners_have_deliveries(scope: Scope) -> Iterator[Finding]:
+    """Checks events since an endpoint's list of events or its status last changed; older ones cannot be checked."""
     if scope.network:
-        return  # events know no networks
+        return  # events belong to no network
     rows = scope.rows(NOT_DELIVERED, settling=SETTLING, test=WEBHOOK_TEST, everything=EVERYTHING)
     for event_id, type, endpoint_id, url in rows:
         yield Finding(
@@ -89,7 +89,7 @@ EVENTS_WAITING = """
     GROUP BY event.environment
 """
 
-# An endpoint that fails, or recovers, is sent to slowly on purpose.
+# An endpoint that fails or recovers is sent to slowly on purpose.
 DELIVERIES_WAITING = """
     SELECT delivery.environment, count(*), min(delivery.next_attempt_at)
     FROM webhooks_delivery AS delivery JOIN webhooks_endpoint AS endpoint ON endpoint.id = delivery.endpoint_id
@@ -120,11 +120,11 @@ def _late(environment: str, what: str, count: int, oldest: datetime) -> Finding:
     )
 
 
-def untold_changes(scope: Scope, *, noun: str, table: str, where: str) -> Iterator[Finding]:
-    """Records of a table whose every version is not told by an event. For the apps whose records have versions.
+def changes_without_event(scope: Scope, *, noun: str, table: str, where: str) -> Iterator[Finding]:
+    """Finds records of a table with a version that has no event. For the apps whose records have versions.
 
     The table's rows are called `noun` in `where`, and have an environment and a network. Of those made before the
-    oldest event that is kept, some events may be gone: they are passed over.
+    oldest event that is kept, some events may be deleted: they are skipped.
     """
     query = f"""
         SELECT {noun}.environment, {noun}.network, {noun}.id, {noun}.version, coalesce(max(event.version), 0),

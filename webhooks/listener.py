@@ -1,6 +1,6 @@
-"""A receiver for trying webhooks out on one machine: it verifies and prints what arrives, and answers as it is told.
+"""A receiver for trying webhooks out on one machine: it verifies and prints what arrives, and replies as it is told.
 
-It verifies as a merchant's system should: by the raw bytes, within a few minutes, in constant time.
+It verifies as a merchant's system should: the raw bytes, a recent timestamp, a comparison in constant time.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ TOLERANCE_SECONDS = 5 * 60
 MAX_BODY_BYTES = 1024 * 1024
 IDLE_SECONDS = 30
 MOST_CHARACTERS = 100
-"""Shown of anything that a stranger may have sent."""
+"""Characters shown of a text that anybody may have sent."""
 
 _SECONDS = re.compile(r"[0-9]{1,12}")
 
 
 def problem_of(headers: Mapping[str, str], body: bytes, *, secret: str, now: float) -> str | None:
-    """Why a request must not be believed; None when the secret has signed it, and lately."""
+    """Why a request must not be trusted; None when it was signed with the secret a short time ago."""
     message_id = headers.get("webhook-id", "")
     timestamp = headers.get("webhook-timestamp", "")
     signatures = headers.get("webhook-signature", "").split()
@@ -49,7 +49,7 @@ def problem_of(headers: Mapping[str, str], body: bytes, *, secret: str, now: flo
 
 @dataclass
 class Receiver:
-    """What arrived so far, and what to say to it. Used by several threads at once."""
+    """What arrived so far, and what to reply. Used by several threads at once."""
 
     write: Callable[[str], None]
     secret: str | None = None
@@ -67,7 +67,7 @@ class Receiver:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def receive(self, headers: Mapping[str, str], body: bytes) -> tuple[HTTPStatus, str]:
-        """Prints the request; answers the status to reply with, and why."""
+        """Prints the request; returns the status to reply with, and why."""
         problem = problem_of(headers, body, secret=self.secret, now=self.now()) if self.secret else None
         with self._lock:
             self.requests += 1
@@ -120,7 +120,7 @@ class Receiver:
         return f"  (came before: number {times} with this webhook-id)"
 
     def _order(self, record_id: object, version: object) -> str:
-        """A version below one that came before is old news, and not to be taken over."""
+        """A note when a newer version arrived before: the receiver should ignore this one."""
         if not isinstance(record_id, str) or not isinstance(version, int):
             return ""
         newest = self._newest_version.get(record_id, version)
@@ -129,7 +129,7 @@ class Receiver:
 
 
 class Listener(ThreadingHTTPServer):
-    """Answers on this machine only. A port of 0 takes any that is free."""
+    """Listens on this machine only. Port 0 takes any free port."""
 
     request_queue_size = 128
 
@@ -142,7 +142,7 @@ class Listener(ThreadingHTTPServer):
         return f"http://{HOST}:{self.server_port}/"
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A sender that did not wait for the answer is no error here."""
+        """Ignores a sender that did not wait for the reply."""
         if not isinstance(sys.exception(), OSError):
             super().handle_error(request, client_address)
 
@@ -161,7 +161,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too large", end=True)
         else:
             body = self.rfile.read(int(length))
-            # A header that is not ASCII is nothing that Ballast sends.
+            # Ballast sends no header that is not ASCII.
             headers = {name.lower(): value for name, value in self.headers.items() if value.isascii()}
             self._answer(*self.server.receiver.receive(headers, body))
 
@@ -169,7 +169,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(HTTPStatus.METHOD_NOT_ALLOWED, "webhooks are sent here by POST")
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name that the base class gives it
-        """The receiver prints what there is to know."""
+        """Logs nothing: the receiver prints each request."""
 
     def _answer(self, status: HTTPStatus, words: str, *, end: bool = False) -> None:
         body = words.encode()
@@ -194,7 +194,7 @@ def _dictionary(value: object) -> dict[str, Any]:
 
 
 def _shown(value: object) -> str:
-    """Fit for a terminal: whoever sends must not be able to move its cursor."""
+    """Made safe for a terminal: a sender must not be able to move its cursor."""
     text = str(value)[:MOST_CHARACTERS]
     return "".join(character if character.isprintable() else "?" for character in text)
 

@@ -1,4 +1,4 @@
-"""Mails to merchants about endpoints that Ballast has disabled: a step of its own, for which nothing else waits."""
+"""Mails merchants about endpoints that Ballast has disabled, in a task of its own that delays nothing else."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import structlog
 from django.conf import settings
 from django.core.mail import send_mail
 
+from config.advisory_locks import LockClass, advisory_lock
 from config.containment import contained
 from config.environments import Environment
-from config.turns import turn
 from webhooks.models import Endpoint
 from webhooks.states import DisabledReason, EndpointStatus
 
 logger = structlog.get_logger(__name__)
 
-LOCK = (0x77686B, 0)
-"""The advisory lock of the one sweep that mails; dispatchers have numbers from 1 on."""
+LOCK = (LockClass.WEBHOOK_MAILS, 0)
+"""The advisory lock of the task that mails."""
 
 _WHY = {
     DisabledReason.GONE: "It answered 410 Gone, which means that it wants no more events.",
@@ -24,11 +24,11 @@ _WHY = {
 
 
 def mail_disabled() -> int:
-    """Tell merchants which of their endpoints were disabled; answers how many mails were handed over.
+    """Mail merchants which of their endpoints were disabled; returns how many mails the server accepted.
 
-    One sweep mails at a time. What the mail server refuses, or a crash leaves, stays due: better told twice than never.
+    One task mails at a time. A mail that is refused, or lost in a crash, stays due: two mails are better than none.
     """
-    with turn(*LOCK) as is_ours:
+    with advisory_lock(*LOCK) as is_ours:
         if not is_ours:
             return 0
         due = Endpoint.objects.filter(is_mail_due=True, status=EndpointStatus.DISABLED)
@@ -42,10 +42,10 @@ def mail_disabled() -> int:
 def _mail(endpoint: Endpoint) -> bool:
     try:
         send_mail(f"A webhook was disabled: {endpoint.url[:100]}", _text(endpoint), None, [endpoint.merchant.email])
-    except Exception as error:  # whatever a mail server does, the others are told
+    except Exception as error:  # however the mail server fails, the other mails are sent
         logger.warning("webhook_mail_not_sent", endpoint=endpoint.public_id, error=str(error))
         return False
-    # Enabled and disabled again meanwhile: that is another thing to be told.
+    # Enabled and disabled again meanwhile: that needs another mail.
     Endpoint.objects.filter(pk=endpoint.pk, disabled_at=endpoint.disabled_at).update(is_mail_due=False)
     return True
 

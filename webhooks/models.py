@@ -1,4 +1,4 @@
-"""What happened, who wants to know, and every try to tell them. Event is outbox and timeline in one."""
+"""Events, endpoints, deliveries and attempts. Event is both outbox and timeline."""
 
 from __future__ import annotations
 
@@ -8,33 +8,32 @@ from typing import ClassVar, Self
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
-from django.db.models import F, Func, Prefetch, Q
+from django.db.models import F, Func, OuterRef, Prefetch, Q, Subquery
 from django.utils import timezone
 
 from config import ids
 from config.environments import Environment
 from config.fields import RecordField
-from merchants.models import Merchant
+from merchants.models import Merchant, OwnedQuerySet
 from webhooks.states import DeliveryStatus, DisabledReason, EndpointStatus
 
-# No foreign key here brings an index of its own: another one begins with it, and every index is paid for with every
+# No foreign key here has an index of its own: another index begins with it, and every index costs something for every
 # event, delivery and attempt.
 
 REPLY_START_BYTES = 1000
-"""How much of a reply is shown; more of it is kept."""
+"""How much of a reply is shown; more is stored."""
 
 
-class EventQuerySet(models.QuerySet["Event"]):
-    def of(self, merchant: Merchant, environment: str) -> Self:
-        return self.filter(merchant=merchant, environment=environment)
-
+class EventQuerySet(OwnedQuerySet["Event"]):
     def about(self, object_id: uuid.UUID) -> Self:
         """The events of one record, oldest first."""
         return self.filter(object_id=object_id).order_by("version", "id")
 
 
-class Event(models.Model):
+class Event(ids.KeyedByTime, ids.PublicRecord, models.Model):
     """One change of one record, with the whole record as it was then. Never edited."""
+
+    public_ids: ClassVar = ids.EVENT
 
     id = models.UUIDField(primary_key=True, default=ids.new_uuid, editable=False)
     merchant = models.ForeignKey(Merchant, on_delete=models.PROTECT, db_index=False, related_name="+")
@@ -45,6 +44,13 @@ class Event(models.Model):
     payload = RecordField(help_text="The record as the API showed it at this version.")
     direct_url = models.CharField(
         max_length=2000, blank=True, help_text="A webhook address of the record's own, told besides the endpoints."
+    )
+    sample_of = models.CharField(
+        max_length=40,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="Of a test: the type of event whose sample is sent. Nothing of the kind has happened.",
     )
     is_fanned_out = models.BooleanField(
         default=False, help_text="Its deliveries exist: one for each endpoint that listens."
@@ -64,17 +70,9 @@ class Event(models.Model):
     def __str__(self) -> str:
         return f"{self.type} {self.public_id}"
 
-    @property
-    def public_id(self) -> str:
-        return ids.EVENT.encode(self.id)
-
-    @property
-    def created_at(self) -> datetime:
-        return ids.created_at_of(self.id)
-
 
 class SigningSecret(models.Model):
-    """The account's own secret, once for each environment: signs what goes to a payment's own webhook address."""
+    """The account's own secret, one for each environment: it signs deliveries to payments' own webhook URLs."""
 
     merchant = models.ForeignKey(Merchant, on_delete=models.PROTECT, db_index=False, related_name="+")
     environment = models.CharField(max_length=10, choices=Environment.choices)
@@ -91,24 +89,23 @@ class SigningSecret(models.Model):
         return f"signing secret of {self.merchant_id} ({self.environment})"
 
 
-class EndpointQuerySet(models.QuerySet["Endpoint"]):
-    def of(self, merchant: Merchant, environment: str) -> Self:
-        return self.filter(merchant=merchant, environment=environment)
-
+class EndpointQuerySet(OwnedQuerySet["Endpoint"]):
     def registered(self) -> Self:
-        """Those a merchant made and has not deleted; not the ones that stand for a payment's own address."""
+        """Endpoints that a merchant made and has not deleted; not those that stand for a payment's own URL."""
         return self.existing().filter(is_direct=False)
 
     def existing(self) -> Self:
         return self.filter(deleted_at__isnull=True)
 
 
-class Endpoint(models.Model):
-    """An address that is told of events, with a secret that signs them.
+class Endpoint(ids.KeyedByTime, ids.PublicRecord, models.Model):
+    """A URL that is sent events, signed with a secret.
 
-    A payment's own webhook address is an endpoint too, made when it is first needed (`is_direct`), so that it has
+    A payment's own webhook URL is an endpoint too, made when it is first needed (`is_direct`), so that it has
     its own limit of requests in flight and its own record of failures; it is signed with the account's secret.
     """
+
+    public_ids: ClassVar = ids.WEBHOOK
 
     id = models.UUIDField(primary_key=True, default=ids.new_uuid, editable=False)
     merchant = models.ForeignKey(Merchant, on_delete=models.PROTECT, db_index=False, related_name="+")
@@ -153,17 +150,9 @@ class Endpoint(models.Model):
     def __str__(self) -> str:
         return self.url
 
-    @property
-    def public_id(self) -> str:
-        return ids.WEBHOOK.encode(self.id)
-
-    @property
-    def created_at(self) -> datetime:
-        return ids.created_at_of(self.id)
-
 
 class EndpointLease(models.Model):
-    """One dispatcher sends to an endpoint at a time. There is a lease while it does, and none before and after."""
+    """The lease of the one dispatcher that sends to an endpoint; it exists only while the dispatcher does."""
 
     endpoint = models.OneToOneField(Endpoint, on_delete=models.CASCADE, primary_key=True, related_name="lease")
     dispatcher = models.BigIntegerField()
@@ -173,18 +162,24 @@ class EndpointLease(models.Model):
         return f"{self.endpoint_id} to {self.dispatcher}"
 
 
-class DeliveryQuerySet(models.QuerySet["Delivery"]):
-    def of(self, merchant: Merchant, environment: str) -> Self:
-        return self.filter(merchant=merchant, environment=environment)
-
+class DeliveryQuerySet(OwnedQuerySet["Delivery"]):
     def to_show(self) -> Self:
         """With what its record needs: its attempts, and of each reply only the beginning."""
         attempts = Prefetch("attempts", Attempt.objects.beginnings().order_by("number"))
         return self.select_related("event", "endpoint").defer("event__payload").prefetch_related(attempts)
 
+    def with_last_attempt(self) -> Self:
+        """With `last_at` and `last_code`, the time of the newest attempt and the status code of its reply."""
+        newest = Attempt.objects.filter(delivery=OuterRef("pk")).order_by("-number")
+        return self.annotate(
+            last_at=Subquery(newest.values("started_at")[:1]), last_code=Subquery(newest.values("status_code")[:1])
+        )
 
-class Delivery(models.Model):
-    """One event to one endpoint, until it has arrived or been given up."""
+
+class Delivery(ids.KeyedByTime, ids.PublicRecord, models.Model):
+    """One event for one endpoint, until it has arrived or was given up."""
+
+    public_ids: ClassVar = ids.DELIVERY
 
     id = models.UUIDField(primary_key=True, default=ids.new_uuid, editable=False)
     merchant = models.ForeignKey(Merchant, on_delete=models.PROTECT, db_index=False, related_name="+")
@@ -197,6 +192,10 @@ class Delivery(models.Model):
     early_tries = models.PositiveSmallIntegerField(default=0, db_default=0, help_text="Not counted as the schedule's.")
     next_attempt_at = models.DateTimeField(null=True, default=timezone.now, help_text="Empty when none is due.")
     delivered_at = models.DateTimeField(null=True, blank=True)
+
+    last_at: datetime | None
+    last_code: int | None
+    """Only set on rows of `with_last_attempt`, None without an attempt; `last_code` also without a reply."""
 
     objects: ClassVar[models.Manager[Delivery]] = DeliveryQuerySet.as_manager()
 
@@ -223,18 +222,10 @@ class Delivery(models.Model):
     def __str__(self) -> str:
         return self.public_id
 
-    @property
-    def public_id(self) -> str:
-        return ids.DELIVERY.encode(self.id)
-
-    @property
-    def created_at(self) -> datetime:
-        return ids.created_at_of(self.id)
-
 
 class AttemptQuerySet(models.QuerySet["Attempt"]):
     def beginnings(self) -> Self:
-        """Without the replies but for their first bytes, as `reply_start`."""
+        """Without the replies, except their first bytes as `reply_start`."""
         start = Func(F("reply"), 1, REPLY_START_BYTES, function="substring", output_field=models.BinaryField())
         return self.defer("reply").annotate(reply_start=start)
 
@@ -252,7 +243,7 @@ class Attempt(models.Model):
     error = models.CharField(max_length=300, blank=True, help_text="Why there was no reply, or why it is no success.")
 
     reply_start: bytes
-    """Only there on what `beginnings` found."""
+    """Only set on rows of `beginnings`."""
 
     objects: ClassVar[models.Manager[Attempt]] = AttemptQuerySet.as_manager()
 
@@ -266,3 +257,16 @@ class Attempt(models.Model):
     @property
     def is_success(self) -> bool:
         return self.status_code is not None and 200 <= self.status_code < 300
+
+
+class NoticeRound(models.Model):
+    """Up to when events have been told to members by mail: one row."""
+
+    id = models.PositiveSmallIntegerField(primary_key=True, default=1, editable=False)
+    told_until = models.DateTimeField()
+
+    class Meta:
+        constraints: ClassVar = [models.CheckConstraint(condition=Q(id=1), name="notice_round_once")]
+
+    def __str__(self) -> str:
+        return f"until {self.told_until:%Y-%m-%d %H:%M:%S}"

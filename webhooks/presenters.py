@@ -1,18 +1,20 @@
-"""Endpoints, deliveries and attempts as the merchant's pages show them: what is read for a page, and its words."""
+"""Endpoints, deliveries and attempts as the merchant's pages show them."""
 
 from __future__ import annotations
 
 import uuid
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from decimal import Decimal
 from http import HTTPStatus
 
 from django.contrib.postgres.fields import ArrayField
 from django.db.models import Count, Func, IntegerField, OuterRef, Prefetch, QuerySet, Subquery, UUIDField, Value
 
 from config import ids
+from config.wording import percent, short_id, whole
 from webhooks.events import EVERYTHING
 from webhooks.models import REPLY_START_BYTES, Attempt, Delivery, Endpoint, Event
 from webhooks.states import DeliveryStatus, DisabledReason, EndpointStatus
@@ -20,10 +22,10 @@ from webhooks.states import DeliveryStatus, DisabledReason, EndpointStatus
 HOURS = 24
 BAR_WIDTH, BAR_STEP, BAR_HEIGHT = 4, 5, 24
 LEAST_HEIGHT = 4
-"""Of the part of a bar that says that something has not arrived, so that it is seen."""
+"""Smallest height of the part of a bar for deliveries that have not arrived, so that it can be seen."""
 
 OBJECT_KINDS = {"payment": ids.PAYMENT, "refund": ids.REFUND, "settlement": ids.SETTLEMENT, "webhook": ids.WEBHOOK}
-"""By the first word of an event's type: what kind of record it is about."""
+"""The kind of record that an event is about, by the first word of its type."""
 
 
 # --- what happened -----------------------------------------------------------------------------------
@@ -31,7 +33,7 @@ OBJECT_KINDS = {"payment": ids.PAYMENT, "refund": ids.REFUND, "settlement": ids.
 
 @dataclass(frozen=True)
 class Moment:
-    """One event on the timeline of the record it is about; `words` say what types of events mean there."""
+    """One event on the timeline of the record it is about; `words` describe the types of events there."""
 
     event: Event
     words: Mapping[str, str]
@@ -50,7 +52,7 @@ class Moment:
 
 @dataclass(frozen=True)
 class Bar:
-    """One hour of the picture: from the bottom what arrived, above it what still may, on top what will not."""
+    """One hour of the chart: what arrived at the bottom, above it what still may, on top what will not."""
 
     x: int
     delivered: int
@@ -102,16 +104,16 @@ class LastDay:
 
     @property
     def share(self) -> str:
-        """Rounded down: all is said of nothing less than all."""
+        """The share that arrived, rounded down, so that 100 % means all."""
         if not self.total:
             return ""
         tenths = 1000 * self.delivered // self.total
-        return f"{tenths // 10}.{tenths % 10} %" if tenths % 10 else f"{tenths // 10} %"
+        return percent(Decimal(tenths) / 10, digits=1 if tenths % 10 else 0)
 
     @property
     def words(self) -> str:
-        to_come = f", {self.pending:,} still to come" if self.pending else ""
-        return f"{self.delivered:,} of {self.total:,} delivered in the last 24 hours{to_come}"
+        to_come = f", {whole(self.pending)} still to come" if self.pending else ""
+        return f"{whole(self.delivered)} of {whole(self.total)} delivered in the last 24 hours{to_come}"
 
 
 class _BucketOf(Func):
@@ -122,7 +124,7 @@ class _BucketOf(Func):
 
 
 def last_days(endpoints: Collection[Endpoint], now: datetime) -> dict[uuid.UUID, LastDay]:
-    """Read from the index alone: keys hold the time, so hours are ranges of keys."""
+    """The last day of each endpoint, read from the index alone: hours are ranges of keys."""
     starts = [ids.first_uuid_at(now - timedelta(hours=hours)) for hours in range(HOURS, 0, -1)]
     counts = (
         Delivery.objects.filter(endpoint__in=endpoints, pk__gte=starts[0])
@@ -184,16 +186,16 @@ class EndpointRow:
 
 
 def endpoint_rows(endpoints: Collection[Endpoint], now: datetime) -> list[EndpointRow]:
-    newest = Delivery.objects.filter(endpoint=OuterRef("pk")).order_by("-pk").values("pk")[:1]
-    keys = Endpoint.objects.filter(pk__in=[endpoint.pk for endpoint in endpoints]).values_list(Subquery(newest))
-    rows = delivery_rows(with_attempts(Delivery.objects.filter(pk__in=[key for (key,) in keys if key])))
-    last = {row.delivery.endpoint_id: row for row in rows}
+    last_key = Delivery.objects.filter(endpoint=OuterRef("pk")).order_by("-pk").values("pk")[:1]
+    keys = Endpoint.objects.filter(pk__in=[endpoint.pk for endpoint in endpoints]).values_list(Subquery(last_key))
+    newest = with_attempts(Delivery.objects.filter(pk__in=[key for (key,) in keys if key]))
+    last = {delivery.endpoint_id: delivery_row(delivery) for delivery in newest}
     days = last_days(endpoints, now)
     return [EndpointRow(endpoint, last.get(endpoint.pk), days[endpoint.pk]) for endpoint in endpoints]
 
 
 def host_of(url: str) -> str:
-    """Where it leads, in few characters. What is not https says so."""
+    """The host, short enough for a list, with the scheme unless it is https."""
     scheme, separator, rest = url.partition("://")
     host = rest.partition("/")[0].partition("?")[0]
     return host if scheme == "https" else f"{scheme}{separator}{host}"
@@ -207,7 +209,7 @@ def endpoint_badge(endpoint: Endpoint) -> tuple[str, str]:
 
 
 def endpoint_reason(endpoint: Endpoint) -> str:
-    """Why it is disabled, or since when it has been failing; nothing when all is well."""
+    """Why it is disabled, or since when it has been failing; empty when all is well."""
     if endpoint.status == EndpointStatus.DISABLED:
         return str(DisabledReason(endpoint.disabled_reason).label)
     return f"Since {endpoint.failing_since:%-d %b, %H:%M}" if endpoint.failing_since else ""
@@ -218,7 +220,7 @@ def endpoint_reason(endpoint: Endpoint) -> str:
 
 @dataclass(frozen=True)
 class AttemptRow:
-    """One attempt, with what came back made fit for a page."""
+    """One attempt, with the reply made safe for a page."""
 
     attempt: Attempt
 
@@ -245,7 +247,7 @@ class AttemptRow:
 
     @property
     def reply(self) -> str:
-        """The first bytes of it. What no page can show, or what turns text around, becomes a sign for that."""
+        """Its first bytes. Characters that a page cannot show, or that reverse text, are replaced."""
         text = bytes(self.attempt.reply_start).decode(errors="replace")
         return "".join(sign if sign.isprintable() or sign in "\n\t" else "\ufffd" for sign in text)
 
@@ -271,9 +273,8 @@ class DeliveryRow:
 
     @property
     def about(self) -> str:
-        """The end of the id of the record, by which it differs from others."""
-        public_id = object_id(self.delivery)
-        return f"{public_id[:4]}…{public_id[-8:]}" if public_id else ""
+        """The end of the record's id, by which ids differ."""
+        return short_id(object_id(self.delivery))
 
     @property
     def status(self) -> tuple[str, str]:
@@ -286,19 +287,15 @@ class DeliveryRow:
 
 
 def with_attempts(deliveries: QuerySet[Delivery]) -> QuerySet[Delivery]:
-    """With what their rows show; neither payloads nor replies are read."""
+    """Reads what rows show, and neither payloads nor replies."""
     attempts = Prefetch("attempts", Attempt.objects.defer("reply").order_by("number"))
     return deliveries.select_related("event", "endpoint").defer("event__payload").prefetch_related(attempts)
 
 
-def delivery_rows(deliveries: Iterable[Delivery]) -> list[DeliveryRow]:
-    """In the same order, of deliveries read `with_attempts`."""
-    return [DeliveryRow(delivery, _newest_attempt(delivery)) for delivery in deliveries]
-
-
-def _newest_attempt(delivery: Delivery) -> AttemptRow | None:
+def delivery_row(delivery: Delivery) -> DeliveryRow:
+    """Of a delivery read `with_attempts`."""
     attempts = list(delivery.attempts.all())
-    return AttemptRow(attempts[-1]) if attempts else None
+    return DeliveryRow(delivery, AttemptRow(attempts[-1]) if attempts else None)
 
 
 def delivery_badge(delivery: Delivery) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""Forgetting attempts, and events with their deliveries, that are too old to be asked about."""
+"""Deletes old attempts, and old events with their deliveries."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def purge_attempts(*, now: datetime | None = None, batch: int = BATCH) -> int:
 
 
 def kept_since(now: datetime | None = None) -> datetime | None:
-    """Since when every event is there; None when none is ever deleted."""
+    """The instant since which all events are kept; None when events are never deleted."""
     days: int = settings.EVENTS_KEPT_DAYS
     return (now or timezone.now()) - timedelta(days=days) if days else None
 
@@ -31,7 +31,7 @@ def kept_since(now: datetime | None = None) -> datetime | None:
 def purge_events(*, now: datetime | None = None, batch: int = 200) -> int:
     """Delete events older than EVENTS_KEPT_DAYS together with their deliveries; returns how many events.
 
-    An event that some endpoint is still to be told of stays, and so do its deliveries.
+    An event with a pending delivery is kept, with its deliveries.
     """
     since = kept_since(now)
     if since is None:
@@ -52,7 +52,7 @@ def _purge_batch(too_old: QuerySet[Event], batch: int) -> int:
             Delivery.objects.filter(event__in=keys).order_by("pk").select_for_update().values_list("pk", "status")
         )
         if any(status == DeliveryStatus.PENDING for _, status in deliveries):
-            return 0  # somebody has just asked for one to be sent again: the next time
+            return 0  # one was just asked to be sent again: deleted the next time
         gone = [key for key, _ in deliveries]
         Attempt.objects.filter(delivery__in=gone).delete()
         Delivery.objects.filter(pk__in=gone).delete()

@@ -1,49 +1,37 @@
-"""What a record shows and an event does not store, because it stays the same for ever where it is kept.
+"""Leaves a payment's QR code out of stored events, and puts it back before they are sent.
 
-The app of the record says which field that is and where it is read. An event stores null in its place, so that what is
-sent again has the same bytes as the first time. Events from before this hold the value itself.
+The code is half of what an event would take up, and the payment keeps it. The event stores null instead; with the code
+put back, a repeated delivery has the same bytes as the first. Older events store the code itself.
 """
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
+from config.providers import Provider
 from webhooks.models import Event
 
+FIELD = "qrCode"
 
-class Kept(NamedTuple):
-    """A field that is kept elsewhere: its values by the keys of the records."""
-
-    field: str
-    read: Callable[[Collection[uuid.UUID]], Mapping[uuid.UUID, Any]]
-
-
-_kept: dict[str, Kept] = {}
-
-
-def keep_out(noun: str, kept: Kept) -> None:
-    """Of records whose `object` is this noun, have events store everything but this field."""
-    _kept[noun] = kept
+qr_codes_of: Provider[[Collection[uuid.UUID]], Mapping[uuid.UUID, str]] = Provider("qr_codes_of")
+"""The QR codes of some payments by their keys; payments provide them."""
 
 
 def to_store(payload: dict[str, Any]) -> dict[str, Any]:
     """The record as an event stores it."""
-    kept = _kept.get(str(payload.get("object")))
-    return payload if kept is None or kept.field not in payload else {**payload, kept.field: None}
+    return {**payload, FIELD: None} if payload.get("object") == "payment" and FIELD in payload else payload
 
 
 def complete(events: Sequence[Event]) -> Sequence[Event]:
     """Puts back, into all of these at once, what was not stored; returns the same events."""
-    for noun, kept in _kept.items():
-        lacking = [event for event in events if _lacks(event, noun, kept.field)]
-        values = kept.read({event.object_id for event in lacking}) if lacking else {}
-        for event in lacking:
-            event.payload[kept.field] = values.get(event.object_id)
+    lacking = [event for event in events if _lacks_code(event.payload)]
+    codes = qr_codes_of({event.object_id for event in lacking}) if lacking else {}
+    for event in lacking:
+        event.payload[FIELD] = codes.get(event.object_id)
     return events
 
 
-def _lacks(event: Event, noun: str, field: str) -> bool:
-    payload = event.payload
-    return bool(payload.get("object") == noun and field in payload and payload[field] is None)
+def _lacks_code(payload: dict[str, Any]) -> bool:
+    return bool(payload.get("object") == "payment" and FIELD in payload and payload[FIELD] is None)

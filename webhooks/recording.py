@@ -1,4 +1,4 @@
-"""Recording what happened, in the same database transaction as the change itself."""
+"""Records events, in the same database transaction as the change itself."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from webhooks.models import Event
 from webhooks.rebuilding import to_store
 
 WAKE_EVERY_SECONDS = 1.0
-"""A dispatcher looks around for longer than this after each wake, so that more of them would change nothing."""
+"""A dispatcher keeps looking for longer than this after a wake, so more wakes would change nothing."""
 
 _woken_at = float("-inf")
 
@@ -31,8 +31,8 @@ def build_event(
 ) -> Event:
     """An event not yet stored, for a service that inserts it together with the record it is about.
 
-    `payload` is the whole record as the API shows it, `direct_url` a webhook address of the record's own. Whoever
-    inserts it calls `wake_dispatcher` then.
+    `payload` is the whole record as the API shows it, `direct_url` a webhook address of the record's own. The service
+    that inserts it then calls `wake_dispatcher`.
     """
     return Event(
         merchant_id=merchant_id,
@@ -46,10 +46,10 @@ def build_event(
 
 
 def record_events(events: Sequence[Event]) -> None:
-    """Store events in this order, beside the change they tell of and only inside its database transaction."""
+    """Store events in this order, only inside the database transaction of the change they are about."""
     if not connection.in_atomic_block:
         raise RuntimeError("events are recorded in the database transaction of the change they tell of")
-    # Keys made within a millisecond sort at random, and whoever reads events reads them by their keys.
+    # Keys made within one millisecond sort at random, and events are read in the order of their keys.
     for event, key in zip(events, sorted(event.id for event in events), strict=True):
         event.id = key
     Event.objects.bulk_create(events)
@@ -57,10 +57,10 @@ def record_events(events: Sequence[Event]) -> None:
 
 
 def wake_dispatcher() -> None:
-    """Have what is due sent as soon as the current database transaction has committed.
+    """Wake the dispatcher as soon as the current database transaction has committed.
 
-    Once a second from each process is enough, and keeps the broker off the path of every payment. What a wake that was
-    left out, or lost, would have sent is found by the next beat.
+    Once a second from each process is enough, and keeps the broker out of most requests. When a wake is left out or
+    lost, the next periodic task sends what is due.
     """
     global _woken_at
     now = time.monotonic()

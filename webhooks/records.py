@@ -16,13 +16,13 @@ API_VERSION = "v1"
 def event_record(event: Event) -> dict[str, Any]:
     """What is sent to an endpoint, and what the API shows of an event: the same.
 
-    Whoever shows several has `rebuilding.complete` read at once what they lack.
+    For several events, call `rebuilding.complete` first: it reads at once what they do not store.
     """
     complete([event])
     return {
         "id": event.public_id,
         "object": "event",
-        "type": event.type,
+        "type": event.sample_of or event.type,
         "apiVersion": API_VERSION,
         "createdAt": format_instant(event.created_at),
         "environment": event.environment,
@@ -32,7 +32,7 @@ def event_record(event: Event) -> dict[str, Any]:
 
 
 def webhook_record(endpoint: Endpoint, *, secret: str | None = None) -> dict[str, Any]:
-    """`secret` is given only in the reply that hands it over: when it was made just now."""
+    """The endpoint as the API shows it; `secret` only in the reply to the request that made it."""
     record: dict[str, Any] = {
         "id": endpoint.public_id,
         "object": "webhook",

@@ -1,4 +1,4 @@
-"""What the OpenAPI document says of webhooks: one typed body for each event, told apart by `type`."""
+"""What the OpenAPI document says of webhooks: one typed body for each event, distinguished by `type`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 from config import ids
 from webhooks.events import CATALOGUE
+from webhooks.samples import sample_of
 
 RECORDS = {"payment": "Payment", "refund": "Refund", "settlement": "Settlement", "webhook": "Webhook"}
 """The component that describes the record in an event, by the first word of its type."""
@@ -65,7 +66,12 @@ def _delivery(type: str, sentence: str) -> dict[str, Any]:
         ],
         "requestBody": {
             "required": True,
-            "content": {"application/json": {"schema": {"$ref": _SCHEMAS + _name(type)}}},
+            "content": {
+                "application/json": {
+                    "schema": {"$ref": _SCHEMAS + _name(type)},
+                    "examples": {type: {"summary": sentence, "value": sample_of(type)}},
+                }
+            },
         },
         "responses": {"2XX": {"description": taken}, "410": {"description": stop}},
     }

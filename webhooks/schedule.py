@@ -27,7 +27,7 @@ ATTEMPTS = len(WAITS)
 JITTER = 0.2
 RETRY_AFTER_MAX = timedelta(hours=24)
 FAILING_MAX = timedelta(days=5)
-"""An endpoint at which nothing has succeeded for so long is disabled."""
+"""An endpoint that has failed for so long is disabled."""
 
 
 class Outcome(Enum):
@@ -37,7 +37,7 @@ class Outcome(Enum):
 
 
 class Reply(NamedTuple):
-    """What came back from one request, or why nothing did."""
+    """The reply to one request, or why there is none."""
 
     status_code: int | None = None
     body: bytes = b""
@@ -59,7 +59,7 @@ def next_attempt_at(
 ) -> datetime | None:
     """When to try again after a failure, with so many attempts left; None when that was the last.
 
-    The wait varies by a fifth either way, so that what failed together does not come back together. A receiver's
+    The wait varies by a fifth either way, so that what failed together is not retried together. A receiver's
     Retry-After can make it longer, never shorter.
     """
     if attempts_left <= 0:

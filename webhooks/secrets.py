@@ -1,6 +1,6 @@
-"""Endpoint secrets at rest: encrypted under a key of the environment, so that a stolen database signs nothing.
+"""Endpoint secrets at rest: encrypted with a key from the environment, so that a stolen database cannot sign.
 
-The first key encrypts; its fallbacks are earlier or coming ones that are still read under, while one is being replaced.
+The first key encrypts. The others can only decrypt: they are used while a key is being replaced.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ def decrypt(blob: bytes | memoryview, *, owner: str) -> str:
 
 
 def reencrypt(blob: bytes | memoryview, *, owner: str) -> bytes:
-    """The same secret under the key that encrypts now; the very same bytes when they are under that one."""
+    """The same secret under the key that encrypts now; the same bytes when they are encrypted with it already."""
     blob = bytes(blob)
     is_current = _open(blob, owner=owner, key=_keys()[0]) is not None
     return blob if is_current else encrypt(decrypt(blob, owner=owner), owner=owner)
 
 
 def _open(blob: bytes, *, owner: str, key: bytes) -> str | None:
-    """None when it was not closed with this key."""
+    """The secret; None when it was not encrypted with this key."""
     version, rest = blob[:1], blob[1:]
     if version != _VERSION or len(rest) < _NONCE_BYTES + _TAG_BYTES:
         raise SecretUnreadable("these bytes are no secret that was stored by this version")
@@ -86,14 +86,14 @@ def live_secrets(holder: Endpoint | SigningSecret, now: datetime) -> list[str]:
 
 
 def owner_of(holder: Endpoint | SigningSecret) -> str:
-    """What a stored secret is bound to."""
+    """The name that a stored secret is bound to."""
     if isinstance(holder, Endpoint):
         return f"endpoint {holder.pk}"
     return f"merchant {holder.merchant_id} {holder.environment}"
 
 
 def _keys() -> list[bytes]:
-    """The one that encrypts comes first. ImproperlyConfigured in a process that was given none."""
+    """The keys; the first one encrypts. Raises ImproperlyConfigured in a process without a key."""
     if not settings.WEBHOOK_ENCRYPTION_KEY:
         raise ImproperlyConfigured("This process was not given WEBHOOK_ENCRYPTION_KEY: its role has no use for it.")
     texts = [settings.WEBHOOK_ENCRYPTION_KEY, *settings.WEBHOOK_ENCRYPTION_KEY_FALLBACKS]

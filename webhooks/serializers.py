@@ -1,4 +1,4 @@
-"""What requests about webhooks must look like, and how the reference describes the replies."""
+"""The bodies and queries of requests about webhooks, and how the reference describes the replies."""
 
 from __future__ import annotations
 

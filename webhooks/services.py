@@ -14,10 +14,13 @@ from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
 
+from config import ids
 from config.api.pagination import KeyRange
+from config.bulk_insert import insert_together
+from config.environments import Environment
 from config.errors import DomainError, InvalidParameter, NotFound
-from config.writing import insert_together
 from merchants.models import Merchant
+from webhooks import samples
 from webhooks.events import CATALOGUE, EVERYTHING, WEBHOOK_TEST
 from webhooks.models import Delivery, Endpoint, Event, SigningSecret
 from webhooks.recording import build_event, wake_dispatcher
@@ -30,12 +33,12 @@ from webhooks.targets import url_problem
 logger = structlog.get_logger(__name__)
 
 ENDPOINTS_MAX: Final = 50
-"""Of a merchant, in each environment."""
+"""Endpoints of a merchant in each environment, at most."""
 
 DESCRIPTION_MAX: Final = 200
 PREVIOUS_SECRET_LIVES: Final = timedelta(hours=24)
 REPLAY_MAX: Final = 10_000
-"""Events of one replay."""
+"""Events of one replay, at most."""
 
 _INSERT_BATCH: Final = 1000
 
@@ -67,6 +70,11 @@ class ReplayTooLarge(DomainError):
     message = f"This span holds more than {REPLAY_MAX:,} events. Replay it in shorter spans."
 
 
+class SampleOfProduction(DomainError):
+    code = "sample_of_production"
+    message = "Samples are sent in the sandbox alone. In production there is webhook.test."
+
+
 class EndpointChanges(TypedDict, total=False):
     """What `update_endpoint` may change; what is left out stays as it is."""
 
@@ -82,7 +90,7 @@ class EndpointChanges(TypedDict, total=False):
 def register_endpoint(
     *, merchant: Merchant, environment: str, url: str, events: Collection[str] = (EVERYTHING,), description: str = ""
 ) -> tuple[Endpoint, str]:
-    """A new endpoint, told of everything that happens from now on, and its secret, which nothing can show again."""
+    """Make an endpoint that is sent events from now on; returns it and its secret, which is never shown again."""
     _check_url(url, environment)
     _check_description(description)
     endpoint = Endpoint(
@@ -99,7 +107,7 @@ def register_endpoint(
 
 
 def update_endpoint(*, endpoint: Endpoint, changes: EndpointChanges) -> Endpoint:
-    """Change what is given. What waits to be sent goes to the new address."""
+    """Change what is given. Pending deliveries go to the new URL."""
     with transaction.atomic():
         endpoint = _locked(endpoint)
         if changes.keys() - {"status"}:
@@ -107,7 +115,7 @@ def update_endpoint(*, endpoint: Endpoint, changes: EndpointChanges) -> Endpoint
         if "url" in changes and changes["url"] != endpoint.url:
             _check_url(changes["url"], endpoint.environment)
             endpoint.url = changes["url"]
-            endpoint.failing_since = None  # that was another address
+            endpoint.failing_since = None  # the old URL failed, not the new one
         if "events" in changes and (events := _checked_events(changes["events"])) != endpoint.events:
             endpoint.events, endpoint.events_changed_at = events, timezone.now()
         if "description" in changes:
@@ -123,7 +131,7 @@ def update_endpoint(*, endpoint: Endpoint, changes: EndpointChanges) -> Endpoint
 
 
 def enable_endpoint(*, endpoint: Endpoint) -> Endpoint:
-    """Tell it of what happens from now on. What it missed can be replayed. Doing it again changes nothing."""
+    """Send it events again from now on; those it missed can be replayed. Does nothing when it is enabled."""
     with transaction.atomic():
         endpoint = _locked(endpoint)
         if endpoint.status == EndpointStatus.ENABLED:
@@ -145,7 +153,7 @@ def enable_endpoint(*, endpoint: Endpoint) -> Endpoint:
 
 
 def disable_endpoint(*, endpoint: Endpoint, reason: DisabledReason) -> Endpoint:
-    """Send it nothing any more, not even what waits. Who did not do it themselves is told by mail."""
+    """Send it nothing any more, and discard what waits. The merchant gets a mail unless it did this itself."""
     with transaction.atomic():
         endpoint = Endpoint.objects.select_for_update(no_key=True).get(pk=endpoint.pk)
         if endpoint.deleted_at or endpoint.status == EndpointStatus.DISABLED:
@@ -160,7 +168,7 @@ def disable_endpoint(*, endpoint: Endpoint, reason: DisabledReason) -> Endpoint:
 
 
 def delete_endpoint(*, endpoint: Endpoint) -> None:
-    """Take it away for good. Its deliveries stay to be looked up."""
+    """Delete it for good. Its deliveries can still be looked up."""
     with transaction.atomic():
         endpoint = _locked(endpoint)
         _require_registered(endpoint)
@@ -174,7 +182,7 @@ def delete_endpoint(*, endpoint: Endpoint) -> None:
 
 
 def rotate_secret(*, endpoint: Endpoint) -> tuple[Endpoint, str]:
-    """A new secret. The one before it signs too for a day, so that receivers change over without a gap."""
+    """Make a new secret. The previous one also signs for a day, so that receivers can change over without a gap."""
     with transaction.atomic():
         endpoint = _locked(endpoint)
         _require_registered(endpoint)
@@ -187,7 +195,7 @@ def rotate_secret(*, endpoint: Endpoint) -> tuple[Endpoint, str]:
 
 
 def account_secret(*, merchant_id: uuid.UUID, environment: str) -> SigningSecret:
-    """The secret that signs what goes to payments' own addresses; made when it is first asked for."""
+    """The secret that signs deliveries to payments' own URLs; made when it is first needed."""
     own = SigningSecret.objects.filter(merchant_id=merchant_id, environment=environment)
     if (found := own.first()) is not None:
         return found
@@ -198,7 +206,7 @@ def account_secret(*, merchant_id: uuid.UUID, environment: str) -> SigningSecret
 
 
 def rotate_account_secret(*, merchant: Merchant, environment: str) -> tuple[str, datetime]:
-    """A new secret of the account. The one before it signs too for a day, until the instant given with it."""
+    """Make a new secret of the account; returns it, and the instant until which the previous one also signs."""
     with transaction.atomic():
         held = account_secret(merchant_id=merchant.pk, environment=environment)
         held = SigningSecret.objects.select_for_update().get(pk=held.pk)
@@ -211,13 +219,13 @@ def rotate_account_secret(*, merchant: Merchant, environment: str) -> tuple[str,
 
 
 def reencrypt_secrets() -> Counter[Reencryption]:
-    """Bring every stored secret under the key that encrypts now; how many endpoints and accounts came to what."""
+    """Encrypt every stored secret with the current key; returns how many had which result."""
     holders: Iterable[Endpoint | SigningSecret] = [*Endpoint.objects.all(), *SigningSecret.objects.all()]
     return Counter(_reencrypt(holder) for holder in holders)
 
 
 def _reencrypt(holder: Endpoint | SigningSecret) -> Reencryption:
-    """What is under none of the keys is left as it is."""
+    """A secret that none of the keys can decrypt stays as it is."""
     with transaction.atomic():
         if isinstance(holder, Endpoint):
             holder.refresh_from_db(from_queryset=Endpoint.objects.select_for_update(no_key=True))
@@ -243,29 +251,47 @@ def _reencrypt(holder: Endpoint | SigningSecret) -> Reencryption:
 # --- deliveries --------------------------------------------------------------------------------------
 
 
-def send_test(*, endpoint: Endpoint) -> Delivery:
-    """Send `webhook.test` to this endpoint alone."""
+def send_test(*, endpoint: Endpoint, sample_of: str = "") -> Delivery:
+    """Send `webhook.test` to this endpoint alone; in the sandbox also a sample of another event, tried once."""
     with transaction.atomic():
         endpoint = _locked(endpoint)
         _require_enabled(endpoint)
         last = Event.objects.filter(object_id=endpoint.pk).aggregate(version=Max("version"))["version"]
-        event = build_event(
-            merchant_id=endpoint.merchant_id,
-            environment=endpoint.environment,
-            type=WEBHOOK_TEST,
-            object_id=endpoint.pk,
-            version=(last or 0) + 1,
-            payload=webhook_record(endpoint),
-        )
-        event.is_fanned_out = True
+        event = build_test(endpoint, sample_of, version=(last or 0) + 1)
         delivery = _new_delivery(endpoint, event.pk, timezone.now())
+        if sample_of:
+            delivery.attempts_left = 1
         insert_together(event, delivery)
         wake_dispatcher()
         return delivery
 
 
+def build_test(endpoint: Endpoint, sample_of: str, *, version: int) -> Event:
+    """The event of a test, not yet stored. A sample is about a record that does not exist, with an id of its own.
+
+    Samples are for the sandbox alone: signed for production, one could pass for a payment.
+    """
+    if sample_of and endpoint.environment != Environment.SANDBOX:
+        raise SampleOfProduction
+    event = build_event(
+        merchant_id=endpoint.merchant_id,
+        environment=endpoint.environment,
+        type=WEBHOOK_TEST,
+        object_id=endpoint.pk,
+        version=version,
+        payload=webhook_record(endpoint),
+    )
+    if sample_of:
+        record = dict(samples.sample_of(sample_of)["data"]["object"])
+        kind = next(kind for kind in ids.KINDS if kind.noun == record["object"])
+        event.payload = {**record, "id": kind.encode(ids.new_uuid())}
+        event.sample_of = sample_of
+    event.is_fanned_out = True
+    return event
+
+
 def redeliver(*, delivery: Delivery) -> Delivery:
-    """Send it again now: one that has ended with all its attempts anew, one that waits without waiting longer."""
+    """Send it again now: an ended delivery gets all its attempts again, a pending one is due at once."""
     with transaction.atomic():
         endpoint = Endpoint.objects.select_for_update(no_key=True).get(pk=delivery.endpoint_id)
         if endpoint.deleted_at:
@@ -279,7 +305,7 @@ def redeliver(*, delivery: Delivery) -> Delivery:
 def replay(
     *, endpoint: Endpoint, created_gte: datetime, created_lte: datetime, types: Iterable[str] | None = None
 ) -> int:
-    """Send everything of a span of time again, whatever became of it before; answers how many deliveries.
+    """Send everything of a span of time again, whatever became of it before; returns how many deliveries.
 
     Without types, those that the endpoint listens to. Events from before it was registered, or from while it was
     disabled, are sent too.
@@ -305,7 +331,7 @@ def replay(
         known = dict(Delivery.objects.filter(endpoint=endpoint, event__in=found).values_list("event_id", "pk"))
         _send_again(known.values(), endpoint, now)
         new = [_new_delivery(endpoint, event_id, now) for event_id in found if event_id not in known]
-        # Whoever fans events out just now may have been there first; its delivery is as good.
+        # The fan-out may have inserted one at the same moment; its delivery will do.
         Delivery.objects.bulk_create(new, batch_size=_INSERT_BATCH, ignore_conflicts=True)
         wake_dispatcher()
         return len(found)
@@ -323,7 +349,7 @@ def _new_delivery(endpoint: Endpoint, event_id: uuid.UUID, now: datetime) -> Del
 
 
 def _send_again(keys: Iterable[uuid.UUID], endpoint: Endpoint, now: datetime) -> None:
-    """Make deliveries of a locked endpoint due now. Whoever is sending one just now does not send it twice."""
+    """Make deliveries of a locked endpoint due now. One that is being sent just now is not sent twice."""
     own = Delivery.objects.filter(pk__in=list(keys), endpoint=endpoint)
     own.filter(status=DeliveryStatus.PENDING).update(next_attempt_at=now)
     for ended in (DeliveryStatus.DELIVERED, DeliveryStatus.FAILED, DeliveryStatus.DISCARDED):
@@ -338,7 +364,7 @@ def _send_again(keys: Iterable[uuid.UUID], endpoint: Endpoint, now: datetime) ->
 
 
 def _discard_pending(endpoint: Endpoint) -> None:
-    """The endpoint is locked. A request that is on its way goes on, and its attempt is kept."""
+    """Discard pending deliveries of a locked endpoint. A request on its way goes on, and its attempt is recorded."""
     DELIVERY_MOVES.check(DeliveryStatus.PENDING, DeliveryStatus.DISCARDED)
     pending = Delivery.objects.filter(endpoint=endpoint, status=DeliveryStatus.PENDING)
     pending.update(status=DeliveryStatus.DISCARDED, next_attempt_at=None)
@@ -381,7 +407,7 @@ def _check_description(text: str) -> None:
 
 
 def _checked_events(events: Collection[str], *, param: str = "events") -> list[str]:
-    """In the order of the catalogue and each once; `*` stands for all."""
+    """The events in the order of the catalogue, each once; `*` stands for all."""
     if not events:
         raise InvalidParameter(f"Must name at least one event, or {EVERYTHING} for all.", param=param)
     if unknown := set(events) - {EVERYTHING, *CATALOGUE}:

@@ -1,6 +1,6 @@
 """Signatures by the Standard Webhooks scheme: HMAC-SHA256 over `<id>.<timestamp>.<body>`. Pure.
 
-Any of its public libraries verifies them. A header may hold several, one for each secret that is live.
+Any of its public libraries verifies them. A header may hold several, one for each secret that signs now.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Which addresses an endpoint may be given. Pure.
+"""Which URLs an endpoint may have. Pure.
 
-A courtesy when one is written down: what a name leads to is decided, and guarded, where it is called.
+This check gives early errors; the address behind a name is checked when it is called.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _NUMERIC_LABEL = re.compile(r"[0-9]+|0x[0-9a-f]*")
 def url_problem(
     url: str, *, environment: str, production_ports: Collection[int], allow_loopback: bool = False
 ) -> str | None:
-    """Why nothing would be sent to this address, as a sentence; None when it may be tried.
+    """Why nothing would be sent to this URL, as a sentence; None when it may be tried.
 
     `production_ports` are allowed in production beside 443. Loopback can be allowed in the sandbox only.
     """
@@ -42,7 +42,7 @@ def url_problem(
 def _leads_inside(host: str, *, allow_loopback: bool) -> bool:
     if host == "localhost" or host.endswith(".localhost"):
         return not allow_loopback
-    if "%" in host:  # an address of one network card
+    if "%" in host:  # an address with a zone
         return True
     address = parse_address(host)
     if address is not None:

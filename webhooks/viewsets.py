@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from django.db.models import Q
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from config import ids
-from config.api.fields import EmptySerializer, read_query
-from config.api.hints import no_such
-from config.api.pagination import ListQuery, page
+from config.api.fields import EmptySerializer, read_body, read_query
+from config.api.pagination import ListQuery
 from config.api.renderers import format_instant
 from config.api.schema import refuses
 from merchants.access.scopes import Scope
@@ -71,47 +69,60 @@ class WebhookViewSet(MerchantViewSet):
     @refuses(TooManyWebhooks)
     @extend_schema(
         summary="Create a webhook",
+        description=(
+            "Registers an address of yours for events. The reply holds the `secret` that signs what is sent "
+            "there; it is shown this once."
+        ),
         request=NewWebhookSerializer,
         responses={201: WebhookWithSecretSchema},
         examples=examples.CREATE,
     )
     def create(self, request: Request) -> Response:
-        body = NewWebhookSerializer(data=request.data, context={"environment": self.environment})
-        body.is_valid(raise_exception=True)
+        body = read_body(NewWebhookSerializer, request, environment=self.environment)
         endpoint, secret = register_endpoint(
             merchant=self.merchant, environment=self.environment, **body.validated_data
         )
         return Response(webhook_record(endpoint, secret=secret), status=201)
 
-    @extend_schema(summary="List webhooks", parameters=[ListQuery], responses=WebhookSchema(many=True))
+    @extend_schema(
+        summary="List webhooks",
+        description="Newest first, without their secrets.",
+        parameters=[ListQuery],
+        responses=WebhookSchema(many=True),
+    )
     def list(self, request: Request) -> Response:
         own = Endpoint.objects.of(self.merchant, self.environment).registered()
-        return Response(
-            page(
-                own,
-                read_query(ListQuery, request),
-                public_id=ids.WEBHOOK,
-                render=webhook_record,
-                total=lambda keys: own.filter(keys.condition).count(),
-            )
-        )
+        return self.listed(own, read_query(ListQuery, request), kind=ids.WEBHOOK, render=webhook_record)
 
-    @extend_schema(summary="Get a webhook", responses=WebhookSchema, examples=examples.RETRIEVE)
+    @extend_schema(
+        summary="Get a webhook",
+        description="The webhook, without its secret.",
+        responses=WebhookSchema,
+        examples=examples.RETRIEVE,
+    )
     def retrieve(self, request: Request, webhook_id: str) -> Response:
         return Response(webhook_record(self._endpoint(webhook_id)))
 
     @refuses(WebhookOfPayments)
     @extend_schema(
-        summary="Update a webhook", request=WebhookChangesSerializer, responses=WebhookSchema, examples=examples.UPDATE
+        summary="Update a webhook",
+        description="Changes what is given, and leaves the rest. `status` disables it, or enables it again.",
+        request=WebhookChangesSerializer,
+        responses=WebhookSchema,
+        examples=examples.UPDATE,
     )
     def update(self, request: Request, webhook_id: str) -> Response:
         endpoint = self._endpoint(webhook_id)
-        body = WebhookChangesSerializer(data=request.data, context={"environment": self.environment})
-        body.is_valid(raise_exception=True)
+        body = read_body(WebhookChangesSerializer, request, environment=self.environment)
         return Response(webhook_record(update_endpoint(endpoint=endpoint, changes=body.to_changes())))
 
     @refuses(WebhookOfPayments)
-    @extend_schema(summary="Delete a webhook", responses={200: DeletedWebhookSchema}, examples=examples.DELETE)
+    @extend_schema(
+        summary="Delete a webhook",
+        description="For good. Its deliveries can still be looked up.",
+        responses={200: DeletedWebhookSchema},
+        examples=examples.DELETE,
+    )
     def destroy(self, request: Request, webhook_id: str) -> Response:
         endpoint = self._endpoint(webhook_id)
         delete_endpoint(endpoint=endpoint)
@@ -119,32 +130,43 @@ class WebhookViewSet(MerchantViewSet):
 
     @refuses(WebhookDisabled)
     @extend_schema(
-        summary="Send a test event", request=EmptySerializer, responses=DeliverySchema, examples=examples.TEST
+        summary="Send a test event",
+        description=(
+            "Sends `webhook.test` to this webhook alone. The reply is the delivery, in which the attempt "
+            "shows up a moment later."
+        ),
+        request=EmptySerializer,
+        responses=DeliverySchema,
+        examples=examples.TEST,
     )
     def test(self, request: Request, webhook_id: str) -> Response:
-        EmptySerializer(data=request.data).is_valid(raise_exception=True)
+        read_body(EmptySerializer, request)
         return Response(_shown(send_test(endpoint=self._endpoint(webhook_id))))
 
     @refuses(WebhookOfPayments)
     @extend_schema(
         summary="Give a webhook a new secret",
+        description="The one before signs as well for another 24 hours.",
         request=EmptySerializer,
         responses=WebhookWithSecretSchema,
         examples=examples.ROTATE,
     )
     def rotate(self, request: Request, webhook_id: str) -> Response:
-        EmptySerializer(data=request.data).is_valid(raise_exception=True)
+        read_body(EmptySerializer, request)
         endpoint, secret = rotate_secret(endpoint=self._endpoint(webhook_id))
         return Response(webhook_record(endpoint, secret=secret))
 
     @extend_schema(
         summary="Give the account a new secret, for the webhookUrl of payments",
+        description=(
+            "It signs what is sent to the `webhookUrl` of payments. The one before signs as well for another 24 hours."
+        ),
         request=EmptySerializer,
         responses=AccountSecretSchema,
         examples=examples.ROTATE_ACCOUNT_SECRET,
     )
     def rotate_account_secret(self, request: Request) -> Response:
-        EmptySerializer(data=request.data).is_valid(raise_exception=True)
+        read_body(EmptySerializer, request)
         secret, expires_at = rotate_account_secret(merchant=self.merchant, environment=self.environment)
         return Response(
             {
@@ -158,14 +180,17 @@ class WebhookViewSet(MerchantViewSet):
     @refuses(WebhookDisabled, ReplayTooLarge)
     @extend_schema(
         summary="Send the events of a span of time again",
+        description=(
+            "Also those that arrived before, and those that happened while the webhook was disabled or not "
+            "yet registered; at most 10,000."
+        ),
         request=ReplaySerializer,
         responses=ReplaySchema,
         examples=examples.REPLAY,
     )
     def replay(self, request: Request, webhook_id: str) -> Response:
         endpoint = self._endpoint(webhook_id)
-        body = ReplaySerializer(data=request.data)
-        body.is_valid(raise_exception=True)
+        body = read_body(ReplaySerializer, request)
         asked = body.validated_data
         count = replay(
             endpoint=endpoint,
@@ -176,7 +201,7 @@ class WebhookViewSet(MerchantViewSet):
         return Response({"object": "replay", "endpoint": endpoint.public_id, "deliveryCount": count})
 
     def seal_reply(self, body: bytes) -> bytes:
-        """Replies here hold secrets, and what is kept for a repeated request must not."""
+        """Encrypts replies that are stored for a repeated request, because they contain secrets."""
         return encrypt(body.decode(), owner=self._owner_of_replies())
 
     def unseal_reply(self, sealed: bytes) -> bytes:
@@ -186,42 +211,39 @@ class WebhookViewSet(MerchantViewSet):
         return f"replies {self.merchant.pk} {self.environment}"
 
     def _endpoint(self, public_id: str) -> Endpoint:
-        key = ids.WEBHOOK.decode(public_id)
-        endpoint = key and Endpoint.objects.of(self.merchant, self.environment).existing().filter(pk=key).first()
-        if not endpoint:
-            raise no_such(ids.WEBHOOK, public_id)
-        return endpoint
+        return self.find(ids.WEBHOOK, public_id, Endpoint.objects.of(self.merchant, self.environment).existing())
 
 
 class EventViewSet(MerchantViewSet):
-    """What happened, whether or not anybody was told."""
+    """Events, whether or not any endpoint was sent them."""
 
     scopes: ClassVar = {"list": Scope.WEBHOOKS_READ, "retrieve": Scope.WEBHOOKS_READ}
 
-    @extend_schema(summary="List events", parameters=[EventListQuery], responses=EventSchema(many=True))
+    @extend_schema(
+        summary="List events",
+        description="Everything that happened, whether or not any webhook was sent it. Newest first.",
+        parameters=[EventListQuery],
+        responses=EventSchema(many=True),
+    )
     def list(self, request: Request) -> Response:
-        query = read_query(EventListQuery, request)
-        narrow = Q(type=query["type"]) if "type" in query else Q()
-        own = Event.objects.of(self.merchant, self.environment)
-        return Response(
-            page(
-                own,
-                query,
-                public_id=ids.EVENT,
-                narrow=narrow,
-                render=event_record,
-                prepare=complete,
-                total=lambda keys: own.filter(narrow, keys.condition).count(),
-            )
+        return self.listed(
+            Event.objects.of(self.merchant, self.environment).filter(sample_of=""),
+            read_query(EventListQuery, request),
+            kind=ids.EVENT,
+            filters={"type": "type"},
+            prepare=complete,
+            render=event_record,
         )
 
-    @extend_schema(summary="Get an event", responses=EventSchema, examples=examples.EVENT_SHOWN)
+    @extend_schema(
+        summary="Get an event",
+        description="The event, with its record as it was then.",
+        responses=EventSchema,
+        examples=examples.EVENT_SHOWN,
+    )
     def retrieve(self, request: Request, event_id: str) -> Response:
-        key = ids.EVENT.decode(event_id)
-        event = key and Event.objects.of(self.merchant, self.environment).filter(pk=key).first()
-        if not event:
-            raise no_such(ids.EVENT, event_id)
-        return Response(event_record(event))
+        own = Event.objects.of(self.merchant, self.environment)
+        return Response(event_record(self.find(ids.EVENT, event_id, own)))
 
 
 class DeliveryViewSet(MerchantViewSet):
@@ -233,40 +255,44 @@ class DeliveryViewSet(MerchantViewSet):
         "redeliver": Scope.WEBHOOKS_WRITE,
     }
 
-    @extend_schema(summary="List deliveries", parameters=[DeliveryListQuery], responses=DeliverySchema(many=True))
+    @extend_schema(
+        summary="List deliveries",
+        description="Newest first.",
+        parameters=[DeliveryListQuery],
+        responses=DeliverySchema(many=True),
+    )
     def list(self, request: Request) -> Response:
-        query = read_query(DeliveryListQuery, request)
-        narrow = Q(**{name: query[name] for name in ("endpoint", "event", "status") if name in query})
-        own = Delivery.objects.of(self.merchant, self.environment)
-        return Response(
-            page(
-                own.to_show(),
-                query,
-                public_id=ids.DELIVERY,
-                narrow=narrow,
-                render=delivery_record,
-                total=lambda keys: own.filter(narrow, keys.condition).count(),
-            )
+        return self.listed(
+            Delivery.objects.of(self.merchant, self.environment).to_show(),
+            read_query(DeliveryListQuery, request),
+            kind=ids.DELIVERY,
+            filters={name: name for name in ("endpoint", "event", "status")},
+            render=delivery_record,
         )
 
-    @extend_schema(summary="Get a delivery", responses=DeliverySchema, examples=examples.DELIVERED)
+    @extend_schema(
+        summary="Get a delivery",
+        description="The delivery with its attempts.",
+        responses=DeliverySchema,
+        examples=examples.DELIVERED,
+    )
     def retrieve(self, request: Request, delivery_id: str) -> Response:
         return Response(_shown(self._delivery(delivery_id)))
 
     @refuses(WebhookDisabled, WebhookDeleted)
     @extend_schema(
-        summary="Send a delivery again", request=EmptySerializer, responses=DeliverySchema, examples=examples.REDELIVER
+        summary="Send a delivery again",
+        description="At once. A delivery that has ended has all its attempts again.",
+        request=EmptySerializer,
+        responses=DeliverySchema,
+        examples=examples.REDELIVER,
     )
     def redeliver(self, request: Request, delivery_id: str) -> Response:
-        EmptySerializer(data=request.data).is_valid(raise_exception=True)
+        read_body(EmptySerializer, request)
         return Response(_shown(redeliver(delivery=self._delivery(delivery_id))))
 
     def _delivery(self, public_id: str) -> Delivery:
-        key = ids.DELIVERY.decode(public_id)
-        delivery = key and Delivery.objects.of(self.merchant, self.environment).filter(pk=key).first()
-        if not delivery:
-            raise no_such(ids.DELIVERY, public_id)
-        return delivery
+        return self.find(ids.DELIVERY, public_id, Delivery.objects.of(self.merchant, self.environment))
 
 
 def _shown(delivery: Delivery) -> dict[str, object]:

@@ -1,1 +1,1 @@
-"""What every endpoint shares: strict JSON in, exact JSON out, one shape of error, cursor pages, the schema."""
+"""What every endpoint shares: strict JSON in, exact JSON out, one form of error, cursor pages, the schema."""

@@ -1,4 +1,4 @@
-"""The one shape of an error, whatever raised it: {"error": {type, code, message, param?, requestId, errors?}}."""
+"""The one form of an error reply, whatever raised it: {"error": {type, code, message, param?, requestId, errors?}}."""
 
 from __future__ import annotations
 
@@ -75,9 +75,9 @@ DATABASE_AWAY = Fault(
 
 
 def handle(exception: Exception, context: Mapping[str, Any]) -> Response:
-    """REST framework's exception handler. It answers everything, so nothing of a fault leaks past it.
+    """REST framework's exception handler. It makes a reply of every exception, so that no detail of a fault leaks.
 
-    Whoever opened a database transaction around the view learns from `response.exception` that it must not commit.
+    Code that opened a database transaction around the view sees by `response.exception` that it must not commit.
     """
     request: HttpRequest = context["request"]._request
     fault = fault_of(exception)
@@ -92,7 +92,7 @@ def handle(exception: Exception, context: Mapping[str, Any]) -> Response:
 
 
 def method_not_allowed(request: HttpRequest, allowed: Iterable[str]) -> Fault:
-    """The refusal of a method, with those that the address has."""
+    """The refusal of a method, with the methods that the URL has."""
     *others, last = sorted({*allowed} - {"HEAD", "OPTIONS"}) or ["no method"]
     named = f"{', '.join(others)} and {last}" if others else last
     message = f"{request.method} is not possible at {shown(request.path)}, which takes {named}."
@@ -129,7 +129,7 @@ def request_id_of(request: HttpRequest) -> str:
 
 
 def fault_of(exception: Exception) -> Fault:
-    """What the caller is told about any exception at all."""
+    """The error that the caller gets for any exception."""
     match exception:
         case DomainError():
             return _of_domain_error(exception)
@@ -143,7 +143,7 @@ def fault_of(exception: Exception) -> Fault:
             return _of_domain_error(BodyTooLarge())
         case SuspiciousOperation() | UnreadablePostError():
             return INVALID_REQUEST
-        case DataError():  # the last net under validation: the database itself could not hold a value
+        case DataError():  # validation let a value pass that the database cannot hold
             return replace(INVALID_REQUEST, code="invalid_parameter", message="A value is out of range.")
         case _ if is_database_away(exception):
             return DATABASE_AWAY
@@ -152,16 +152,16 @@ def fault_of(exception: Exception) -> Fault:
 
 
 def is_database_away(exception: BaseException | None) -> bool:
-    """Whether the database could not be asked just now, and the same question may succeed a little later.
+    """Whether the database failed in a way that may be over soon, so that the request can be repeated.
 
-    It is gone, restarting, out of connections or a standby without writes, or a lock or a statement took too long.
+    It is down, restarting, out of connections or a read-only standby, or a lock or a statement took too long.
     """
     match exception:
         case OperationalError() | InterfaceError():
             return True
-        case TransactionManagementError():  # the work went on after its connection was lost
+        case TransactionManagementError():  # the code went on after its connection was lost
             return connection.connection is None or connection.connection.closed
-        case SessionInterrupted() | UpdateError():  # what Django makes of a session that it could not save
+        case SessionInterrupted() | UpdateError():  # raised by Django when it could not save a session
             return is_database_away(exception.__context__)
         case DatabaseError():
             return getattr(exception.__cause__, "sqlstate", None) == READ_ONLY
@@ -182,7 +182,7 @@ def _of_domain_error(error: DomainError) -> Fault:
 
 
 def _of_rest_framework(error: rest.APIException) -> Fault:
-    """REST framework's own exceptions; a code other than its default ones is kept, so that access can name the fact."""
+    """REST framework's own exceptions; a code that is not one of its defaults is kept."""
     match error:
         case rest.ValidationError():
             return _of_fields(tuple(_flatten(error.detail)))
@@ -227,9 +227,9 @@ def _flatten(detail: Any, path: tuple[str, ...] = ()) -> Iterator[FieldError]:
         for name, inner in detail.items():
             yield from _flatten(inner, path if name == "non_field_errors" else (*path, str(name)))
     elif isinstance(detail, list):
-        for place, inner in enumerate(detail):
-            if isinstance(inner, Mapping):  # an entry of a list: its place is part of its name
-                yield from _flatten(inner, (*path, str(place)))
+        for index, inner in enumerate(detail):
+            if isinstance(inner, Mapping):  # an entry of a list: its index is part of its name
+                yield from _flatten(inner, (*path, str(index)))
             else:
                 yield from _flatten(inner, path)
     else:
@@ -241,7 +241,7 @@ def _field_error(param: str, detail: rest.ErrorDetail) -> FieldError:
     if code == "required":
         message = f"Missing required parameter: {param}."
     else:
-        # REST framework says "This field may not be null."; out of its form, that names nothing.
+        # REST framework says "This field may not be null."; without its field, that names nothing.
         message = str(detail)
         if param and message.startswith("This field"):
             message = param + message.removeprefix("This field")

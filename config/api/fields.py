@@ -1,4 +1,4 @@
-"""Strict serializer fields: a value is taken as it is or refused with a sentence; nothing is converted on the quiet."""
+"""Strict serializer fields: a value is taken as it is or refused with a message; nothing is converted silently."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar, NoReturn, TypeVar
 from urllib.parse import urlsplit
 
 from django.http import QueryDict
@@ -21,6 +21,8 @@ from config.api.parsers import shown
 from config.api.renderers import render_json
 from config.environments import Environment
 
+Body = TypeVar("Body", bound="StrictSerializer")
+
 MAX_URL_CHARACTERS = 2000
 MAX_UNKNOWN_REPORTED = 10
 MAX_SUGGESTED_CHARACTERS = 60
@@ -31,7 +33,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
 class StrictSerializer(serializers.Serializer[Any]):
-    """A serializer that refuses fields it does not know, and says which one was probably meant.
+    """A serializer that refuses fields it does not know, and names the one that was probably meant.
 
     An optional field may be `null`, which is as if it were left out.
     """
@@ -53,7 +55,7 @@ class StrictSerializer(serializers.Serializer[Any]):
         return value
 
     def _may_be_left_out(self, name: str) -> bool:
-        """Whether `null` means the same as nothing at all: for what is optional and has no `null` of its own."""
+        """Whether `null` means the same as leaving the field out: it is optional, and `null` is no value of its own."""
         field = self.fields.get(name)
         return field is not None and not field.required and not field.allow_null
 
@@ -83,7 +85,7 @@ class EmptySerializer(StrictSerializer):
 
 
 class StrictField(serializers.Field[Any, Any, Any, Any]):
-    """A field whose stored value is shown as it is, and that says itself how the reference describes it."""
+    """A field whose stored value is shown as it is, and that brings its own description for the reference."""
 
     @property
     def json_schema(self) -> dict[str, Any]:
@@ -127,21 +129,6 @@ class StrictChoiceField(serializers.ChoiceField):
             hint = f" Did you mean {meant}?" if meant else ""
             self.fail("invalid_choice", choices=", ".join(map(str, self.choice_strings_to_values)), hint=hint)
         return self.choice_strings_to_values[data]
-
-
-class StrictBooleanField(StrictField):
-    """`true` or `false`, not a word or a number that might mean it."""
-
-    default_error_messages: ClassVar[dict[str, Any]] = {"invalid": "Must be true or false."}
-
-    @property
-    def json_schema(self) -> dict[str, Any]:
-        return {"type": "boolean"}
-
-    def to_internal_value(self, data: Any) -> bool:
-        if not isinstance(data, bool):
-            self.fail("invalid")
-        return data
 
 
 class AmountField(StrictField):
@@ -219,7 +206,7 @@ class QueryIntegerField(StrictIntegerField):
 
 
 class PublicIdField(StrictField):
-    """A filter by the id of a record, as the key behind it. Somebody else's record and none at all match nothing."""
+    """A filter by the id of a record, converted to its key. Somebody else's id, or an unknown one, matches nothing."""
 
     default_error_messages: ClassVar[dict[str, Any]] = {"invalid": "Must be an id such as {prefix}_….{hint}"}
 
@@ -240,7 +227,7 @@ class PublicIdField(StrictField):
 
 
 class MetadataField(StrictField):
-    """An object of a caller's own, of any JSON values, kept and given back with the digits it was written with."""
+    """An object of the caller's own with any JSON values, kept and returned with the digits it was written with."""
 
     MAX_BYTES: ClassVar = 16 * 1024
 
@@ -319,7 +306,7 @@ class InstantFilterField(StrictField):
 
 
 def http_url_problem(text: str, *, https_only: bool) -> str | None:
-    """Why this is no address Ballast would call or send a payer to, as a sentence; None when it is one."""
+    """Why Ballast would not call this URL, or send a payer to it, as a sentence; None when it would."""
     if not text:
         return "Must not be empty."
     if len(text) > MAX_URL_CHARACTERS:
@@ -352,7 +339,7 @@ def _is_host(host: str) -> bool:
 
 
 class HttpUrlField(StrictField):
-    """An http(s) address; https alone in production, as the serializer's context names the environment."""
+    """An http(s) URL; in production, which the serializer's context names, https only."""
 
     default_error_messages: ClassVar[dict[str, Any]] = {"invalid": "Must be a string.", "url": "{problem}"}
 
@@ -367,6 +354,13 @@ class HttpUrlField(StrictField):
         if problem := http_url_problem(data, https_only=https_only):
             self.fail("url", problem=problem)
         return data
+
+
+def read_body(serializer_class: type[Body], request: Request, **context: Any) -> Body:
+    """The serializer of the request's body, validated. Some serializers ask for a context, such as `environment`."""
+    serializer = serializer_class(data=request.data, context=context)
+    serializer.is_valid(raise_exception=True)
+    return serializer
 
 
 def read_query(serializer_class: type[StrictSerializer], request: Request) -> dict[str, Any]:

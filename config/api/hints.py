@@ -1,4 +1,4 @@
-"""What a caller who got an address, a word or an id wrong probably meant."""
+"""Guesses what a caller meant by a wrong URL, word or id."""
 
 from __future__ import annotations
 
@@ -14,14 +14,24 @@ from config.errors import NotFound
 
 API_BASES: tuple[str, ...] = ("/v1", "/sandbox/v1")
 _PREFIX = re.compile(r"/*(?:api/+)?(?P<sandbox>sandbox(?:/+|$))?(?:api/+)?(?:v[0-9.]+(?:/+|$))?", re.IGNORECASE)
-_RESOURCES = ("payments", "refunds", "settlements", "webhooks", "events", "deliveries", "merchant", "balance")
+_RESOURCES = (
+    "payments",
+    "refunds",
+    "settlements",
+    "webhooks",
+    "events",
+    "deliveries",
+    "merchant",
+    "balance",
+    "payment-links",
+)
 _MAX_CHARACTERS = 200
 
 
 def right_addresses(path: str, *, is_sandbox: bool | None = None) -> list[str]:
-    """The addresses of the API that a wrong path may have been meant for, none or up to one for each environment.
+    """The URLs of the API that a wrong path may have been meant for: none, or one for each environment.
 
-    `is_sandbox` is what the caller's key is for, where that is known and the path does not say it.
+    `is_sandbox` says what the caller's key is for, where that is known and the path does not say it.
     """
     if len(path) > _MAX_CHARACTERS or not path.isprintable() or not (found := _PREFIX.match(path)):
         return []
@@ -45,7 +55,7 @@ def _leads_somewhere(path: str) -> bool:
 
 
 def is_program(request: HttpRequest) -> bool:
-    """Whether whoever asks wants JSON: it sends keys or JSON, or accepts JSON and no page."""
+    """Whether the client wants JSON: it sends keys or JSON, or accepts JSON and no HTML."""
     accepted: str = request.META.get("HTTP_ACCEPT", "")
     return (
         sends_keys(request)
@@ -59,7 +69,7 @@ def sends_keys(request: HttpRequest) -> bool:
 
 
 def close_to(word: str, known: Iterable[str]) -> str | None:
-    """The one of a few known words that was probably meant, whatever its case."""
+    """The known word that was probably meant, in upper or lower case; None when none is close."""
     by_plain_word = {each.casefold(): each for each in known}
     if len(word) > _MAX_CHARACTERS:
         return None
@@ -67,12 +77,12 @@ def close_to(word: str, known: Iterable[str]) -> str | None:
 
 
 def no_such(kind: ids.PublicId, text: str, *, param: str | None = None) -> NotFound:
-    """The refusal for an id that names nothing the caller may know of."""
+    """The refusal of an id that names nothing the caller may see."""
     return NotFound(f"No such {kind.noun}.{about_id(kind, text)}", param=param)
 
 
 def about_id(wanted: ids.PublicId, text: str) -> str:
-    """A sentence, with a blank before it, on an id of another kind than `wanted`; empty when it is none."""
+    """A sentence, after a space, when the id is of another kind than `wanted`; otherwise empty."""
     other = next((kind for kind in ids.KINDS if kind is not wanted and kind.decode(text) is not None), None)
     if other is None:
         is_upper_case = wanted.decode(text.lower()) is not None and text != text.lower()

@@ -9,6 +9,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
 from django.db.models import Q, QuerySet
+from rest_framework.pagination import BasePagination
 
 from config import ids
 from config.api.fields import InstantFilterField, QueryIntegerField, StrictCharField, StrictSerializer
@@ -33,7 +34,7 @@ class KeyRange:
 
     @classmethod
     def between(cls, created_gte: datetime | None, created_lte: datetime | None) -> KeyRange:
-        """The keys made between two instants, both included to the millisecond."""
+        """The keys made between two instants, both included, to the millisecond."""
         first = end = None
         if created_gte is not None:
             first = ids.first_uuid_at(created_gte)
@@ -100,7 +101,7 @@ def page(
 
     `own` is every record the caller may see: a cursor must be one of them, whatever the filters leave over. `query` is
     a validated ListQuery, `narrow` the list's further filters, and `total` counts what matches them in a range of keys.
-    `prepare` sees all rows of the page and answers what is rendered, having read at once what several of them need.
+    `prepare` gets all rows of the page and returns what is rendered; it can read for all rows at once.
     """
     keys = KeyRange.between(query.get("created_gte"), query.get("created_lte"))
     rows = own.filter(keys.condition)
@@ -119,8 +120,27 @@ def page(
     }
 
 
+class Envelope(BasePagination):
+    """What `page` wraps a list in, for the reference. Each list's query serializer names its parameters."""
+
+    def get_paginated_response_schema(self, schema: dict[str, Any]) -> dict[str, Any]:
+        return {
+            "type": "object",
+            "required": ["object", "data", "hasMore", "totalCount"],
+            "properties": {
+                "object": {"type": "string", "const": "list"},
+                "data": schema,
+                "hasMore": {"type": "boolean", "description": "True when more records follow."},
+                "totalCount": {"type": "integer", "description": "How many records match, exactly."},
+            },
+        }
+
+    def get_schema_operation_parameters(self, view: Any) -> list[dict[str, Any]]:
+        return []
+
+
 def _key_of(cursor: str, own: QuerySet[Any, Any], public_id: ids.PublicId) -> uuid.UUID:
-    """The key of the record a cursor names. Someone else's record and one that never was are refused alike."""
+    """The key of the record a cursor names. Somebody else's record is refused like one that does not exist."""
     key = public_id.decode(cursor)
     if key is None or not own.filter(pk=key).exists():
         hint = about_id(public_id, cursor)

@@ -1,4 +1,4 @@
-"""Strict JSON in. What two readers could understand differently is refused before any code of ours sees it."""
+"""Strict JSON in: a body that two parsers could read differently is refused before any other code sees it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_BODY_BYTES = 256 * 1024
 MAX_DEPTH = 32
 MAX_NUMBER_CHARACTERS = 64
 MAX_NUMBER_MAGNITUDE = 40
-"""Powers of ten either way: past it, a few characters name a number that fills the memory once it is computed with."""
+"""Largest power of ten, up or down: beyond it a few characters could make a number that fills the memory."""
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
@@ -42,7 +42,7 @@ class UnsupportedContentType(DomainError):
 
 
 class StrictJSONParser(BaseParser):
-    """Reads `HttpRequest.body`, which keeps the bytes for whoever signs or fingerprints the request."""
+    """Reads `HttpRequest.body`, which keeps the bytes: signatures and idempotency keys need them."""
 
     media_type = "application/json"
 
@@ -57,7 +57,7 @@ class StrictJSONParser(BaseParser):
 def parse_object(body: bytes) -> dict[str, Any]:
     """The JSON object in `body`: integers of 64 bits as int, other numbers as exact Decimal.
 
-    InvalidJSON or BodyTooLarge when it is none.
+    Raises InvalidJSON or BodyTooLarge otherwise.
     """
     if len(body) > MAX_BODY_BYTES:
         raise BodyTooLarge
@@ -86,7 +86,7 @@ def parse_object(body: bytes) -> dict[str, Any]:
 
 
 def _refuse_depth(body: bytes) -> None:
-    """Count brackets outside strings, so that the reader below never recurses deeper than it may."""
+    """Count brackets outside strings, so that the parser below never recurses deeper than it may."""
     depth = 0
     for byte in _STRING.sub(b"", body):
         if byte in b"[{":
@@ -123,7 +123,7 @@ def _object_without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def shown(text: str) -> str:
-    """A caller's own text, safe and short enough to say back in a message."""
+    """A caller's own text, made safe and short enough to repeat in a message."""
     return json.dumps(text if len(text) <= 60 else text[:60] + "…", ensure_ascii=True)
 
 

@@ -1,4 +1,4 @@
-"""What is true of many schemas of the OpenAPI document at once, said by rule and not field by field."""
+"""Rules that apply to many schemas of the OpenAPI document at once, instead of field by field."""
 
 from __future__ import annotations
 
@@ -10,12 +10,20 @@ AMOUNT_PATTERN = r"^-?[0-9]+\.[0-9]{6,18}$"
 _IDS = {"payment", "refund", "settlement", "webhook", "event", "delivery", "merchant", "discrepancy"}
 _OWN_IDS = {kind.noun: kind.pattern for kind in ids.KINDS if kind.noun in _IDS}
 _NAMED_IDS = {"paymentId": "payment", "refundId": "refund", "discrepancyId": "discrepancy"}
-_AMOUNTS = {"cryptoAmount", "amountReceived", "amountRefunded", "grossAmount", "feeAmount", "refundAmount"}
-_NO_CONTROL_CHARACTERS = r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*$"
+_AMOUNTS = {
+    "cryptoAmount",
+    "amountReceived",
+    "amountRefunded",
+    "grossAmount",
+    "feeAmount",
+    "refundAmount",
+    "debtAmount",
+}
+NO_CONTROL_CHARACTERS = r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*$"
 
 
 def refine(schemas: dict[str, Any]) -> None:
-    """Give requests what generators of clients need, and texts their patterns. Requests are named `…Request`."""
+    """Add what client generators need to requests (schemas named `…Request`), and patterns to texts."""
     for name, schema in schemas.items():
         if "properties" not in schema:
             continue
@@ -29,7 +37,7 @@ def refine(schemas: dict[str, Any]) -> None:
 
 
 def _in_request(described: dict[str, Any], *, is_required: bool) -> dict[str, Any]:
-    """A default is said in words: as `default` it makes generators require the field. What is optional may be null."""
+    """Describe a default in words, because generators require a field with `default`. Optional fields may be null."""
     field = dict(described)
     if "default" in field:
         default = field.pop("default")
@@ -37,7 +45,7 @@ def _in_request(described: dict[str, Any], *, is_required: bool) -> dict[str, An
         if said is not None:
             field["description"] = f"{field.get('description', '')} {said} when it is left out.".strip()
     if field.get("type") == "string" and not {"enum", "format", "pattern"} & field.keys():
-        field["pattern"] = _NO_CONTROL_CHARACTERS
+        field["pattern"] = NO_CONTROL_CHARACTERS
     return field if is_required else _nullable(field)
 
 

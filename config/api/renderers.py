@@ -1,4 +1,4 @@
-"""Exact JSON out: decimals keep every digit, instants are UTC with milliseconds. JSON is all there is to negotiate."""
+"""Exact JSON out: decimals keep every digit, instants are UTC with milliseconds. No other format is offered."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rest_framework.request import Request
 
 
 def format_instant(instant: datetime) -> str:
-    """`2027-01-31T09:30:00.000Z`. Naive instants are a bug and refused."""
+    """`2027-01-31T09:30:00.000Z`. A naive datetime is a bug and refused."""
     if instant.tzinfo is None:
         raise ValueError("an instant without a time zone")
     return instant.astimezone(UTC).isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
@@ -36,7 +36,7 @@ def read_json(text: str) -> Any:
 
 
 def whole_number(text: str) -> int | Decimal:
-    """An int, as far as one can be written again: a Decimal past 64 bits."""
+    """An int, or a Decimal beyond 64 bits, so that `render_json` can write it again."""
     number = int(text)
     return number if -(2**63) <= number < 2**64 else Decimal(number)
 
@@ -57,7 +57,7 @@ def _extra(value: Any) -> Any:
     if isinstance(value, Decimal):
         if not value.is_finite():
             raise TypeError("JSON has no number that is not finite")
-        return orjson.Fragment(format(value, "f"))  # the digits as they are: a float could change the last of them
+        return orjson.Fragment(format(value, "f"))  # exactly these digits: a float could change the last ones
     if isinstance(value, datetime):
         return format_instant(value)
     if isinstance(value, Promise):
@@ -82,7 +82,7 @@ class JSONRenderer(BaseRenderer):
 
 
 class JSONOnly(BaseContentNegotiation):
-    """Every reply is JSON whatever `Accept` says; a body must say that it is JSON."""
+    """Every reply is JSON whatever `Accept` says; the Content-Type of a body must be JSON."""
 
     def select_parser(self, request: Request, parsers: Iterable[BaseParser]) -> BaseParser | None:
         http_request: HttpRequest = request._request

@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterable
 from http import HTTPStatus
 from typing import Any, TypeVar
 
+from drf_spectacular.extensions import OpenApiSerializerExtension, OpenApiSerializerFieldExtension
 from drf_spectacular.openapi import AutoSchema
-from drf_spectacular.plumbing import append_meta
 from rest_framework import serializers
 
 from config.api.exceptions import INTERNAL, MAX_PARAM_CHARACTERS, METHOD_NOT_ALLOWED
 from config.api.fields import StrictField, StrictSerializer
+from config.api.meanings import explain_fields
 from config.api.parsers import BodyTooLarge, InvalidJSON, UnsupportedContentType
 from config.api.refining import refine
 from config.errors import DomainError, InvalidParameter, NotFound, ServiceUnavailable
@@ -29,7 +30,7 @@ _SHARED_STATUSES = {"401", "403", "404", "409", "429", "500", "503"}
 
 
 def refuses(*errors: type[DomainError]) -> Callable[[Action], Action]:
-    """Names the errors an action of a viewset may answer with, beyond those of every request of its kind."""
+    """Names the errors that an action of a viewset may reply with, beyond those of every request of its kind."""
 
     def name(action: Action) -> Action:
         action.refusals = errors  # type: ignore[attr-defined]
@@ -57,57 +58,57 @@ class InternalError(DomainError):
     type, code, status, message = INTERNAL.type, INTERNAL.code, INTERNAL.status, INTERNAL.message
 
 
-class Envelope:
-    """What `page` wraps a list in. Its parameters are named by each list's own query serializer."""
+class StrictSerializerExtension(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]  # has no types
+    """What a request has beside the fields of its serializer is refused."""
 
-    def get_paginated_response_schema(self, schema: dict[str, Any]) -> dict[str, Any]:
-        return {
-            "type": "object",
-            "required": ["object", "data", "hasMore", "totalCount"],
-            "properties": {
-                "object": {"type": "string", "const": "list"},
-                "data": schema,
-                "hasMore": {"type": "boolean", "description": "True when more records follow."},
-                "totalCount": {"type": "integer", "description": "How many records match, exactly."},
-            },
-        }
+    target_class = StrictSerializer
+    match_subclasses = True
 
-    def get_schema_operation_parameters(self, view: Any) -> list[dict[str, Any]]:
-        return []
+    def map_serializer(self, auto_schema: AutoSchema, direction: Any) -> dict[str, Any]:
+        schema: dict[str, Any] = auto_schema._map_serializer(self.target, direction, bypass_extensions=True)  # type: ignore[no-untyped-call]  # has no types
+        return {**schema, "additionalProperties": False}
+
+
+class StrictFieldExtension(OpenApiSerializerFieldExtension):  # type: ignore[no-untyped-call]  # nor here
+    """A strict field says itself what it takes."""
+
+    target_class = StrictField
+    match_subclasses = True
+
+    def map_serializer_field(self, auto_schema: AutoSchema, direction: Any) -> dict[str, Any]:
+        return dict(self.target.json_schema)
+
+
+class FloatFieldExtension(OpenApiSerializerFieldExtension):  # type: ignore[no-untyped-call]  # nor here
+    """The number is an exact decimal; how a client stores it is its own choice."""
+
+    target_class = serializers.FloatField
+
+    def map_serializer_field(self, auto_schema: AutoSchema, direction: Any) -> dict[str, Any]:
+        return {"type": "number"}
 
 
 class BallastSchema(AutoSchema):
     """Describes one operation.
 
-    A viewset may carry `scopes` by action, and it and its actions `refusals`, the errors they answer with.
+    A viewset may carry `scopes` by action, and it and its actions `refusals`, the errors they reply with.
     """
 
     def get_tags(self) -> list[str]:
-        return [self._tokenize_path()[0].replace("_", " ").capitalize()]
+        return [self._resource().replace("-", " ").capitalize()]
 
     def get_operation_id(self) -> str:
-        resource = self._tokenize_path()[0]
-        return f"{resource}_{getattr(self.view, 'action', self.method.lower())}"
+        return f"{self._resource().replace('-', '_')}_{getattr(self.view, 'action', self.method.lower())}"
 
-    def get_description(self) -> str:  # type: ignore[override]  # drf-spectacular dropped REST framework's arguments
-        description = super().get_description() or ""
-        scope = getattr(self.view, "scopes", {}).get(getattr(self.view, "action", None))
-        return description if scope is None else f"{description}\n\nScope: `{scope}`.".strip()
+    def _resource(self) -> str:
+        resource: str = self.path.removeprefix(PRODUCTION_PREFIX).partition("/")[0]
+        return resource
 
     def get_auth(self) -> list[dict[str, Any]]:
         return [{"publicKey": [], "privateKey": []}]
 
     def get_filter_backends(self) -> list[Any]:
         return []
-
-    def _get_parameters(self) -> list[dict[str, Any]]:
-        parameters: list[dict[str, Any]] = super()._get_parameters()
-        if self.method == "POST":
-            parameters.append({"$ref": "#/components/parameters/IdempotencyKey"})
-        return parameters
-
-    def _get_paginator(self) -> Envelope:
-        return Envelope()
 
     def get_paginated_name(self, serializer_name: str) -> str:
         return f"{serializer_name}List"
@@ -116,44 +117,31 @@ class BallastSchema(AutoSchema):
         name: str = super().get_serializer_name(serializer, direction)
         return name.removesuffix("Schema")
 
-    def _map_basic_serializer(self, serializer: Any, direction: Any) -> dict[str, Any]:
-        schema: dict[str, Any] = super()._map_basic_serializer(serializer, direction)  # type: ignore[no-untyped-call]  # untyped
-        if isinstance(serializer, StrictSerializer):
-            schema["additionalProperties"] = False
-        return schema
-
-    def _map_serializer_field(self, field: Any, direction: Any, bypass_extensions: bool = False) -> dict[str, Any]:
-        if isinstance(field, StrictField):
-            meta = self._get_serializer_field_meta(field, direction)  # type: ignore[no-untyped-call]  # has no types
-            described: dict[str, Any] = append_meta(dict(field.json_schema), meta)
-            return described
-        schema: dict[str, Any] = super()._map_serializer_field(  # type: ignore[no-untyped-call]  # has no types
-            field, direction, bypass_extensions
-        )
-        if isinstance(field, serializers.FloatField):
-            schema.pop("format", None)  # the number is an exact decimal; how a reader holds it is the reader's choice
-        return schema
-
-    def _get_response_bodies(self, direction: Any = "response") -> dict[str, Any]:
-        responses: dict[str, Any] = super()._get_response_bodies(direction)
+    def get_operation(self, *args: Any) -> dict[str, Any]:
+        operation: dict[str, Any] = super().get_operation(*args)  # type: ignore[assignment]  # none is excluded
+        if (scope := getattr(self.view, "scopes", {}).get(getattr(self.view, "action", None))) is not None:
+            operation["description"] = f"{operation.get('description', '')}\n\nScope: `{scope}`.".strip()
+        if self.method == "POST":
+            operation.setdefault("parameters", []).append({"$ref": "#/components/parameters/IdempotencyKey"})
+        responses = operation["responses"]
         for status, response in responses.items():
             response["description"] = response.get("description") or f"{HTTPStatus(int(status)).phrase}."
             response["headers"] = {name: {"$ref": f"#/components/headers/{name}"} for name in _HEADERS}
         errors: dict[int, list[type[DomainError]]] = {}
-        for error in self._refusals():
+        for error in self._refusals(operation.get("parameters", ())):
             errors.setdefault(error.status, []).append(error)
         for number in sorted(errors):
             responses[str(number)] = _error_response(number, errors[number])
-        return responses
+        return operation
 
-    def _refusals(self) -> Iterable[type[DomainError]]:
-        """Every error the operation may answer with, each code once."""
+    def _refusals(self, parameters: Iterable[dict[str, Any]]) -> Iterable[type[DomainError]]:
+        """Every error the operation may reply with, each code once."""
         action = getattr(self.view, getattr(self.view, "action", ""), None)
         found: list[type[DomainError]] = []
         if self.method in {"POST", "PATCH"}:
             found += [MissingParameter, InvalidParameter, UnknownParameter]
             found += [InvalidJSON, BodyTooLarge, UnsupportedContentType]
-        elif any(parameter.get("in") == "query" for parameter in self._get_parameters()):
+        elif any(parameter.get("in") == "query" for parameter in parameters):
             found += [InvalidParameter, UnknownParameter]
         found += [
             error
@@ -194,24 +182,25 @@ def _example(error: type[DomainError]) -> dict[str, Any]:
 
 
 def production_routes(endpoints: list[Endpoint]) -> list[Endpoint]:
-    """Both environments have the same routes: describe them once, in their order. The servers tell them apart."""
+    """Both environments have the same routes: they are described once, in order; the servers differ."""
     own = [endpoint for endpoint in endpoints if endpoint[0].startswith(PRODUCTION_PREFIX)]
     paths = list(dict.fromkeys(path for path, _, _, _ in own))
     return sorted(own, key=lambda endpoint: (paths.index(endpoint[0]), _METHODS.index(endpoint[2])))
 
 
 def complete(result: dict[str, Any], **_: Any) -> dict[str, Any]:
-    """Add the components every operation refers to, and say only once what most operations answer alike."""
+    """Add the components every operation refers to, and describe replies that most operations share only once."""
     components = result["components"]
     for kind, entries in COMPONENTS.items():
         components[kind] = {**components.get(kind, {}), **entries}
     refine(components["schemas"])
+    explain_fields(components["schemas"])
     shared = components.setdefault("responses", {})
     for path in result["paths"].values():
         for operation in path.values():
             responses = operation["responses"]
             responses["405"] = {"$ref": "#/components/responses/MethodNotAllowed"}
-            for status in _SHARED_STATUSES & responses.keys():
+            for status in sorted(_SHARED_STATUSES & responses.keys()):
                 name = HTTPStatus(int(status)).phrase.replace(" ", "")
                 if shared.setdefault(name, responses[status]) == responses[status]:
                     responses[status] = {"$ref": f"#/components/responses/{name}"}
@@ -229,7 +218,7 @@ def _with_cut_examples(value: Any) -> Any:
 
 
 def _without_internal_keys(value: Any) -> Any:
-    """Take out what drf-spectacular leaves for hooks of its own."""
+    """Remove keys that drf-spectacular leaves for its own hooks."""
     if isinstance(value, dict):
         return {key: _without_internal_keys(inner) for key, inner in value.items() if key != "x-spec-enum-id"}
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""What the API serves beside its resources: its description, and errors that arise outside any view of ours."""
+"""What the API serves beside its resources: its description, and errors that arise outside any view."""
 
 from __future__ import annotations
 
@@ -8,11 +8,9 @@ from functools import cache
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.views import defaults
 from django.views.decorators.csrf import csrf_exempt
-from django.views.decorators.http import require_safe
 from drf_spectacular.generators import SchemaGenerator
 
 from config.api.exceptions import (
@@ -32,12 +30,12 @@ from config.api.hints import right_addresses
 from config.api.parsers import shown
 from config.api.renderers import render_json
 
-# All of /sandbox: whoever forgets the version there is a program too.
+# All of /sandbox: a client that forgets the version is a program, too.
 API_PREFIXES = ("/v1/", "/sandbox/")
 
 
 def is_api_path(path: str) -> bool:
-    """Whether a reply under this path must be JSON; a bare prefix without its slash included."""
+    """Whether a reply under this path must be JSON; also for a bare prefix without its slash."""
     return path.startswith(API_PREFIXES) or f"{path}/" in API_PREFIXES
 
 
@@ -52,7 +50,7 @@ def error_reply(request: HttpRequest, fault: Fault) -> HttpResponse:
 
 
 def nothing_here(request: HttpRequest) -> Fault:
-    """That an address leads nowhere, and which one was probably meant."""
+    """The error for a URL that does not exist, with the one that was probably meant."""
     message = f"There is nothing at {shown(request.path)}."
     if found := right_addresses(request.path, is_sandbox=_is_sandbox_key(request)):
         message += f" Did you mean {' or '.join(found)}?"
@@ -72,14 +70,14 @@ def _is_sandbox_key(request: HttpRequest) -> bool | None:
 
 @cache
 def openapi_document() -> bytes:
-    """The same for everyone, and made once in a process."""
+    """The OpenAPI document: the same for everyone, made once in a process."""
     generator = SchemaGenerator()  # type: ignore[no-untyped-call]  # drf-spectacular has no types here
     return render_json(generator.get_schema(request=None, public=True))  # type: ignore[no-untyped-call]  # nor here
 
 
 @csrf_exempt
 def show_openapi(request: HttpRequest, environment: str) -> HttpResponse:
-    """One document for both environments; its servers tell them apart."""
+    """Serves one document for both environments, whose servers differ."""
     if request.method not in {"GET", "HEAD"}:
         refusal = error_reply(request, method_not_allowed(request, ["GET"]))
         refusal.headers["Allow"] = "GET, HEAD"
@@ -87,12 +85,6 @@ def show_openapi(request: HttpRequest, environment: str) -> HttpResponse:
     return HttpResponse(
         openapi_document(), content_type="application/json", headers={"Cache-Control": "public, max-age=300"}
     )
-
-
-@require_safe
-def show_reference(request: HttpRequest) -> HttpResponse:
-    """The document as a page. Everything it loads comes from here, and no rule of the site is loosened for it."""
-    return render(request, "api/reference.html", {"document": "/v1/openapi.json"})
 
 
 def bad_request(request: HttpRequest, exception: Exception, *args: Any) -> HttpResponse:
@@ -116,7 +108,7 @@ def not_found(request: HttpRequest, exception: Exception, *args: Any) -> HttpRes
 
 
 def server_error(request: HttpRequest, *args: Any) -> HttpResponse:
-    """Django calls it while it handles the exception, also one that a middleware or the end of a transaction raised."""
+    """The handler that Django calls for an exception outside views: of a middleware, or of a commit."""
     _, error, _ = sys.exc_info()
     if is_database_away(error):
         return unavailable(request)
@@ -126,7 +118,7 @@ def server_error(request: HttpRequest, *args: Any) -> HttpResponse:
 
 
 def unavailable(request: HttpRequest) -> HttpResponse:
-    """503, and when to ask again. Asks the database for nothing itself."""
+    """Replies 503 with the time to ask again. It uses no database itself."""
     if is_api_path(request.path):
         return error_reply(request, DATABASE_AWAY)
     headers = {**error_headers(DATABASE_AWAY), "Cache-Control": "no-store"}

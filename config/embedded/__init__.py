@@ -1,1 +1,1 @@
-"""The one-command run: a PostgreSQL of our own, and a supervisor for web, worker and beat."""
+"""The one-command run: its own PostgreSQL, and a supervisor for web, worker and beat."""

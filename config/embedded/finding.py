@@ -1,4 +1,4 @@
-"""Which Ballast a management command is meant for: the `make run` that is running, with the settings it runs with."""
+"""Finds the `make run` that a management command is meant for, and the settings it runs with."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from config.variables import Variables
 
 BASE_DIR = Path(__file__).resolve().parents[2]
 CHOICES = ("BALLAST_MODE", "DATABASE_URL", "SECRET_KEY")
-"""Whoever sets one of these has said already which Ballast is meant."""
+"""One of these in the environment says which installation is meant."""
 
-OF_THE_CODE = frozenset({"devnet", "makemigrations", "spectacular"})
+OF_THE_CODE = frozenset({"devnet", "devnet_pay", "makemigrations", "spectacular"})
 """Commands about the code alone, in any checkout."""
 
 OF_NOTHING = frozenset({"", "check", "collectstatic", "help", "version", "--help", "-h", "--version"})
@@ -26,7 +26,7 @@ _COMMAND = ["-m", "config.embedded", "run"]
 
 
 class NoneFound(Exception):
-    """There is no Ballast to work with, or there are several; the message says where it looked and what to do."""
+    """There is no running installation, or there are several; the message says where it looked and what to do."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Running:
 
 
 def chosen_environment(command: str) -> dict[str, str]:
-    """What to add to the environment so that the command works on the Ballast that is running; NoneFound otherwise.
+    """What to add to the environment so that the command works on the running installation; NoneFound without one.
 
     Nothing is added where the environment, or .env, says which one is meant, or none is needed.
     """
@@ -62,7 +62,7 @@ def chosen_environment(command: str) -> dict[str, str]:
 
 
 def running() -> list[Running]:
-    """Every supervisor of this checkout that this account may look at."""
+    """Every supervisor of this checkout that this account can see."""
     found = []
     for process in psutil.process_iter():
         try:
@@ -76,12 +76,12 @@ def running() -> list[Running]:
 
 
 def settings_of_running(var: Path) -> dict[str, str]:
-    """The settings of the supervisor that runs with this folder; none when none does."""
+    """The settings of the supervisor that runs with this folder; empty when none does."""
     return next((_settings_of(each) for each in running() if each.var == var), {})
 
 
 def _settings_of(instance: Running) -> dict[str, str]:
-    """The settings that it was started with, so that a command means the same networks and the same addresses."""
+    """The settings it was started with, so that a command uses the same networks and addresses."""
     names = re.findall(r"^#?([A-Z_]+)=", (BASE_DIR / ".env.example").read_text(encoding="utf-8"), re.MULTILINE)
     settings = {name: instance.environment[name] for name in names if instance.environment.get(name)}
     port = settings.get("BALLAST_PORT", "8000")
@@ -109,5 +109,5 @@ def _what_to_do(found: list[Running], matching: list[Running], where: str) -> st
 
 
 def adopt(command: str) -> None:
-    """Make this process one of the Ballast that is meant."""
+    """Give this process the settings of the installation that is meant."""
     os.environ.update(chosen_environment(command))

@@ -1,7 +1,7 @@
-"""A real PostgreSQL out of a wheel: one data folder, reached over a Unix socket that only its owner can open.
+"""A PostgreSQL from a Python wheel: one data folder, reached over a Unix socket that only its owner can open.
 
 Only the wheel's binaries are used. PostgreSQL refuses to run as root, so under root it runs as the account
-`ballast`, and a folder that account cannot reach is never opened up to it: the data go to /var/lib/ballast.
+`ballast`, and when that account cannot reach the folder, the data go to /var/lib/ballast; no permission is changed.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class PostgresError(Exception):
 
 
 def home_of(var: Path) -> Path:
-    """Where the server of a `var` folder lives: in `var/postgres`, or where that link points."""
+    """The folder of the server of a `var` folder: `var/postgres`, or where that link points."""
     link = var / "postgres"
     if link.is_dir():
         return link.resolve()
@@ -57,7 +57,7 @@ def socket_folder_of(home: Path) -> Path:
 
 
 class EmbeddedPostgres:
-    """The server of one `var` folder, shared by every process that enters it; the last one out stops it.
+    """The server of one `var` folder, shared by every process that enters it; the last to leave stops it.
 
     Each process holds a shared lock while it uses the server. The kernel drops the lock of a process that
     dies, so a killed supervisor never keeps the server alive for ever nor takes it away from another.
@@ -79,7 +79,7 @@ class EmbeddedPostgres:
         self.stop()
 
     def start(self) -> None:
-        """Makes the database when there is none, starts the server when it is down, and holds it."""
+        """Creates the database when there is none, starts the server when it is down, and keeps it running."""
         self._account = _account_for(self.data)
         self._make_home()
         with self._alone():
@@ -97,7 +97,7 @@ class EmbeddedPostgres:
                 raise
 
     def stop(self) -> None:
-        """Lets go of the server, and stops it when nobody else is using it."""
+        """Leaves the server, and stops it when no other process uses it."""
         if self._use is not None:
             with self._alone():
                 self._release()
@@ -106,7 +106,7 @@ class EmbeddedPostgres:
         return self._postmaster() is not None
 
     def stop_left_over(self) -> None:
-        """Stops the server of a process that died, if nobody else has taken it up."""
+        """Stops the server of a process that died, if no other process uses it."""
         if self.is_running():
             self.start()
             self.stop()
@@ -128,14 +128,14 @@ class EmbeddedPostgres:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Starting and stopping is one process's business at a time."""
+        """Only one process at a time starts or stops the server."""
         with (self.home / "start.lock").open("wb") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 
     def _make_home(self) -> None:
         if self.home != self.link.resolve():
-            # Whoever looks for the data under `var` finds them, also after `var` has been moved.
+            # The data can be found under `var`, also after `var` has been moved.
             self.link.parent.mkdir(parents=True, exist_ok=True)
             self.link.unlink(missing_ok=True)
             self.link.symlink_to(self.home)
@@ -322,7 +322,7 @@ def _reachable_binaries(account: pwd.struct_passwd | None) -> Path:
         shutil.copytree(bundle, unfinished / package.name / bundle.name, symlinks=True)
         libraries = package.with_name(
             f"{package.name}.libs"
-        )  # the programs look for their libraries beside the package
+        )  # the programs load their libraries from beside the package
         if libraries.exists():
             shutil.copytree(libraries, unfinished / libraries.name)
         for path in (unfinished, *unfinished.rglob("*")):

@@ -1,4 +1,4 @@
-"""What must be true before an embedded run serves: the schema, and someone to try it with."""
+"""Prepares an embedded run: the database schema, and a demo merchant."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from io import StringIO
 import django
 from django.core.management import call_command
 
-from config.endings import ending_in_a_line
+from config.exits import ending_in_a_line
 
 
 def main() -> None:

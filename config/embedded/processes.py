@@ -24,7 +24,7 @@ class ProcessFailed(Exception):
 
 
 class Child:
-    """One process and its descendants, in a process group of their own so that none can be missed."""
+    """One process and its descendants, in a process group of their own, so that all of them can be stopped."""
 
     def __init__(self, name: str, command: Sequence[str], environment: Mapping[str, str], folder: Path) -> None:
         self.name = name
@@ -40,7 +40,7 @@ class Child:
         return self._process.pid if self._process else None
 
     def start(self) -> None:
-        # A group of its own also keeps Ctrl-C away from it: the supervisor decides who stops when.
+        # In a group of its own it does not get Ctrl-C: the supervisor decides what stops when.
         self._process = subprocess.Popen(  # noqa: S603 - our own programs
             self._command, env=self._environment, cwd=self._folder, stdin=subprocess.DEVNULL, start_new_session=True
         )
@@ -72,7 +72,7 @@ class Child:
 
     def _note_failure(self, code: int, now: float) -> None:
         assert self._process is not None  # noqa: S101 - the caller has just asked it
-        kill_group(self._process.pid)  # what it had started itself
+        kill_group(self._process.pid)  # processes that it has started itself
         self._process = None
         self._failures.append(now)
         if len(self._failures) == FAILURES_ALLOWED and now - self._failures[0] < FAILURE_WINDOW_SECONDS:
@@ -88,7 +88,7 @@ def kill_group(group: int) -> None:
 
 
 def record(path: Path, children: Sequence[Child]) -> None:
-    """Notes who runs, for a next start that finds this supervisor killed."""
+    """Notes the running processes, for the next start in case this supervisor is killed."""
     running = []
     for child in children:
         with suppress(psutil.NoSuchProcess):
@@ -98,7 +98,7 @@ def record(path: Path, children: Sequence[Child]) -> None:
 
 
 def stop_left_overs(path: Path, patience_seconds: float = 5.0) -> int:
-    """Ends the noted processes of a supervisor that was killed. A number that was given again since is left alone."""
+    """Ends the noted processes of a supervisor that was killed. A process id that was reused since is left alone."""
     try:
         noted = json.loads(path.read_text())
     except (FileNotFoundError, ValueError):

@@ -1,4 +1,4 @@
-"""The secrets of an embedded run: made once, kept in `var/secrets.env` for their owner alone."""
+"""The secrets of an embedded run: made once, kept in `var/secrets.env`, readable by its owner only."""
 
 from __future__ import annotations
 

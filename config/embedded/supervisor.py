@@ -38,7 +38,7 @@ class CannotRun(Exception):
 
 
 class Stop(BaseException):
-    """Somebody asked for the end. Not an Exception, so that nothing on the way mistakes it for a failure."""
+    """A signal asked to stop. Not an Exception, so that no handler takes it for a failure."""
 
 
 class Installation:
@@ -54,7 +54,7 @@ class Installation:
             variables.refuse("BALLAST_PORT", "is no TCP port; set it to a number from 1 to 65535")
         self.redis_url = variables.text("REDIS_URL")
         self.has_database = bool(variables.text("DATABASE_URL"))
-        # With the rate limiter inside the process there is best one process; Redis lets every core have one.
+        # While the rate limiter is in the process, one process is best; with Redis every core has one.
         self.web_processes = (os.cpu_count() or 1) if self.redis_url else 1
         variables.check()
         # An address without a port would be wrong for every link and every QR code this run makes.
@@ -74,7 +74,7 @@ class Installation:
 
     @property
     def link_to_database(self) -> Path:
-        """There once a run has made its database."""
+        """A link that exists once a run has made its database."""
         return self.var / "postgres"
 
     def make_folder(self) -> None:
@@ -88,7 +88,7 @@ class Installation:
 
     @contextmanager
     def database(self, *, announce: bool = False) -> Iterator[None]:
-        """A database to work with: the one of DATABASE_URL, or our own for as long as somebody uses it."""
+        """A database to work with: the one of DATABASE_URL, or the embedded one as long as a process uses it."""
         if self.has_database:
             yield
             return
@@ -135,7 +135,7 @@ def manage(arguments: list[str]) -> int:
                 stack.enter_context(installation.database())
             command = [sys.executable, str(BASE_DIR / "manage.py"), *arguments]
             with subprocess.Popen(command, env=environment) as process:  # noqa: S603 - our own program
-                signal.signal(signal.SIGINT, signal.SIG_IGN)  # the command gets Ctrl-C too, and ends as it likes
+                signal.signal(signal.SIGINT, signal.SIG_IGN)  # the command gets Ctrl-C as well, and ends by itself
                 signal.signal(signal.SIGTERM, lambda *_: process.terminate())
                 return process.wait()
     except Stop:
@@ -162,7 +162,7 @@ def _serve(installation: Installation, stack: ExitStack) -> int:
     ]
     stack.callback(noted.unlink, missing_ok=True)
     for child in children:
-        # The web process comes last in, first out: nothing is accepted that nobody will work on.
+        # The web process starts last and stops first: requests are only accepted while the workers run.
         stack.callback(child.stop, STOP_SECONDS)
         child.start()
     record(noted, children)
@@ -293,7 +293,7 @@ def _only_one(var: Path) -> Iterator[None]:
 
 @contextmanager
 def _stop_deferred() -> Iterator[None]:
-    """Lets what is inside finish before a signal that arrives meanwhile takes effect."""
+    """Delays a signal that arrives inside the block until its end."""
     pending: list[int] = []
     before = {number: signal.signal(number, lambda number, _: pending.append(number)) for number in STOP_SIGNALS}
     try:

@@ -1,11 +1,11 @@
-"""When this installation stood still after a restore, and what was found then."""
+"""When this installation stood still after a restore, and what was found."""
 
 from __future__ import annotations
 
 from django.contrib import admin
 
+from config.admin_base import ReadOnly
 from config.installation.models import Standstill
-from config.operators import ReadOnly
 
 
 @admin.register(Standstill)

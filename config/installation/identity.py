@@ -1,4 +1,4 @@
-"""Which server and which tables this connection works on. Asks for nothing that an ordinary role may not know."""
+"""Which server and which tables this connection works on. An ordinary database role may read all of it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _TIMELINE = "SELECT ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """`server` is PostgreSQL's system identifier. It and `timeline` are empty where this role is not told of them."""
+    """`server` is PostgreSQL's system identifier. It and `timeline` are empty where this role may not read them."""
 
     server: str
     database_oid: int
@@ -28,7 +28,7 @@ class Identity:
     timeline: int | None
 
     def is_copied_from(self, row: Installation) -> bool:
-        """Whether the row was written in other tables than these: the mark of every restored dump."""
+        """Whether the row was written in other tables than these, as in every restored dump."""
         servers = {self.server, row.server}
         return (
             self.table_oid != row.table_oid

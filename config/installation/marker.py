@@ -1,4 +1,4 @@
-"""The note of an installation's pulse outside its database: in Redis, or where there is none, in a file under `var`."""
+"""Keeps an installation's pulse outside its database: in Redis or, without Redis, in a file under `var`."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _TIMEOUT_SECONDS = 0.5
 
 
 class MarkerUnreachable(Exception):
-    """Nobody can say now what was noted."""
+    """The marker cannot be read or written now."""
 
 
 def read(installation_id: uuid.UUID) -> int | None:
-    """The newest pulse that was noted; None when none was, or the note was lost."""
+    """The newest pulse in the marker; None when there is none, or it was lost."""
     try:
         if settings.REDIS_SERVERS is not None:
             noted = _redis(settings.REDIS_SERVERS).get(_key(installation_id))

@@ -13,8 +13,8 @@ from django.utils import timezone
 class Installation(models.Model):
     """The one row that says which database this is. A copy of the database carries the row of the original.
 
-    `pulse` grows every second and is noted outside the database as well: a database whose pulse is behind that note has
-    lost what was committed in between.
+    `pulse` grows every second and is kept in the marker outside as well: a database whose pulse is behind the marker
+    has lost what was committed in between.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -37,7 +37,7 @@ class Installation(models.Model):
 
 
 class Sign(models.TextChoices):
-    """By what a restored database was told."""
+    """How a restored database was recognised."""
 
     COPIED = "copied", "The tables are a copy of those that were here"
     LOST = "lost", "What was committed last is missing"
@@ -46,7 +46,7 @@ class Sign(models.TextChoices):
 
 
 class Standstill(models.Model):
-    """From when the database was found to be restored until somebody resumed."""
+    """The time from when the database was found to be restored until an operator resumed it."""
 
     began_at = models.DateTimeField(default=timezone.now)
     sign = models.CharField(max_length=10, choices=Sign.choices)

@@ -1,7 +1,7 @@
-"""Telling a restored database from the one that was here before, and standing still on it until somebody resumes.
+"""Recognises a restored database, and stands still on it until an operator resumes.
 
-The order of every comparison matters: what is noted outside is read first and the row after it, so that a pulse which
-is kept in between never looks as if something were missing.
+The order of every comparison matters: the marker outside is read first and the row after it, so that a pulse in between
+never looks as if something were missing.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from config.installation.models import Installation, Sign, Standstill
 logger = structlog.get_logger(__name__)
 
 LOOK_EVERY_SECONDS = 5.0
-"""How long a process goes by what it knows of the pulse before it looks outside again."""
+"""How long a process relies on what it knows of the pulse before it reads the marker again."""
 
 AHEAD_OF_ALL = 1_000
 """Pulses by which a resumed database is ahead of whatever any process has seen."""
@@ -49,7 +49,7 @@ class NotStandingStill(DomainError):
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """Why this may not be the database that was here. Without a sign it cannot be told yet, and must be asked again."""
+    """Why this may not be the database that was here. Without a sign it is not known yet, and must be checked again."""
 
     message: str
     sign: Sign | None = None
@@ -84,7 +84,7 @@ def is_current(installation_id: uuid.UUID | None, pulse: int | None, is_stopped:
 
 
 def forget() -> None:
-    """What this process has seen, as if it began now."""
+    """Forget what this process has seen, as if it had just started."""
     _known.clear()
 
 
@@ -96,13 +96,13 @@ def may_act() -> bool:
 
 
 def look() -> Doubt | None:
-    """Compare the database with all that is known of it; None when it is the one that was here. At first sight it is
-    written down as it is."""
+    """Compare the database with all that is known of it; None when it is the one that was here. The first time it is
+    recorded as it is."""
     return _compare(identity_here())[0]
 
 
 def _compare(here: Identity) -> tuple[Doubt | None, bool]:
-    """The doubt there is, and whether the note outside could be read."""
+    """The doubt there is, and whether the marker could be read."""
     row = Installation.objects.first()
     if row is None:
         row, _ = Installation.objects.get_or_create(
@@ -139,9 +139,9 @@ def _compare(here: Identity) -> tuple[Doubt | None, bool]:
 
 
 def keep_pulse() -> Doubt | None:
-    """Let the pulse go on, in the database and then outside; stand still instead on a restored database.
+    """Increase the pulse, in the database and then in the marker; on a restored database stand still instead.
 
-    While the note outside cannot be read the pulse waits: it must never overtake one that it was not compared with.
+    While the marker cannot be read the pulse waits: it must never pass one that it was not compared with.
     """
     here = identity_here()
     doubt, is_reached = _compare(here)
@@ -182,14 +182,14 @@ def stand_still(sign: Sign, message: str, *, complete_until: datetime | None = N
 
 
 def current_standstill() -> Standstill | None:
-    """The one that goes on now."""
+    """The current standstill; None when there is none."""
     return Standstill.objects.filter(ended_at=None).first()
 
 
 def resume(*, ended_by: str, was_restored: bool, reason: str = "", findings: dict[str, Any] | None = None) -> None:
-    """Take this database for the one to go on with, and be ahead of every pulse that was ever noted.
+    """Go on with this database, with a pulse ahead of every one that was ever noted.
 
-    NotStandingStill; MarkerUnreachable when the note outside cannot be renewed: then nothing is changed.
+    Raises NotStandingStill, or MarkerUnreachable when the marker cannot be written: then nothing is changed.
     """
     here = identity_here()
     with transaction.atomic():

@@ -1,4 +1,4 @@
-"""Keeping the pulse, and standing still on a restored database."""
+"""Keeps the pulse, and stands still on a restored database."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ from config.installation import services
 
 @shared_task(name="installation.keep_pulse")
 def keep_pulse() -> None:
-    """Once a second: what was committed before the last pulse is known to exist, by a note outside the database."""
+    """Once a second: the marker outside shows later that everything committed before the last pulse should exist."""
     services.keep_pulse()

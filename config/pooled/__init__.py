@@ -1,1 +1,1 @@
-"""PostgreSQL behind a pooler that gives out its sessions for one database transaction each, as pgbouncer's does."""
+"""PostgreSQL behind a pooler that lends its sessions for one database transaction each, such as pgbouncer."""

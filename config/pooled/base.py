@@ -1,7 +1,7 @@
-"""The database engine behind a pooler of transactions: Django's own, but that nothing it says outlives a transaction.
+"""Django's database engine for a transaction pooler: no setting it makes outlives a database transaction.
 
 Limits cannot be given when a connection starts: the session behind it changes. They go before the first statement of
-each database transaction, and before each statement that is one by itself, in the same message: no round trip more.
+each database transaction, and before each statement that is one by itself, in the same round trip.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _REFUSED_IN_TRANSACTIONS = re.compile(
 
 @cache
 def _limits() -> tuple[str, int]:
-    """What sets the limits until the end of a database transaction, and how many statements that is."""
+    """The statements that set the limits for one database transaction, and how many they are."""
     statements = [f"SET LOCAL {name} = '{value}'; " for name, value in settings.DATABASE_LIMITS.items()]
     return "".join(statements), len(statements)
 

@@ -33,6 +33,11 @@ def client_address(request: HttpRequest) -> IPAddress | None:
     return address
 
 
+def is_from_trusted_proxy(request: HttpRequest) -> bool:
+    """Whether the peer that sent this request is one of TRUSTED_PROXIES, so that its headers are believed."""
+    return is_within(_parsed(request.META.get("REMOTE_ADDR", "")), settings.TRUSTED_PROXIES)
+
+
 def is_within(address: IPAddress | None, networks: Iterable[str]) -> bool:
     """Whether the address is in one of the networks; an unknown address is in none."""
     return address is not None and any(
@@ -47,7 +52,7 @@ def parse_network(text: str) -> IPNetwork:
 
 
 def guesser(address: IPAddress | None) -> str:
-    """Whom wrong guesses are counted against: an IPv4 address, or the /64 that one IPv6 host can roam in."""
+    """The name that wrong guesses are counted under: an IPv4 address, or the /64 network of an IPv6 host."""
     if isinstance(address, IPv6Address):
         return str(ip_network((address, 64), strict=False))
     return str(address)

@@ -1,6 +1,6 @@
 """Counts wrong guesses of keys and passwords in PostgreSQL, where every process sees the same count.
 
-Without its database Ballast answers nobody, so these counters fail closed.
+Without the database nobody is let in, so these counters fail closed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from merchants.models import AttemptCount
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How many guesses are free, how long the next one waits, and after how much quiet all is forgotten.
+    """How many guesses are free, how long the next one waits, and after how long without any they are forgotten.
 
     The wait doubles with each guess after the free ones, from the first to the longest.
     """
@@ -29,7 +29,7 @@ class Patience:
     forget_after_seconds: int
 
     def wait_seconds(self, failures: int, last_attempt_at: datetime, now: datetime) -> int:
-        """How long the next guess has to wait yet; 0: not at all."""
+        """Seconds until the next guess is looked at; 0 when it is at once."""
         if failures < self.free or self.has_forgotten(last_attempt_at, now):
             return 0
         doublings = min(failures - self.free, 30)
@@ -41,23 +41,43 @@ class Patience:
 
 
 KEYS_FROM_ADDRESS: Final = Patience(free=20, first_wait_seconds=60, longest_wait_seconds=60, forget_after_seconds=60)
-"""Refuses before any comparison, so that at most 20 guesses in any minute from one place are looked at."""
+"""Refuses before any comparison, so that at most 20 guesses a minute from one address are looked at."""
 
 SECRETS_OF_KEY: Final = Patience(free=60, first_wait_seconds=60, longest_wait_seconds=60, forget_after_seconds=60)
-"""Slows down wrong secrets only: whoever knows a public key must not be able to lock its owner out."""
+"""Slows down wrong secrets only: somebody who knows a public key must not be able to lock its owner out."""
 
 LOG_INS_TO_ACCOUNT: Final = Patience(free=5, first_wait_seconds=2, longest_wait_seconds=900, forget_after_seconds=3600)
 LOG_INS_FROM_ADDRESS: Final = Patience(
     free=20, first_wait_seconds=2, longest_wait_seconds=900, forget_after_seconds=3600
 )
 
+SECOND_FACTORS: Final = Patience(free=5, first_wait_seconds=2, longest_wait_seconds=900, forget_after_seconds=3600)
+"""Codes of one person, who has given the password or is logged in already."""
+
+SIGN_UPS_FROM_ADDRESS: Final = Patience(
+    free=20, first_wait_seconds=60, longest_wait_seconds=900, forget_after_seconds=3600
+)
+"""Sign-ups and lost passwords: what sends a mail to an address that anybody may type."""
+
+MAILS_TO_ADDRESS: Final = Patience(free=5, first_wait_seconds=60, longest_wait_seconds=3600, forget_after_seconds=3600)
+"""Mails that strangers can have sent to somebody: beyond these nothing is sent, and nobody is told."""
+
 CLAIMS_OF_PAYMENT: Final = Patience(free=10, first_wait_seconds=60, longest_wait_seconds=60, forget_after_seconds=60)
 CLAIMS_FROM_ADDRESS: Final = Patience(free=20, first_wait_seconds=60, longest_wait_seconds=60, forget_after_seconds=60)
-"""Not guesses, but questions of people without a key, each of which costs questions to a network."""
+"""For claims of people without a key, each of which costs requests to a network's providers."""
+
+PAYMENTS_FROM_ADDRESS: Final = Patience(
+    free=20, first_wait_seconds=60, longest_wait_seconds=60, forget_after_seconds=60
+)
+PAYMENTS_OF_LINK: Final = Patience(free=120, first_wait_seconds=30, longest_wait_seconds=30, forget_after_seconds=30)
+"""For payments that anybody who has the address of a payment link can make, each of which costs a row and an address.
+
+Many people may share an address, and a busy sale may have many payers at once; after the free ones there is a pause.
+"""
 
 
 def take_attempt(subject: str, patience: Patience, *, now: datetime) -> int:
-    """Counts one guess before it is looked at and answers 0, or the seconds it has to wait, counting nothing.
+    """Counts one guess before it is looked at and returns 0; or counts nothing and returns the seconds to wait.
 
     The row is locked meanwhile: parallel guesses are counted one after another.
     """
@@ -73,7 +93,7 @@ def take_attempt(subject: str, patience: Patience, *, now: datetime) -> int:
 
 
 def give_back(subject: str) -> None:
-    """Takes back one counted attempt that turned out to be right."""
+    """Takes back one counted attempt that was right."""
     with transaction.atomic():
         count = AttemptCount.objects.select_for_update().filter(pk=subject, failures__gt=0).first()
         if count is not None:
@@ -86,5 +106,5 @@ def forget(subject: str) -> None:
 
 
 def purge(*, before: datetime) -> int:
-    """Drops the counts nobody waits for any more; answers how many."""
+    """Deletes counts that make nobody wait any more; returns how many."""
     return delete_in_batches(AttemptCount.objects.filter(last_attempt_at__lt=before))

@@ -1,4 +1,4 @@
-"""Who is asking: `Authorization: Bearer <public key>` and `X-Api-Secret: <private key>`, and nothing else."""
+"""Authenticates requests: `Authorization: Bearer <public key>` and `X-Api-Secret: <private key>`, and nothing else."""
 
 from __future__ import annotations
 
@@ -16,10 +16,13 @@ from rest_framework.request import Request
 
 from config.environments import Environment
 from config.purging import delete_in_batches
-from merchants.access import attempts, keys, presentation, signing
-from merchants.access.addresses import client_address, guesser, is_within
+from merchants.access import attempts, key_format, keys, signing
+from merchants.access.addresses import IPAddress, client_address, guesser, is_within
 from merchants.access.errors import AuthenticationRefused, PermissionRefused, TooManyRequests
 from merchants.models import ApiKey, AttemptCount, Merchant, SeenSignature
+
+KEY_OF_REQUEST: Final = "ballast.api_key"
+"""The key of `HttpRequest.META` under which the ApiKey is left whose secret the caller has proved to hold."""
 
 _MAX_HEADER_CHARACTERS: Final = 200
 _USE_IS_NOTED_EVERY: Final = timedelta(minutes=1)
@@ -32,7 +35,7 @@ class KeyMissing(AuthenticationRefused):
 
 
 class KeyInvalid(AuthenticationRefused):
-    """Unknown, deleted, or not with this secret: the answer is the same, so that nobody learns which."""
+    """Unknown, deleted, or not with this secret: the error is the same, so that the caller does not learn which."""
 
     code = "key_invalid"
     message = "There is no such pair of keys."
@@ -64,7 +67,7 @@ class TooManyBadKeys(TooManyRequests):
 
 
 class KeyAuthentication(BaseAuthentication):
-    """Leaves `request.auth`, the ApiKey with its merchant loaded. Cookies are never looked at."""
+    """Sets `request.auth` to the ApiKey, with its merchant loaded. Cookies are ignored."""
 
     def authenticate(self, request: Request) -> tuple[AnonymousUser, ApiKey]:
         environment = Environment(request.parser_context["kwargs"]["environment"])
@@ -81,25 +84,27 @@ def authenticate(request: HttpRequest, environment: Environment) -> ApiKey:
     now = timezone.now()
     key, wait = _find_key(public_key, guessed_by, now)
     if not keys.secret_matches(key, secret) or key is None:
-        # Only what is wrong waits: many share an address, and the right one among them owes nothing for the others.
+        # Only wrong keys have to wait: many clients share an address, and a right one must not wait for the others.
         if wait:
             raise TooManyBadKeys(retry_after_seconds=wait)
         _count_wrong_guess(public_key, guessed_by, now)
         raise KeyInvalid
-    # From here on the caller is known to hold the secret, so saying what is wrong gives nothing away, and an old
+    # From here on the caller has proved to hold the secret, so an exact error reveals nothing, and an old
     # job that still runs with a deleted key does not count as somebody guessing.
+    request.META[KEY_OF_REQUEST] = key
     if key.revoked_at is not None:
         raise KeyInvalid
     if key.environment != environment:
         raise KeyWrongEnvironment
-    if key.expires_at is not None and key.expires_at <= now:
+    if (ends_at := key.ends_at) is not None and ends_at <= now:
         raise KeyExpired
     if key.allowed_networks and not is_within(address, key.allowed_networks):
         raise AddressNotAllowed
     if not key.merchant.is_active:
         raise MerchantInactive
     _check_signature(request, key, secret)
-    _note_use(key, now)
+    keys.bring_under_pepper(key, secret)
+    _note_use(key, address, now)
     return key
 
 
@@ -108,10 +113,10 @@ def _presented(request: HttpRequest) -> tuple[str, str]:
     secret: str = request.META.get("HTTP_X_API_SECRET", "")
     scheme, _, public_key = given.partition(" ")
     public_key = public_key.strip()
-    if problem := presentation.problem_of(given, secret):
+    if problem := key_format.problem_of(given, secret):
         raise KeyInvalid(problem)
     if scheme.lower() != "bearer" or not public_key or not secret:
-        raise KeyMissing(presentation.missing(given, secret))
+        raise KeyMissing(key_format.missing(given, secret))
     if len(public_key) > _MAX_HEADER_CHARACTERS or len(secret) > _MAX_HEADER_CHARACTERS or "\0" in public_key:
         raise KeyInvalid
     return public_key, secret
@@ -136,7 +141,7 @@ _FIND_KEY: Final = f"""
 
 
 def _find_key(public_key: str, guessed_by: str, now: datetime) -> tuple[ApiKey | None, int]:
-    """The key, if there is one, and how many seconds its presenter has to wait for having guessed too often."""
+    """The key, None when there is none, and the seconds that the caller has to wait after too many wrong guesses."""
     with connection.cursor() as cursor:
         cursor.execute(_FIND_KEY, [guessed_by, public_key])
         failures, last_attempt_at, *columns = cursor.fetchone()
@@ -160,7 +165,7 @@ def _count_wrong_guess(public_key: str, guessed_by: str, now: datetime) -> None:
 
 
 def _digest(public_key: str) -> str:
-    """Whoever mixes the two keys up sends the private one in the place of the public one; it must not be kept."""
+    """A digest for counting: a caller who mixes the keys up sends the private one, which must not be stored."""
     return hashlib.sha256(public_key.encode(errors="replace")).hexdigest()
 
 
@@ -183,7 +188,7 @@ def _check_signature(request: HttpRequest, key: ApiKey, secret: str) -> None:
         body=request.body,
         now_milliseconds=time.time_ns() // 1_000_000,
     )
-    # The primary key decides between two that arrive together, in whatever process.
+    # The primary key lets only one of two equal requests pass, whatever process they reach.
     with connection.cursor() as cursor:
         cursor.execute(_REMEMBER_SIGNATURE, [accepted, timezone.now()])
         if cursor.rowcount == 0:
@@ -191,21 +196,23 @@ def _check_signature(request: HttpRequest, key: ApiKey, secret: str) -> None:
 
 
 def purge_signatures(*, now: datetime) -> int:
-    """Forgets the signatures whose timestamps no clock of ours would accept again; answers how many."""
+    """Deletes signatures whose timestamps are too old to be accepted again; returns how many."""
     return delete_in_batches(SeenSignature.objects.filter(seen_at__lt=now - _SIGNATURES_KEPT_FOR))
 
 
 def _raw_path(request: HttpRequest) -> str:
     """The path as it was received, where the server passes it on; the path that was routed otherwise.
 
-    They differ only in percent-encoding, which no address of the API needs.
+    They differ only in percent-encoding, which no URL of the API needs.
     """
     raw: str = request.META.get("RAW_URI") or request.META.get("REQUEST_URI") or request.path
     return raw.partition("?")[0]
 
 
-def _note_use(key: ApiKey, now: datetime) -> None:
-    """At most once a minute, so that a busy key is not written with every request."""
+def _note_use(key: ApiKey, address: IPAddress | None, now: datetime) -> None:
+    """At most once a minute, so that a busy key is not written with every request, whatever it comes from."""
     due = now - _USE_IS_NOTED_EVERY
     if key.last_used_at is None or key.last_used_at <= due:
-        ApiKey.objects.filter(pk=key.pk).exclude(last_used_at__gt=due).update(last_used_at=now)
+        ApiKey.objects.filter(pk=key.pk).exclude(last_used_at__gt=due).update(
+            last_used_at=now, last_used_from=None if address is None else str(address).partition("%")[0]
+        )

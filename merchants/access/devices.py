@@ -1,4 +1,4 @@
-"""The devices somebody has logged in from: a signed cookie names one, and guesses made elsewhere leave it alone."""
+"""The devices somebody has logged in from: a signed cookie names one, and guesses made elsewhere do not block it."""
 
 from __future__ import annotations
 
@@ -39,6 +39,6 @@ def remember_device(request: HttpRequest, response: HttpResponse, account: str) 
 
 
 def _cookie_name(account: str) -> str:
-    """One for each account, and nobody can read from it which."""
+    """A name for each account that does not reveal the account."""
     digest = hashlib.sha256(f"{settings.SECRET_KEY}\0{account}".encode()).hexdigest()
     return f"ballast_device_{digest[:16]}"

@@ -1,4 +1,4 @@
-"""The kinds of refusal on the way in. Each fact has its own subclass, next to the rule that refuses."""
+"""The kinds of error of authentication and permission. Each has subclasses next to the rules that raise them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""`Idempotency-Key`: a POST sent twice is done once, and answered twice with the same bytes.
+"""`Idempotency-Key`: a POST sent twice is done once, and gets the same reply twice, byte for byte.
 
-The record commits together with the work it answers for, so there is no moment in which one exists
-without the other. Refusals leave no record: the request may be corrected and sent again with its key.
+The record is committed together with the work, so neither exists without the other. Refusals leave no record: the
+request may be corrected and sent again with its key.
 """
 
 from __future__ import annotations
@@ -10,12 +10,14 @@ import hashlib
 import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from decimal import Decimal
 from typing import Final
 
 from django.db import connection
 from django.http import HttpRequest
 from django.utils import timezone
 
+from config.api.parsers import MAX_NUMBER_CHARACTERS, MAX_NUMBER_MAGNITUDE
 from config.environments import Environment
 from config.errors import DomainError
 from config.purging import delete_in_batches
@@ -23,6 +25,10 @@ from merchants.models import IdempotencyRecord, Merchant
 
 KEPT_FOR: Final = timedelta(hours=72)
 RETRY_AFTER_SECONDS: Final = 1
+# A string without an end is taken to the end of the body: looked for again at each quote in it, it took minutes.
+_STRING_OR_NUMBER: Final = re.compile(
+    rb'"(?:[^"\\]|\\.)*"?|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,9})?', re.DOTALL
+)
 _KEY: Final = re.compile(r"[\x21-\x7e]([\x20-\x7e]{0,253}[\x21-\x7e])?")
 
 
@@ -47,7 +53,7 @@ class IdempotencyKeyInUse(IdempotencyError):
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class AcquiredKey:
     """The right to do the work for a key, held until the database transaction ends."""
 
     record_id: int
@@ -68,14 +74,36 @@ def key_of(request: HttpRequest) -> str | None:
 
 
 def request_digest(request: HttpRequest) -> bytes:
-    """What makes two requests the same: method, path and the raw bytes of the body."""
-    heading = f"{request.method} {request.get_full_path()}\n".encode()
-    return hashlib.sha256(heading + request.body).digest()
+    """What makes two requests the same: method, path and body, whose numbers are taken at their worth: 10 is 10.00."""
+    return _digest(request, _STRING_OR_NUMBER.sub(_plain_number, request.body))
 
 
-# One statement decides. The advisory lock, held by whoever works on this key, makes a second request answer at once
+def exact_digest(request: HttpRequest) -> bytes:
+    """What versions before `request_digest` stored: that of the raw bytes. Records are kept for 72 hours."""
+    return _digest(request, request.body)
+
+
+def _digest(request: HttpRequest, body: bytes) -> bytes:
+    return hashlib.sha256(f"{request.method} {request.get_full_path()}\n".encode() + body).digest()
+
+
+def _plain_number(found: re.Match[bytes]) -> bytes:
+    """A JSON number without an exponent and without zeros at its end; anything else as it is."""
+    text = found[0]
+    if text.startswith(b'"') or len(text) > MAX_NUMBER_CHARACTERS:
+        return text
+    number = Decimal(text.decode())
+    if not number:
+        return b"0"
+    if abs(number.adjusted()) > MAX_NUMBER_MAGNITUDE:  # the parser refuses it
+        return text
+    plain = f"{number:f}"
+    return (plain.rstrip("0").rstrip(".") if "." in plain else plain).encode()
+
+
+# One statement decides. The advisory lock, held by the request at work on this key, makes a second one return at once
 # instead of waiting for the first to commit; the unique constraint makes it impossible to do the work twice.
-_CLAIM: Final = f"""
+_ACQUIRE: Final = f"""
     INSERT INTO {IdempotencyRecord._meta.db_table} (merchant_id, environment, key, request_digest, created_at)
     SELECT %s, %s, %s, %s, %s WHERE pg_try_advisory_xact_lock(%s)
     ON CONFLICT DO NOTHING
@@ -83,39 +111,48 @@ _CLAIM: Final = f"""
 """
 
 
-def claim(
-    *, merchant: Merchant, environment: Environment, key: str, digest: bytes, now: datetime | None = None
-) -> Claim | StoredReply:
-    """Inside the request's database transaction: the right to do the work, or the reply of when it was done."""
+def acquire(
+    *,
+    merchant: Merchant,
+    environment: Environment,
+    key: str,
+    digest: bytes,
+    exact: bytes | None = None,
+    now: datetime | None = None,
+) -> AcquiredKey | StoredReply:
+    """Inside the request's database transaction: the right to do the work, or the stored reply if it is done.
+
+    The request is the same as the one that was stored with `digest`, or with `exact` where that is given.
+    """
     with connection.cursor() as cursor:
         cursor.execute(
-            _CLAIM,
+            _ACQUIRE,
             [merchant.pk, environment, key, digest, now or timezone.now(), _lock_number(merchant, environment, key)],
         )
         row = cursor.fetchone()
     if row is not None:
-        return Claim(record_id=row[0])
+        return AcquiredKey(record_id=row[0])
     record = (
         IdempotencyRecord.objects.filter(merchant=merchant, environment=environment, key=key)
         .values_list("request_digest", "status", "body")
         .first()
     )
-    if record is None:  # its transaction has not committed, so nobody else may see it yet
+    if record is None:  # the other request has not committed yet
         raise IdempotencyKeyInUse(retry_after_seconds=RETRY_AFTER_SECONDS)
     stored_digest, status, body = record
-    if bytes(stored_digest) != digest:
+    if bytes(stored_digest) not in (digest, exact):
         raise IdempotencyKeyReused
     if status is None or body is None:
         raise RuntimeError("an idempotency record was committed without its reply")
     return StoredReply(status=status, body=bytes(body))
 
 
-def store(claimed: Claim, *, status: int, body: bytes) -> None:
-    IdempotencyRecord.objects.filter(pk=claimed.record_id).update(status=status, body=body)
+def store(acquired: AcquiredKey, *, status: int, body: bytes) -> None:
+    IdempotencyRecord.objects.filter(pk=acquired.record_id).update(status=status, body=body)
 
 
 def purge(*, now: datetime) -> int:
-    """Drops the records that are past their time; answers how many."""
+    """Deletes the records that are too old; returns how many."""
     return delete_in_batches(IdempotencyRecord.objects.filter(created_at__lt=now - KEPT_FOR))
 
 

@@ -1,4 +1,4 @@
-"""What is wrong with the form of two presented keys. Pure, and says nothing that their sender did not write."""
+"""What is wrong with the form of two presented keys. Pure; messages reveal only what the sender wrote."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _BOTH = "Send the public key as Authorization: Bearer pk_… and the private key
 def problem_of(authorization: str, secret: str) -> str | None:
     """Why these two headers cannot be a pair of keys, as a sentence with what would be right; None when they may be.
 
-    What is found here is no guess at a key: it could not be one.
+    A pair that is refused here does not count as a guess.
     """
     public_key = _without_scheme(authorization)
     for header, text in (("Authorization", public_key), ("X-Api-Secret", secret.strip())):
@@ -33,7 +33,7 @@ def problem_of(authorization: str, secret: str) -> str | None:
 
 
 def missing(authorization: str, secret: str) -> str | None:
-    """Which header is not there, or not as it should be; None when neither is."""
+    """Which header is missing or has the wrong form; None when both are right."""
     if not authorization and not secret:
         return None
     if not secret:

@@ -44,17 +44,43 @@ def environment_of(public_key: str) -> Environment | None:
 def digest(secret: str) -> bytes:
     """SHA-256 over the pepper and the secret: all that is stored, and useless without the pepper.
 
-    ImproperlyConfigured in a process that was given none.
+    Raises ImproperlyConfigured in a process without a pepper.
     """
-    if not settings.API_KEY_PEPPER:
-        raise ImproperlyConfigured("This process was not given API_KEY_PEPPER: its role has no use for it.")
-    return hashlib.sha256(f"{settings.API_KEY_PEPPER}\0{secret}".encode()).digest()
+    return _digest(_peppers()[0], secret)
+
+
+def pepper_name() -> str:
+    """What the present pepper is called in rows; says nothing about it."""
+    return hashlib.sha256(f"name of a pepper\0{_peppers()[0]}".encode()).hexdigest()[:16]
 
 
 def secret_matches(key: ApiKey | None, secret: str) -> bool:
-    """Whether the secret belongs to the key; an unknown key costs the same as a wrong secret."""
+    """Whether the secret belongs to the key, by the present pepper or an earlier one that still counts.
+
+    An unknown key costs the same as a wrong secret.
+    """
     expected = _NO_KEY_DIGEST if key is None else bytes(key.secret_digest)
-    return compare_digest(expected, digest(secret)) and key is not None
+    matches = [compare_digest(expected, _digest(pepper, secret)) for pepper in _peppers()]
+    return any(matches) and key is not None
+
+
+def bring_under_pepper(key: ApiKey, secret: str) -> None:
+    """Store the digest of a key that somebody has just proved to hold under the present pepper, if it is not yet."""
+    if key.pepper == (name := pepper_name()):
+        return
+    unchanged = ApiKey.objects.filter(pk=key.pk, secret_digest=key.secret_digest)
+    unchanged.update(secret_digest=digest(secret), pepper=name)
+
+
+def _peppers() -> list[str]:
+    """The present one, then earlier ones that still count."""
+    if not settings.API_KEY_PEPPER:
+        raise ImproperlyConfigured("This process was not given API_KEY_PEPPER: its role has no use for it.")
+    return [settings.API_KEY_PEPPER, *settings.API_KEY_PEPPER_FALLBACKS]
+
+
+def _digest(pepper: str, secret: str) -> bytes:
+    return hashlib.sha256(f"{pepper}\0{secret}".encode()).digest()
 
 
 def _random_text() -> str:

@@ -18,13 +18,13 @@ class InsufficientScope(PermissionRefused):
 
 
 class HasScope(BasePermission):
-    """Compares the key's scopes with what the view's `scopes` say about the action."""
+    """Compares the key's scopes with the scope that the view's `scopes` name for the action."""
 
     def has_permission(self, request: Request, view: APIView) -> bool:
         actions: Mapping[str, str] = getattr(view, "action_map", {})
         action = actions.get((request.method or "").lower())
         if action is None:
-            return True  # No such method here: the view answers 405 and does nothing.
+            return True  # No such method: the view replies 405.
         declared: Mapping[str, Scope] = getattr(view, "scopes", {})
         needed = declared.get(action)
         if needed is None:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Final
+
+from merchants.roles import PERMISSIONS, Permission, Role
 
 
 class Scope(StrEnum):
     PAYMENTS_READ = "payments:read"
     PAYMENTS_WRITE = "payments:write"
+    DECISIONS_WRITE = "decisions:write"
     REFUNDS_READ = "refunds:read"
     REFUNDS_WRITE = "refunds:write"
     SETTLEMENTS_READ = "settlements:read"
@@ -20,16 +24,43 @@ class Scope(StrEnum):
 
 
 DESCRIPTIONS: Final[dict[Scope, str]] = {
-    Scope.PAYMENTS_READ: "View payments only",
-    Scope.PAYMENTS_WRITE: "Create and manage payments",
-    Scope.REFUNDS_READ: "View refunds only",
-    Scope.REFUNDS_WRITE: "Process refunds",
-    Scope.SETTLEMENTS_READ: "View settlements",
-    Scope.WEBHOOKS_READ: "View webhooks, events and deliveries",
-    Scope.WEBHOOKS_WRITE: "Create, change and delete webhooks",
-    Scope.MERCHANT_READ: "View the merchant, its settings and its balance",
-    Scope.MERCHANT_WRITE: "Change the merchant's settings",
+    Scope.PAYMENTS_READ: "See payments and payment links",
+    Scope.PAYMENTS_WRITE: "Make, change and cancel payments and payment links",
+    Scope.DECISIONS_WRITE: "Accept money that came late, short or in surplus",
+    Scope.REFUNDS_READ: "See refunds",
+    Scope.REFUNDS_WRITE: "Give money back to payers",
+    Scope.SETTLEMENTS_READ: "See settlements and their statements",
+    Scope.WEBHOOKS_READ: "See webhooks, events and deliveries",
+    Scope.WEBHOOKS_WRITE: "Add, change and delete webhooks, and send events again",
+    Scope.MERCHANT_READ: "See the account, its settings and its balance",
+    Scope.MERCHANT_WRITE: "Change the settings: settlements, wallets and tolerance",
 }
+"""What a key with the scope may do, in the words of a page."""
+
+GROUPS: Final[Sequence[tuple[str, Sequence[Scope]]]] = (
+    ("Payments", (Scope.PAYMENTS_READ, Scope.PAYMENTS_WRITE, Scope.DECISIONS_WRITE)),
+    ("Refunds", (Scope.REFUNDS_READ, Scope.REFUNDS_WRITE)),
+    ("Settlements", (Scope.SETTLEMENTS_READ,)),
+    ("Webhooks", (Scope.WEBHOOKS_READ, Scope.WEBHOOKS_WRITE)),
+    ("Account", (Scope.MERCHANT_READ, Scope.MERCHANT_WRITE)),
+)
+"""Every scope once, by what it is about."""
+
+NEEDS: Final[Mapping[Scope, Permission]] = MappingProxyType(
+    {
+        Scope.PAYMENTS_READ: Permission.SEE,
+        Scope.PAYMENTS_WRITE: Permission.TAKE_PAYMENTS,
+        Scope.DECISIONS_WRITE: Permission.DECIDE,
+        Scope.REFUNDS_READ: Permission.SEE,
+        Scope.REFUNDS_WRITE: Permission.REFUND,
+        Scope.SETTLEMENTS_READ: Permission.SEE,
+        Scope.WEBHOOKS_READ: Permission.SEE,
+        Scope.WEBHOOKS_WRITE: Permission.MANAGE_WEBHOOKS,
+        Scope.MERCHANT_READ: Permission.SEE,
+        Scope.MERCHANT_WRITE: Permission.MANAGE_SETTINGS,
+    }
+)
+"""What a person must be permitted, to give a key the scope. docs/roles.md shows the same table."""
 
 _SATISFIED_BY: Final[dict[Scope, frozenset[str]]] = {
     scope: frozenset({scope.value, scope.value.replace(":read", ":write")}) for scope in Scope
@@ -39,3 +70,14 @@ _SATISFIED_BY: Final[dict[Scope, frozenset[str]]] = {
 def allows(granted: Collection[str], needed: Scope) -> bool:
     """Whether a key with these scopes may do what `needed` stands for; `x:write` includes `x:read`."""
     return not granted or not _SATISFIED_BY[needed].isdisjoint(granted)
+
+
+def may_give(role: str, scopes: Collection[str]) -> bool:
+    """Whether a person of this role may make or replace a key with these scopes; none of them is full access.
+
+    Nobody gives a key what their own role does not permit.
+    """
+    permitted = PERMISSIONS[Role(role)]
+    needs = {scope.value: permission for scope, permission in NEEDS.items()}
+    # Nobody gives a scope that is not in the table any more.
+    return Permission.MANAGE_KEYS in permitted and all(needs.get(scope) in permitted for scope in scopes or needs)

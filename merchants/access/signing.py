@@ -1,7 +1,7 @@
 """Signed requests: HMAC-SHA256, keyed with the private key, over `<timestamp>.<METHOD>.<path>.<body>`. Pure.
 
-The private key travels beside the signature, so a signature proves nothing about who is asking; what it
-adds is that nobody on the way changed the method, the path or the body, and that the request is fresh.
+The private key travels beside the signature, so a signature does not prove who the caller is; what it
+proves is that nobody on the way changed the method, the path or the body, and that the request is fresh.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def signature_of(*, secret: str, timestamp: str, method: str, path: str, body: b
 
 
 def _out_of_range(timestamp: int, now_milliseconds: int) -> str:
-    """The refusal's sentence, and which unit the timestamp has when it is another."""
+    """The message of the refusal, which names the unit of the timestamp when it is the wrong one."""
     for unit, milliseconds in (("seconds", timestamp * 1000), ("microseconds", timestamp // 1000)):
         if abs(now_milliseconds - milliseconds) <= TOLERANCE_MILLISECONDS:
             return f"X-Service-Timestamp is in {unit}. Send milliseconds since the Unix epoch, as {now_milliseconds}."
@@ -76,7 +76,7 @@ def verify(
     body: bytes,
     now_milliseconds: int,
 ) -> bytes:
-    """The 32 bytes of a signature that fits, for the caller to remember; AuthenticationRefused otherwise.
+    """Returns the 32 bytes of a valid signature, for the caller to remember; AuthenticationRefused otherwise.
 
     A header sent twice reaches us joined by a comma and is refused as not well formed.
     """

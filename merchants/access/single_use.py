@@ -1,4 +1,4 @@
-"""Forms that can be sent once: what is made from one is made, and its secret shown, no second time."""
+"""Forms that can be sent only once: nothing is made, and no secret shown, a second time."""
 
 from __future__ import annotations
 

@@ -1,25 +1,20 @@
 """How many requests a merchant may send: one budget per merchant and environment, over any 60 seconds.
 
-A sliding log of the accepted requests, so that no window of 60 seconds, however it is laid, holds more
+A sliding log of the accepted requests, so that no span of 60 seconds, wherever it begins, holds more
 than the budget, and the seconds until the next one is accepted are known exactly. The log is in Redis,
 one round trip by the server's clock, and in the process while Redis does not answer. Without Redis there
-is one machine, whose processes share a file.
+is one web process.
 """
 
 from __future__ import annotations
 
-import fcntl
 import logging
-import mmap
-import os
 import time
-from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil
-from pathlib import Path
 from threading import Lock
 from typing import Any, Final, Protocol
 
@@ -86,11 +81,8 @@ def take(merchant: Merchant, environment: str) -> Budget:
 @lru_cache(maxsize=1)
 def log() -> Log:
     """The log of this process: in Redis when there is one, with a fallback."""
-    if settings.REDIS_URL:
-        return FallbackLog(RedisLog(settings.REDIS_URL), LocalLog(processes=settings.WEB_PROCESSES))
-    if settings.WEB_PROCESSES > 1:
-        return FileLog(settings.VAR_DIR / "limits")
-    return LocalLog()
+    local = LocalLog(processes=settings.WEB_PROCESSES)
+    return FallbackLog(RedisLog(settings.REDIS_URL), local) if settings.REDIS_URL else local
 
 
 class LocalLog:
@@ -125,46 +117,6 @@ class LocalLog:
         self._swept_at = now
         quiet_since = now - _WINDOW_MICROSECONDS
         self._accepted = {name: log for name, log in self._accepted.items() if log and log[-1] > quiet_since}
-
-
-class FileLog:
-    """In a folder, shared by the processes of one machine: a file for each name, locked while one of them looks.
-
-    The file is a ring of the last `limit` accepted instants after the number of all accepted so far. Another
-    limit is another file, so a merchant whose plan changes begins a new window.
-    """
-
-    def __init__(self, folder: Path, clock: Callable[[], int] = time.monotonic_ns) -> None:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._folder = folder
-        self._clock = clock  # the same for all processes since the machine was started
-
-    def take(self, name: str, limit: int) -> Budget:
-        size = (limit + 1) * 8
-        file = os.open(self._folder / f"{name.replace(':', '-')}-{limit}", os.O_RDWR | os.O_CREAT, 0o600)
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            os.truncate(file, size)
-            with mmap.mmap(file, size) as memory, memoryview(memory) as octets, octets.cast("Q") as ring:
-                return _take_from_ring(ring, limit, self._clock() // 1000)
-        finally:
-            os.close(file)  # which also lets go of the lock
-
-
-def _take_from_ring(ring: memoryview[int], limit: int, now: int) -> Budget:
-    total = ring[0]
-    if total and ring[1 + (total - 1) % limit] > now:  # written before the machine was started again
-        total = 0
-    kept = range(max(0, total - limit), total)
-    first = kept.start + bisect_right(kept, now - _WINDOW_MICROSECONDS, key=lambda number: ring[1 + number % limit])
-    inside = total - first
-    oldest = ring[1 + first % limit] if inside else now
-    frees_in = _seconds(oldest + _WINDOW_MICROSECONDS - now)
-    if inside >= limit:
-        return Budget(limit, 0, frees_in, accepted=False)
-    ring[1 + total % limit] = now
-    ring[0] = total + 1
-    return Budget(limit, limit - inside - 1, frees_in, accepted=True)
 
 
 # The newest accepted request is at the head of the list, the oldest at its tail: every step is O(1) but for dropping

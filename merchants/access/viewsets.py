@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
-from typing import Any, ClassVar, Final, cast
+from collections.abc import Callable, Collection, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, ClassVar, Final, TypeVar, cast
 
 from django.db import transaction
+from django.db.models import Model, Q, QuerySet
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
+from config import ids
+from config.api.hints import no_such
+from config.api.pagination import KeyRange, page
 from config.environments import Environment
 from config.errors import DomainError
+from merchants import counting
 from merchants.access import idempotency, throttling
 from merchants.access.authentication import (
     AddressNotAllowed,
@@ -37,13 +43,15 @@ from merchants.access.signing import (
 )
 from merchants.models import ApiKey, Merchant
 
+Record = TypeVar("Record", bound=Model)
+
 _READS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 class MerchantViewSet(GenericViewSet[Any]):
     """Derive from it, name a scope for every action, and start every query from `merchant` and `environment`.
 
-    The URL's `environment` is taken out of the arguments: actions receive only what is their own. A write
+    The URL's `environment` is removed from the arguments: actions receive only their own. A write
     runs in one database transaction that a refusal rolls back; a POST honours `Idempotency-Key`.
     """
 
@@ -67,9 +75,9 @@ class MerchantViewSet(GenericViewSet[Any]):
         idempotency.IdempotencyKeyReused,
         idempotency.IdempotencyKeyInUse,
     )
-    """What any request may be refused with before its action runs; the reference lists them."""
+    """Errors that any request may get before its action runs; the reference lists them."""
     inquiries: ClassVar[Collection[str]] = ()
-    """POST actions that ask somebody outside and change nothing a repetition would change again.
+    """POST actions that ask something outside Ballast and change nothing, so that repeating them does no harm.
 
     They run in no database transaction; only their replies are kept, for a repeated request.
     """
@@ -118,52 +126,105 @@ class MerchantViewSet(GenericViewSet[Any]):
             raise TooManyRequests(retry_after_seconds=budget.reset_seconds)
 
     def _write(self, handler: Callable[..., Response], *args: Any, **arguments: Any) -> Response:
-        """Do it and render it in one database transaction: what cannot be answered is not done."""
+        """Run the action and render its reply in one database transaction: without a reply nothing is done."""
         request = self.request._request
         key = idempotency.key_of(request) if request.method == "POST" else None
+        if (ask := self.asks_before()) is not None:
+            if key is not None and (known := self._stored(key)) is not None:
+                return self._replayed(known)
+            ask()
         with transaction.atomic(durable=True):
             if key is None:
                 return self._rendered(handler(self.request, *args, **arguments))
-            claim = self._claim(key)
-            if isinstance(claim, idempotency.StoredReply):
-                return self._replayed(claim)
+            acquired = self._acquire(key)
+            if isinstance(acquired, idempotency.StoredReply):
+                return self._replayed(acquired)
             response = self._rendered(handler(self.request, *args, **arguments))
-            idempotency.store(claim, status=response.status_code, body=self.seal_reply(response.content))
+            idempotency.store(acquired, status=response.status_code, body=self.seal_reply(response.content))
             return response
 
     def _inquire(self, handler: Callable[..., Response], *args: Any, **arguments: Any) -> Response:
-        """Ask, then keep the reply. Of two at once that carry the same key, the first to be kept answers both."""
+        """Ask, then store the reply. Of two requests with the same key, both get the reply that is stored first."""
         request = self.request._request
         key = idempotency.key_of(request) if request.method == "POST" else None
         if key is None:
             return self._rendered(handler(self.request, *args, **arguments))
-        with transaction.atomic(durable=True):
-            known = self._claim(key)
-            if isinstance(known, idempotency.StoredReply):
-                return self._replayed(known)
-            transaction.set_rollback(True)  # nothing is kept before there is a reply
+        if (known := self._stored(key)) is not None:
+            return self._replayed(known)
         response = self._rendered(handler(self.request, *args, **arguments))
         with transaction.atomic(durable=True):
-            claim = self._claim(key)
-            if isinstance(claim, idempotency.StoredReply):
-                return self._replayed(claim)
-            idempotency.store(claim, status=response.status_code, body=self.seal_reply(response.content))
+            acquired = self._acquire(key)
+            if isinstance(acquired, idempotency.StoredReply):
+                return self._replayed(acquired)
+            idempotency.store(acquired, status=response.status_code, body=self.seal_reply(response.content))
             return response
 
-    def _claim(self, key: str) -> idempotency.Claim | idempotency.StoredReply:
-        return idempotency.claim(
+    def asks_before(self) -> Callable[[], None] | None:
+        """What a write has to ask outside Ballast before its database transaction begins; None for most."""
+        return None
+
+    def _stored(self, key: str) -> idempotency.StoredReply | None:
+        """The reply stored for a key, in a database transaction that leaves nothing behind."""
+        with transaction.atomic(durable=True):
+            known = self._acquire(key)
+            transaction.set_rollback(True)
+        return known if isinstance(known, idempotency.StoredReply) else None
+
+    def _acquire(self, key: str) -> idempotency.AcquiredKey | idempotency.StoredReply:
+        return idempotency.acquire(
             merchant=self.merchant,
             environment=self.environment,
             key=key,
             digest=idempotency.request_digest(self.request._request),
+            exact=idempotency.exact_digest(self.request._request),
         )
 
     def _replayed(self, reply: idempotency.StoredReply) -> Response:
         body = self.unseal_reply(reply.body)
         return self._rendered(Response(body, status=reply.status, headers={"Idempotent-Replayed": "true"}))
 
+    def find(self, kind: ids.PublicId, public_id: str, among: QuerySet[Record], *, param: str | None = None) -> Record:
+        """The record with this id among some; NotFound when it is none of them."""
+        key = kind.decode(public_id)
+        found = key and among.filter(pk=key).first()
+        if not found:
+            raise no_such(kind, public_id, param=param)
+        return found
+
+    def listed(
+        self,
+        own: QuerySet[Any, Any],
+        query: Mapping[str, Any],
+        *,
+        kind: ids.PublicId,
+        render: Callable[[Any], Any],
+        filters: Mapping[str, str] = MappingProxyType({}),
+        prepare: Callable[[Sequence[Any]], Sequence[Any]] | None = None,
+        counted: counting.Counted | None = None,
+    ) -> Response:
+        """A page of the list, as `config.api.pagination.page` makes it.
+
+        `filters` names the column for each parameter of the query that narrows the list. Records that are `counted` by
+        status are not counted anew as long as nothing else narrows them.
+        """
+        chosen = {column: query[name] for name, column in filters.items() if name in query}
+
+        def total(keys: KeyRange) -> int:
+            if counted is None or chosen.keys() - {"status"}:
+                return own.filter(keys.condition, **chosen).count()
+            return counting.total(
+                counted,
+                merchant_id=self.merchant.pk,
+                environment=self.environment,
+                statuses=list(chosen.values()) or None,
+                keys=keys,
+            )
+
+        narrow = Q(**chosen)
+        return Response(page(own, query, public_id=kind, narrow=narrow, render=render, prepare=prepare, total=total))
+
     def seal_reply(self, body: bytes) -> bytes:
-        """What is kept of a reply for a repeated request. A view whose replies hold secrets encrypts them here."""
+        """What is stored of a reply for a repeated request. A view whose replies contain secrets encrypts them here."""
         return body
 
     def unseal_reply(self, sealed: bytes) -> bytes:

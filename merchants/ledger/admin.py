@@ -1,33 +1,34 @@
-"""The books as operators see them: everything can be looked up, nothing can be changed."""
+"""The ledger as operators see it: everything can be looked up, nothing can be changed."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
 from django import forms
 from django.contrib import admin, messages
 from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from config import ids
+from config.admin_base import ReadOnly, asks_first
 from config.errors import DomainError
-from config.operators import ReadOnly, ask_first
-from merchants.ledger import explanations
-from merchants.ledger.breakers import close_breaker
+from merchants.four_eyes.models import ProposalStatus
+from merchants.ledger import explained_findings
+from merchants.ledger.breakers import propose_closing
 from merchants.ledger.models import Account, Breaker, Entry, ExplainedFinding, Posting, ReconcileRun
+from merchants.models import User
 
 PUBLIC_IDS = (ids.PAYMENT, ids.REFUND, ids.SETTLEMENT, ids.MERCHANT)
 
 
 def _as_stored(term: str) -> str:
-    """What the books write for a public id (`pay_…`): the UUID behind it. Anything else is searched for as it is."""
+    """What the ledger stores for a public id (`pay_…`): its UUID. Anything else is searched for as it is."""
     for kind in PUBLIC_IDS:
         if key := kind.decode(term.strip()):
             return str(key)
@@ -214,7 +215,7 @@ class ReconcileRunAdmin(LedgerAdmin):
 
 
 def _explanation(row: Mapping[str, Any]) -> str | SafeString:
-    """Who has explained a finding and how; else the way to do it."""
+    """Who has explained a finding and how, or a link to explain it."""
     if said := row.get("explained"):
         return f"{said['by']}, until {said['until'][:16]}: {said['note']}"
     if "id" not in row:  # of a run before findings had ids
@@ -230,12 +231,12 @@ def _table(headings: tuple[str, ...], rows: SafeString) -> SafeString:
 
 
 def _grouped(text: str) -> str:
-    """An amount with its thousands apart; anything else as it is."""
+    """An amount with separators of thousands; anything else as it is."""
     return f"{int(text):,}" if text.removeprefix("-").isdecimal() else text
 
 
 class ExplainForm(forms.ModelForm[ExplainedFinding]):
-    """What an operator says of a finding."""
+    """The form in which an operator explains a finding."""
 
     class Meta:
         model = ExplainedFinding
@@ -245,8 +246,10 @@ class ExplainForm(forms.ModelForm[ExplainedFinding]):
         given = self.cleaned_data
         if not self.errors:
             try:
-                with transaction.atomic():  # what it would say, without saying it
-                    explanations.explain(given["finding"], note=given["note"], until=given["until"], explained_by="-")
+                with transaction.atomic():  # only to get the errors; rolled back
+                    explained_findings.explain(
+                        given["finding"], note=given["note"], until=given["until"], explained_by="-"
+                    )
                     transaction.set_rollback(True)
             except DomainError as error:
                 raise forms.ValidationError(error.message) from error
@@ -265,7 +268,7 @@ class ExplainedFindingAdmin(admin.ModelAdmin[ExplainedFinding]):
     actions = ("withdraw",)
 
     def save_model(self, request: HttpRequest, obj: ExplainedFinding, form: Any, change: bool) -> None:
-        explained = explanations.explain(
+        explained = explained_findings.explain(
             obj.finding, note=obj.note, until=obj.until, explained_by=request.user.get_username()
         )
         obj.pk = explained.pk
@@ -278,21 +281,15 @@ class ExplainedFindingAdmin(admin.ModelAdmin[ExplainedFinding]):
         return False
 
     @admin.action(description="Withdraw: it counts again", permissions=["withdraw"])
-    def withdraw(self, request: HttpRequest, chosen: QuerySet[ExplainedFinding]) -> TemplateResponse | None:
-        question = ask_first(
-            self,
-            request,
-            chosen,
-            action="withdraw",
-            title="Let these findings count again?",
-            consequence="The next run reacts to them: its exit code and, for an error, the breaker.",
-        )
-        if question is None:
-            for explained in chosen:
-                if explanations.withdraw(explained, withdrawn_by=request.user.get_username()):
-                    self.log_change(request, explained, "Withdrawn.")
-                    self.message_user(request, f"{explained} counts again.", messages.SUCCESS)
-        return question
+    @asks_first(
+        title="Let these findings count again?",
+        consequence="The next run reacts to them: its exit code and, for an error, the breaker.",
+    )
+    def withdraw(self, request: HttpRequest, chosen: QuerySet[ExplainedFinding]) -> None:
+        for explained in chosen:
+            if explained_findings.withdraw(explained, withdrawn_by=request.user.get_username()):
+                self.log_change(request, explained, "Withdrawn.")
+                self.message_user(request, f"{explained} counts again.", messages.SUCCESS)
 
     def has_withdraw_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("ledger.add_explainedfinding")
@@ -308,22 +305,24 @@ class BreakerAdmin(LedgerAdmin):
     actions = ("close",)
 
     @admin.action(description="Close: payouts of the network go on", permissions=["close"])
-    def close(self, request: HttpRequest, chosen: QuerySet[Breaker]) -> TemplateResponse | None:
-        question = ask_first(
-            self,
-            request,
-            chosen,
-            action="close",
-            title="Let payouts go on?",
-            consequence="What waits on these networks is signed and sent at once. Your name is kept.",
-        )
-        if question is None:
-            for breaker in chosen.filter(closed_at__isnull=True):
-                by = request.user.get_username()
-                if close_breaker(environment=breaker.environment, network=breaker.network, closed_by=by):
-                    self.log_change(request, breaker, "Closed.")
-                    self.message_user(request, f"Payouts of {breaker.network} go on.", messages.SUCCESS)
-        return question
+    @asks_first(
+        title="Let payouts go on?",
+        consequence="What waits on these networks is signed and sent at once, when as many operators agree as the "
+        "environment asks for. Your name is kept.",
+    )
+    def close(self, request: HttpRequest, chosen: QuerySet[Breaker]) -> None:
+        for breaker in chosen.filter(closed_at__isnull=True):
+            try:
+                proposal = propose_closing(breaker, by=cast("User", request.user))
+            except DomainError as error:
+                self.message_user(request, f"{breaker.network}: {error.message}", messages.ERROR)
+                continue
+            if proposal.status == ProposalStatus.DONE:
+                self.log_change(request, breaker, "Closed.")
+                self.message_user(request, f"Payouts of {breaker.network} go on.", messages.SUCCESS)
+            else:
+                self.log_change(request, breaker, "Proposed to close it.")
+                self.message_user(request, f"{breaker.network}: another operator must agree.", messages.WARNING)
 
     def has_close_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("ledger.change_breaker")

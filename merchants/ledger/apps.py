@@ -1,4 +1,4 @@
-"""The books, an app inside `merchants`: double entry, append-only."""
+"""The ledger, an app inside `merchants`: double entry, append-only."""
 
 from django.apps import AppConfig
 

@@ -1,10 +1,10 @@
-"""Reading the books. Balances are natural: positive when there is money, whatever side the account grows on."""
+"""Reads the ledger. Balances are natural: positive when there is money, whatever side the account grows on."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.db.models import QuerySet, Sum
 
@@ -28,7 +28,7 @@ class MerchantBalance:
 
 
 def balance(account: AccountRef, *, environment: str) -> int:
-    """What the account holds now; zero when it has never been used. Lock it first to decide by it."""
+    """What the account holds now; zero when it has never been used. Before deciding by it, lock the account."""
     signed = _accounts(account, environment).values_list("balance", flat=True).first()
     return account.rules.natural(int(signed or 0))
 
@@ -39,12 +39,20 @@ def balance_at(account: AccountRef, instant: datetime, *, environment: str) -> i
     return account.rules.natural(entries.aggregate(total=Sum("amount"))["total"] or 0)
 
 
-def merchant_balances(merchant: Merchant, environment: str) -> list[MerchantBalance]:
-    """A merchant's money per network and asset, sorted; nothing for an asset never used."""
+def merchant_balances(merchant: Merchant, environment: str, *, at: datetime | None = None) -> list[MerchantBalance]:
+    """A merchant's money per network and asset, sorted; nothing for an asset never used.
+
+    Now, or as it was at an instant: by every posting made until then, those of its millisecond included.
+    """
     kinds = (AccountKind.MERCHANT_AVAILABLE, AccountKind.MERCHANT_RECEIVABLE)
+    accounts = Account.objects.filter(environment=environment, owner=str(merchant.pk), kind__in=kinds)
+    signed = accounts.values_list("network", "asset", "kind", "balance")
+    if at is not None:
+        until = accounts.filter(entries__posting__lt=ids.first_uuid_at(at + timedelta(milliseconds=1)))
+        signed = until.values_list("network", "asset", "kind").annotate(Sum("entries__amount"))
     held: defaultdict[tuple[str, str], dict[str, int]] = defaultdict(dict)
-    for account in Account.objects.filter(environment=environment, owner=str(merchant.pk), kind__in=kinds):
-        held[account.network, account.asset][account.kind] = account.natural_balance
+    for network, asset, kind, units in signed:
+        held[network, asset][kind] = AccountKind(kind).rules.natural(int(units))
     return [
         MerchantBalance(network, asset, *(balances.get(kind, 0) for kind in kinds))
         for (network, asset), balances in sorted(held.items())

@@ -1,17 +1,20 @@
-"""The breaker of a network: open, no payout is signed or sent there until a person has looked and closed it."""
+"""The breaker of a network: while it is open, no payout is signed or sent there, until a person closes it."""
 
 from __future__ import annotations
 
 import structlog
 from django.utils import timezone
 
+from merchants.four_eyes.models import Proposal, ProposalKind
+from merchants.four_eyes.services import propose, register
 from merchants.ledger.models import Breaker
+from merchants.models import User
 
 logger = structlog.get_logger(__name__)
 
 
 def open_breaker(*, environment: str, network: str, reason: str) -> bool:
-    """Stop payouts of a network; False when they are stopped already, for the reason that came first."""
+    """Stop payouts of a network; False when they were stopped already; the first reason stays."""
     _, stopped = Breaker.objects.get_or_create(
         environment=environment, network=network, closed_at=None, defaults={"reason": reason}
     )
@@ -27,6 +30,29 @@ def close_breaker(*, environment: str, network: str, closed_by: str) -> bool:
     if closed:
         logger.warning("payouts go on", environment=environment, network=network, closed_by=closed_by)
     return closed
+
+
+def propose_closing(breaker: Breaker, *, by: User) -> Proposal:
+    """Propose that payouts of a network go on, or agree to it, when another operator has proposed it."""
+    return propose(
+        ProposalKind.BREAKER,
+        environment=breaker.environment,
+        subject=breaker.pk,
+        before={"reason": breaker.reason},
+        after={"closed": True},
+        told=f"Payouts of {breaker.network} ({breaker.environment}) go on. They were stopped: {breaker.reason}",
+        by=by,
+    )
+
+
+def _close_as_agreed(proposal: Proposal, people: str) -> bool:
+    breaker = Breaker.objects.get(pk=proposal.subject)
+    if breaker.closed_at is not None:
+        return False
+    return close_breaker(environment=breaker.environment, network=breaker.network, closed_by=people[:120])
+
+
+register(ProposalKind.BREAKER, _close_as_agreed, permission="ledger.change_breaker")
 
 
 def is_open(*, environment: str, network: str) -> bool:

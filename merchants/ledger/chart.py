@@ -11,15 +11,17 @@ from django.db import models
 
 
 class AccountKind(models.TextChoices):
-    # Coins we hold.
+    # Assets: coins that the service holds.
     CHAIN_DEPOSIT = "chain:deposit", "Coins at deposit addresses"
     CHAIN_HOT = "chain:hot", "Coins in the hot wallet"
+    CHAIN_COLD = "chain:cold", "Coins in the cold wallet"
+    CHAIN_MOVING = "chain:moving", "Coins that are to move from the hot to the cold wallet"
     GAS = "gas", "Native coins that pay network fees"
 
-    # What others owe us.
+    # Assets: what merchants owe.
     MERCHANT_RECEIVABLE = "merchant:receivable", "Owed by a merchant"
 
-    # What we owe others.
+    # Liabilities: what the service owes.
     PAYMENT = "payment", "Received for a payment, not yet released"
     MERCHANT_AVAILABLE = "merchant:available", "Available to a merchant"
     MERCHANT_HELD = "merchant:held", "A merchant's, held while its coins are missing"
@@ -32,13 +34,19 @@ class AccountKind(models.TextChoices):
     SUSPENSE_NO_MEMO = "suspense:no_memo", "Without a memo that names a payment"
     SUSPENSE_UNASKED = "suspense:unasked", "Nobody had asked for it"
 
-    # What is the operator's own.
+    # Equity: what is the operator's own.
     TREASURY = "treasury", "Coins the operator put in"
     FEE_SERVICE = "fee:service", "Fees earned"
     FEE_NETWORK = "fee:network", "Network fees paid"
     LOSS = "loss", "Coins lost that the operator bears"
     FEE_TOKEN = "fee:token", "Kept by tokens of what was moved"
     ROUNDING = "rounding", "Rounding differences"
+    SPREAD = "spread", "Spread of conversions"
+    SPREAD_STOCK = "spread:stock", "The same in the stock that conversions are paid out of"
+    DEBT_OFFSET = "debt:offset", "Debts repaid in other coins, and the coins taken for them"
+    DEBT_WRITTEN_OFF = "debt:written_off", "Debts of merchants that were written off"
+    DEBT_COLLECTED = "debt:collected", "Debts of merchants that were collected outside"
+    WITHDRAWN = "withdrawn", "Taken out by the operator"
 
     @property
     def rules(self) -> Rules:
@@ -46,7 +54,7 @@ class AccountKind(models.TextChoices):
 
 
 class Group(Enum):
-    """Where a kind stands in the accounting equation: assets = liabilities + equity."""
+    """Which term of the accounting equation a kind belongs to: assets = liabilities + equity."""
 
     ASSET = "asset"
     LIABILITY = "liability"
@@ -61,7 +69,7 @@ class Side(Enum):
 
 
 class Owner(Enum):
-    """Whose account it is. The text in the account is the UUID of that record."""
+    """The kind of record an account belongs to; `Account.owner` is its UUID."""
 
     NOBODY = "nobody"
     MERCHANT = "merchant"
@@ -82,7 +90,7 @@ class Rules:
     may_go_negative: bool = False
 
     def natural(self, signed: int) -> int:
-        """A signed balance as people say it: positive on the side the kind grows on."""
+        """The natural balance: positive on the side that the kind grows on."""
         return signed * self.side.value
 
     def allows_balance(self, signed: int) -> bool:
@@ -99,6 +107,9 @@ CHART: Mapping[AccountKind, Rules] = MappingProxyType(
     {
         AccountKind.CHAIN_DEPOSIT: _COINS,
         AccountKind.CHAIN_HOT: _COINS,
+        AccountKind.CHAIN_COLD: _COINS,
+        # Counted in the hot wallet as well until they leave it, as what is reserved for their payout is owed meanwhile.
+        AccountKind.CHAIN_MOVING: _COINS,
         AccountKind.GAS: _COINS,
         AccountKind.MERCHANT_RECEIVABLE: Rules(Group.ASSET, Side.DEBIT, Owner.MERCHANT),
         AccountKind.PAYMENT: Rules(Group.LIABILITY, Side.CREDIT, Owner.PAYMENT),
@@ -118,6 +129,14 @@ CHART: Mapping[AccountKind, Rules] = MappingProxyType(
         AccountKind.LOSS: Rules(Group.EQUITY, Side.DEBIT),
         AccountKind.FEE_TOKEN: Rules(Group.EQUITY, Side.DEBIT, may_go_negative=True),
         AccountKind.ROUNDING: _RESULT,
+        # Both are of equity and sum to zero: what was earned by exchanging stock, and what the stock was exchanged for.
+        AccountKind.SPREAD: _RESULT,
+        AccountKind.SPREAD_STOCK: _RESULT,
+        # What was taken for debts is a credit in its coin, what they cost a debit in theirs.
+        AccountKind.DEBT_OFFSET: _RESULT,
+        AccountKind.DEBT_WRITTEN_OFF: Rules(Group.EQUITY, Side.DEBIT),
+        AccountKind.DEBT_COLLECTED: Rules(Group.EQUITY, Side.DEBIT),
+        AccountKind.WITHDRAWN: Rules(Group.EQUITY, Side.DEBIT),
     }
 )
 

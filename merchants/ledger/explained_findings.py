@@ -1,6 +1,6 @@
-"""Findings that an operator has understood: listed by every run, and reacted to again only when they change.
+"""Findings that an operator has explained: every run lists them, but reacts to them again only when they change.
 
-A finding is the same one as long as its check, place, subject and figure are. Its short id stands beside it in runs.
+A finding is the same one while its check, network, subject and figure are. Runs show its short id beside it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from merchants.ledger.models import ExplainedFinding, ReconcileRun
 logger = structlog.get_logger(__name__)
 
 IDENTITY = ("check", "environment", "network", "identity", "figure")
-"""What makes a finding the same one, in the record of a run."""
+"""The fields of a run's record that identify a finding."""
 
 
 class ExplainedAlready(DomainError):
@@ -34,13 +34,13 @@ class NoSuchFinding(DomainError):
 
 
 def finding_id(record: Mapping[str, Any]) -> str:
-    """Twelve digits that stand for a finding in every run in which it is the same."""
+    """The id of a finding, twelve digits: the same in every run while the finding is the same."""
     text = "\0".join(str(record[name] or "") for name in IDENTITY)
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 def in_force(now: datetime) -> dict[str, ExplainedFinding]:
-    """What is explained at an instant, by the id of the finding."""
+    """The explanations that count at an instant, by the id of the finding."""
     standing = ExplainedFinding.objects.filter(withdrawn_at__isnull=True, until__gt=now)
     return {explained.finding: explained for explained in standing.order_by("pk")}
 
@@ -54,7 +54,7 @@ def find(finding: str) -> dict[str, Any]:
 
 
 def explain(finding: str, *, note: str, until: datetime, explained_by: str) -> ExplainedFinding:
-    """Take a finding as understood until an instant: runs list it, and neither exit code nor breaker reacts to it."""
+    """Explain a finding until an instant: runs list it, and neither exit code nor breaker reacts to it."""
     if not note.strip():
         raise InvalidParameter("Say what it is.", param="note")
     if until <= timezone.now():
@@ -62,7 +62,7 @@ def explain(finding: str, *, note: str, until: datetime, explained_by: str) -> E
     record = find(finding)
     try:
         with transaction.atomic():
-            # One that has run out gives way.
+            # An expired one is withdrawn first.
             ExplainedFinding.objects.filter(
                 finding=finding, withdrawn_at__isnull=True, until__lte=timezone.now()
             ).update(withdrawn_at=timezone.now())
@@ -84,7 +84,7 @@ def explain(finding: str, *, note: str, until: datetime, explained_by: str) -> E
 
 
 def withdraw(explained: ExplainedFinding, *, withdrawn_by: str) -> bool:
-    """React to it again from now on; False when that is so already."""
+    """Let runs react to the finding again from now on; False when it was withdrawn before."""
     standing = ExplainedFinding.objects.filter(pk=explained.pk, withdrawn_at__isnull=True)
     withdrawn = standing.update(withdrawn_at=timezone.now(), withdrawn_by=withdrawn_by) > 0
     if withdrawn:

@@ -1,16 +1,17 @@
-"""What must always be true of live data: the registry of checks, and the ledger's own.
+"""Checks of what must always be true of live data: their registry, and those of the ledger.
 
-Every app keeps its checks in `<app>/invariants.py`, each a function that yields a Finding for every row at
-fault. They run inside one read-only snapshot; SQL does the work, so that memory stays constant.
+Every app keeps its checks in `<app>/invariants.py`, each a function that yields a Finding for every wrong
+row. They run inside one read-only snapshot; SQL does the work, so that memory stays constant.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from functools import cache, partial
 from typing import Any
 
 from django.db import connection
@@ -19,6 +20,7 @@ from django.utils.module_loading import autodiscover_modules
 from config import ids
 from config.environments import Environment
 from merchants.ledger.chart import CHART, AccountKind, Group, Side, kinds_where
+from merchants.ledger.debts import repay_debt
 from merchants.ledger.models import Account, Entry, Posting
 
 ROWS_AT_A_TIME = 2000
@@ -31,6 +33,10 @@ class Severity(StrEnum):
 
 class CouldNotCheck(Exception):
     """Raised by a check that lacks something it needs. What has not been checked is not clean."""
+
+
+NetworkKey = tuple[str, str]
+"""An environment and a network."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +56,23 @@ class Finding:
     environment: str | None = None
     network: str | None = None
     asset: str | None = None
-    """Set when `delta` is that much of a coin that nobody can explain."""
+    """The code of the coin, when `delta` is an amount of it that nobody can explain."""
     identity: str = ""
-    """What stays the same from run to run, where the subject does not."""
+    """Identifies the finding from run to run, where the subject changes."""
 
     @property
     def figure(self) -> str:
-        """The difference or, without one, what was found: another figure makes another finding."""
+        """The difference or, without one, what was found. Another figure is another finding."""
         return str(self.actual if self.delta is None else self.delta)
+
+
+def unequal(subject: str, pot: Sequence[str], expected: int, actual: int, proposal: str) -> Finding:
+    """Two amounts in base units that should be the same, and nobody can explain that they are not.
+
+    `pot` is the environment, the network and the coin.
+    """
+    delta = int(actual - expected)
+    return Finding(subject, int(expected), int(actual), proposal, delta, None, *pot)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +83,7 @@ class Scope:
     network: str | None = None
     since: datetime | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
-    """For checks that need more than the database; unknown to the others."""
+    """For checks that need more than the database."""
     _seen: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
     _later: list[Callable[[], None]] = field(default_factory=list, repr=False, compare=False)
 
@@ -83,10 +98,10 @@ class Scope:
         return height
 
     def observed(self, observe: Observer) -> Any:
-        """What an observer saw outside, once for the whole run: before the snapshot, if there is one.
+        """What an observer saw outside; it looks once in a run, before the database snapshot is taken.
 
-        In this order whatever happens meanwhile is in the database but not yet outside, never the other way round,
-        so that nothing outside can look as if nobody here knew of it.
+        In this order what happens meanwhile can be in the database and not yet outside, but never the other way
+        round: nothing outside can look as if it were not in the database.
         """
         name = f"{observe.__module__}.{observe.__qualname__}"
         if name not in self._seen:
@@ -94,11 +109,11 @@ class Scope:
         return self._seen[name]
 
     def afterwards(self, action: Callable[[], None]) -> None:
-        """Do this once the snapshot, in which nothing can be written, is closed."""
+        """Run `action` after the read-only snapshot is closed."""
         self._later.append(action)
 
     def do_what_is_left(self) -> None:
-        """Do what checks have asked for."""
+        """Run the actions that checks have asked for."""
         while self._later:
             self._later.pop(0)()
 
@@ -130,9 +145,9 @@ class Invariant:
     severity: Severity
     check: Check
     asks_chain: bool = False
-    """Left out, with a warning, when a run is to ask no chain."""
+    """Left out, with a warning, when a run must not ask chains."""
     observers: tuple[Observer, ...] = ()
-    """What it wants to have seen outside before the snapshot is taken."""
+    """What must be observed outside before the snapshot is taken."""
 
 
 _registry: dict[str, Invariant] = {}
@@ -148,7 +163,7 @@ def invariant(
 ) -> Callable[[Check], Check]:
     """Registers a check under a code of its own. `title` says what is true when it finds nothing.
 
-    Checks of one invariant in several apps tell themselves apart by a letter: I12, I12w.
+    Checks of one invariant in several apps differ by a letter: I12, I12w.
     """
 
     def register(check: Check) -> Check:
@@ -163,9 +178,14 @@ def invariant(
 
 
 def registered() -> list[Invariant]:
-    """Every invariant of every installed app, I2 before I10, those of the business behind the numbered ones."""
-    autodiscover_modules("invariants")
+    """Every invariant of every installed app, I2 before I10, those with letters after the numbered ones."""
+    _load_all()
     return sorted(_registry.values(), key=_place)
+
+
+@cache
+def _load_all() -> None:
+    autodiscover_modules("invariants")
 
 
 def _place(known: Invariant) -> tuple[bool, str, int, str]:
@@ -233,15 +253,8 @@ LOOSE_ENTRIES = """
 def postings_are_double_entry(scope: Scope) -> Iterator[Finding]:
     restore = "restore the entries of this posting from a backup; never edit them to fit"
     for key, kind, reference, environment, network, asset, total in scope.rows(UNBALANCED):
-        yield Finding(
-            f"posting {key} {kind} {reference}: {network} {asset}",
-            0,
-            int(total),
-            restore,
-            delta=int(total),
-            environment=environment,
-            network=network,
-            asset=asset,
+        yield unequal(
+            f"posting {key} {kind} {reference}: {network} {asset}", (environment, network, asset), 0, total, restore
         )
     for key, kind, reference, environment, count in scope.rows(TOO_FEW_ENTRIES):
         subject = f"posting {key} {kind} {reference}"
@@ -265,19 +278,19 @@ TRIGGERS = {
 
 GUARDS_IN_PLACE = """
     SELECT tgname, relname FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid
-    WHERE pg_table_is_visible(pg_class.oid) AND tgenabled IN ('O', 'A')
+    WHERE pg_table_is_visible(pg_class.oid) AND tgenabled IN ('O', 'A') AND tgname = ANY(%(names)s)
     UNION ALL
     SELECT conname, relname FROM pg_constraint JOIN pg_class ON pg_class.oid = conrelid
-    WHERE pg_table_is_visible(pg_class.oid) AND convalidated
+    WHERE pg_table_is_visible(pg_class.oid) AND convalidated AND conname = ANY(%(names)s)
 """
 
 
-@invariant("I2", "the guards of the books are in place: nothing can be changed or left unbalanced")
+@invariant("I2", "the guards of the ledger are in place: nothing can be changed or left unbalanced")
 def guards_are_in_place(scope: Scope) -> Iterator[Finding]:
-    in_place = {(name, table) for name, table in scope.rows(GUARDS_IN_PLACE)}
     wanted = list(TRIGGERS.items())
     for model in (Account, Posting, Entry):
         wanted += [(constraint.name, model._meta.db_table) for constraint in model._meta.constraints]
+    in_place = {(name, table) for name, table in scope.rows(GUARDS_IN_PLACE, names=[name for name, _ in wanted])}
     for name, table in wanted:
         if (name, table) not in in_place:
             yield Finding(
@@ -288,7 +301,7 @@ def guards_are_in_place(scope: Scope) -> Iterator[Finding]:
             )
 
 
-# Two queries, because the planner cannot make one of them fast in both ways.
+# Two queries, because the planner makes one query for both slow.
 FORGED_BALANCES = """
     SELECT account.environment, account.network, account.asset, account.kind, account.owner,
         account.balance, coalesce(entries.total, 0)
@@ -398,7 +411,7 @@ HELD_AND_OWED = """
     SELECT environment, network, asset,
         coalesce(sum(balance) FILTER (WHERE kind = ANY(%(coins)s)), 0) AS held,
         coalesce(-sum(balance) FILTER (WHERE kind = ANY(%(liabilities)s)), 0) AS owed,
-        coalesce(sum(balance) FILTER (WHERE kind IN ('merchant:receivable', 'loss')), 0) AS known
+        coalesce(sum(balance) FILTER (WHERE kind IN ('merchant:receivable', 'loss') OR kind LIKE 'debt:%%'), 0) AS known
     FROM ledger_account
     WHERE environment = ANY(%(environments)s) AND (%(network)s::text IS NULL OR network = %(network)s)
     GROUP BY environment, network, asset
@@ -412,13 +425,14 @@ def coins_cover_liabilities(scope: Scope) -> Iterator[Finding]:
         shortfall = int(owed - held)
         if shortfall <= 0:
             continue
-        # What merchants owe, and losses that were booked to the house, are missing, but explained.
+        # What merchants owe or need not repay here, and losses that the operator bears, are missing but explained.
         explained = shortfall <= known
         yield Finding(
             f"{environment} {network} {asset}",
             f"{int(owed):,} or more",
             int(held),
-            "collect what merchants owe, or put in coins for the losses: manage.py book_treasury"
+            "collect what merchants owe, or put in coins for the losses and for debts that were repaid in other coins, "
+            "collected outside or written off: manage.py book_treasury"
             if explained
             else "stop payouts and find the loss",
             delta=-shortfall,
@@ -426,4 +440,31 @@ def coins_cover_liabilities(scope: Scope) -> Iterator[Finding]:
             environment=environment,
             network=network,
             asset=None if explained else asset,
+        )
+
+
+AVAILABLE_AND_OWED = """
+    SELECT available.environment, available.network, available.asset, available.owner,
+        -available.balance, receivable.balance
+    FROM ledger_account AS available
+    JOIN ledger_account AS receivable USING (environment, network, asset, owner)
+    WHERE available.kind = 'merchant:available' AND receivable.kind = 'merchant:receivable'
+        AND available.balance < 0 AND receivable.balance > 0
+        AND available.environment = ANY(%(environments)s)
+        AND (%(network)s::text IS NULL OR available.network = %(network)s)
+"""
+
+
+@invariant("I20", "nobody has money available and owes some in the same coin", severity=Severity.WARNING)
+def debts_are_repaid_first(scope: Scope) -> Iterator[Finding]:
+    for environment, network, asset, owner, available, owed in scope.rows(AVAILABLE_AND_OWED):
+        # Books of an earlier version may have both. Nothing is lost, and the posting is made once the run is over.
+        scope.afterwards(partial(repay_debt, environment, network, asset, owner))
+        yield Finding(
+            f"{environment} {network} {asset} merchant {owner}",
+            f"{int(available):,} available and nothing owed, or the other way round",
+            f"{int(owed):,} owed beside it",
+            "nothing: this run repays it by a posting, debt_repaid; run it again to see that it has",
+            environment=environment,
+            network=network,
         )

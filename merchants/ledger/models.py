@@ -1,4 +1,4 @@
-"""The books: accounts, the postings that move money between them, and the runs that check it all.
+"""The ledger: accounts, the postings that move money between them, and the runs that check it.
 
 Written by `posting.py` alone. The database itself refuses what is not double entry: see the triggers in
 `migrations/0001_initial.py`.
@@ -20,7 +20,7 @@ from merchants.ledger.chart import AccountKind, Rules, Side, kinds_where
 
 
 class Account(models.Model):
-    """One pot of one asset on one network. `balance` is signed: debits positive, credits negative."""
+    """The money of one kind, asset and owner on one network. `balance` is signed: debits positive, credits negative."""
 
     environment = models.CharField(max_length=10, choices=Environment.choices)
     network = models.CharField(max_length=20)
@@ -60,7 +60,7 @@ class Account(models.Model):
         return self.rules.natural(self.balance)
 
 
-class Posting(models.Model):
+class Posting(ids.KeyedByTime, models.Model):
     """One thing that happened to money. Its entries sum to zero per network and asset; it is never changed."""
 
     id = models.UUIDField(primary_key=True, default=ids.new_uuid, editable=False)
@@ -79,10 +79,6 @@ class Posting(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.reference}"
-
-    @property
-    def created_at(self) -> datetime:
-        return ids.created_at_of(self.id)
 
 
 class Entry(models.Model):
@@ -105,7 +101,7 @@ class Entry(models.Model):
 
 
 class Breaker(models.Model):
-    """Payouts of a network are stopped, because something does not add up there. Deposits go on being recorded."""
+    """Payouts of a network are stopped, because money does not add up there. Deposits are still recorded."""
 
     environment = models.CharField(max_length=10, choices=Environment.choices)
     network = models.CharField(max_length=20)
@@ -142,7 +138,7 @@ class ReconcileRun(models.Model):
     finished_at = models.DateTimeField(null=True)
     checks = models.JSONField(default=list, help_text="Each check with its findings counted, and its seconds.")
     findings = models.JSONField(default=list, help_text="The first findings; all of them are in the JSON output.")
-    summary = models.JSONField(default=dict, help_text="How much of the coins in the books is explained.")
+    summary = models.JSONField(default=dict, help_text="How much of the coins in the ledger is explained.")
     breakers = models.JSONField(default=list, help_text="Where it stopped payouts, and why.")
     explained_count = models.PositiveBigIntegerField(default=0, help_text="Findings that an operator has explained.")
     warning_count = models.PositiveBigIntegerField(default=0)
@@ -157,7 +153,7 @@ class ReconcileRun(models.Model):
 
 
 class ExplainedFinding(models.Model):
-    """An operator has understood a finding: while it is the same, nothing reacts to it until an instant."""
+    """An operator has explained a finding: until an instant nothing reacts to it, unless it changes."""
 
     finding = models.CharField(max_length=12, help_text="The id that reconcile shows beside it.")
     check_code = models.CharField("check", max_length=10)

@@ -1,4 +1,4 @@
-"""Writing to the books: `post()` and its relatives are the only code that changes an account.
+"""Writes the ledger: the functions here are the only code that changes an account.
 
 The types at the top are pure, so that builders of postings (`<app>/postings.py`) need no database.
 """
@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import uuid
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from django.db import connection, transaction
 
@@ -19,7 +19,7 @@ from merchants.ledger.models import Posting
 
 
 class InsufficientFunds(DomainError):
-    """An account that may not go below zero would have. `account` says which."""
+    """The posting would bring `account`, which may not be negative, below zero."""
 
     code = "insufficient_funds"
     message = "There is not enough money for this."
@@ -32,11 +32,11 @@ class InsufficientFunds(DomainError):
 
 
 class InvalidPosting(ValueError):
-    """A bug in whoever built the posting: it is not double entry, or names an account the chart does not have."""
+    """A bug in the code that built the posting: it is not double entry, or an account is not in the chart."""
 
 
 class PostingConflict(Exception):
-    """A bug in whoever chose the reference: another posting with other lines already has it."""
+    """A bug in the code that chose the reference: a posting with other lines has it already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class PostingDraft:
-    """A posting that has not been made yet. Refuses to exist unless it is double entry."""
+    """A posting before it is written. Raises InvalidPosting unless it is double entry."""
 
     kind: str
     reference: str
@@ -89,6 +89,11 @@ class PostingDraft:
             raise InvalidPosting(f"{self}: a posting has at least two lines")
         if len({line.account for line in self.lines}) != len(self.lines):
             raise InvalidPosting(f"{self}: an account stands in more than one line")
+        accounts = {line.account for line in self.lines}
+        if any(receivable_beside(line) in accounts for line in self.lines):
+            raise InvalidPosting(
+                f"{self}: what of a credit repays a debt is decided as it is written: name the balance"
+            )
         totals: Counter[tuple[str, str]] = Counter()
         for line in self.lines:
             if type(line.amount) is not int or line.amount == 0:
@@ -99,6 +104,27 @@ class PostingDraft:
 
     def __str__(self) -> str:
         return f"{self.kind} {self.reference}"
+
+
+def debt_first(line: Line, owed: int) -> list[Line]:
+    """The lines that a line is written as: a credit to a merchant's balance repays first what the merchant owes.
+
+    This alone decides where money goes that becomes a merchant's, whatever brings it: builders of postings credit
+    `merchant:available`. `owed` is what `receivable_beside` the line's account holds. Other lines stay as they are.
+    """
+    debt = receivable_beside(line)
+    repaid = min(owed, -line.amount) if debt else 0
+    if debt is None or not repaid:
+        return [line]
+    lines = [Line(debt, -repaid), Line(line.account, line.amount + repaid)]
+    return [each for each in lines if each.amount]
+
+
+def receivable_beside(line: Line) -> AccountRef | None:
+    """What the merchant owes in the coin that the line credits to the merchant's balance; None for any other line."""
+    if line.account.kind != AccountKind.MERCHANT_AVAILABLE or line.amount > 0:
+        return None
+    return replace(line.account, kind=AccountKind.MERCHANT_RECEIVABLE)
 
 
 def post(*, environment: str, kind: str, reference: str, lines: Iterable[Line], memo: str = "") -> Posting:
@@ -112,14 +138,16 @@ def post_draft(draft: PostingDraft, *, environment: str) -> Posting:
 
 
 def post_drafts(drafts: Sequence[PostingDraft], *, environment: str) -> list[Posting]:
-    """Make postings, in this order, and move the balances of their accounts. Answers one posting per draft.
+    """Make postings, in this order, and move the balances of their accounts. Returns one posting per draft.
 
-    A draft whose (kind, reference) has been posted before changes nothing and answers the posting that exists;
-    PostingConflict when that one has other lines. InsufficientFunds when an account that may not would go below
-    zero. After any refusal nothing of the call is kept, and the caller's database transaction can go on.
+    A draft whose (kind, reference) has been posted before changes nothing and returns the existing posting;
+    PostingConflict when that one has other lines. InsufficientFunds when an account that may not be negative would
+    be. After any refusal nothing of the call is kept, and the caller's database transaction can go on.
 
-    Locks every account touched, in id order. Someone who posts more than once in a database transaction takes
-    all locks first, by passing all drafts at once or by `lock_accounts`, or two of them may wait for each other.
+    What is credited to a merchant's balance repays the merchant's debt first (`debt_first`).
+
+    Locks every account touched, in id order. A caller that posts more than once in a database transaction takes
+    all locks first, by passing all drafts at once or by `lock_accounts`; otherwise two callers could deadlock.
     """
     _require_transaction()
     if len({(draft.kind, draft.reference) for draft in drafts}) != len(drafts):
@@ -139,7 +167,7 @@ def post_drafts(drafts: Sequence[PostingDraft], *, environment: str) -> list[Pos
 
 
 def lock_accounts(accounts: Iterable[AccountRef], *, environment: str) -> dict[AccountRef, int]:
-    """Lock accounts until the database transaction ends, opening those that do not exist; answers natural balances.
+    """Lock accounts until the database transaction ends, opening those that do not exist; returns natural balances.
 
     For a service that must know a balance before it decides what to post, or that posts in several steps.
     """
@@ -168,7 +196,7 @@ INSERT_POSTINGS = """
 
 
 def _insert_postings(postings: Sequence[Posting]) -> set[uuid.UUID]:
-    """Insert those that are new, and answer their ids. Waits for a concurrent posting of the same reference."""
+    """Insert those that are new, and return their ids. Waits for a concurrent posting of the same reference."""
     # Sorted, so that two callers with the same references wait for each other in one direction only.
     rows = sorted(postings, key=lambda posting: (posting.kind, posting.reference))
     with connection.cursor() as cursor:
@@ -198,11 +226,13 @@ MOVE_BALANCES = """
 
 
 def _write_entries(new: Sequence[tuple[PostingDraft, Posting]], environment: str) -> None:
-    locked = _lock({line.account for draft, _ in new for line in draft.lines}, environment)
+    drafted = [line for draft, _ in new for line in draft.lines]
+    debts = {debt for line in drafted if (debt := receivable_beside(line))}
+    locked = _lock({line.account for line in drafted} | debts, environment)
     changes: defaultdict[AccountRef, int] = defaultdict(int)
     entries: list[tuple[uuid.UUID, int, int]] = []
     for draft, posting in new:
-        for line in draft.lines:
+        for line in _as_written(draft, locked, changes):
             account_id, balance = locked[line.account]
             before = balance + changes[line.account]
             if not line.account.rules.allows_balance(before + line.amount):
@@ -214,6 +244,15 @@ def _write_entries(new: Sequence[tuple[PostingDraft, Posting]], environment: str
     with connection.cursor() as cursor:
         cursor.execute(INSERT_ENTRIES, [list(column) for column in zip(*entries, strict=True)])
         cursor.execute(MOVE_BALANCES, [[locked[account][0] for account in changes], list(changes.values())])
+
+
+def _as_written(
+    draft: PostingDraft, locked: Mapping[AccountRef, tuple[int, int]], changes: Mapping[AccountRef, int]
+) -> Iterator[Line]:
+    """The lines of a draft, debts first. `changes` are those of the locked balances that have been written since."""
+    for line in draft.lines:
+        debt = receivable_beside(line)
+        yield from debt_first(line, locked[debt][1] + changes.get(debt, 0) if debt else 0)
 
 
 OPEN_ACCOUNTS = """
@@ -240,7 +279,7 @@ LOCK_ACCOUNTS = """
 
 
 def _lock(accounts: set[AccountRef], environment: str) -> dict[AccountRef, tuple[int, int]]:
-    """Open the accounts that do not exist, lock all in id order, and answer their ids and signed balances."""
+    """Open the accounts that do not exist, lock all in id order, and return their ids and signed balances."""
     # Sorted, so that two callers who open the same accounts wait for each other in one direction only.
     wanted = sorted((account.network, account.asset, str(account.kind), account.owner) for account in accounts)
     columns = [list(column) for column in zip(*wanted, strict=True)] or [[], [], [], []]
@@ -254,15 +293,26 @@ def _lock(accounts: set[AccountRef], environment: str) -> dict[AccountRef, tuple
 
 
 def _existing(draft: PostingDraft, environment: str) -> Posting:
-    """The posting that already has the draft's reference, if it says the same."""
+    """The posting that has the draft's reference; PostingConflict when its lines differ."""
     posting = Posting.objects.get(environment=environment, kind=draft.kind, reference=draft.reference)
-    lines = {
+    lines = [
         Line(
             AccountRef(entry.account.network, entry.account.asset, entry.account.kind, entry.account.owner),
             entry.amount,
         )
         for entry in posting.entries.select_related("account")
-    }
-    if lines != set(draft.lines):
-        raise PostingConflict(f"{draft} is already in the books with other lines")
+    ]
+    if _as_drafted(lines) != _as_drafted(draft.lines):
+        raise PostingConflict(f"{draft} is already in the ledger with other lines")
     return posting
+
+
+def _as_drafted(lines: Iterable[Line]) -> Counter[tuple[AccountRef, bool]]:
+    """Lines by account and side, as before `debt_first`: what repaid a debt counts as credited to the balance."""
+    totals: Counter[tuple[AccountRef, bool]] = Counter()
+    for line in lines:
+        account, is_credit = line.account, line.amount < 0
+        if is_credit and account.kind == AccountKind.MERCHANT_RECEIVABLE:
+            account = replace(account, kind=AccountKind.MERCHANT_AVAILABLE)
+        totals[account, is_credit] += line.amount
+    return totals

@@ -1,6 +1,6 @@
-"""Running the invariants: one at a time, over one snapshot of the data, kept as a ReconcileRun.
+"""Runs the invariants, one after the other over one database snapshot, and stores the ReconcileRun.
 
-What an error was found on stops paying out: its network's breaker is opened as soon as the snapshot is closed.
+An error stops payouts of its network: the breaker is opened as soon as the snapshot is closed.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from merchants.ledger.breakers import open_breaker
-from merchants.ledger.explaining import Explained
-from merchants.ledger.explanations import finding_id, in_force
-from merchants.ledger.invariants import CouldNotCheck, Finding, Invariant, Scope, Severity
+from merchants.ledger.explained_findings import finding_id, in_force
+from merchants.ledger.invariants import CouldNotCheck, Finding, Invariant, NetworkKey, Scope, Severity
 from merchants.ledger.models import Account, ExplainedFinding, ReconcileOutcome, ReconcileRun
+from merchants.ledger.unexplained import Explained
 
 logger = structlog.get_logger(__name__)
 
@@ -58,12 +58,8 @@ class CheckResult:
     crash: str = ""
 
 
-Place = tuple[str, str]
-"""An environment and a network."""
-
-
 class Listener(Protocol):
-    """Told of everything as it happens."""
+    """Is called for everything as it happens."""
 
     def check_started(self, invariant: Invariant, position: int, total: int) -> None: ...
 
@@ -73,7 +69,7 @@ class Listener(Protocol):
 
 
 def finding_record(invariant: Invariant, finding: Finding) -> dict[str, Any]:
-    """A finding as JSON. Amounts are text: base units outgrow the numbers of most JSON readers."""
+    """A finding as JSON. Amounts are text: base units are too large for the numbers of most JSON parsers."""
     record = {
         "check": invariant.code,
         "severity": str(finding.severity or invariant.severity),
@@ -94,36 +90,36 @@ def finding_record(invariant: Invariant, finding: Finding) -> dict[str, Any]:
 def reconcile(
     scope: Scope, invariants: Sequence[Invariant], listener: Listener, *, options: Mapping[str, Any]
 ) -> ReconcileRun:
-    """Check everything once and keep what was found. AlreadyRunning when another run is at it.
+    """Check everything once and keep what was found. AlreadyRunning when there is another run.
 
-    A check that crashes, or says it could not check, does not keep the others from running; the outcome is then
+    A check that crashes, or could not check, does not stop the others; the outcome is then
     `unfinished`, whatever they find. Errors stop payouts either way.
     """
     run = ReconcileRun.objects.create(options=dict(options))
-    turn = _Turn(scope, run, listener)
+    progress = _Progress(scope, run, listener)
     is_complete = False
     try:
         _look_outside(scope, invariants)
         with transaction.atomic(durable=True):
             _open_snapshot()
-            turn.explained.read_books(scope)
+            progress.explained.read_ledger(scope)
             for position, invariant in enumerate(invariants, start=1):
-                turn.check(invariant, position, len(invariants))
+                progress.check(invariant, position, len(invariants))
         is_complete = True
     finally:
-        turn.close(is_complete=is_complete)
+        progress.close(is_complete=is_complete)
     scope.do_what_is_left()
     return run
 
 
 def _look_outside(scope: Scope, invariants: Sequence[Invariant]) -> None:
-    """Let every observer look before there is a snapshot; one that fails fails the checks that need it, later."""
+    """Run every observer before the snapshot is taken; when one fails, the checks that need it fail later."""
     if not scope.asks_chains:
         return
     for observer in {observer: None for invariant in invariants for observer in invariant.observers}:
         try:
             scope.observed(observer)
-        except Exception as error:  # said by the check that asks again, so that the others can go on
+        except Exception as error:  # reported by the checks that need it, so that the others can go on
             logger.warning("could not look outside", observer=observer.__qualname__, error=str(error))
 
 
@@ -137,8 +133,8 @@ def _open_snapshot() -> None:
             cursor.execute(f"SET LOCAL {setting}")
 
 
-class _Turn:
-    """One run on its way through the checks."""
+class _Progress:
+    """The state of one run while it goes through the checks."""
 
     def __init__(self, scope: Scope, run: ReconcileRun, listener: Listener) -> None:
         self._scope = scope
@@ -160,7 +156,7 @@ class _Turn:
         except CouldNotCheck as reason:
             result.crash = str(reason)
         except Exception as error:
-            # Whatever a check dies of, the others still have something to say.
+            # However a check fails, the others still run.
             logger.exception("a check crashed", check=invariant.code)
             result.crash = f"{type(error).__name__}: {error}".strip()
         result.seconds = time.monotonic() - began
@@ -234,22 +230,22 @@ def _open_breakers(
 ) -> list[dict[str, Any]]:
     """Stop payouts on the network of each error; on every network of the scope for one that names none."""
     opened = []
-    for place in _places(scope, reasons):
-        environment, network = place
-        told = next(reason for where, reason in reasons.items() if _covers(where, place))
+    for key in _network_keys(scope, reasons):
+        environment, network = key
+        told = next(reason for where, reason in reasons.items() if _covers(where, key))
         is_new = open_breaker(environment=environment, network=network, reason=f"reconcile {run.pk}: {told}")
         opened.append({"environment": environment, "network": network, "reason": told, "isNew": is_new})
     return opened
 
 
-def _places(scope: Scope, reasons: Iterable[tuple[str | None, str | None]]) -> list[Place]:
+def _network_keys(scope: Scope, reasons: Iterable[tuple[str | None, str | None]]) -> list[NetworkKey]:
     accounts = Account.objects.filter(environment__in=scope.environments)
     if scope.network:
         accounts = accounts.filter(network=scope.network)
     in_scope = set(accounts.order_by().values_list("environment", "network").distinct())
     named = {(environment, network) for environment, network in reasons if environment and network}
-    return sorted(named | {place for place in in_scope if any(_covers(where, place) for where in reasons)})
+    return sorted(named | {key for key in in_scope if any(_covers(where, key) for where in reasons)})
 
 
-def _covers(where: tuple[str | None, str | None], place: Place) -> bool:
-    return all(told in (None, known) for told, known in zip(where, place, strict=True))
+def _covers(where: tuple[str | None, str | None], key: NetworkKey) -> bool:
+    return all(told in (None, known) for told, known in zip(where, key, strict=True))

@@ -1,4 +1,4 @@
-"""How much of the coins in the books nobody can explain: the one figure of a run of `reconcile`."""
+"""How much of the coins in the ledger nobody can explain: the one figure of a run of `reconcile`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HELD = """
 SHOWN = Decimal("0.0001")
 
 Pot = tuple[str, str, str]
-"""Environment, network and coin. Base units of different coins cannot be added up, so each pot is told by itself."""
+"""Environment, network and coin. Base units of different coins cannot be added up, so each pot has its own figure."""
 
 
 class Explained:
@@ -31,7 +31,7 @@ class Explained:
         self._unexplained: defaultdict[Pot, defaultdict[str, int]] = defaultdict(lambda: defaultdict(int))
         self._count = 0
 
-    def read_books(self, scope: Scope) -> None:
+    def read_ledger(self, scope: Scope) -> None:
         for environment, network, asset, held in scope.rows(HELD, coins=kinds_where(on_chain=True)):
             self._held[environment, network, asset] = int(held)
 
@@ -44,8 +44,8 @@ class Explained:
     def summary(self, *, is_complete: bool) -> Mapping[str, Any]:
         """The percentage of the worst pot, rounded down, and what is unexplained in each, in base units as text.
 
-        What operators have explained is missing all the same, and counts. When not everything was checked, it is a
-        bound and no more.
+        Explained findings count as well, because the coins are missing. When not everything was checked, it is only
+        a bound.
         """
         sums = {pot: max(by_check.values()) for pot, by_check in self._unexplained.items()}
         shares = {pot: _share(self._held.get(pot, 0), unexplained) for pot, unexplained in sums.items()}
@@ -67,7 +67,7 @@ class Explained:
 
 
 def _share(held: int, unexplained: int) -> Decimal:
-    """The part of what is held that is explained, in percent. One loss is found by several checks: the most counts."""
+    """The part of what is held that is explained, in percent. Several checks find one loss: the largest counts."""
     with localcontext(prec=100, rounding=ROUND_FLOOR):
         explained = max(0, held - unexplained)
         return (Decimal(100) * explained / held if held else Decimal(0)).quantize(SHOWN)

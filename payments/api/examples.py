@@ -40,6 +40,7 @@ PAYMENT: dict[str, Any] = {
     },
     "depositAddress": "0xc6656a986Aecf7982D36bB1fB5F286411028fE2a",
     "memo": None,
+    "muxedAddress": None,
     "paymentUri": (
         "ethereum:0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359@137/transfer"
         "?address=0xc6656a986Aecf7982D36bB1fB5F286411028fE2a&uint256=29580000"
@@ -54,6 +55,7 @@ PAYMENT: dict[str, Any] = {
     "webhookUrl": "https://shop.example.com/hooks/ballast",
     "expiresIn": 1800,
     "metadata": {"order": "1007"},
+    "paymentLink": None,
     "environment": "production",
     "completedAt": None,
     "cancelledAt": None,
@@ -76,6 +78,7 @@ COMPLETED: dict[str, Any] = {
             "status": "credited",
             "block": 81734417,
             "missing": None,
+            "conflictingMemo": None,
             "seenAt": "2026-01-22T09:52:46.712Z",
         }
     ],
@@ -162,3 +165,64 @@ ACCEPT = [
         response_only=True,
     ),
 ]
+
+NEW_LINK: dict[str, Any] = {
+    "description": "Harbour tour, one seat",
+    "amount": 25.5,
+    "currency": "EUR",
+    "merchantWallets": {
+        "ethereum": "0x52908400098527886E0F7030069857D2E4169EE7",
+        "polygon": "0x52908400098527886E0F7030069857D2E4169EE7",
+    },
+    "maxUses": 40,
+    "expiresAt": "2026-06-30",
+    "metadata": {"tour": "sunset"},
+}
+LINK: dict[str, Any] = {
+    "id": "plk_01kfjhr3c8e4bs0dz6wd5n5yry",
+    "object": "payment_link",
+    "url": "https://pay.example.com/link/k3q9xtm2ab",
+    "qrCode": "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAA…",
+    "status": "active",
+    "enabled": True,
+    "description": "Harbour tour, one seat",
+    "note": None,
+    "amount": 25.5,
+    "minAmount": None,
+    "maxAmount": None,
+    "currency": "EUR",
+    "cryptocurrencies": None,
+    "merchantWallets": NEW_LINK["merchantWallets"],
+    "maxUses": 40,
+    "usesTaken": 0,
+    "expiresAt": "2026-06-30T23:59:59.999Z",
+    "expiresIn": 1800,
+    "redirectUrl": None,
+    "metadata": {"tour": "sunset"},
+    "environment": "production",
+    "createdAt": "2026-01-22T09:49:39.592Z",
+}
+CREATE_LINK = [
+    OpenApiExample("Forty seats; the payer chooses coin and network", value=NEW_LINK, request_only=True),
+    OpenApiExample(
+        "One payment whose amount, coin and network the payer chooses",
+        value={
+            "description": "A donation",
+            "currency": "EUR",
+            "minAmount": 5,
+            "maxAmount": 500,
+            "merchantWallets": NEW_LINK["merchantWallets"],
+            "maxUses": 1,
+        },
+        request_only=True,
+    ),
+    OpenApiExample("Active", value=LINK, response_only=True),
+]
+RETRIEVE_LINK = [OpenApiExample("Three seats taken", value={**LINK, "usesTaken": 3}, response_only=True)]
+UPDATE_LINK = [
+    OpenApiExample("Take it out of use", value={"enabled": False}, request_only=True),
+    OpenApiExample(
+        "Disabled", value={**LINK, "status": "disabled", "enabled": False, "usesTaken": 3}, response_only=True
+    ),
+]
+SIMULATE = [OpenApiExample("Paid exactly", value={"scenario": "exact"}, request_only=True)]

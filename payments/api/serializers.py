@@ -1,4 +1,4 @@
-"""What requests about payments must look like, and how the reference describes the replies."""
+"""The bodies and queries of requests about payments, and how the reference describes the replies."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from typing import Any
 
 from rest_framework import serializers
 
+from config import ids
 from config.api.fields import (
     AmountField,
     HttpUrlField,
     MetadataField,
+    PublicIdField,
     StrictCharField,
     StrictChoiceField,
     StrictIntegerField,
@@ -19,23 +21,38 @@ from config.api.pagination import CreatedListQuery
 from config.environments import Environment
 from config.money import FIAT_DIGITS
 from payments.chains.networks import COINS, NETWORKS
-from payments.explaining import WHOLE_ONLY, ClaimCode
-from payments.services import DEFAULT_EXPIRES_IN, MAX_FIAT_AMOUNT, NewPayment
-from payments.simulator import SCENARIOS
+from payments.checkout.simulator import SCENARIOS
+from payments.diagnosis.explaining import WHOLE_ONLY, ClaimCode
+from payments.rates.amounts import MAX_FIAT_AMOUNT
+from payments.services import DEFAULT_EXPIRES_IN, NewPayment
 from payments.states import DepositStatus, DiscrepancyKind, DiscrepancyStatus, PaymentStatus, StatusReason
 
 MIN_EXPIRES_IN, MAX_EXPIRES_IN = 60, 86_400
 MAX_HASH_CHARACTERS = 80
 
 
+class NetworkField(StrictChoiceField):
+    """The name of a network."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(choices=tuple(NETWORKS), **options)
+
+
 class NewPaymentSerializer(StrictSerializer):
     """The body of a create request."""
 
-    amount = AmountField(maximum=MAX_FIAT_AMOUNT, help_text="In the currency, with at most its minor digits.")
+    amount = AmountField(
+        maximum=MAX_FIAT_AMOUNT,
+        help_text="In the currency, with at most its minor digits; worth at most 1,000,000 USD at the current rate.",
+    )
     currency = StrictChoiceField(choices=sorted(FIAT_DIGITS), help_text="ISO 4217 code of the price's currency.")
     cryptocurrency = StrictChoiceField(choices=COINS, help_text="The coin the payer sends.")
-    network = StrictChoiceField(choices=NETWORKS, help_text="The network it is sent on.")
-    merchantWallet = StrictCharField(max_length=80, help_text="Where settlements of this payment go.")
+    network = NetworkField(help_text="The network it is sent on.")
+    merchantWallet = StrictCharField(
+        max_length=80,
+        help_text="Where settlements of this payment go. On stellar an M address is taken as well; a G address whose "
+        "account asks for memos, as those of exchanges do, is refused.",
+    )
     redirectUrl = HttpUrlField(required=False, help_text="Where the payer may go on after success.")
     webhookUrl = HttpUrlField(required=False, help_text="Told of this payment's events as well.")
     expiresIn = StrictIntegerField(
@@ -66,22 +83,23 @@ class PaymentListQuery(CreatedListQuery):
     """The filters of the payment list."""
 
     status = StrictChoiceField(choices=PaymentStatus.values, required=False, help_text="Only payments in this status.")
+    paymentLink = PublicIdField(ids.PAYMENT_LINK, required=False, help_text="Only payments made by this payment link.")
 
 
 class SimulationSerializer(StrictSerializer):
-    """What to act out for a sandbox payment."""
+    """The scenario to simulate for a sandbox payment."""
 
     scenario = StrictChoiceField(choices=list(SCENARIOS), help_text="What happens to the payment.")
 
 
 class AcceptanceSerializer(StrictSerializer):
-    """What somebody says who takes money in suspense."""
+    """The body that accepts money in suspense."""
 
     note = StrictCharField(required=False, max_length=500, help_text="Why, for your own records.")
 
 
 class ClaimSerializer(StrictSerializer):
-    """The on-chain transaction somebody says they paid with."""
+    """The on-chain transaction of a claim."""
 
     transactionHash = StrictCharField(
         max_length=MAX_HASH_CHARACTERS,
@@ -107,6 +125,11 @@ class PaymentTransferSchema(serializers.Serializer[Any]):
     missing = serializers.CharField(
         allow_null=True, help_text="How much of it has vanished from the network since, as when an issuer destroys it."
     )
+    conflictingMemo = serializers.CharField(
+        allow_null=True,
+        help_text="On stellar: the memo of the on-chain transaction, where the muxed address it was sent to says "
+        "otherwise. The muxed address counts; ask the payer for which payment it was meant.",
+    )
     seenAt = serializers.DateTimeField()
 
 
@@ -120,7 +143,7 @@ class PaymentSchema(serializers.Serializer[Any]):
     currency = serializers.CharField()
     cryptoAmount = serializers.CharField(help_text="What the payer is asked for: decimal, six fractional digits.")
     cryptocurrency = serializers.ChoiceField(choices=COINS)
-    network = serializers.ChoiceField(choices=NETWORKS)
+    network = NetworkField()
     url = serializers.URLField(help_text="The hosted payment page.")
     qrCode = serializers.CharField(help_text="PNG as a data URI: the address, or on stellar the SEP-7 link.")
     expiresAt = serializers.DateTimeField()
@@ -130,6 +153,9 @@ class PaymentSchema(serializers.Serializer[Any]):
     exchangeRate = ExchangeRateSchema()
     depositAddress = serializers.CharField()
     memo = serializers.CharField(allow_null=True, help_text="Needed with the address on stellar; else null.")
+    muxedAddress = serializers.CharField(
+        allow_null=True, help_text="On stellar address and memo as one, for wallets with a single field; else null."
+    )
     paymentUri = serializers.CharField(help_text="EIP-681 or SEP-7 link with everything filled in.")
     confirmations = serializers.IntegerField()
     requiredConfirmations = serializers.IntegerField()
@@ -141,6 +167,7 @@ class PaymentSchema(serializers.Serializer[Any]):
     webhookUrl = serializers.CharField(allow_null=True)
     expiresIn = serializers.IntegerField()
     metadata = MetadataField()
+    paymentLink = serializers.CharField(allow_null=True, help_text="Id of the payment link that it was made by.")
     environment = serializers.ChoiceField(choices=Environment.choices)
     completedAt = serializers.DateTimeField(allow_null=True)
     cancelledAt = serializers.DateTimeField(allow_null=True)
@@ -156,13 +183,13 @@ class SimulationSchema(serializers.Serializer[Any]):
 
 
 class ClaimTransferSchema(serializers.Serializer[Any]):
-    """One transfer inside the on-chain transaction, and what is to be said of it."""
+    """One transfer of the claimed on-chain transaction, and what became of it."""
 
-    network = serializers.ChoiceField(choices=NETWORKS)
+    network = NetworkField()
     cryptocurrency = serializers.CharField(
         allow_null=True, help_text="The coin, the network's own one included; null for a token that is not accepted."
     )
-    tokenContract = serializers.CharField(allow_null=True, help_text="Null for the network's own coin.")
+    tokenContract = serializers.CharField(allow_null=True, help_text="Null for the native coin.")
     amount = serializers.CharField(
         allow_null=True, help_text="Decimal, six fractional digits or more; null for a token that is not accepted."
     )
@@ -173,7 +200,7 @@ class ClaimTransferSchema(serializers.Serializer[Any]):
     message = serializers.CharField(help_text="The same in a sentence.")
 
     def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
-        """`from` is a word of Python's own, and so cannot be written as an attribute."""
+        """Adds `from`, which is a keyword of Python and cannot be an attribute."""
         fields = super().get_fields()
         fields["from"] = serializers.CharField(help_text="Who sent it.")
         fields["to"] = serializers.CharField(help_text="Where it went.")
@@ -181,12 +208,12 @@ class ClaimTransferSchema(serializers.Serializer[Any]):
 
 
 class ClaimSchema(serializers.Serializer[Any]):
-    """The answer to a claim; `claims.claim_record` writes it."""
+    """The reply to a claim; `claims.claim_record` writes it."""
 
     object = serializers.ChoiceField(choices=["claim"])
     payment = serializers.CharField(help_text="Id of the payment.")
     transactionHash = serializers.CharField()
-    network = serializers.ChoiceField(choices=NETWORKS, allow_null=True, help_text="Where it was found; else null.")
+    network = NetworkField(allow_null=True, help_text="Where it was found; else null.")
     status = serializers.ChoiceField(
         choices=[code.value for code in ClaimCode], help_text="The code of its most telling transfer, or of the whole."
     )
@@ -208,7 +235,7 @@ class DiscrepancySchema(serializers.Serializer[Any]):
     status = serializers.ChoiceField(choices=DiscrepancyStatus.choices)
     amount = serializers.CharField(help_text="Decimal, six fractional digits or more.")
     cryptocurrency = serializers.ChoiceField(choices=COINS, help_text="The coin that came.")
-    network = serializers.ChoiceField(choices=NETWORKS, help_text="Where it came.")
+    network = NetworkField(help_text="Where it came.")
     note = serializers.CharField(allow_null=True)
     createdAt = serializers.DateTimeField()
     resolvedAt = serializers.DateTimeField(allow_null=True, help_text="When somebody decided, or a reorganisation did.")

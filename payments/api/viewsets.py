@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar
 
-from django.db.models import Q
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from config import ids
-from config.api.fields import EmptySerializer, read_query
-from config.api.hints import no_such
-from config.api.pagination import KeyRange, ListQuery, page
+from config.api.fields import EmptySerializer, read_body, read_query
+from config.api.pagination import ListQuery
 from config.api.schema import refuses
 from config.installation.services import StandsStill
-from merchants import counting
 from merchants.access.scopes import Scope
 from merchants.access.viewsets import MerchantViewSet
-from payments import examples
-from payments.chains.registry import UnsupportedAsset, UnsupportedNetwork
-from payments.claims import claim_record, explain_claim, parse_transaction_hash
-from payments.models import PAYMENTS, Discrepancy, Payment
-from payments.rates.quoting import RateUnavailable
-from payments.records import SHOWN_COLUMNS, Records, discrepancy_record, timeline_entry, transfer_record
-from payments.serializers import (
+from payments.api import examples
+from payments.api.serializers import (
     AcceptanceSerializer,
     ClaimSchema,
     ClaimSerializer,
@@ -37,16 +31,16 @@ from payments.serializers import (
     SimulationSerializer,
     TimelineEntrySchema,
 )
-from payments.services import (
-    DiscrepancyResolved,
-    NetworkUnavailable,
-    PaymentNotCancellable,
-    WalletNotAllowed,
-    accept_discrepancy,
-    cancel_payment,
-    create_payment,
-)
-from payments.simulator import SCENARIOS, ScenarioNotPossible, simulate_payment
+from payments.chains.errors import NetworkUnavailable
+from payments.chains.registry import UnsupportedAsset, UnsupportedNetwork
+from payments.checkout.simulator import SCENARIOS, ScenarioNotPossible, simulate_payment
+from payments.deposits import payable
+from payments.deposits.acceptance import DiscrepancyResolved, accept_discrepancy
+from payments.diagnosis.claims import claim_record, explain_claim, parse_transaction_hash
+from payments.models import PAYMENTS, Discrepancy, Payment
+from payments.rates.quoting import RateUnavailable
+from payments.records import SHOWN_COLUMNS, Records, discrepancy_record, timeline_entry, transfer_record
+from payments.services import PaymentNotCancellable, WalletNotAllowed, cancel_payment, create_payment
 from webhooks.models import Event
 
 
@@ -63,70 +57,92 @@ class PaymentViewSet(MerchantViewSet):
         "timeline": Scope.PAYMENTS_READ,
         "transfers": Scope.PAYMENTS_READ,
         "discrepancies": Scope.PAYMENTS_READ,
-        "accept_discrepancy": Scope.PAYMENTS_WRITE,
+        "accept_discrepancy": Scope.DECISIONS_WRITE,
     }
     inquiries: ClassVar = {"claim"}
 
     @refuses(RateUnavailable, NetworkUnavailable, UnsupportedAsset, WalletNotAllowed, StandsStill)
     @extend_schema(
         summary="Create a payment",
+        description=(
+            "Quotes the price in the coin, reserves an address that belongs to this payment alone, and "
+            "replies with a page for the payer at `url`. Send an `Idempotency-Key`, so that a request sent "
+            "twice makes one payment."
+        ),
         request=NewPaymentSerializer,
         responses={201: PaymentSchema},
         examples=examples.CREATE,
     )
     def create(self, request: Request) -> Response:
-        body = NewPaymentSerializer(data=request.data, context={"environment": self.environment})
-        body.is_valid(raise_exception=True)
+        body = read_body(NewPaymentSerializer, request, environment=self.environment)
         _, record = create_payment(merchant=self.merchant, environment=self.environment, request=body.to_request())
         return Response(record, status=201)
 
-    @extend_schema(summary="Get a payment", responses=PaymentSchema, examples=examples.RETRIEVE)
+    def asks_before(self) -> Callable[[], None] | None:
+        """A wallet that nothing is known of yet is asked about before its payment is created."""
+        body = self.request.data
+        if self.action != "create" or not isinstance(body, dict):
+            return None
+        network, wallet = body.get("network"), body.get("merchantWallet")
+        if not isinstance(network, str) or not isinstance(wallet, str):
+            return None
+        if not payable.has_to_be_asked_about(self.environment, network, wallet):
+            return None
+        return partial(payable.ask_about, self.environment, network, wallet, merchant_id=self.merchant.pk)
+
+    @extend_schema(
+        summary="Get a payment",
+        description="The payment as it is now. Deliver goods when `status` is `completed`.",
+        responses=PaymentSchema,
+        examples=examples.RETRIEVE,
+    )
     def retrieve(self, request: Request, payment_id: str) -> Response:
         return Response(_record(self._payment(payment_id)))
 
-    @extend_schema(summary="List payments", parameters=[PaymentListQuery], responses=PaymentSchema(many=True))
+    @extend_schema(
+        summary="List payments",
+        description="Newest first.",
+        parameters=[PaymentListQuery],
+        responses=PaymentSchema(many=True),
+    )
     def list(self, request: Request) -> Response:
-        query = read_query(PaymentListQuery, request)
-        status = query.get("status")
         records = Records()
-
-        def total(keys: KeyRange) -> int:
-            return counting.total(
-                PAYMENTS,
-                merchant_id=self.merchant.pk,
-                environment=self.environment,
-                statuses=[status] if status else None,
-                keys=keys,
-            )
-
-        return Response(
-            page(
-                Payment.objects.of(self.merchant, self.environment).values_list(*SHOWN_COLUMNS),
-                query,
-                public_id=ids.PAYMENT,
-                narrow=Q(status=status) if status else None,
-                prepare=records.read_rows,
-                render=records.of,
-                total=total,
-            )
+        return self.listed(
+            Payment.objects.of(self.merchant, self.environment).values_list(*SHOWN_COLUMNS),
+            read_query(PaymentListQuery, request),
+            kind=ids.PAYMENT,
+            filters={"status": "status", "paymentLink": "payment_link"},
+            prepare=records.read_rows,
+            render=records.of,
+            counted=PAYMENTS,
         )
 
     @refuses(PaymentNotCancellable)
     @extend_schema(
-        summary="Cancel a payment", request=EmptySerializer, responses=PaymentSchema, examples=examples.CANCEL
+        summary="Cancel a payment",
+        description="Ends a payment that nothing was sent for yet. Money that comes later waits for a decision.",
+        request=EmptySerializer,
+        responses=PaymentSchema,
+        examples=examples.CANCEL,
     )
     def cancel(self, request: Request, payment_id: str) -> Response:
-        EmptySerializer(data=request.data).is_valid(raise_exception=True)
+        read_body(EmptySerializer, request)
         return Response(_record(cancel_payment(self._payment(payment_id))))
 
     @refuses(ScenarioNotPossible)
     @extend_schema(
-        summary="Act out a scenario for a sandbox payment", request=SimulationSerializer, responses=SimulationSchema
+        summary="Act out a scenario for a sandbox payment",
+        description=(
+            "Plays a payer on the simulated network of the sandbox: one who pays exactly, too little, late "
+            "or otherwise. In production there is nothing to act out."
+        ),
+        request=SimulationSerializer,
+        responses=SimulationSchema,
+        examples=examples.SIMULATE,
     )
     def simulate(self, request: Request, payment_id: str) -> Response:
         payment = self._payment(payment_id)
-        body = SimulationSerializer(data=request.data)
-        body.is_valid(raise_exception=True)
+        body = read_body(SimulationSerializer, request)
         scenario = body.validated_data["scenario"]
         transaction_hash = simulate_payment(payment, scenario)
         return Response(
@@ -142,6 +158,10 @@ class PaymentViewSet(MerchantViewSet):
     @refuses(NetworkUnavailable, UnsupportedNetwork)
     @extend_schema(
         summary="Explain an on-chain transaction",
+        description=(
+            "For a payer who says that they paid: looks the transaction up on the payment's network, and "
+            "says of every transfer in it why it counts for the payment or does not. It credits nothing."
+        ),
         request=ClaimSerializer,
         responses=ClaimSchema,
         examples=examples.CLAIM,
@@ -150,92 +170,64 @@ class PaymentViewSet(MerchantViewSet):
         """For a payer who says that they paid: looks the transaction up on the payment's network, and on the other one
         with the same address, and says of every transfer in it why it matched or did not. It credits nothing."""
         payment = self._payment(payment_id)
-        body = ClaimSerializer(data=request.data)
-        body.is_valid(raise_exception=True)
+        body = read_body(ClaimSerializer, request)
         transaction_hash = parse_transaction_hash(payment, body.validated_data["transactionHash"])
         return Response(claim_record(payment, transaction_hash, explain_claim(payment, transaction_hash)))
 
     @extend_schema(
-        summary="What happened to a payment", parameters=[ListQuery], responses=TimelineEntrySchema(many=True)
+        summary="What happened to a payment",
+        description="Its events, each with the status and the amount received as they were then.",
+        parameters=[ListQuery],
+        responses=TimelineEntrySchema(many=True),
     )
     def timeline(self, request: Request, payment_id: str) -> Response:
         payment = self._payment(payment_id)
         events = Event.objects.of(self.merchant, self.environment).filter(object_id=payment.pk)
-        return Response(
-            page(
-                events,
-                read_query(ListQuery, request),
-                public_id=ids.EVENT,
-                render=timeline_entry,
-                total=lambda keys: events.filter(keys.condition).count(),
-            )
-        )
+        return self.listed(events, read_query(ListQuery, request), kind=ids.EVENT, render=timeline_entry)
 
     @extend_schema(
         summary="Every on-chain transfer seen for a payment",
+        description="Whether they count or not, newest first. The payment's own record has the first hundred.",
         parameters=[ListQuery],
         responses=PaymentTransferSchema(many=True),
     )
     def transfers(self, request: Request, payment_id: str) -> Response:
         """Newest first. The payment's own record has the first hundred."""
         payment = self._payment(payment_id)
-        return Response(
-            page(
-                payment.deposits.all(),
-                read_query(ListQuery, request),
-                public_id=ids.TRANSFER,
-                render=transfer_record,
-                total=lambda keys: payment.deposits.filter(keys.condition).count(),
-            )
-        )
+        query = read_query(ListQuery, request)
+        return self.listed(payment.deposits.all(), query, kind=ids.TRANSFER, render=transfer_record)
 
     @extend_schema(
         summary="What of a payment's money waits for a decision, or did",
+        description="Money that came late, short, in surplus or on the wrong network.",
         parameters=[ListQuery],
         responses=DiscrepancySchema(many=True),
     )
     def discrepancies(self, request: Request, payment_id: str) -> Response:
         own = Discrepancy.objects.filter(payment=self._payment(payment_id))
-        return Response(
-            page(
-                own,
-                read_query(ListQuery, request),
-                public_id=ids.DISCREPANCY,
-                render=discrepancy_record,
-                total=lambda keys: own.filter(keys.condition).count(),
-            )
-        )
+        return self.listed(own, read_query(ListQuery, request), kind=ids.DISCREPANCY, render=discrepancy_record)
 
     @refuses(DiscrepancyResolved)
     @extend_schema(
         summary="Take money in suspense as yours",
+        description=(
+            "Accepts the money of one discrepancy. Short and late money then counts for its payment, which "
+            "it may complete; the rest is extra. To give it back instead, create a refund."
+        ),
         request=AcceptanceSerializer,
         responses=DiscrepancySchema,
         examples=examples.ACCEPT,
     )
     def accept_discrepancy(self, request: Request, payment_id: str, discrepancy_id: str) -> Response:
         """Short and late money then counts for its payment, which it may complete; the rest is extra."""
-        discrepancy = self._discrepancy(self._payment(payment_id), discrepancy_id)
-        body = AcceptanceSerializer(data=request.data)
-        body.is_valid(raise_exception=True)
+        own = Discrepancy.objects.filter(payment=self._payment(payment_id))
+        discrepancy = self.find(ids.DISCREPANCY, discrepancy_id, own)
+        body = read_body(AcceptanceSerializer, request)
         note = body.validated_data.get("note", "")
         return Response(discrepancy_record(accept_discrepancy(discrepancy, resolved_by=self.key.name, note=note)))
 
-    def _discrepancy(self, payment: Payment, public_id: str) -> Discrepancy:
-        key = ids.DISCREPANCY.decode(public_id)
-        discrepancy = key and Discrepancy.objects.filter(payment=payment, pk=key).first()
-        if not discrepancy:
-            raise no_such(ids.DISCREPANCY, public_id)
-        return discrepancy
-
     def _payment(self, public_id: str) -> Payment:
-        key = ids.PAYMENT.decode(public_id)
-        if key is None:
-            raise no_such(ids.PAYMENT, public_id)
-        try:
-            return Payment.objects.of(self.merchant, self.environment).get(pk=key)
-        except Payment.DoesNotExist:
-            raise no_such(ids.PAYMENT, public_id) from None
+        return self.find(ids.PAYMENT, public_id, Payment.objects.of(self.merchant, self.environment))
 
 
 def _record(payment: Payment) -> dict[str, Any]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Literal
+
+from config.errors import DomainError
 
 
 class ChainError(Exception):
@@ -13,8 +16,20 @@ class ChainUnavailable(ChainError):
     """No provider answered, or none answered consistently. Nothing is known; ask again later."""
 
 
+class NetworkUnavailable(DomainError):
+    """What an API client is told when a network does not answer or is halted."""
+
+    code = "network_unavailable"
+    message = "This network cannot take payments right now. Try again shortly."
+
+
 class FeesAboveCap(ChainUnavailable):
     """The network asks for more than the operator lets us pay. Nothing is signed until prices come down again."""
+
+
+class SignerUnavailable(ChainUnavailable):
+    """The process that signs does not reply. Whether it has signed is unknown; asking again for the same sequence does
+    no harm."""
 
 
 class NotSetUp(ChainUnavailable):
@@ -23,6 +38,16 @@ class NotSetUp(ChainUnavailable):
 
 class FinalityViolation(ChainError):
     """A block that was final has another hash now. Crediting and paying must stop."""
+
+
+class SignerRefused(ChainError):
+    """The process that signs will not, by its own policy. `payouts` are the ids of those at fault; empty where that is
+    none of them."""
+
+    def __init__(self, code: str, reason: str, *, payouts: Collection[str] = ()) -> None:
+        super().__init__(f"The signer refuses ({code}): {reason}")
+        self.code = code
+        self.payouts = frozenset(payouts)
 
 
 class TransferRefused(ChainError):
@@ -59,9 +84,17 @@ class SendingBlocked(ChainError):
         self.problem = problem
 
 
-class RecipientRefused(ChainError):
-    """This payout would fail or be lost. The message is for the person who named the address."""
+class PayerRefused(ChainError):
+    """This account cannot make the payment. The message is for the payer."""
 
-    def __init__(self, problem: RecipientProblem, message: str) -> None:
+
+class RecipientRefused(ChainError):
+    """This payout would fail or be lost. The message is for the person who named the address.
+
+    `may_be_set_aside` says that a claimable balance for the recipient could be made instead, and the operator lets us.
+    """
+
+    def __init__(self, problem: RecipientProblem, message: str, *, may_be_set_aside: bool = False) -> None:
         super().__init__(message)
         self.problem = problem
+        self.may_be_set_aside = may_be_set_aside

@@ -1,12 +1,18 @@
-"""What is always true of a network: its coins, its pace, when a deposit counts. Asked without talking to it."""
+"""What is known of a network beforehand: its coins, its pace, its traits, when a deposit counts. Pure data."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Literal
 
 from config.money import Asset
+
+COINS = ("USDC", "USDT", "DAI")
+
+Family = Literal["evm", "stellar"]
+"""Which adapter speaks to a network, and how addresses and hashes are spelled there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,31 +27,68 @@ class CreditRule:
         return confirmed and (not self.require_finalized or height <= finalized_height)
 
 
+Rules = tuple[tuple[int | None, CreditRule], ...]
+"""Credit rules by amount: (USD limit, rule), ascending; the limit None matches everything."""
+
 STALLED_BLOCKS, SHORTEST_STALL_SECONDS = 20, 60.0
 """A network without a new block for the time of so many is delayed, but no sooner than after a minute."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NetworkProfile:
-    """What is always true of a network, asked without talking to it."""
+    """What is always true of a network, asked without talking to it. The traits' defaults are those of evm networks."""
 
     network: str
     name: str
-    family: Literal["evm", "stellar"]
-    chain_id: int | None
+    family: Family
+    chain_id: int | None = None
+    """The number that an evm network is told apart by, in signatures and by wallets of browsers."""
     block_seconds: float
     assets: Mapping[str, Asset]
     """Accepted coins by code."""
-    rules: tuple[tuple[int | None, CreditRule], ...]
-    """Credit rules by amount: (USD limit, rule), ascending; the limit None matches everything."""
+    decimals: Mapping[str, int]
+    """The scale of every coin there by code, also of one that is not accepted or accepted no longer."""
+    rules: Rules
     native: Asset
-    """The network's own coin, in which its fees are paid. Nobody is paid in it."""
+    """The coin that the network's fees are paid in. Nobody is paid in it, and it has no contract."""
+    native_usd: str
+    """About what it is worth in dollars, rather too much: tells dust from what is worth sweeping, unless set."""
+
+    shares_account: bool = False
+    """Whether deposits arrive at the account that payouts leave from. Else each payment's address is swept."""
+    takes_memos: bool = False
+    """Whether a transfer can say by a memo whom in a shared account it is for."""
+    can_replace: bool = True
+    """Whether a transfer that waits can be replaced by one that offers more."""
+    replace_after_seconds: float = 60
+    """How long a version waits for a block, at least, before it is replaced."""
+    sets_aside: bool = False
+    """Whether the operator lets a payout become a claimable balance while its recipient's account cannot take it."""
+    transfers_expire: bool = False
+    """Whether signed transfers have a `valid_until`: a block closed after it proves that they never get into one."""
+    hash_prefix: str = "0x"
+    """What stands before the 64 hexadecimal digits of a transaction hash."""
+    qr_has_amount: bool = False
+    """Whether every wallet reads the payment link as a QR code. Else the code holds the address alone."""
+
     payouts_per_transfer: int = 1
     """How many payouts one on-chain transaction can carry."""
+    transfers_in_flight: int = 16
+    """How many transfers of one channel may be on their way at once."""
+    sweeps_per_transfer: int = 100
+    """How many deposit addresses one can empty: with enough gas for each, what ethereum allows one transaction."""
+    final_within_seconds: float
+    """How long it takes until a block is final, generously."""
     finality_stall_seconds: float = 120
     """How long no further block may become final before it is called a delay; several times what is usual."""
-    sweeps_per_transfer: int = 0
-    """How many deposit addresses one on-chain transaction can empty; 0: deposits arrive where payouts leave from."""
+    tip_floor_gwei: str = "0"
+    """The least a transaction offers above the base fee for a unit of gas, unless set."""
+    fee_cap_gwei: str = "200"
+    """The most it offers for a unit of gas, base fee and tip together, unless set. Above it nothing is signed."""
+    gas_reserve: int
+    """For how many usual sweeps and their payouts the hot wallet holds native coins before an alarm, unless set."""
+    explorer: str = ""
+    """Where people look an on-chain transaction up: its hash follows. Empty where nobody can."""
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -53,9 +96,68 @@ class NetworkProfile:
         """How long the newest block may stay the same before it is called a delay."""
         return max(SHORTEST_STALL_SECONDS, STALLED_BLOCKS * self.block_seconds)
 
+    @property
+    def evm_chain_id(self) -> int:
+        """The chain id; LookupError where there is none."""
+        if self.chain_id is None:
+            raise LookupError(f"{self.network} has no chain id")
+        return self.chain_id
+
     def credit_rule(self, usd_amount: int) -> CreditRule:
         """The rule for an amount worth so many whole US dollars."""
         for limit, rule in self.rules:
             if limit is None or usd_amount < limit:
                 return rule
         raise LookupError("the last rule of a profile has no limit")
+
+    @property
+    def strictest_rule(self) -> CreditRule:
+        """That of any amount, however large."""
+        return self.rules[-1][1]
+
+    def shares_addresses_with(self, other: NetworkProfile) -> bool:
+        """Whether a payment has the same deposit address on both."""
+        return self.family == other.family
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Simulation:
+    """How a network is simulated in the sandbox. The numbers are small, so that payments confirm while one watches."""
+
+    chain_id: int | None = None
+    """That of no real network: a link made in the sandbox can never spend real money."""
+    finality_depth: int
+    """Blocks between the head and the newest final one; a reorganisation never goes deeper, unless it is forced."""
+    rules: Rules
+    usual_price: int
+    """Of one unit of work, in base units of the native coin."""
+    payout_work: int = 65_000
+    """Gas, or operations, of one payout."""
+    channels: int = 0
+    """How many accounts beside the hot wallet lend payouts their sequences; 0: it uses its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class LocalNode:
+    """Where `manage.py devnet` runs an evm network on this machine, and under which chain id: that of no real one."""
+
+    chain_id: int
+    port: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Network:
+    """Everything that is data about one network: a file in payments.chains.networks declares it as `NETWORK`."""
+
+    position: int
+    """Where it stands in lists, counted from 1."""
+    real: NetworkProfile
+    test: NetworkProfile | None = None
+    """The test network in its place, with the coins whose issuers put them there."""
+    simulation: Simulation
+    local: LocalNode | None = None
+
+
+def coins(network: str, decimals: Mapping[str, int], **contracts: str) -> Mapping[str, Asset]:
+    """Accepted coins of a network by code, from the contract of each."""
+    return MappingProxyType({code: Asset(network, code, decimals[code], contracts[code]) for code in contracts})

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
-from payments.chains.errors import InvalidAddress, RecipientRefused
+from payments.chains.errors import InvalidAddress, RecipientProblem, RecipientRefused
 from payments.chains.evm import addresses as evm_addresses
 from payments.chains.profiles import NetworkProfile
 from payments.chains.stellar import addresses as stellar_addresses
+
+_REFUSALS: Mapping[RecipientProblem, str] = {
+    "destination_invalid": "There is no account at this address.",
+    "no_trustline": "This account does not hold {code} yet: it must add a trustline for it first.",
+    "memo_required": "This account belongs to many people: it needs a memo that says whom the money is for.",
+    "destination_refused": "The issuer of {code} forbids this account to receive it.",
+}
+
+
+def refusal(problem: RecipientProblem, code: str) -> RecipientRefused:
+    """The refusal of a coin, in words for the person who named the address."""
+    return RecipientRefused(problem, _REFUSALS[problem].format(code=code))
 
 
 def account_of(profile: NetworkProfile, address: str) -> tuple[str, int | None]:
@@ -15,6 +27,15 @@ def account_of(profile: NetworkProfile, address: str) -> tuple[str, int | None]:
     if profile.family == "evm":
         return evm_addresses.parse(address), None
     return stellar_addresses.split(address)
+
+
+def person_of(address: str) -> str:
+    """The muxed id of an M address, as digits: whom in a shared account it is for. Empty for any other address."""
+    try:
+        _, identifier = stellar_addresses.split(address)
+    except InvalidAddress:
+        return ""
+    return "" if identifier is None else str(identifier)
 
 
 def payable_account(profile: NetworkProfile, address: str, *, own: Collection[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
@@ -12,38 +13,31 @@ from config.containment import contained
 from config.environments import Environment
 from config.errors import DomainError
 from config.money import Asset
+from payments.chains import configured, operator_settings
 from payments.chains.base import Chain
 from payments.chains.errors import InvalidAddress
 from payments.chains.evm import addresses as evm_addresses
-from payments.chains.evm import configuration
-from payments.chains.evm.configuration import devnet_chain, evm_chain, testnet_chain
-from payments.chains.evm.development import devnet
-from payments.chains.networks import (
-    COINS,
-    ETHEREUM,
-    NETWORKS,
-    POLYGON,
-    REAL_PROFILES,
-    STELLAR,
-    STELLAR_DECIMALS,
-    TEST_PROFILES,
-)
+from payments.chains.evm import configuration as evm
+from payments.chains.evm.development import devnet as evm_devnet
+from payments.chains.networks import COINS, NETWORKS
 from payments.chains.profiles import NetworkProfile
 from payments.chains.simulated.adapter import SimulatedChain
 from payments.chains.simulated.networks import simulated_profile
 from payments.chains.stellar import addresses as stellar_addresses
+from payments.chains.stellar import configuration as stellar
+from payments.chains.stellar.development import devnet as stellar_devnet
 
 Adapter = Callable[[NetworkProfile], Chain]
 
-# Adapters of the real networks: one line each.
-REAL_ADAPTERS: Mapping[str, Adapter] = {
-    ETHEREUM: evm_chain,
-    POLYGON: evm_chain,
-}
+ADAPTERS: dict[str, Adapter] = {"evm": evm.evm_chain, "stellar": stellar.stellar_chain}
+"""What speaks to a real network, by its family."""
+
+_ON_TESTNET: dict[str, Adapter] = {"evm": evm.testnet_chain, "stellar": stellar.testnet_chain}
+_ON_DEVNET: dict[str, Adapter] = {"evm": evm.devnet_chain, "stellar": stellar.devnet_chain}
 
 SIMULATED, DEVNET, TESTNET = "simulated", "devnet", "testnet"
-"""What the sandbox runs on: rows in the database, the nodes that `manage.py devnet` starts on this machine, or the test
-networks that the operator has providers of."""
+"""What the sandbox runs on: rows in the database, the servers that `manage.py devnet` starts on this machine, or the
+test networks that the operator has providers of."""
 
 
 class UnsupportedNetwork(DomainError):
@@ -74,7 +68,7 @@ def networks(environment: str) -> tuple[str, ...]:
     if environment == Environment.SANDBOX:
         return _sandbox().networks()
     configured: list[str] = settings.PRODUCTION_NETWORKS
-    if missing := sorted(set(configured) - REAL_ADAPTERS.keys()):
+    if missing := sorted(set(configured) - {name for name in NETWORKS if NETWORKS[name].real.family in ADAPTERS}):
         raise ImproperlyConfigured(f"PRODUCTION_NETWORKS names networks without an adapter: {', '.join(missing)}.")
     return tuple(network for network in NETWORKS if network in configured)
 
@@ -101,7 +95,7 @@ def chain(environment: str, network: str) -> Chain:
     found = profile(environment, network)
     if environment == Environment.SANDBOX:
         return _sandbox().adapter(found)
-    return REAL_ADAPTERS[network](found)
+    return ADAPTERS[found.family](found)
 
 
 def asset(environment: str, network: str, code: str) -> Asset:
@@ -116,22 +110,17 @@ def asset(environment: str, network: str, code: str) -> Asset:
 
 def decimals(environment: str, network: str, code: str) -> int:
     """The scale of a coin's amounts, in use or not: money received before a network was turned off is still shown."""
-    if network == STELLAR:
-        return STELLAR_DECIMALS  # of every coin there, also of one whose issuer is trusted no longer
-    known = simulated_profile(network) if environment == Environment.SANDBOX else REAL_PROFILES[network]
-    return known.assets[code].decimals
+    return NETWORKS[network].real.decimals[code]
 
 
 def decided_by_one(environment: str) -> tuple[str, ...]:
     """The networks in use where one provider decides about money alone, because the operator lets it."""
     if environment == Environment.SANDBOX:
-        kind = configuration.TESTNET if settings.SANDBOX_CHAIN == TESTNET else None
+        kind = operator_settings.TESTNET if settings.SANDBOX_CHAIN == TESTNET else None
     else:
-        kind = configuration.MAINNET
+        kind = operator_settings.MAINNET
     return tuple(
-        network
-        for network in networks(environment)
-        if kind is not None and real_profile(network).family == "evm" and configuration.decided_by_one(network, kind)
+        network for network in networks(environment) if kind is not None and configured.decided_by_one(network, kind)
     )
 
 
@@ -141,30 +130,48 @@ def is_simulated(environment: str) -> bool:
 
 
 def real_profile(network: str) -> NetworkProfile:
-    """A real network's data, with the stellar issuers that the operator trusts added."""
-    found = REAL_PROFILES[network]
-    if network != STELLAR:
+    """A real network's data, with what the operator has chosen."""
+    return _as_chosen(NETWORKS[network].real, operator_settings.MAINNET)
+
+
+def _as_chosen(found: NetworkProfile, kind: operator_settings.Kind) -> NetworkProfile:
+    """With the issuers that the operator trusts, and whether payouts may be set aside."""
+    return _with_issuers(_with_set_aside(found, kind), kind)
+
+
+def _with_set_aside(found: NetworkProfile, kind: operator_settings.Kind) -> NetworkProfile:
+    chosen = configured.settings_of(found.network, kind).claimable_balances
+    return found if found.sets_aside == chosen else replace(found, sets_aside=chosen)
+
+
+def _with_issuers(found: NetworkProfile, kind: operator_settings.Kind) -> NetworkProfile:
+    issued, network = dict(found.assets), found.network
+    for code, issuer in configured.settings_of(network, kind).issuers.items():
+        contract = _checked_contract(found, code, issuer, kind)
+        issued[code] = Asset(network, code, found.decimals[code], contract)
+    if len(issued) == len(found.assets):
         return found
-    issued = dict(found.assets)
-    for code, issuer in settings.STELLAR_ISSUERS.items():
-        issued[code] = Asset(STELLAR, code, STELLAR_DECIMALS, f"{code}:{_checked_issuer(code, issuer)}")
     return replace(found, assets={code: issued[code] for code in COINS if code in issued})
 
 
 def testnet_profile(network: str) -> NetworkProfile:
-    """A test network's data, with the contracts that the operator named for coins without an issuer there."""
-    found = TEST_PROFILES[network]
+    """A test network's data, with what the operator named for coins without an issuer there."""
+    tests = {name: each.test for name, each in NETWORKS.items() if each.test is not None}
+    found = tests[network]
+    if found.family == "stellar":
+        return _as_chosen(found, operator_settings.TESTNET)
+    tests = {name: test for name, test in tests.items() if test.family == "evm"}
     coins = dict(found.assets)
     for name, contract in settings.TESTNET_TOKENS.items():
         place, _, code = name.partition(":")
-        if place not in TEST_PROFILES or code not in COINS or code in TEST_PROFILES[place].assets:
+        if place not in tests or code not in COINS or code in tests[place].assets:
             raise ImproperlyConfigured(f"TESTNET_TOKENS names {name}; a contract can be set like ethereum:USDT=0x….")
         try:
             parsed = evm_addresses.parse(contract)
         except InvalidAddress as error:
             raise ImproperlyConfigured(f"TESTNET_TOKENS: the contract of {name} is no address. {error}") from error
         if place == network:
-            coins[code] = replace(REAL_PROFILES[network].assets[code], contract=parsed)
+            coins[code] = replace(NETWORKS[network].real.assets[code], contract=parsed)
     return replace(found, assets={code: coins[code] for code in COINS if code in coins})
 
 
@@ -179,13 +186,23 @@ class _Sandbox:
 
 _SANDBOXES: Mapping[str, _Sandbox] = {
     SIMULATED: _Sandbox(
-        lambda: NETWORKS, lambda network: simulated_profile(network), lambda found: SimulatedChain(found)
+        lambda: tuple(NETWORKS),
+        lambda network: simulated_profile(network),
+        lambda found: SimulatedChain(found),
     ),
-    DEVNET: _Sandbox(lambda: tuple(devnet.PORTS), devnet.profile, lambda found: devnet_chain(found.network)),
+    DEVNET: _Sandbox(
+        lambda: tuple(name for name in NETWORKS if name in {*evm_devnet.networks(), *stellar_devnet.networks()}),
+        lambda network: _devnet_profile(network),
+        lambda found: _ON_DEVNET[found.family](found),
+    ),
     TESTNET: _Sandbox(
-        lambda: tuple(network for network in TEST_PROFILES if settings.TESTNET_EVM_PROVIDERS[network]),
+        lambda: tuple(
+            name
+            for name, each in NETWORKS.items()
+            if each.test and configured.settings_of(name, operator_settings.TESTNET).rpc_urls
+        ),
         testnet_profile,
-        testnet_chain,
+        lambda found: _ON_TESTNET[found.family](found),
     ),
 }
 
@@ -197,16 +214,29 @@ def _sandbox() -> _Sandbox:
     return _SANDBOXES[found]
 
 
-def _checked_issuer(code: str, issuer: str) -> str:
-    if code not in COINS or code in REAL_PROFILES[STELLAR].assets:
-        raise ImproperlyConfigured(f"STELLAR_ISSUERS names {code}; an issuer can be set for USDT and DAI.")
+def _devnet_profile(network: str) -> NetworkProfile:
+    if network in evm_devnet.networks():
+        return evm_devnet.profile(network)
+    return _with_set_aside(stellar_devnet.profile(network), operator_settings.MAINNET)
+
+
+def _checked_contract(found: NetworkProfile, code: str, issuer: str, kind: operator_settings.Kind) -> str:
+    """CODE:ISSUER of an issuer that was set, which may call the coin something else: USDT0:G…."""
+    setting = f"{kind}{found.network.upper()}_ISSUERS"
+    if code not in (open_to_choice := [coin for coin in COINS if coin not in found.assets]):
+        raise ImproperlyConfigured(f"{setting} names {code}; an issuer can be set for {' and '.join(open_to_choice)}.")
+    name, _, address = issuer.rpartition(":")
+    if name and not re.fullmatch("[a-zA-Z0-9]{1,12}", name):
+        raise ImproperlyConfigured(
+            f"{setting}: {name} is no code of an asset; set it like {code}=G… or {code}=USDT0:G…."
+        )
     try:
-        account, identifier = stellar_addresses.split(issuer)
+        account, identifier = stellar_addresses.split(address)
     except InvalidAddress as error:
-        raise ImproperlyConfigured(f"STELLAR_ISSUERS: the issuer of {code} is no address. {error}") from error
+        raise ImproperlyConfigured(f"{setting}: the issuer of {code} is no address. {error}") from error
     if identifier is not None:
-        raise ImproperlyConfigured(f"STELLAR_ISSUERS: the issuer of {code} must be a G address.")
-    return account
+        raise ImproperlyConfigured(f"{setting}: the issuer of {code} must be a G address.")
+    return f"{name or code}:{account}"
 
 
 def _not_in_use(environment: str, network: str, in_use: tuple[str, ...]) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any
@@ -15,16 +15,17 @@ from typing import Any
 import httpcore
 import httpx
 
-from config.replies import ACCEPT_ENCODING, Body
+from config.response_bodies import ACCEPT_ENCODING, Body
 
 CONNECT_SECONDS = 3.0
 
 
 class Wire:
-    """A client of one address that keeps its connections. Takes no cookies and follows no redirect."""
+    """A client that keeps its connections. Takes no cookies and follows no redirect."""
 
-    def __init__(self, url: str, *, seconds: float, transport: httpx.BaseTransport | None = None) -> None:
-        self._url = url
+    def __init__(
+        self, *, seconds: float, headers: Mapping[str, str], transport: httpx.BaseTransport | None = None
+    ) -> None:
         self._seconds = seconds
         self._limit = _Limit()
         self._client = httpx.Client(
@@ -32,19 +33,34 @@ class Wire:
             transport=transport,
             trust_env=transport is None,
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
-            headers={"Accept-Encoding": ACCEPT_ENCODING, "Content-Type": "application/json"},
+            headers={"Accept-Encoding": ACCEPT_ENCODING, **headers},
         )
         for each in (self._client._transport, *self._client._mounts.values()):
             if isinstance(each, httpx.HTTPTransport):
                 each._pool._network_backend = _TimedBackend(each._pool._network_backend, self._limit)
 
-    def post(self, body: bytes, *, most_bytes: int) -> tuple[int, bytes]:
-        """The status and the content of the reply; no content unless the status is 200.
+    def request(
+        self, method: str, url: str, body: bytes | None = None, *, most_bytes: int, reads_errors: bool = False
+    ) -> tuple[int, bytes]:
+        """The status and the content of the reply; content of another status than 200 only with `reads_errors`.
 
-        httpx.HTTPError when there is none in time; ReplyTooLarge and ReplyUnreadable.
+        httpx.HTTPError when there is none in time; ReplyTooLarge and ReplyUnreadable. Where a connection that was kept
+        turns out closed before it has brought anything, the request is sent once more: asking twice changes nothing.
         """
-        with self._limit.of(self._seconds), self._client.stream("POST", self._url, content=body) as reply:
-            if reply.status_code != httpx.codes.OK:
+        with self._limit.of(self._seconds):
+            while True:  # ends with a fresh connection: each one that is found closed is gone
+                course = _Course()
+                try:
+                    return self._exchange(method, url, body, course, most_bytes=most_bytes, reads_errors=reads_errors)
+                except (httpx.RemoteProtocolError, httpx.ReadError):
+                    if not course.found_it_closed:
+                        raise
+
+    def _exchange(
+        self, method: str, url: str, body: bytes | None, course: _Course, *, most_bytes: int, reads_errors: bool
+    ) -> tuple[int, bytes]:
+        with self._client.stream(method, url, content=body, extensions={"trace": course.note}) as reply:
+            if reply.status_code != httpx.codes.OK and not reads_errors:
                 return reply.status_code, b""
             received = Body(reply.headers.get("Content-Encoding", ""), most_bytes=most_bytes)
             assert isinstance(reply.stream, httpx.SyncByteStream)  # noqa: S101 - narrows the type: not async
@@ -54,6 +70,25 @@ class Wire:
 
     def close(self) -> None:
         self._client.close()
+
+
+class _Course:
+    """What has happened to one request, as httpcore tells it; nothing where its connections are not used."""
+
+    def __init__(self) -> None:
+        self._events = set[str]()
+
+    def note(self, event: str, _info: Mapping[str, Any]) -> None:
+        self._events.add(event)
+
+    @property
+    def found_it_closed(self) -> bool:
+        """Whether it went out on a connection that was there before, and no head of a reply came back."""
+        was_sent = "http11.send_request_headers.started" in self._events
+        return was_sent and not self._events & {
+            "connection.connect_tcp.started",
+            "http11.receive_response_headers.complete",
+        }
 
 
 class _Limit(threading.local):

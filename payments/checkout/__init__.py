@@ -1,1 +1,1 @@
-"""The hosted payment page, for people who have never heard of us: what of a payment they may see, and nothing else."""
+"""The hosted payment page: what a payer may see of a payment, and nothing else."""

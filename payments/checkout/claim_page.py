@@ -1,4 +1,4 @@
-"""The page for payers who have paid, and nothing shows: public like the payment's own, and it changes nothing."""
+"""The page of claims, for payers who have paid and see nothing. Public like the payment's page; it changes nothing."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from config.errors import DomainError
 from merchants.access import attempts
 from merchants.access.addresses import client_address, guesser
 from merchants.access.errors import TooManyRequests
+from merchants.branding import brand_of
 from payments.checkout.claims import ClaimAnswer, answer_payer
+from payments.checkout.forms import ClaimForm
 from payments.checkout.page import payment_of
 from payments.checkout.payer import look_at
-from payments.claims import explain_claim
-from payments.forms import ClaimForm
+from payments.diagnosis.claims import explain_claim
 from payments.models import Payment
 
-# `same-origin` keeps the link from other sites; with `no-referrer` a browser would not say where the form comes from.
+# `same-origin` keeps the link from other sites; with `no-referrer` a browser would send no origin with the form.
 PRIVATE_HEADERS = {
     "Cache-Control": "no-store",
     "Referrer-Policy": "same-origin",
@@ -28,13 +29,13 @@ PRIVATE_HEADERS = {
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def show_claim(request: HttpRequest, payment_id: str) -> HttpResponse:
-    """Asks for a transaction's hash, and answers below what has become of it."""
+    """Asks for a transaction hash, and shows below what became of it."""
     payment = payment_of(payment_id)
     form = ClaimForm(request.POST or None, payment=payment)
     if request.method != "POST" or not form.is_valid():
         return _page(request, payment, form)
     try:
-        _count_question(request, payment)
+        _count_claim(request, payment)
         explanation = explain_claim(payment, form.cleaned_data["hash"])
     except TooManyRequests as refusal:
         wait = refusal.retry_after_seconds
@@ -47,8 +48,8 @@ def show_claim(request: HttpRequest, payment_id: str) -> HttpResponse:
     return _page(request, payment, form, answer=answer_payer(payment, explanation))
 
 
-def _count_question(request: HttpRequest, payment: Payment) -> None:
-    """TooManyRequests when too much is asked about this payment, or from this place: each question costs providers'."""
+def _count_claim(request: HttpRequest, payment: Payment) -> None:
+    """Raises TooManyRequests after too many claims about this payment or from this address: each costs requests."""
     now = timezone.now()
     address = f"claim from {guesser(client_address(request))}"
     wait = attempts.take_attempt(address, attempts.CLAIMS_FROM_ADDRESS, now=now)
@@ -66,7 +67,8 @@ def _page(
     status: int = 200,
     retry_after: int | None = None,
 ) -> HttpResponse:
-    context = {"payment": look_at(payment, timezone.now()), "form": form, "answer": answer}
+    context: dict[str, object] = {"payment": look_at(payment, timezone.now()), "form": form, "answer": answer}
+    context["brand"] = brand_of(payment.merchant)
     page = render_to_string("checkout/claim.html", context, request)
     headers = PRIVATE_HEADERS | ({} if retry_after is None else {"Retry-After": str(retry_after)})
     return HttpResponse(page, status=status, headers=headers)

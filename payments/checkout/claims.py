@@ -1,17 +1,17 @@
-"""What a payer is told of a transaction they name: what became of it, and what to do. Nothing else leaves here."""
+"""What a payer is shown of a claimed transaction: what became of it, and what to do."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from payments import wording
+from config import wording
 from payments.chains import registry
 from payments.checkout.payer import State, Tone
-from payments.explaining import ClaimCode, ExplainedTransfer, Explanation
+from payments.deposits.addresses import sibling_networks
+from payments.diagnosis.explaining import WHY_FAILED, ClaimCode, ClaimExplanation, ExplainedTransfer
 from payments.models import Payment
 from payments.states import DiscrepancyStatus, PaymentStatus
-from payments.watching import sibling_networks
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Beside:
 
 @dataclass(frozen=True, slots=True)
 class ClaimAnswer:
-    """All that the page may show of a transaction. Whom strangers paid with it, and how much, is none of that."""
+    """All that the page may show of a transaction; not whom strangers paid with it, nor how much."""
 
     state: State
     beside: tuple[Beside, ...]
@@ -32,7 +32,7 @@ class ClaimAnswer:
     changes_soon: bool
 
 
-def answer_payer(payment: Payment, explanation: Explanation) -> ClaimAnswer:
+def answer_payer(payment: Payment, explanation: ClaimExplanation) -> ClaimAnswer:
     chosen = explanation.chosen
     beside = [each for each in explanation.transfers if each.arrived_here and each is not chosen]
     elsewhere = sum(not each.arrived_here for each in explanation.transfers)
@@ -44,23 +44,25 @@ def answer_payer(payment: Payment, explanation: Explanation) -> ClaimAnswer:
     )
 
 
-def _state(payment: Payment, explanation: Explanation) -> State:
+def _state(payment: Payment, explanation: ClaimExplanation) -> State:
     chosen, code = explanation.chosen, _told(payment, explanation)
     title, detail = ANSWERS[code]
+    if code == ClaimCode.FAILED and explanation.network and (why := WHY_FAILED.get(explanation.network.family)):
+        detail = f"{detail} {why}"
     if code == ClaimCode.CREDITED and payment.status != PaymentStatus.COMPLETED:
         detail = "The page of the payment says how things stand with it."
     if chosen is not None and chosen.decision is not None and (decided := _DECIDED.get(chosen.decision)):
         detail = decided
     words = {
-        "payee": payment.merchant.name,
+        "payee": payment.merchant.payee,
         "amount": _amount(chosen) if chosen else "",
         "network": explanation.network.name if explanation.network else "",
         "networks": _names(payment),
         "asked": f"{payment.cryptocurrency} on {_name(payment.environment, payment.network)}",
         "confirmations": str(chosen.confirmations if chosen else 0),
         "required": str(payment.required_confirmations),
-        "missing": wording.held(payment, max(0, payment.due - payment.received)),
-        "surplus": wording.held(payment, payment.surplus),
+        "missing": wording.coins(max(0, payment.due - payment.received), payment.decimals, payment.cryptocurrency),
+        "surplus": wording.coins(payment.surplus, payment.decimals, payment.cryptocurrency),
     }
     is_confirming = code in _CONFIRMING
     tone, icon = _look(code)
@@ -74,8 +76,8 @@ def _state(payment: Payment, explanation: Explanation) -> State:
     )
 
 
-def _told(payment: Payment, explanation: Explanation) -> ClaimCode:
-    """Whose payments others are is for their merchant to know."""
+def _told(payment: Payment, explanation: ClaimExplanation) -> ClaimCode:
+    """The code that the payer may see: other payments are only their merchant's business."""
     chosen = explanation.chosen
     if chosen is None or explanation.code != ClaimCode.OTHER_PAYMENT:
         return explanation.code
@@ -111,7 +113,7 @@ _GOOD = {ClaimCode.CREDITED, ClaimCode.OVERPAID}
 _CONFIRMING = {ClaimCode.CONFIRMING, ClaimCode.AWAITING_FINALITY}
 _WAITING = {ClaimCode.MISSED, ClaimCode.NOT_READ_YET, ClaimCode.PENDING} | _CONFIRMING
 _CHANGES_SOON = _WAITING | {ClaimCode.NO_LONGER_WATCHED, ClaimCode.UNDONE, ClaimCode.NOT_FOUND}
-"""Where asking again in a minute may bring another answer."""
+"""Codes that may change within a minute."""
 
 _DECIDED: Mapping[str, str] = {
     DiscrepancyStatus.ACCEPTED: "{payee} has accepted it. You need not do anything.",
@@ -120,6 +122,7 @@ _DECIDED: Mapping[str, str] = {
 
 _ASK_BACK = "It is kept safe; ask {payee} to send it back, and name the reference below."
 _ASK_FOR_HELP = "Ask {payee} for help, and name the reference below."
+_SHOW_HASH = "Show {payee} the hash of this transaction, and name the reference below: both are needed to find it."
 _ELSEWHERE = (
     "Compare the address in your wallet with the one of this payment. We cannot bring back what went elsewhere; if you "
     "think that it should have come here, ask {payee}, and name the reference below."
@@ -141,10 +144,13 @@ IN_SHORT: Mapping[ClaimCode, str] = {
     ClaimCode.WRONG_TOKEN: "not the coin asked for",
     ClaimCode.UNKNOWN_TOKEN: "not the coin asked for",
     ClaimCode.NO_MEMO: "without its memo",
+    ClaimCode.CLAIMABLE_BALANCE: "set aside, not paid",
+    ClaimCode.CLAWBACK: "no payment",
+    ClaimCode.ACCOUNT_MERGE: "not the coin asked for",
     ClaimCode.NATIVE_COIN: "not the coin asked for",
     ClaimCode.ZERO_AMOUNT: "no money moved",
 }
-"""Of a transfer that came to the payment's address, beside another that says more."""
+"""Short texts for another transfer of the same transaction to the payment's address."""
 
 ANSWERS: Mapping[ClaimCode, tuple[str, str]] = {
     ClaimCode.MISSED: (
@@ -199,7 +205,20 @@ ANSWERS: Mapping[ClaimCode, tuple[str, str]] = {
     ),
     ClaimCode.NO_MEMO: (
         "{amount} arrived without its memo",
-        "Nobody can tell by it whose money it is. It is kept safe. " + _ASK_FOR_HELP,
+        "Nobody can tell by it whose money it is. It is kept safe. " + _SHOW_HASH,
+    ),
+    ClaimCode.CLAIMABLE_BALANCE: (
+        "{amount} was set aside, not paid",
+        "Your wallet made a claimable balance of it, which does not arrive by itself. Take it back in your wallet, "
+        "then pay with the address and memo of this payment. " + _ASK_FOR_HELP,
+    ),
+    ClaimCode.CLAWBACK: (
+        "This is no payment of yours",
+        "By it the issuer of the coin took money back. Look in your wallet for the transfer that you sent.",
+    ),
+    ClaimCode.ACCOUNT_MERGE: (
+        "Your account was closed into this one",
+        "Its native coins arrived. This payment takes {asked}; they do not count. " + _ASK_FOR_HELP,
     ),
     ClaimCode.NATIVE_COIN: (
         "{amount} arrived, which is not the coin asked for",
@@ -214,7 +233,7 @@ ANSWERS: Mapping[ClaimCode, tuple[str, str]] = {
     ),
     ClaimCode.OTHER_MEMO: (
         "It carries another memo",
-        "It went to the right address, but its memo is not the one of this payment. " + _ASK_FOR_HELP,
+        "It went to the right address, but its memo is not the one of this payment. " + _SHOW_HASH,
     ),
     ClaimCode.OTHER_ADDRESS: ("It went to another address", _ELSEWHERE),
     ClaimCode.NO_TRANSFERS: (

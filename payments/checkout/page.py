@@ -1,4 +1,4 @@
-"""The hosted payment page: public, without a log-in, showing what payments.checkout.payer lets out and nothing else."""
+"""The hosted payment page: public, without a log-in. It shows only what payments.checkout.payer provides."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from config import ids
-from payments.checkout.payer import PayerView, look_at
+from merchants.branding import brand_of
+from payments.checkout.payer import look_at
 from payments.models import Payment
 
 PRIVATE_HEADERS = {
@@ -21,14 +22,16 @@ PRIVATE_HEADERS = {
 
 @require_safe
 def show_payment(request: HttpRequest, payment_id: str) -> HttpResponse:
-    page = render_to_string("checkout/payment.html", {"payment": _view_of(payment_id)}, request)
+    payment = payment_of(payment_id)
+    context = {"payment": look_at(payment, timezone.now()), "brand": brand_of(payment.merchant)}
+    page = render_to_string("checkout/payment.html", context, request)
     return HttpResponse(page, headers=PRIVATE_HEADERS)
 
 
 @require_safe
 def show_status(request: HttpRequest, payment_id: str) -> HttpResponse:
-    """What the page asks every few seconds: whether it would read differently now."""
-    view = _view_of(payment_id)
+    """The status that the page polls every few seconds, to see whether it has changed."""
+    view = look_at(payment_of(payment_id), timezone.now())
     body = {
         "id": view.id,
         "status": view.status,
@@ -42,8 +45,6 @@ def show_status(request: HttpRequest, payment_id: str) -> HttpResponse:
 
 def payment_of(payment_id: str) -> Payment:
     """The payment whose page this is; Http404 when there is none."""
-    return get_object_or_404(Payment.objects.select_related("merchant"), pk=ids.PAYMENT.decode(payment_id))
-
-
-def _view_of(payment_id: str) -> PayerView:
-    return look_at(payment_of(payment_id), timezone.now())
+    return get_object_or_404(
+        Payment.objects.select_related("merchant__branding", "payment_link"), pk=ids.PAYMENT.decode(payment_id)
+    )

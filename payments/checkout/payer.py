@@ -1,4 +1,4 @@
-"""What a payer may see of a payment, and how each of its states is told in plain language. Nothing else leaves here."""
+"""What a payer may see of a payment, and the words for each of its states."""
 
 from __future__ import annotations
 
@@ -9,23 +9,25 @@ from datetime import datetime, timedelta
 from typing import Literal
 from urllib.parse import urlsplit
 
-from payments import wording
+from config import wording
 from payments.chains import registry
 from payments.chains.profiles import NetworkProfile
 from payments.checkout.paying import HowToPay, how_to_pay
-from payments.models import Deposit, Discrepancy, Payment, ScanCursor
+from payments.deposits.models import ScanCursor
+from payments.links.choices import choices_among
+from payments.models import UNPAID_FOR_GOOD, Deposit, Discrepancy, Payment
 from payments.records import confirmations_of
 from payments.states import DepositStatus, DiscrepancyKind, DiscrepancyStatus, PaymentStatus
 
 Tone = Literal["accent", "good", "warn", "calm"]
 
 NETWORK_SILENCE = timedelta(seconds=15)
-"""How long a network may fail to answer before the payer is told."""
+"""How long a network may be unavailable before the page says so."""
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Where the payment stands: a headline, a sentence, and how far its confirmations are."""
+    """The state of the payment: a headline, a sentence, and the progress of its confirmations."""
 
     title: str
     detail: str
@@ -37,7 +39,7 @@ class State:
 
     @property
     def announcement(self) -> str:
-        """Both as one text, for those who hear the page."""
+        """Both as one text, for screen readers."""
         return f"{self.title}{'' if self.title.endswith('!') else '.'} {self.detail}"
 
 
@@ -51,7 +53,7 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class PayerView:
-    """All that the page and its status reply may show: no field of a payment reaches a payer but through here."""
+    """All that the page and its status reply may show: payers see no other field of a payment."""
 
     id: str
     sandbox: bool
@@ -72,17 +74,21 @@ class PayerView:
     details: tuple[tuple[str, str], ...]
     redirect_url: str
     redirect_host: str
+    purpose: str
+    """What its payment link is for; empty without one."""
+    again_url: str
+    """Where another payment can be made in its place: while nothing was sent, and after it has ended unpaid."""
 
     @property
     def revision(self) -> str:
-        """Changes exactly when the page would read differently; the countdown apart, which the page runs itself."""
+        """Changes exactly when the page would show something else, apart from its countdown."""
         fields = [value for name, value in zip(self.__slots__, astuple(self), strict=True) if name != "seconds_left"]
         return hashlib.sha256(repr(fields).encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True)
-class Sighting:
-    """The payment with all that has been seen of it, at one moment."""
+class PayerFacts:
+    """The payment with all that was seen of it, at one moment."""
 
     payment: Payment
     deposits: Sequence[Deposit]
@@ -130,7 +136,7 @@ class Sighting:
 
     @property
     def finality_is_delayed(self) -> bool:
-        """Whether something seen waits to become final, and nothing does."""
+        """Whether a deposit waits to become final while no block becomes final."""
         cursor = self.cursor
         if cursor is None or not self.payment.require_finalized:
             return False
@@ -138,7 +144,7 @@ class Sighting:
         return waiting and cursor.finality_standstill.total_seconds() >= self.network.finality_stall_seconds
 
     def held(self, units: int) -> str:
-        return wording.held(self.payment, units)
+        return wording.coins(units, self.payment.decimals, self.payment.cryptocurrency)
 
     def asked(self, units: int) -> str:
         return f"{wording.coins_asked(units, self.payment.decimals)} {self.payment.cryptocurrency}"
@@ -147,7 +153,7 @@ class Sighting:
 def look_at(payment: Payment, now: datetime) -> PayerView:
     """The payment as its payer sees it now."""
     watched = payment.status != PaymentStatus.CREATED or payment.deposit_count > 0
-    sighting = Sighting(
+    facts = PayerFacts(
         payment=payment,
         deposits=list(payment.deposits.order_by("id")) if watched else [],
         discrepancies=list(payment.discrepancies.filter(status=DiscrepancyStatus.OPEN).order_by("id"))
@@ -157,38 +163,41 @@ def look_at(payment: Payment, now: datetime) -> PayerView:
         cursor=ScanCursor.objects.filter(environment=payment.environment, network=payment.network).first(),
         now=now,
     )
-    return view_of(sighting)
+    return view_of(facts)
 
 
-def view_of(sighting: Sighting) -> PayerView:
-    payment, network = sighting.payment, sighting.network
+def view_of(facts: PayerFacts) -> PayerView:
+    payment, network = facts.payment, facts.network
     redirect_url, redirect_host = _way_back(payment)
     return PayerView(
         id=payment.public_id,
         sandbox=payment.environment == "sandbox",
-        payee=payment.merchant.name,
+        payee=payment.merchant.payee,
         status=payment.status,
-        state=_state(sighting),
-        notices=tuple(_notices(sighting)),
-        fiat_amount=wording.fiat(payment),
+        state=_state(facts),
+        notices=tuple(_notices(facts)),
+        fiat_amount=wording.fiat(payment.fiat_amount, payment.currency),
         amount=wording.coins_asked(payment.due, payment.decimals),
         coin=payment.cryptocurrency,
         coin_name=wording.COIN_NAMES.get(payment.cryptocurrency, payment.cryptocurrency),
         network=network.name,
-        how_to_pay=_how_to_pay(sighting),
+        how_to_pay=_how_to_pay(facts),
         expires_at=payment.expires_at,
-        seconds_left=max(0, int((payment.expires_at - sighting.now).total_seconds())),
+        seconds_left=max(0, int((payment.expires_at - facts.now).total_seconds())),
         poll_seconds=_poll_seconds(payment),
-        receipt=tuple(_receipt(sighting)),
-        details=tuple(_details(sighting)),
+        receipt=tuple(_receipt(facts)),
+        details=tuple(_details(facts)),
         redirect_url=redirect_url,
         redirect_host=redirect_host,
+        purpose=payment.payment_link.description if payment.payment_link else "",
+        again_url=_again_url(facts),
     )
 
 
 _PAID = {PaymentStatus.COMPLETED, PaymentStatus.PARTIALLY_REFUNDED, PaymentStatus.REFUNDED}
 _SETTLED = _PAID | {PaymentStatus.CANCELLED}
 _OPEN = {PaymentStatus.CREATED, PaymentStatus.UNDERPAID}
+POLL_SECONDS, OVER_POLL_SECONDS = 2, 15
 
 
 def _poll_seconds(payment: Payment) -> int:
@@ -196,13 +205,13 @@ def _poll_seconds(payment: Payment) -> int:
     if payment.status in _SETTLED:
         return 0
     over = payment.status == PaymentStatus.EXPIRED or payment.closed_at is not None
-    return 15 if over else 2
+    return OVER_POLL_SECONDS if over else POLL_SECONDS
 
 
-def _state(sighting: Sighting) -> State:
-    payment, payee = sighting.payment, sighting.payment.merchant.name
+def _state(facts: PayerFacts) -> State:
+    payment, payee = facts.payment, facts.payment.merchant.payee
     match PaymentStatus(payment.status):
-        case PaymentStatus.CREATED if sighting.in_time:
+        case PaymentStatus.CREATED if facts.in_time:
             return State(
                 "Waiting for your payment", "It shows up here once you have sent it.", "accent", "clock", waiting=True
             )
@@ -210,20 +219,20 @@ def _state(sighting: Sighting) -> State:
             detail = "If you have already sent it, it will still show up here. Otherwise do not send anything now."
             return State("The time to pay is over", detail, "calm", "clock", waiting=True)
         case PaymentStatus.PENDING:
-            return _confirming(sighting)
+            return _confirming(facts)
         case PaymentStatus.UNDERPAID:
-            return _short(sighting)
+            return _short(facts)
         case PaymentStatus.COMPLETED if payment.accepted and payment.received < payment.due:
-            accepted = f"{sighting.held(payment.received)} of {sighting.asked(payment.due)}"
+            accepted = f"{facts.held(payment.received)} of {facts.asked(payment.due)}"
             detail = f"{payee} has accepted {accepted} for this payment. There is nothing left to pay."
             return State("Accepted with less", detail, "good", "check")
         case PaymentStatus.COMPLETED:
             return State("Paid. Thank you!", f"{payee} has been told. You can close this page.", "good", "check")
         case PaymentStatus.PARTIALLY_REFUNDED:
-            detail = f"{sighting.held(payment.refunded)} of what you paid was sent back to you or is on its way."
+            detail = f"{facts.held(payment.refunded)} of what you paid was sent back to you or is on its way."
             return State("Partly refunded", detail, "calm", "undo")
         case PaymentStatus.REFUNDED:
-            detail = f"{sighting.held(payment.refunded)} was sent back to you or is on its way."
+            detail = f"{facts.held(payment.refunded)} was sent back to you or is on its way."
             return State("Refunded", detail, "calm", "undo")
         case PaymentStatus.EXPIRED:
             detail = f"Do not send money to its address any more. Ask {payee} for a new payment."
@@ -233,23 +242,23 @@ def _state(sighting: Sighting) -> State:
             return State("This payment was cancelled", detail, "calm", "cross")
 
 
-def _confirming(sighting: Sighting) -> State:
-    payment = sighting.payment
-    height = sighting.cursor.head_height if sighting.cursor else 0
+def _confirming(facts: PayerFacts) -> State:
+    payment = facts.payment
+    height = facts.cursor.head_height if facts.cursor else 0
     required = payment.required_confirmations
-    confirmations = confirmations_of(payment, sighting.deposits, {payment.network: height})
-    block = max((deposit.height for deposit in sighting.standing), default=height)
-    delayed = sighting.finality_is_delayed or sighting.network_has_no_new_blocks
-    words = [f"Seen in block {block:,}.", f"{confirmations} of {required} confirmations"]
-    left = (required - confirmations) * sighting.network.block_seconds
+    confirmations = confirmations_of(payment, facts.deposits, {payment.network: height})
+    block = max((deposit.height for deposit in facts.standing), default=height)
+    delayed = facts.finality_is_delayed or facts.network_has_no_new_blocks
+    words = [f"Seen in block {wording.whole(block)}.", f"{confirmations} of {required} confirmations"]
+    left = (required - confirmations) * facts.network.block_seconds
     if delayed:
-        words[-1:] = [_NETWORK_DELAY.format(network=sighting.network.name, payee=payment.merchant.name)]
+        words[-1:] = [_NETWORK_DELAY.format(network=facts.network.name, payee=payment.merchant.payee)]
     elif confirmations < required:
         words[-1] += f", {wording.about(left)} left."
     else:
         words[-1] += ", waiting for the network to make it final."
-    if sighting.missing:
-        words.append(f"{sighting.asked(sighting.missing)} of the amount has not been seen yet.")
+    if facts.missing:
+        words.append(f"{facts.asked(facts.missing)} of the amount has not been seen yet.")
     return State(
         "Payment seen, network delay" if delayed else "Payment seen, confirming",
         " ".join(words),
@@ -267,34 +276,34 @@ _NETWORK_DELAY = (
 )
 
 
-def _short(sighting: Sighting) -> State:
-    payment, payee = sighting.payment, sighting.payment.merchant.name
-    came = f"{sighting.held(payment.received)} of {sighting.asked(payment.due)} has arrived."
-    if payment.closed_at is None and sighting.in_time:
+def _short(facts: PayerFacts) -> State:
+    payment, payee = facts.payment, facts.payment.merchant.payee
+    came = f"{facts.held(payment.received)} of {facts.asked(payment.due)} has arrived."
+    if payment.closed_at is None and facts.in_time:
         detail = f"{came} Send the rest to the same address before the time is over."
-        return State(f"{sighting.asked(sighting.missing)} is still missing", detail, "warn", "warning", waiting=True)
+        return State(f"{facts.asked(facts.missing)} is still missing", detail, "warn", "warning", waiting=True)
     detail = f"{came} It is kept safe. Ask {payee} whether to send it back to you, and name the reference below."
     return State("Too little arrived in time", detail, "warn", "warning")
 
 
-def _notices(sighting: Sighting) -> list[Notice]:
+def _notices(facts: PayerFacts) -> list[Notice]:
     notices = []
-    payee = sighting.payment.merchant.name
-    if sighting.network_is_silent and sighting.payment.status not in _SETTLED:
+    payee = facts.payment.merchant.payee
+    if facts.network_is_silent and facts.payment.status not in _SETTLED:
         words = (
             "We cannot read the network just now. Money that you have sent is not lost: it is counted, with the time "
             "at which you sent it, as soon as the network answers again. Do not send it twice."
         )
-        notices.append(Notice(f"{sighting.network.name} is slow to answer", words))
-    elif sighting.network_has_no_new_blocks and sighting.payment.status in _OPEN:
+        notices.append(Notice(f"{facts.network.name} is slow to answer", words))
+    elif facts.network_has_no_new_blocks and facts.payment.status in _OPEN:
         words = (
             "The network itself makes no new blocks just now. Money that you have sent is not lost and shows up here "
             "with the next ones. Do not send it twice."
         )
-        notices.append(Notice(f"{sighting.network.name} is delayed", words))
-    for discrepancy in sighting.discrepancies:
+        notices.append(Notice(f"{facts.network.name} is delayed", words))
+    for discrepancy in facts.discrepancies:
         if discrepancy.kind == DiscrepancyKind.UNDERPAID:
-            continue  # the state itself says so
+            continue  # the state shows it already
         title, words = _ASTRAY[DiscrepancyKind(discrepancy.kind)]
         amount = f"{wording.coins_held(discrepancy.amount, discrepancy.decimals)} {discrepancy.asset}"
         notices.append(Notice(title.format(amount=amount), f"{words} {_ASK.format(payee=payee)}"))
@@ -312,47 +321,62 @@ _ASTRAY = {
 }
 
 
-def _how_to_pay(sighting: Sighting) -> HowToPay | None:
-    payment = sighting.payment
-    if payment.status not in _OPEN or not sighting.in_time or payment.closed_at is not None:
+def _how_to_pay(facts: PayerFacts) -> HowToPay | None:
+    payment = facts.payment
+    if payment.status not in _OPEN or not facts.in_time or payment.closed_at is not None:
         return None
-    seen = {deposit.transaction_hash for deposit in sighting.standing}
-    return how_to_pay(payment, sighting.network, missing=sighting.missing, seen=seen)
+    seen = {deposit.transaction_hash for deposit in facts.standing}
+    return how_to_pay(payment, facts.network, missing=facts.missing, seen=seen)
 
 
-def _receipt(sighting: Sighting) -> list[tuple[str, str]]:
-    payment = sighting.payment
+def _receipt(facts: PayerFacts) -> list[tuple[str, str]]:
+    payment = facts.payment
     lines = [
+        *([("For", payment.payment_link.description)] if payment.payment_link else ()),
         ("Reference", payment.public_id),
-        ("Price", wording.fiat(payment)),
-        ("Amount due", sighting.asked(payment.due)),
+        ("Price", wording.fiat(payment.fiat_amount, payment.currency)),
+        ("Amount due", facts.asked(payment.due)),
         ("Rate", f"1 {payment.cryptocurrency} = {wording.rate(payment.rate)} {payment.currency}"),
-        ("Network", sighting.network.name),
+        ("Network", facts.network.name),
     ]
-    if sighting.seen:
-        lines.append(("Received", sighting.held(sighting.seen)))
+    if facts.seen:
+        lines.append(("Received", facts.held(facts.seen)))
     if payment.refunded:
-        lines.append(("Refunded", sighting.held(payment.refunded)))
+        lines.append(("Refunded", facts.held(payment.refunded)))
     if payment.completed_at is not None:
         lines.append(("Paid", f"{payment.completed_at:%-d %B %Y, %H:%M} UTC"))
-    lines.extend(("Transaction", deposit.transaction_hash) for deposit in sighting.standing)
+    lines.extend(("Transaction", deposit.transaction_hash) for deposit in facts.standing)
     return lines
 
 
-def _details(sighting: Sighting) -> list[tuple[str, str]]:
-    payment, code = sighting.payment, sighting.payment.cryptocurrency
+def _details(facts: PayerFacts) -> list[tuple[str, str]]:
+    payment, code = facts.payment, facts.payment.cryptocurrency
     return [
+        *([("For", payment.payment_link.description)] if payment.payment_link else ()),
         ("Reference", payment.public_id),
         ("Coin", f"{wording.COIN_NAMES.get(code, code)} ({code})"),
-        ("Network", sighting.network.name),
-        ("Token contract", sighting.network.assets[code].contract),
+        ("Network", facts.network.name),
+        ("Asset" if facts.network.family == "stellar" else "Token contract", facts.network.assets[code].contract),
         ("Rate", f"1 {code} = {wording.rate(payment.rate)} {payment.currency}"),
         ("Expires", f"{payment.expires_at:%-d %B %Y, %H:%M} UTC"),
     ]
 
 
+def _again_url(facts: PayerFacts) -> str:
+    """The page of the payment's link, where the payer may choose again; empty where there is none."""
+    payment, link = facts.payment, facts.payment.payment_link
+    if link is None or facts.deposits:
+        return ""
+    if payment.status in UNPAID_FOR_GOOD:
+        return f"/link/{link.code}"
+    if payment.status != PaymentStatus.CREATED or not facts.in_time:
+        return ""
+    has_choice = len(choices_among(link.environment, link.wallets, link.coins)) > 1
+    return f"/link/{link.code}?instead_of={payment.public_id}" if has_choice else ""
+
+
 def _way_back(payment: Payment) -> tuple[str, str]:
-    """Where a payer who has paid goes on, with the host to show; only ever a web address."""
+    """The URL for a payer who has paid, with the host to show; only http or https."""
     if payment.status != PaymentStatus.COMPLETED:
         return "", ""
     parts = urlsplit(payment.redirect_url)

@@ -1,4 +1,4 @@
-"""What a payer is told to send, and where: as text, as codes, as a link, and as words for a wallet in the browser."""
+"""What to send, and where: as text, as QR codes, as a link, and as a request to a wallet in the browser."""
 
 from __future__ import annotations
 
@@ -6,23 +6,26 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from functools import lru_cache
 
-from payments import wording
+from config import wording
+from config.qr import data_uri, render_png
 from payments.chains import registry
 from payments.chains.base import DepositAddress
-from payments.chains.profiles import NetworkProfile
+from payments.chains.profiles import Family, NetworkProfile
 from payments.models import Payment
-from payments.qr import data_uri, render_png
 
 
 @dataclass(frozen=True, slots=True)
 class WalletTransfer:
     """The transfer that a wallet in the payer's browser is asked for.
 
-    `units` is text, because numbers of scripts end at 2**53. `rpc_url` is set where everybody may ask that node: the
-    operator's own are nobody's business. `seen` are the on-chain transactions that have been counted.
+    `units` is text, because JavaScript numbers are exact only up to 2**53. `rpc_url` is set where the node is public;
+    the operator's own stay private. `seen` are the on-chain transactions that were counted.
     """
 
-    chain_id: int
+    family: Family
+    chain_id: int | None
+    passphrase: str
+    """What a network without chain ids is told apart by."""
     network: str
     token: str
     recipient: str
@@ -34,11 +37,15 @@ class WalletTransfer:
 
 @dataclass(frozen=True, slots=True)
 class HowToPay:
-    """What to send, and where. Present only while sending is right."""
+    """What to send, and where; only while the payment can be paid."""
 
     amount: str
     address: str
     memo: str
+    muxed: str
+    """Address and memo as one, for wallets with a single field; empty where there is no memo."""
+    issuer: str
+    """Who issues the coin, on networks where anybody can issue one of the same name."""
     qr: str
     qr_has_amount: bool
     payment_uri: str
@@ -46,16 +53,22 @@ class HowToPay:
 
     @property
     def qr_with_amount(self) -> str:
-        """The link as a code, for those who choose it: drawn when the page is, and not for every question after it.
+        """The link as a QR code, drawn only when the page is rendered, not when it polls.
 
-        Never the first code: a scanner that reads only the front of an evm link would pay the token contract.
+        It is not the first code of an EVM network: a scanner that reads only the beginning of the link would pay the
+        token contract.
         """
-        return data_uri(_drawn(self.payment_uri))
+        return self.qr if self.qr_has_amount else data_uri(_drawn(self.payment_uri))
+
+    @property
+    def qr_of_address(self) -> str:
+        """The address alone as a QR code, for scanners that read no links."""
+        return data_uri(_drawn(self.address)) if self.qr_has_amount else self.qr
 
 
 @lru_cache(maxsize=256)
 def _drawn(text: str) -> bytes:
-    """As render_png, remembered: the page of a payment that waits for the rest asks every few seconds."""
+    """As render_png, cached: the page of a payment that waits for the rest polls every few seconds."""
     return render_png(text)
 
 
@@ -72,8 +85,10 @@ def how_to_pay(payment: Payment, network: NetworkProfile, *, missing: int, seen:
         amount=wording.coins_asked(missing, payment.decimals),
         address=payment.deposit_address,
         memo=payment.memo,
+        muxed=payment.muxed_address,
+        issuer=asset.contract.partition(":")[2],
         qr=data_uri(png),
-        qr_has_amount=network.family == "stellar",
+        qr_has_amount=network.qr_has_amount,
         payment_uri=uri,
         wallet=_wallet_transfer(payment, network, missing=missing, seen=seen),
     )
@@ -82,11 +97,13 @@ def how_to_pay(payment: Payment, network: NetworkProfile, *, missing: int, seen:
 def _wallet_transfer(
     payment: Payment, network: NetworkProfile, *, missing: int, seen: Collection[str]
 ) -> WalletTransfer | None:
-    """None where no wallet of a browser can pay: on another kind of network, or on one that is only simulated."""
-    if network.chain_id is None or registry.is_simulated(payment.environment):
+    """None where no wallet of a browser can pay: on a simulated network."""
+    if registry.is_simulated(payment.environment):
         return None
     return WalletTransfer(
+        family=network.family,
         chain_id=network.chain_id,
+        passphrase=network.metadata.get("network_passphrase", ""),
         network=network.name,
         token=network.assets[payment.cryptocurrency].contract,
         recipient=payment.deposit_address,

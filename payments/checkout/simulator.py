@@ -1,9 +1,9 @@
-"""The sandbox's payer: acts out, on the simulated chain, what payers and networks really do."""
+"""The sandbox's payer: simulates on the simulated chain what payers and networks do."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import ClassVar
 
@@ -13,6 +13,7 @@ from config.environments import Environment
 from config.errors import DomainError, NotFound
 from payments.chains import registry
 from payments.chains.simulated import control
+from payments.chains.simulated.networks import address_named
 from payments.models import Payment
 from payments.services import end_window
 from payments.states import DepositStatus, PaymentStatus
@@ -27,18 +28,18 @@ class ScenarioNotPossible(DomainError):
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """Something that can happen to a payment. `description` says what to expect, for developers."""
+    """Something that can happen to a payment. `description` tells developers what to expect."""
 
     description: str
     act: Callable[[Payment], str]
     is_for_any: bool = False
-    """Whether it can also happen to a payment that is over."""
+    """Whether it can also happen to a payment that has ended."""
 
 
 def simulate_payment(payment: Payment, scenario: str) -> str:
-    """Act out a scenario for a sandbox payment; answers the hash of the (first) on-chain transaction.
+    """Simulate a scenario for a sandbox payment; returns the hash of the (first) on-chain transaction.
 
-    What follows arrives by itself, as it would from a real network: with the next blocks.
+    The rest follows with the next blocks, as on a real network.
     """
     if payment.environment != Environment.SANDBOX or settings.SANDBOX_CHAIN != "simulated":
         raise NotFound("Payments can be simulated on the sandbox's simulated networks only.")
@@ -51,7 +52,7 @@ def simulate_payment(payment: Payment, scenario: str) -> str:
 
 
 def possible_scenarios(payment: Payment) -> dict[str, Scenario]:
-    """What can happen to a payment as it stands: to one that is over, only money that comes again, late or astray."""
+    """What can happen to a payment as it stands: to an ended one only money that comes again, late or sent wrongly."""
     return {name: known for name, known in SCENARIOS.items() if known.is_for_any or not _is_over(payment)}
 
 
@@ -61,7 +62,7 @@ def _is_over(payment: Payment) -> bool:
 
 
 def _missing(payment: Payment) -> int:
-    """What is still to be paid; the whole amount again once nothing is."""
+    """What is still to be paid; the full price when nothing is."""
     seen = payment.deposits.filter(network=payment.network, asset=payment.cryptocurrency)
     paid = sum(int(deposit.amount) for deposit in seen.exclude(status=DepositStatus.ORPHANED))
     due = int(payment.due)
@@ -70,7 +71,7 @@ def _missing(payment: Payment) -> int:
 
 def _part(payment: Payment, amount: int, *, coin: str = "") -> control.Part:
     asset = registry.asset(payment.environment, payment.network, coin or payment.cryptocurrency)
-    return control.Part(asset.contract, amount, payment.deposit_address, payment.memo or None)
+    return control.Part(asset.contract, amount, payment.muxed_address or payment.deposit_address)
 
 
 def _pay(payment: Payment, amount: int) -> str:
@@ -121,7 +122,7 @@ def _wrong_network(payment: Payment) -> str:
     own = registry.profile(payment.environment, payment.network)
     for network in registry.networks(payment.environment):
         profile = registry.profile(payment.environment, network)
-        if network != own.network and profile.family == own.family:
+        if network != own.network and profile.shares_addresses_with(own):
             asset = profile.assets[payment.cryptocurrency]
             part = control.Part(asset.contract, _missing(payment), payment.deposit_address)
             return control.pay_together(network, [part])
@@ -133,6 +134,22 @@ def _missing_memo(payment: Payment) -> str:
         raise ScenarioNotPossible("Payments on this network need no memo.", param="scenario")
     asset = registry.asset(payment.environment, payment.network, payment.cryptocurrency)
     part = control.Part(asset.contract, _missing(payment), payment.deposit_address)
+    return control.pay_together(payment.network, [part])
+
+
+def _from_exchange(payment: Payment) -> str:
+    if not payment.memo:
+        raise ScenarioNotPossible("Payments on this network need no memo.", param="scenario")
+    exchange = address_named(payment.network, "exchange")
+    control.describe_account(payment.network, exchange, refuses="memo_required")
+    part = replace(_part(payment, _missing(payment)), recipient=payment.deposit_address, memo=payment.memo)
+    return control.pay_together(payment.network, [part], sender=exchange)
+
+
+def _memo_conflict(payment: Payment) -> str:
+    if not payment.memo:
+        raise ScenarioNotPossible("Payments on this network need no memo.", param="scenario")
+    part = replace(_part(payment, _missing(payment)), memo=str(int(payment.memo) + 1))
     return control.pay_together(payment.network, [part])
 
 
@@ -168,5 +185,11 @@ SCENARIOS: Mapping[str, Scenario] = MappingProxyType(
         "reorg": Scenario("A reorganisation undoes the transfer; it comes back in a later block.", _reorg),
         "outage": Scenario(f"The network does not answer for {OUTAGE_SECONDS} seconds while money arrives.", _outage),
         "missing_memo": Scenario("On stellar, the payer forgets the memo.", _missing_memo, is_for_any=True),
+        "from_exchange": Scenario(
+            "On stellar, an exchange sends with the memo; a refund asks for an address.", _from_exchange
+        ),
+        "memo_conflict": Scenario(
+            "On stellar, memo and muxed address name different payments; the muxed address counts.", _memo_conflict
+        ),
     }
 )

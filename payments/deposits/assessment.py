@@ -1,4 +1,4 @@
-"""The only judge of a payment: facts about its deposits in, what it has become out. Pure."""
+"""Assesses a payment: facts about its deposits in, what they amount to out. Pure."""
 
 from __future__ import annotations
 
@@ -10,6 +10,11 @@ from datetime import datetime
 from payments.states import PaymentStatus, StatusReason
 
 BASIS_POINTS = 10_000
+
+
+def crumb_limit(decimals: int) -> int:
+    """A hundredth of a coin, in base units: less than that beyond a price waits for nobody's decision."""
+    return int(10 ** max(0, decimals - 2))
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +36,15 @@ class DepositFact:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class AssessmentFacts:
     """Everything that decides about a payment. Amounts in base units.
 
     `read_until` is the block time up to which the network has been read: nothing that was sent before it can
     still turn up, so a window only ends once the chain has been read past its end.
     `closes_at` is when money that is still too little goes to suspense: the end of the window plus the grace.
     `accepted` says that a person or policy took what came in as enough. `returned` is what was given back for good of
-    what was paid, the surplus left out.
+    what was paid, the surplus left out. `crumb` is what a surplus must reach to wait for a decision; below it, it is
+    released with the price. `released` and `surplus` are what was divided before, where that stands.
     """
 
     due: int
@@ -51,6 +57,9 @@ class Facts:
     returned: int
     read_until: datetime | None
     deposits: tuple[DepositFact, ...]
+    crumb: int = 0
+    released: int = 0
+    surplus: int = 0
 
     @property
     def needed(self) -> int:
@@ -80,8 +89,8 @@ class Assessment:
     close: bool
 
 
-def assess(facts: Facts) -> Assessment:
-    """Judge a payment. The same facts always give the same answer."""
+def assess(facts: AssessmentFacts) -> Assessment:
+    """Assess a payment. The same facts always give the same assessment."""
     counted, late = _divide(facts)
     received = sum(deposit.amount for deposit in counted if deposit.confirmed)
     seen = sum(deposit.amount for deposit in counted)
@@ -89,7 +98,7 @@ def assess(facts: Facts) -> Assessment:
 
     enough = received >= facts.needed or (facts.accepted and received > 0)
     status = _status(facts, received=received, seen=seen, enough=enough)
-    released = min(received, facts.due) if enough and not facts.closed else 0
+    released = _released(facts, received) if enough and not facts.closed else 0
     surplus = received - released if released else 0
 
     over = facts.has_read_past(facts.closes_at)
@@ -97,7 +106,7 @@ def assess(facts: Facts) -> Assessment:
     paid = received if facts.closed or close else released
     return Assessment(
         status=status_after_refunds(status, paid=paid, returned=facts.returned),
-        reasons=_reasons(facts, counted, status=status, received=received, late=bool(late)),
+        reasons=_reasons(facts, counted, status=status, received=received, surplus=surplus, late=bool(late)),
         counted=frozenset(deposit.id for deposit in counted),
         late=frozenset(deposit.id for deposit in late),
         received=received,
@@ -105,6 +114,13 @@ def assess(facts: Facts) -> Assessment:
         surplus=surplus,
         close=close,
     )
+
+
+def _released(facts: AssessmentFacts, received: int) -> int:
+    """What a completed payment gives its merchant: the price, and a crumb beyond it. What was released stays so."""
+    if not facts.surplus and received - facts.due < facts.crumb:
+        return received
+    return max(min(received, facts.due), min(received, facts.released))
 
 
 def status_after_refunds(status: PaymentStatus, *, paid: int, returned: int) -> PaymentStatus:
@@ -118,7 +134,7 @@ def status_after_refunds(status: PaymentStatus, *, paid: int, returned: int) -> 
     return PaymentStatus.REFUNDED if returned >= paid else PaymentStatus.PARTIALLY_REFUNDED
 
 
-def _divide(facts: Facts) -> tuple[list[DepositFact], list[DepositFact]]:
+def _divide(facts: AssessmentFacts) -> tuple[list[DepositFact], list[DepositFact]]:
     """Which deposits count, and which came too late.
 
     Within the grace that a merchant grants, a late deposit counts if, with what came in time, it makes the
@@ -140,7 +156,7 @@ def _divide(facts: Facts) -> tuple[list[DepositFact], list[DepositFact]]:
     return counted, late
 
 
-def _status(facts: Facts, *, received: int, seen: int, enough: bool) -> PaymentStatus:
+def _status(facts: AssessmentFacts, *, received: int, seen: int, enough: bool) -> PaymentStatus:
     if facts.cancelled:
         return PaymentStatus.CANCELLED
     if enough:
@@ -153,14 +169,20 @@ def _status(facts: Facts, *, received: int, seen: int, enough: bool) -> PaymentS
 
 
 def _reasons(
-    facts: Facts, counted: Sequence[DepositFact], *, status: PaymentStatus, received: int, late: bool
+    facts: AssessmentFacts,
+    counted: Sequence[DepositFact],
+    *,
+    status: PaymentStatus,
+    received: int,
+    surplus: int,
+    late: bool,
 ) -> tuple[StatusReason, ...]:
     reasons = []
     if received and received < facts.due:
         reasons.append(StatusReason.UNDERPAID)
         if any(deposit.token_fee for deposit in counted):
             reasons.append(StatusReason.TOKEN_FEE)
-    if received > facts.due:
+    if surplus:
         reasons.append(StatusReason.OVERPAID)
     if late or (status is PaymentStatus.COMPLETED and any(d.sent_at > facts.expires_at for d in facts.deposits)):
         reasons.append(StatusReason.LATE)

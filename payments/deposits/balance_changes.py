@@ -18,6 +18,7 @@ KIND_OF_POSTING: Mapping[str, BalanceChangeKind] = MappingProxyType(
         "deposit_reversed": BalanceChangeKind.REVERSAL,
         "suspense_kept": BalanceChangeKind.ACCEPTED,
         "refund_reserved": BalanceChangeKind.REFUND,
+        "refund_covered": BalanceChangeKind.REFUND,
         "refund_voided": BalanceChangeKind.REFUND_FAILED,
         "missing_held": BalanceChangeKind.MISSING,
         "missing_ended": BalanceChangeKind.MISSING_ENDED,
@@ -30,14 +31,21 @@ KIND_OF_POSTING: Mapping[str, BalanceChangeKind] = MappingProxyType(
 MERCHANT_ACCOUNTS = (AccountKind.MERCHANT_AVAILABLE, AccountKind.MERCHANT_RECEIVABLE)
 
 
-def record_balance_changes(drafts: Iterable[PostingDraft], payment: Payment, *, reference: str = "") -> None:
+def record_balance_changes(
+    drafts: Iterable[PostingDraft], payment: Payment, *, reference: str = "", returns_fee: bool = False
+) -> None:
     """Write down what these postings of a payment changed for its merchant, beside them.
 
-    `reference` is the public id of what they were for, if not the payment. A posting that was made before has its
+    `reference` is the public id of what they were for, if not the payment; `returns_fee` says that they are of a refund
+    that gives the fee back. A posting that was made before has its
     changes already, perhaps in a settlement: those stay as they are.
     """
     changes = [change for draft in drafts for change in balance_changes(draft, payment, reference=reference)]
     if changes:
+        # Keys made within a millisecond sort at random. Fees and statements read changes by their keys: what was undone
+        # before the rest was counted again must come first.
+        for change, key in zip(changes, sorted(each.id for each in changes), strict=True):
+            change.id, change.returns_fee = key, returns_fee
         BalanceChange.objects.bulk_create(changes, ignore_conflicts=True)
 
 

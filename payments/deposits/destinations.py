@@ -1,4 +1,4 @@
-"""Where a refund may go: an address its network can pay, and none where the money would come back or be lost."""
+"""Which destinations a refund may have: addresses its network can pay, and where the money would not be lost."""
 
 from __future__ import annotations
 
@@ -8,27 +8,42 @@ from config.errors import InvalidParameter
 from payments.chains import registry
 from payments.chains.base import Chain
 from payments.chains.errors import InvalidAddress
+from payments.chains.profiles import Family
 from payments.chains.stellar import addresses as stellar_addresses
-from payments.payable import refusal_of
+from payments.deposits.payable import refusal_of
+from payments.transfers.states import MemoType
 
 MEMO_TEXT_BYTES = 28
-"""What a stellar transaction holds as a text memo."""
+"""Bytes of a text memo on stellar."""
 
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """An address in the one spelling its network has for it, and the memo that its owner asks for."""
+    """An address in its network's canonical spelling, and the memo that its owner needs."""
 
     address: str
     memo: str = ""
+    memo_type: str = ""
+    """Empty without a memo."""
+
+    @property
+    def names_person(self) -> bool:
+        """Whether the address says by itself whom in a shared account the money is for (an M address)."""
+        return self.address.startswith("M")
 
 
-def takes_memos(environment: str, network: str) -> bool:
-    return registry.known_profile(environment, network).family == "stellar"
+def family_of(environment: str, network: str) -> Family:
+    """How addresses are written on a network."""
+    return registry.known_profile(environment, network).family
 
 
-def parse_destination(*, environment: str, network: str, address: str, memo: str = "") -> Destination:
-    """What somebody named, checked without asking the network; InvalidParameter says what is wrong with it."""
+def parse_destination(
+    *, environment: str, network: str, address: str, memo: str = "", memo_type: str = ""
+) -> Destination:
+    """The destination that was named, checked without asking the network; InvalidParameter says what is wrong.
+
+    Where nobody has said the type of the memo, a number is an id, and anything else text, as are zeros before a number.
+    """
     chain = registry.chain(environment, network)
     try:
         parsed = chain.parse_address(address.strip())
@@ -36,19 +51,25 @@ def parse_destination(*, environment: str, network: str, address: str, memo: str
         raise InvalidParameter(str(error), param="destination") from None
     if problem := refusal_of(chain, parsed):
         raise InvalidParameter(problem, param="destination")
-    return Destination(parsed, _parse_memo(chain, parsed, memo))
+    named = _parse_memo(chain, parsed, memo)
+    return Destination(parsed, named, _type_of(named, memo_type) if named else "")
 
 
-def is_own_address(environment: str, network: str, address: str) -> bool:
-    """Whether nobody is paid there: one of our own addresses, or a token itself."""
-    return refusal_of(registry.chain(environment, network), address) is not None
+def _type_of(memo: str, said: str) -> str:
+    if said == MemoType.ID and not stellar_addresses.is_id(memo):
+        raise InvalidParameter(
+            f"A memo of the type id is a whole number up to {stellar_addresses.MAXIMUM_ID}, without zeros before it. "
+            "Say text if it is one.",
+            param="memoType",
+        )
+    return said or (MemoType.ID if stellar_addresses.is_id(memo) else MemoType.TEXT)
 
 
 def _parse_memo(chain: Chain, address: str, text: str) -> str:
-    memo = stellar_addresses.normalise_memo(text) or ""
+    memo = text.strip()
     if not memo:
         return ""
-    if chain.profile.family != "stellar":
+    if not chain.profile.takes_memos:
         raise InvalidParameter(f"There are no memos on {chain.profile.network}. Leave it out.", param="memo")
     if stellar_addresses.split(address)[1] is not None:
         raise InvalidParameter(

@@ -13,9 +13,8 @@ from merchants.ledger.breakers import close_breaker, open_breaker
 from merchants.ledger.models import Breaker
 from payments.chains import registry
 from payments.chains.base import Cursor
-from payments.chains.errors import ChainError
-from payments.models import ScanCursor
-from payments.services import NetworkUnavailable
+from payments.chains.errors import ChainError, NetworkUnavailable
+from payments.deposits.models import ScanCursor
 
 logger = structlog.get_logger(__name__)
 
@@ -62,6 +61,6 @@ def _reason(error: str) -> str:
 
 def _cursor_far_before(halted: ScanCursor) -> Cursor:
     chain = registry.chain(halted.environment, halted.network)
-    block_seconds = chain.profile.block_seconds
+    block_seconds = min(chain.profile.block_seconds, chain.pace())
     blocks = int(READ_AGAIN.total_seconds() / block_seconds) if block_seconds else halted.finalized_height
     return chain.cursor_at(max(0, halted.finalized_height - blocks))

@@ -4,95 +4,35 @@ from __future__ import annotations
 
 import uuid
 from collections import Counter
-from collections.abc import Collection
 from dataclasses import replace
-from datetime import timedelta
-from functools import cached_property
+from datetime import datetime, timedelta
 
 import structlog
 from django.core.exceptions import ImproperlyConfigured
 from django.db import transaction
 from django.db.models import F, Q
-from django.db.models.expressions import RawSQL
 from django.utils import timezone
 
-from config import ids, pulses
-from payments.chains.base import Identity, IncomingTransfer, Scan
+from config import pulses
+from config.database_time import CLOCKS_APART, database_now, has_come
+from payments.chains.base import IncomingTransfer, Scan
 from payments.chains.errors import ChainUnavailable, FinalityViolation, NotSetUp
-from payments.chains.registry import chain, networks, profile
-from payments.crediting import ask_for_judgement, not_due
-from payments.halting import halt_network
-from payments.models import Deposit, Payment, ReadingRequest, ScanCursor
+from payments.chains.registry import chain
+from payments.deposits.address_derivations import require_as_noted
+from payments.deposits.addresses import PaymentAddresses
+from payments.deposits.crediting import not_due, request_assessment
+from payments.deposits.finality_halts import halt_network
+from payments.deposits.models import ReadingRequest, ScanCursor
+from payments.deposits.unattributed import Surpluses
+from payments.models import Deposit, Payment
 from payments.states import DEPOSIT_MOVES, DepositStatus
-from payments.strays import Surpluses, is_older, next_addresses
 
 logger = structlog.get_logger(__name__)
 
 LEASE = timedelta(seconds=60)
-WATCHED_AFTER_END = timedelta(days=30)
-"""How long an address stays in the list handed to providers; matching itself never forgets one."""
 
 ASKED_AT_ONCE = 20
 """On-chain transactions that are looked at once more after a scan, when somebody asked for it."""
-
-
-class PaymentAddresses:
-    """The deposit addresses of one environment, as a chain adapter asks for them, those of its next payments as well.
-
-    An evm address is watched on every evm network: money sent on the wrong one is found, not lost.
-    """
-
-    def __init__(self, environment: str, network: str) -> None:
-        self._environment, self._network = environment, network
-        self._siblings = sibling_networks(environment, network)
-        self._payments = Payment.objects.filter(environment=environment, network__in=self._siblings)
-        self._current = self._payments.filter(closes_at__gt=timezone.now() - WATCHED_AFTER_END)
-
-    def addresses(self, at_most: int) -> Collection[str] | None:
-        """Costs by `at_most`, however many payments are open or were made before: it is asked every second."""
-        found = [*self._coming]
-        for network in self._siblings:
-            latest = self._current.filter(network=network).order_by("-closes_at")
-            found += latest.values_list("deposit_address", flat=True)[: max(0, at_most + 1 - len(found))]
-        return None if len(found) > at_most else set(found)
-
-    def matching(self, candidates: Collection[str]) -> set[str]:
-        # As one text: PostgreSQL takes three times as long over ten thousand parameters.
-        listed = RawSQL("SELECT unnest(string_to_array(%s, ','))", [",".join(candidates)])
-        given_out = self._payments.filter(deposit_address__in=listed).values_list("deposit_address", flat=True)
-        return set(given_out) | self._coming.intersection(candidates)
-
-    def payment_ids(self, transfers: Collection[IncomingTransfer]) -> dict[Identity, uuid.UUID]:
-        """The payments that transfers were sent for, by identity; a transfer older than its payment has none."""
-        addresses = {transfer.recipient for transfer in transfers}
-        memos = {transfer.memo or "" for transfer in transfers} | {""}
-        rows = self._payments.filter(deposit_address__in=addresses, memo__in=memos)
-        payments = {(address, memo): pk for address, memo, pk in rows.values_list("deposit_address", "memo", "pk")}
-        return {
-            transfer.identity: pk
-            for transfer in transfers
-            if (pk := payments.get((transfer.recipient, transfer.memo or ""))) and not is_older(transfer.block_time, pk)
-        }
-
-    def expected(self, transfers: Collection[IncomingTransfer]) -> set[Identity]:
-        """Those of these transfers that came when their payment existed and its address was watched for it."""
-        found = self.payment_ids(transfers)
-        ends = dict(self._payments.filter(pk__in=set(found.values())).values_list("pk", "closes_at"))
-        times = {transfer.identity: transfer.block_time for transfer in transfers}
-        return {
-            each for each, pk in found.items() if ids.created_at_of(pk) <= times[each] <= ends[pk] + WATCHED_AFTER_END
-        }
-
-    @cached_property
-    def _coming(self) -> frozenset[str]:
-        return next_addresses(self._environment, self._network)
-
-
-def sibling_networks(environment: str, network: str) -> list[str]:
-    """The networks in use on which a payment has the same deposit address as on this one, which comes first."""
-    family = profile(environment, network).family
-    others = [name for name in networks(environment) if name != network]
-    return [network, *(name for name in others if profile(environment, name).family == family)]
 
 
 def watch_network(environment: str, network: str) -> bool:
@@ -115,6 +55,7 @@ def _read(cursor: ScanCursor) -> bool:
     try:
         adapter = chain(environment, network)
         adapter.require_set_up()
+        require_as_noted(environment, adapter)
         scan = adapter.scan(cursor.cursor, addresses)
         if not _record_scan(cursor, scan, addresses):
             return False
@@ -134,21 +75,22 @@ def _read(cursor: ScanCursor) -> bool:
 
 def _lease(environment: str, network: str) -> ScanCursor | None:
     """Take the right to read this network for a while; None when somebody else has it or it is halted."""
-    now = timezone.now()
-    ScanCursor.objects.bulk_create(
-        [ScanCursor(environment=environment, network=network, leased_until=now)], ignore_conflicts=True
-    )
-    mine = ScanCursor.objects.filter(
-        environment=environment, network=network, leased_until__lte=now, halted_at__isnull=True
-    )
+    now = database_now()
+    here = ScanCursor.objects.filter(environment=environment, network=network)
+    mine = here.filter(has_come("leased_until", now, longest=LEASE), halted_at__isnull=True)
     if not mine.update(leased_until=now + LEASE):
-        return None
-    return ScanCursor.objects.get(environment=environment, network=network)
+        if here.exists():
+            return None
+        first = ScanCursor(environment=environment, network=network, leased_until=now)
+        ScanCursor.objects.bulk_create([first], ignore_conflicts=True)
+        if not mine.update(leased_until=now + LEASE):
+            return None
+    return here.get()
 
 
 def _record_failure(cursor: ScanCursor, error: str, *, fault: str = "") -> None:
     """`fault` is what is wrong with the set-up; while nobody says that it is right, it stays."""
-    now = timezone.now()
+    now = database_now()
     ScanCursor.objects.filter(pk=cursor.pk).update(
         leased_until=now, last_error=error, failing_since=cursor.failing_since or now, fault=fault or cursor.fault
     )
@@ -166,22 +108,30 @@ def _record_scan(cursor: ScanCursor, scan: Scan, addresses: PaymentAddresses) ->
         current.version += 1
         # Nothing counts as confirmed by blocks beyond what has been read: a reorganisation may await us there.
         head = scan.head.height if scan.caught_up else min(scan.last_height, scan.head.height)
-        _record_heights(current, head=head, finalized=scan.head.finalized_height)
+        now = database_now()
+        if _is_new_block(current, scan, head, now):
+            current.clock_ahead_seconds = (now - scan.last_block_time).total_seconds()
+        _record_heights(current, head=head, finalized=scan.head.finalized_height, now=now)
         # Never back: blocks that replace others, or are read once more, do not reopen windows that have ended.
         current.read_until = max(current.read_until or scan.last_block_time, scan.last_block_time)
-        current.leased_until = timezone.now()
+        current.leased_until = now
         current.failing_since, current.last_error, current.fault = None, "", ""
         current.save()
-    _ask_for_confirmed(current)
+    _request_for_confirmed(current)
     return True
 
 
-def _record_heights(cursor: ScanCursor, *, head: int, finalized: int) -> None:
+def _is_new_block(cursor: ScanCursor, scan: Scan, head: int, now: datetime) -> bool:
+    """Whether the newest block read was made since a moment ago, so that its time can be compared with the clock."""
+    was_seen = cursor.polled_at is not None and now - cursor.polled_at <= CLOCKS_APART
+    return was_seen and scan.caught_up and head > cursor.head_height
+
+
+def _record_heights(cursor: ScanCursor, *, head: int, finalized: int, now: datetime) -> None:
     """Where the network is, and since when: a network whose final blocks stay behind is told from one that is slow.
 
     What was final stays so, though a provider that lags may be the one that answers now.
     """
-    now = timezone.now()
     finalized = min(head, max(finalized, cursor.finalized_height))
     if cursor.head_since is None or head > cursor.head_height:
         cursor.head_since = now
@@ -235,7 +185,7 @@ def _record_transfers(cursor: ScanCursor, scan: Scan, addresses: PaymentAddresse
         deposit = known.pop(transfer.identity, None)
         payment_id = payment_ids.get(transfer.identity)
         if deposit is None and surpluses.cover(transfer):
-            logger.warning("transfer is in the books as a sweep's surplus", transfer=transfer.identity)
+            logger.warning("transfer is in the ledger as a sweep's surplus", transfer=transfer.identity)
             continue
         if deposit is None:
             deposit = _new_deposit(cursor, transfer, payment_id)
@@ -279,23 +229,29 @@ def _new_deposit(cursor: ScanCursor, transfer: IncomingTransfer, payment_id: uui
         sender=transfer.sender,
         recipient=transfer.recipient,
         memo=transfer.memo or "",
+        conflicting_memo=transfer.conflicting_memo or "",
+        inner_hash=transfer.inner_hash,
         height=transfer.height,
         block_hash=transfer.block_hash,
         block_time=transfer.block_time,
         first_block_time=transfer.block_time,
+        said_by=list(transfer.said_by),
     )
+    if deposit.conflicting_memo:
+        logger.warning("memo and muxed id disagree", deposit=str(deposit), memo=deposit.conflicting_memo)
     logger.info("deposit seen", network=cursor.network, deposit=str(deposit), matched=payment_id is not None)
     return deposit
 
 
 def _move_deposit(deposit: Deposit, transfer: IncomingTransfer) -> None:
-    """The same transfer stands in another block now; what was credited for it is judged again."""
+    """The same transfer stands in another block now; what was credited for it is assessed again."""
     if deposit.status != DepositStatus.SEEN:
         DEPOSIT_MOVES.check(deposit.status, DepositStatus.SEEN)
         deposit.status = DepositStatus.SEEN
     deposit.height, deposit.block_hash, deposit.block_time = transfer.height, transfer.block_hash, transfer.block_time
     deposit.first_block_time = min(deposit.first_block_time, transfer.block_time)
-    deposit.save(update_fields=["status", "height", "block_hash", "block_time", "first_block_time"])
+    deposit.said_by = list(transfer.said_by)
+    deposit.save(update_fields=["status", "height", "block_hash", "block_time", "first_block_time", "said_by"])
 
 
 def _is_other_money(deposit: Deposit, transfer: IncomingTransfer) -> bool:
@@ -313,6 +269,7 @@ def _rewrite_deposit(deposit: Deposit, transfer: IncomingTransfer, payment_id: u
     deposit.payment_id, deposit.amount = payment_id, transfer.amount
     deposit.contract, deposit.asset, deposit.decimals = transfer.contract, transfer.asset.code, transfer.asset.decimals
     deposit.sender, deposit.recipient, deposit.memo = transfer.sender, transfer.recipient, transfer.memo or ""
+    deposit.conflicting_memo, deposit.inner_hash = transfer.conflicting_memo or "", transfer.inner_hash
     deposit.save()
     _move_deposit(deposit, transfer)
     logger.warning("deposit changed with its block", deposit=str(deposit))
@@ -327,8 +284,8 @@ def _orphan_deposit(deposit: Deposit) -> None:
     logger.warning("deposit undone by a reorganisation", deposit=str(deposit))
 
 
-def _ask_for_confirmed(cursor: ScanCursor) -> None:
-    """Payments whose deposits have become old enough are due for a judgement.
+def _request_for_confirmed(cursor: ScanCursor) -> None:
+    """Payments whose deposits have become old enough are due for assessment.
 
     In a database transaction of its own: the scan's holds payments already, and whoever locks several takes them all
     at once, in the order of their keys. Each scan asks afresh, so that nothing is lost in between.
@@ -340,4 +297,4 @@ def _ask_for_confirmed(cursor: ScanCursor) -> None:
         height__lte=cursor.head_height + 1 - F("payment__required_confirmations"),
     ).exclude(payment__require_finalized=True, height__gt=cursor.finalized_height)
     confirmed = confirmed.filter(not_due("payment__"))
-    ask_for_judgement(confirmed.values_list("payment_id", flat=True).distinct())
+    request_assessment(confirmed.values_list("payment_id", flat=True).distinct())

@@ -12,14 +12,21 @@ import structlog
 from config.celery import wake
 from config.errors import InvalidParameter
 from config.money import format_crypto
-from payments import native
 from payments.chains import registry
 from payments.chains.base import FoundTransaction
-from payments.chains.errors import ChainUnavailable
-from payments.explaining import ClaimCode, ExplainedTransfer, Explanation, Facts, Place, explain
-from payments.models import Deposit, Discrepancy, Payment, ReadingRequest, ScanCursor
-from payments.services import NetworkUnavailable
-from payments.watching import sibling_networks
+from payments.chains.errors import ChainUnavailable, NetworkUnavailable
+from payments.deposits.addresses import sibling_networks
+from payments.deposits.models import ReadingRequest, ScanCursor
+from payments.diagnosis.explaining import (
+    ClaimCode,
+    ClaimExplanation,
+    ClaimFacts,
+    ExplainedTransfer,
+    NetworkReply,
+    explain,
+)
+from payments.models import Deposit, Discrepancy, Payment
+from payments.treasury import native_deposits
 
 logger = structlog.get_logger(__name__)
 
@@ -27,36 +34,34 @@ RETRY_AFTER_SECONDS = 15
 MOST_TRANSFERS_SHOWN = 100
 """Some transactions pay thousands of people at once."""
 
-_HASHES = {"evm": re.compile(r"0x[0-9a-f]{64}"), "stellar": re.compile(r"[0-9a-f]{64}")}
-_FORMS = {
-    "evm": "A transaction hash on this network is 0x and 64 hexadecimal digits.",
-    "stellar": "A transaction hash on this network is 64 hexadecimal digits.",
-}
+Said = list[tuple[str, FoundTransaction | None]]
+"""What each network that replied knows of an on-chain transaction."""
 
 
 def parse_transaction_hash(payment: Payment, text: str) -> str:
     """The hash in the one spelling networks use; InvalidParameter when no network has such hashes."""
-    family = registry.known_profile(payment.environment, payment.network).family
+    prefix = registry.known_profile(payment.environment, payment.network).hash_prefix
     known = text.strip().lower()
-    if not _HASHES[family].fullmatch(known):
-        raise InvalidParameter(_FORMS[family], param="transactionHash")
+    if not re.fullmatch(f"{prefix}[0-9a-f]{{64}}", known):
+        form = f"{prefix and f'{prefix} and '}64 hexadecimal digits"
+        raise InvalidParameter(f"A transaction hash on this network is {form}.", param="transactionHash")
     return known
 
 
-def explain_claim(payment: Payment, transaction_hash: str) -> Explanation:
+def explain_claim(payment: Payment, transaction_hash: str) -> ClaimExplanation:
     """What became of an on-chain transaction, for this payment. Networks are asked: call it in no database transaction.
 
     It credits nothing. Money of ours that was never seen is looked at once more by the watcher, who is asked for that.
     """
-    places = _look_up(payment, transaction_hash)
-    explanation = explain(_facts(payment, transaction_hash, places))
+    said = _look_up(payment, transaction_hash)
+    explanation = explain(_facts(payment, transaction_hash, said))
     if explanation.to_be_read_again:
         _ask_to_read_again(payment, transaction_hash, explanation)
     _look_for_native_coin(payment, explanation)
     return explanation
 
 
-def claim_record(payment: Payment, transaction_hash: str, explanation: Explanation) -> dict[str, Any]:
+def claim_record(payment: Payment, transaction_hash: str, explanation: ClaimExplanation) -> dict[str, Any]:
     """The answer as the API shows it."""
     chosen, network = explanation.chosen, explanation.network
     # Those that say something about this payment first: what is cut off went to strangers.
@@ -93,12 +98,12 @@ def _transfer_record(transfer: ExplainedTransfer) -> dict[str, Any]:
     }
 
 
-def _look_up(payment: Payment, transaction_hash: str) -> tuple[tuple[str, FoundTransaction | None], ...]:
+def _look_up(payment: Payment, transaction_hash: str) -> Said:
     """What each network says on which the payment's address is ours, the payment's own first.
 
     One that does not answer is left out if another knows the transaction; else nothing can be said.
     """
-    said: list[tuple[str, FoundTransaction | None]] = []
+    said: Said = []
     silent: list[str] = []
     for network in sibling_networks(payment.environment, payment.network):
         try:
@@ -111,27 +116,28 @@ def _look_up(payment: Payment, transaction_hash: str) -> tuple[tuple[str, FoundT
             f"{' and '.join(silent)} cannot be asked right now. Try again shortly.",
             retry_after_seconds=RETRY_AFTER_SECONDS,
         )
-    return tuple(said)
+    return said
 
 
-def _facts(payment: Payment, transaction_hash: str, said: tuple[tuple[str, FoundTransaction | None], ...]) -> Facts:
+def _facts(payment: Payment, transaction_hash: str, said: Said) -> ClaimFacts:
     environment = payment.environment
     names = [network for network, _ in said]
     # Before the deposits: a cursor that has passed a block then has its deposits beside it.
     cursors = {
         cursor.network: cursor for cursor in ScanCursor.objects.filter(environment=environment, network__in=names)
     }
-    deposits = list(
-        Deposit.objects.filter(environment=environment, network__in=names, transaction_hash=transaction_hash)
-    )
+    # One transaction can have two hashes, of which deposits have the one that the network itself goes by.
+    hashes = {transaction_hash, *(found.transaction_hash for _, found in said if found is not None)}
+    deposits = list(Deposit.objects.filter(environment=environment, network__in=names, transaction_hash__in=hashes))
     decisions: Mapping[uuid.UUID, str] = dict(
         Discrepancy.objects.filter(deposit__in=deposits).order_by("id").values_list("deposit_id", "status")
     )
     payment = Payment.objects.select_related("merchant").get(pk=payment.pk)
-    return Facts(
+    return ClaimFacts(
         payment=payment,
-        places=tuple(
-            Place(registry.profile(environment, network), found, cursors.get(network)) for network, found in said
+        network_name=registry.known_profile(environment, payment.network).name,
+        replies=tuple(
+            NetworkReply(registry.profile(environment, network), found, cursors.get(network)) for network, found in said
         ),
         deposits={(deposit.network, deposit.ordinal): deposit for deposit in deposits},
         decisions=decisions,
@@ -152,24 +158,19 @@ def _own_payments(payment: Payment, found: list[FoundTransaction]) -> dict[tuple
     return {(other.deposit_address, other.memo): other.public_id for other in others}
 
 
-def _look_for_native_coin(payment: Payment, explanation: Explanation) -> None:
-    """Operators are to know now of the network's own coin at the payment's address, not when a round comes by."""
+def _look_for_native_coin(payment: Payment, explanation: ClaimExplanation) -> None:
+    """Store native coins at the payment's address at once, not when a round of `native_deposits` reaches it."""
     coins = [each for each in explanation.transfers if each.code == ClaimCode.NATIVE_COIN and each.arrived_here]
     for network in {each.network for each in coins}:
         try:
-            native.look_at(payment.environment, network, [payment])
+            native_deposits.look_at(payment.environment, network, [payment])
         except ChainUnavailable as error:
             logger.warning("native coin not looked at", payment=payment.public_id, error=str(error))
 
 
-def _ask_to_read_again(payment: Payment, transaction_hash: str, explanation: Explanation) -> None:
-    ReadingRequest.objects.bulk_create(
-        [
-            ReadingRequest(environment=payment.environment, network=network, transaction_hash=transaction_hash)
-            for network in explanation.to_be_read_again
-        ],
-        ignore_conflicts=True,
-    )
+def _ask_to_read_again(payment: Payment, transaction_hash: str, explanation: ClaimExplanation) -> None:
+    readings = [(network, transaction_hash) for network in explanation.to_be_read_again]
+    ReadingRequest.store(payment.environment, readings)
     wake("payments.watch_networks")
     if any(each.code == ClaimCode.MISSED for each in explanation.transfers):
         logger.error(

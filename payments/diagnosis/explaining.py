@@ -8,23 +8,22 @@ from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 
+from config import wording
 from config.money import Asset
 from merchants.ledger.chart import suspense
-from payments import wording
-from payments.chains import registry
 from payments.chains.base import FoundTransaction, IdleMovement, IncomingTransfer
-from payments.chains.profiles import CreditRule, NetworkProfile
-from payments.models import Deposit, Payment, ScanCursor
+from payments.chains.profiles import CreditRule, Family, NetworkProfile
+from payments.deposits.addresses import WATCHED_AFTER_END, is_older
+from payments.deposits.models import ScanCursor
+from payments.models import Deposit, Payment
 from payments.states import DepositStatus, DiscrepancyKind, DiscrepancyStatus, PaymentStatus
-from payments.strays import is_older
-from payments.watching import WATCHED_AFTER_END
 
 READ_SEVERAL_TIMES = timedelta(minutes=1)
-"""A block is read more than once at first: what one provider overlooked in it, another one still tells."""
+"""A block is read more than once at first: what one provider left out, another one may report."""
 
 
 class ClaimCode(StrEnum):
-    """What can be said of a transfer or, the last five, only of a whole transaction. The most telling comes first."""
+    """What can be said of a transfer or, the last five, only of a whole transaction. The most important comes first."""
 
     MISSED = "missed"
     NO_LONGER_WATCHED = "no_longer_watched"
@@ -41,6 +40,9 @@ class ClaimCode(StrEnum):
     WRONG_TOKEN = "wrong_token"  # noqa: S105  a code, no secret
     UNKNOWN_TOKEN = "unknown_token"  # noqa: S105
     NO_MEMO = "no_memo"
+    CLAIMABLE_BALANCE = "claimable_balance"
+    CLAWBACK = "clawback"
+    ACCOUNT_MERGE = "account_merge"
     NATIVE_COIN = "native_coin"
     ZERO_AMOUNT = "zero_amount"
     OTHER_PAYMENT = "other_payment"
@@ -67,8 +69,8 @@ _IN_SUSPENSE = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """One network: what it knows of the on-chain transaction, and how far it has been read."""
+class NetworkReply:
+    """What one network knows of the on-chain transaction, and how far the network has been read."""
 
     profile: NetworkProfile
     found: FoundTransaction | None
@@ -76,15 +78,16 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
-    """All that decides. `places` begin with the payment's own network.
+class ClaimFacts:
+    """All that decides. `replies` begin with that of the payment's network, if it replied; `network_name` is its name.
 
     `deposits` of the transaction are by network and ordinal, `decisions` by deposit; `own_payments` are other payments
-    of the same merchant, their public ids by address and memo. Rows are read after `places`, cursors before deposits.
+    of the same merchant, their public ids by address and memo. Rows are read after `replies`, cursors before deposits.
     """
 
     payment: Payment
-    places: tuple[Place, ...]
+    network_name: str
+    replies: tuple[NetworkReply, ...]
     deposits: Mapping[tuple[str, int], Deposit]
     decisions: Mapping[uuid.UUID, str]
     own_payments: Mapping[tuple[str, str], str]
@@ -121,8 +124,8 @@ class ExplainedTransfer:
 
 
 @dataclass(frozen=True, slots=True)
-class Explanation:
-    """The answer for a whole on-chain transaction: that of its most telling transfer, where it has any."""
+class ClaimExplanation:
+    """What is said of a whole on-chain transaction: what is said of its most important transfer, if it has any."""
 
     code: ClaimCode
     message: str
@@ -137,37 +140,40 @@ class Explanation:
         return tuple(dict.fromkeys(each.network for each in self.transfers if each.code in READ_AGAIN))
 
 
-def explain(facts: Facts) -> Explanation:
-    known = [(place, place.found) for place in facts.places if place.found is not None]
-    included = [(place, found) for place, found in known if found.state == "included"]
-    transfers = tuple(each for place, found in included for each in _transfers(facts, place, found))
+def explain(facts: ClaimFacts) -> ClaimExplanation:
+    known = [(reply, reply.found) for reply in facts.replies if reply.found is not None]
+    included = [(reply, found) for reply, found in known if found.state == "included"]
+    transfers = tuple(each for reply, found in included for each in _transfers(facts, reply, found))
     if transfers:
         chosen = min(transfers, key=lambda each: (not each.matched, _RANK[each.code]))
-        profile = next(place.profile for place in facts.places if place.profile.network == chosen.network)
-        return Explanation(chosen.code, chosen.message, profile, chosen.height, transfers, chosen)
+        profile = next(reply.profile for reply in facts.replies if reply.profile.network == chosen.network)
+        return ClaimExplanation(chosen.code, chosen.message, profile, chosen.height, transfers, chosen)
     if not known:
         code = ClaimCode.UNDONE if facts.known_before else ClaimCode.NOT_FOUND
-        networks = " or ".join(place.profile.name for place in facts.places)
-        return Explanation(code, _SENTENCES[code].format(networks=networks), None, None, ())
-    place, found = min(known, key=lambda each: _STATES[each[1].state])
+        networks = " or ".join(reply.profile.name for reply in facts.replies)
+        return ClaimExplanation(code, _SENTENCES[code].format(networks=networks), None, None, ())
+    reply, found = min(known, key=lambda each: _STATES[each[1].state])
     code = _OF_STATE[found.state]
-    words = {"network": place.profile.name, "block": f"{found.height or 0:,}"}
-    return Explanation(code, _SENTENCES[code].format(**words), place.profile, found.height, ())
+    words = {"network": reply.profile.name, "block": f"{found.height or 0:,}"}
+    message = _SENTENCES[code].format(**words)
+    if code == ClaimCode.FAILED and (why := WHY_FAILED.get(reply.profile.family)):
+        message = f"{message} {why}"
+    return ClaimExplanation(code, message, reply.profile, found.height, ())
 
 
-def _transfers(facts: Facts, place: Place, found: FoundTransaction) -> Iterator[ExplainedTransfer]:
+def _transfers(facts: ClaimFacts, reply: NetworkReply, found: FoundTransaction) -> Iterator[ExplainedTransfer]:
     for transfer in found.transfers:
-        code = _code(facts, place, transfer)
-        deposit = facts.deposits.get((place.profile.network, transfer.ordinal))
-        yield _explained(facts, place, transfer, code, height=transfer.height, asset=transfer.asset, deposit=deposit)
-    assets = {asset.contract: asset for asset in place.profile.assets.values()} | {"": place.profile.native}
+        code = _code(facts, reply, transfer)
+        deposit = facts.deposits.get((reply.profile.network, transfer.ordinal))
+        yield _explained(facts, reply, transfer, code, height=transfer.height, asset=transfer.asset, deposit=deposit)
+    assets = {asset.contract: asset for asset in reply.profile.assets.values()} | {"": reply.profile.native}
     for moved in found.idle:
         yield _explained(
-            facts, place, moved, _idle_code(facts, moved), height=found.height, asset=assets.get(moved.contract)
+            facts, reply, moved, _idle_code(facts, moved), height=found.height, asset=assets.get(moved.contract)
         )
 
 
-def _code(facts: Facts, place: Place, transfer: IncomingTransfer) -> ClaimCode:
+def _code(facts: ClaimFacts, reply: NetworkReply, transfer: IncomingTransfer) -> ClaimCode:
     payment = facts.payment
     if elsewhere := _elsewhere(facts, transfer):
         return elsewhere
@@ -175,23 +181,23 @@ def _code(facts: Facts, place: Place, transfer: IncomingTransfer) -> ClaimCode:
         return ClaimCode.UNKNOWN_TOKEN
     if (transfer.memo or "") == payment.memo and is_older(transfer.block_time, payment.id):
         return ClaimCode.TOO_EARLY
-    deposit = facts.deposits.get((place.profile.network, transfer.ordinal))
+    deposit = facts.deposits.get((reply.profile.network, transfer.ordinal))
     standing = deposit if deposit is not None and deposit.status != DepositStatus.ORPHANED else None
-    unseen = None if standing else _unseen(payment, place, transfer)
+    unseen = None if standing else _unseen(payment, reply, transfer)
     if unseen in READ_AGAIN:
         return unseen
     if (transfer.memo or "") != payment.memo:
         return ClaimCode.NO_MEMO
-    if place.profile.network != payment.network:
+    if reply.profile.network != payment.network:
         return ClaimCode.WRONG_NETWORK
     if transfer.asset.code != payment.cryptocurrency:
         return ClaimCode.WRONG_TOKEN
     if standing is None or unseen:
         return unseen or ClaimCode.NOT_READ_YET
-    return _credit(payment, place, standing)
+    return _credit(payment, reply, standing)
 
 
-def _elsewhere(facts: Facts, moved: IncomingTransfer | IdleMovement) -> ClaimCode | None:
+def _elsewhere(facts: ClaimFacts, moved: IncomingTransfer | IdleMovement) -> ClaimCode | None:
     """Whom it is for, when that is not this payment; None when it is, or would be if it had its memo."""
     payment, memo = facts.payment, moved.memo or ""
     if moved.recipient == payment.deposit_address and memo in (payment.memo, ""):
@@ -201,9 +207,9 @@ def _elsewhere(facts: Facts, moved: IncomingTransfer | IdleMovement) -> ClaimCod
     return ClaimCode.OTHER_MEMO if moved.recipient == payment.deposit_address else ClaimCode.OTHER_ADDRESS
 
 
-def _unseen(payment: Payment, place: Place, transfer: IncomingTransfer) -> ClaimCode:
+def _unseen(payment: Payment, reply: NetworkReply, transfer: IncomingTransfer) -> ClaimCode:
     """Why there is no deposit of what is on the chain. What is not final yet is read again with every scan."""
-    cursor = place.cursor
+    cursor = reply.cursor
     if cursor is not None and cursor.halted_at:
         return ClaimCode.NETWORK_HALTED
     if cursor is None or cursor.read_until is None or transfer.height > cursor.finalized_height:
@@ -214,10 +220,10 @@ def _unseen(payment: Payment, place: Place, transfer: IncomingTransfer) -> Claim
     return ClaimCode.NO_LONGER_WATCHED if transfer.block_time > watched_until else ClaimCode.MISSED
 
 
-def _credit(payment: Payment, place: Place, deposit: Deposit) -> ClaimCode:
+def _credit(payment: Payment, reply: NetworkReply, deposit: Deposit) -> ClaimCode:
     """How far the payment's own money is."""
     if deposit.status == DepositStatus.SEEN:
-        return _waiting(payment, place, deposit)
+        return _waiting(payment, reply, deposit)
     if deposit.booked_to == suspense(DiscrepancyKind.LATE):
         return ClaimCode.LATE
     if payment.status == PaymentStatus.UNDERPAID:
@@ -225,8 +231,8 @@ def _credit(payment: Payment, place: Place, deposit: Deposit) -> ClaimCode:
     return ClaimCode.OVERPAID if payment.surplus else ClaimCode.CREDITED
 
 
-def _waiting(payment: Payment, place: Place, deposit: Deposit) -> ClaimCode:
-    cursor = place.cursor
+def _waiting(payment: Payment, reply: NetworkReply, deposit: Deposit) -> ClaimCode:
+    cursor = reply.cursor
     if cursor is None or cursor.halted_at:
         return ClaimCode.NETWORK_HALTED
     if payment.cancelled_at or payment.closed_at or deposit.first_block_time > payment.closes_at:
@@ -239,15 +245,19 @@ def _waiting(payment: Payment, place: Place, deposit: Deposit) -> ClaimCode:
     return ClaimCode.AWAITING_FINALITY if confirmed and waits_for_finality else ClaimCode.CONFIRMING
 
 
-def _idle_code(facts: Facts, moved: IdleMovement) -> ClaimCode:
+def _idle_code(facts: ClaimFacts, moved: IdleMovement) -> ClaimCode:
+    if moved.kind == "clawback" and moved.sender == facts.payment.deposit_address:
+        return ClaimCode.CLAWBACK
     if elsewhere := _elsewhere(facts, moved):
         return elsewhere
+    if moved.kind:
+        return ClaimCode(moved.kind)
     return ClaimCode.ZERO_AMOUNT if moved.amount == 0 else ClaimCode.NATIVE_COIN
 
 
 def _explained(
-    facts: Facts,
-    place: Place,
+    facts: ClaimFacts,
+    reply: NetworkReply,
     moved: IncomingTransfer | IdleMovement,
     code: ClaimCode,
     *,
@@ -261,28 +271,31 @@ def _explained(
     matched = (
         is_ours
         and isinstance(moved, IncomingTransfer)
-        and (place.profile.network, asset and asset.code) == (payment.network, payment.cryptocurrency)
+        and (reply.profile.network, asset and asset.code) == (payment.network, payment.cryptocurrency)
     )
     decision = facts.decisions.get(deposit.id) if deposit is not None and code in _IN_SUSPENSE else None
     other = facts.own_payments.get((moved.recipient, moved.memo or ""))
-    confirmations = _confirmations(payment, place, deposit, height)
+    confirmations = _confirmations(payment, reply, deposit, height)
     words = {
         "amount": _amount(moved.amount, asset),
-        "token": _token_name(place.profile, moved.contract),
-        "network": place.profile.name,
+        "token": _token_name(reply.profile, moved.contract),
+        "network": reply.profile.name,
         "block": f"{height or 0:,}",
-        "asked": f"{payment.cryptocurrency} on {registry.known_profile(payment.environment, payment.network).name}",
+        "asked": f"{payment.cryptocurrency} on {facts.network_name}",
         "confirmations": str(confirmations),
         "required": str(payment.required_confirmations),
-        "missing": wording.held(payment, max(0, payment.due - payment.received)),
-        "surplus": wording.held(payment, payment.surplus),
+        "missing": wording.coins(max(0, payment.due - payment.received), payment.decimals, payment.cryptocurrency),
+        "surplus": wording.coins(payment.surplus, payment.decimals, payment.cryptocurrency),
         "other": other or "",
     }
     message = _SENTENCES[code].format(**words)
+    if isinstance(moved, IncomingTransfer) and moved.conflicting_memo:
+        of_memo = _SAME_MEMO if moved.conflicting_memo == payment.memo else _CONFLICT
+        message = f"{message} {of_memo.format(memo=moved.conflicting_memo, muxed=moved.memo)}"
     if code in _IN_SUSPENSE:
         message = f"{message} {_DECISIONS[decision]}"
     return ExplainedTransfer(
-        network=place.profile.network,
+        network=reply.profile.network,
         asset=asset,
         contract=moved.contract,
         amount=moved.amount,
@@ -300,12 +313,12 @@ def _explained(
     )
 
 
-def _confirmations(payment: Payment, place: Place, deposit: Deposit | None, height: int | None) -> int:
+def _confirmations(payment: Payment, reply: NetworkReply, deposit: Deposit | None, height: int | None) -> int:
     """At most those that are required; by blocks that have been read, as the payment counts them."""
     required = payment.required_confirmations
     if deposit is not None and deposit.status == DepositStatus.CREDITED:
         return required
-    read = place.cursor.head_height if place.cursor else 0
+    read = reply.cursor.head_height if reply.cursor else 0
     return 0 if height is None else max(0, min(read - height + 1, required))
 
 
@@ -316,12 +329,21 @@ def _amount(units: int, asset: Asset | None) -> str:
 def _token_name(profile: NetworkProfile, contract: str) -> str:
     """What people call a token that is not accepted, where many mistake it for one that is."""
     known: Mapping[str, str] = profile.metadata.get("known_not_accepted", {})
-    return next((f"{name} ({contract})" for name, place in known.items() if place == contract), contract)
+    return next((f"{name} ({contract})" for name, token in known.items() if token == contract), contract)
 
 
 _RANK = {code: rank for rank, code in enumerate(ClaimCode)}
 _STATES = {"included": 0, "failed": 1, "pending": 2}
 _OF_STATE = {"included": ClaimCode.NO_TRANSFERS, "failed": ClaimCode.FAILED, "pending": ClaimCode.PENDING}
+
+WHY_FAILED: Mapping[Family, str] = {
+    "stellar": "Often the coin was one of another issuer, which this account does not take, or an issuer has frozen "
+    "one of the accounts.",
+}
+"""By network family: what most often makes a transaction fail there."""
+
+_CONFLICT = "Its memo is {memo}, but the muxed address it was sent to says {muxed}, and that counts."
+_SAME_MEMO = "Its memo is this payment's, but the muxed address it was sent to says {muxed}, and that counts."
 
 _DECISIONS: Mapping[str | None, str] = {
     None: "Once it is confirmed it is kept for a decision.",
@@ -355,7 +377,7 @@ _SENTENCES: Mapping[ClaimCode, str] = {
         "It matches and has the confirmations it needs. It counts once {network} calls its block final."
     ),
     ClaimCode.LATE: "It matches, but it was sent after the payment's time was over.",
-    ClaimCode.UNDERPAID: "It matches and is in the books, but {missing} of what is due has not arrived.",
+    ClaimCode.UNDERPAID: "It matches and is counted, but {missing} of what is due has not arrived.",
     ClaimCode.OVERPAID: (
         "It matches and is credited. In all, {surplus} more than was due arrived; about that somebody decides apart."
     ),
@@ -369,8 +391,19 @@ _SENTENCES: Mapping[ClaimCode, str] = {
         "payment asked for {asked}."
     ),
     ClaimCode.NO_MEMO: "It came to the right address as {amount}, but without the memo that says whose it is.",
+    ClaimCode.CLAIMABLE_BALANCE: (
+        "It set {amount} aside as a claimable balance in place of paying it: nothing has arrived, and the payment "
+        "service claims none by itself. The payer can take it back where it allows that, and pay as the page says."
+    ),
+    ClaimCode.CLAWBACK: (
+        "By it the issuer of the coin took {amount} back from the account that payments arrive at. It is no payment."
+    ),
+    ClaimCode.ACCOUNT_MERGE: (
+        "By it an account was closed, and its native coins went to this payment's address. No payment counts them; the "
+        "payment asked for {asked}."
+    ),
     ClaimCode.NATIVE_COIN: (
-        "It came to this payment's address as {amount}, the own coin of {network}, which no payment counts; the "
+        "It came to this payment's address as {amount}, the native coin of {network}, which no payment counts; the "
         "payment asked for {asked}."
     ),
     ClaimCode.ZERO_AMOUNT: "It came to this payment's address, but moved an amount of zero.",

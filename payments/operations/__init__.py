@@ -1,1 +1,1 @@
-"""What operators must know of the networks, and what they ask for."""
+"""What operators must know of the networks: alarms, gas balances, what waits to be swept."""

@@ -16,16 +16,17 @@ from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from config.operators import ReadOnly, ask_first
+from config.admin_base import LongList, ReadOnly, ask_first, asks_first
 from merchants.wording import from_now
 from payments.chains import registry
-from payments.models import SweepRequest
+from payments.chains.operator_settings import single_provider_name
 from payments.operations import work
 from payments.operations.figures import CoinFigures, NetworkFigures, coins_text, figures_of, snapshots_in_use
-from payments.operations.models import Alarm, NetworkSnapshot
-from payments.operations.services import acknowledge_alarm
-from payments.sweeping import request_sweep
-from payments.unswept import told
+from payments.operations.models import Alarm, NetworkSnapshot, RoleChange
+from payments.operations.services import acknowledge_alarm, know_role_change, let_providers_back
+from payments.treasury.models import SweepRequest
+from payments.treasury.passed_over import describe
+from payments.treasury.sweeping import request_sweep
 
 ASKED_SHOWN = 5
 
@@ -34,7 +35,7 @@ _NONE = format_html("{}", "none")
 
 @admin.site.admin_view
 def show_start(request: HttpRequest) -> HttpResponse:
-    """The admin's first page, where an operator whom an alarm woke up begins."""
+    """The admin's first page, where an operator begins after an alarm."""
     may_look = request.user.has_perm("operations.view_alarm")
     if not may_look:
         return admin.site.index(request)
@@ -95,7 +96,7 @@ class AlarmAdmin(ReadOnly, admin.ModelAdmin[Alarm]):
 
 @admin.register(NetworkSnapshot)
 class NetworkAdmin(ReadOnly, admin.ModelAdmin[NetworkSnapshot]):
-    """Every network in one line, and a page for each with its providers, coins and costs. Nobody is asked for them."""
+    """Every network in one line, and a page for each with its providers, coins and costs. Asks no network."""
 
     list_display = ("network", "environment", "alarms", "blocks", "gas_tank", "waiting", "last_sweep")
     fields = (
@@ -104,6 +105,7 @@ class NetworkAdmin(ReadOnly, admin.ModelAdmin[NetworkSnapshot]):
         "alarms",
         "blocks",
         "provider_list",
+        "role_list",
         "wallet",
         "gas_tank",
         "gas_use",
@@ -115,9 +117,9 @@ class NetworkAdmin(ReadOnly, admin.ModelAdmin[NetworkSnapshot]):
         "measured",
     )
     readonly_fields = fields
-    actions = ("sweep_now",)
+    actions = ("sweep_now", "let_back")
 
-    # How it is doing
+    # Its state
 
     @admin.display(description="Alarms")
     def alarms(self, snapshot: NetworkSnapshot) -> SafeString:
@@ -142,8 +144,17 @@ class NetworkAdmin(ReadOnly, admin.ModelAdmin[NetworkSnapshot]):
     def provider_list(self, snapshot: NetworkSnapshot) -> SafeString:
         figures = _figures(snapshot)
         told = [f"{name}: {'; '.join(problems) or 'well'}" for name, problems in figures.providers.items()]
-        alone = ["Decides about money alone: EVM_SINGLE_PROVIDER_NETWORKS."] * figures.decided_by_one
+        alone = [f"Decides about money alone: {single_provider_name(snapshot.network)}."] * figures.decided_by_one
         return _lines([*told, *alone]) or _NONE
+
+    @admin.display(description="Roles of the factory")
+    def role_list(self, snapshot: NetworkSnapshot) -> SafeString:
+        told = (
+            f"{role['name']} {role['holder']}"
+            + ("" if role["holder"] == role["expected"] else f"; by the settings {role['expected'] or 'nobody'}")
+            for role in snapshot.roles
+        )
+        return _lines(told) or _NONE
 
     @admin.display(description="Measured")
     def measured(self, snapshot: NetworkSnapshot) -> str:
@@ -218,7 +229,7 @@ class NetworkAdmin(ReadOnly, admin.ModelAdmin[NetworkSnapshot]):
     @admin.display(description="Passed over by sweeps")
     def passed_over(self, snapshot: NetworkSnapshot) -> SafeString:
         lines = [line for coin in _figures(snapshot).coins for line in coin.passed_over]
-        texts = (f"{told(line)}. Tried {line.tries} times, again {_ago(line.try_again_at)}" for line in lines)
+        texts = (f"{describe(line)}. Tried {line.tries} times, again {_ago(line.try_again_at)}" for line in lines)
         return _lines(texts) or _NONE
 
     @admin.display(description="Sweeps asked for")
@@ -233,7 +244,7 @@ class NetworkAdmin(ReadOnly, admin.ModelAdmin[NetworkSnapshot]):
             or _NONE
         )
 
-    # What may be done
+    # Actions
 
     @admin.action(description="Sweep now: do not wait for the threshold", permissions=["sweep"])
     def sweep_now(self, request: HttpRequest, chosen: QuerySet[NetworkSnapshot]) -> TemplateResponse | None:
@@ -260,6 +271,20 @@ class NetworkAdmin(ReadOnly, admin.ModelAdmin[NetworkSnapshot]):
                 self.message_user(request, f"Asked for: {_told(figures, coin)} {told_later}", messages.SUCCESS)
         return question
 
+    @admin.action(description="Ask providers again that were put aside", permissions=["let_back"])
+    @asks_first(
+        title="Ask them again?",
+        consequence="Every process asks them again from its next look on. Who is contradicted again is out for longer.",
+    )
+    def let_back(self, request: HttpRequest, chosen: QuerySet[NetworkSnapshot]) -> None:
+        for snapshot in chosen:
+            let_providers_back(snapshot, said_by=request.user.get_username())
+            self.log_change(request, snapshot, "Let providers back.")
+            self.message_user(request, f"Providers of {snapshot} are asked again.", messages.SUCCESS)
+
+    def has_let_back_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("operations.change_networksnapshot")
+
     def has_sweep_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("operations.change_networksnapshot")
 
@@ -276,8 +301,29 @@ class NetworkAdmin(ReadOnly, admin.ModelAdmin[NetworkSnapshot]):
         return super().changelist_view(request, extra_context)
 
 
+@admin.register(RoleChange)
+class RoleChangeAdmin(ReadOnly, LongList, admin.ModelAdmin[RoleChange]):
+    list_display = ("__str__", "transaction_hash", "known_by", "known_at")
+    list_filter = ("environment", "network", "role", ("known_at", admin.EmptyFieldListFilter))
+    actions = ("know",)
+
+    @admin.action(description="It was one of us: the alarm ends", permissions=["know"])
+    @asks_first(
+        title="Was it one of you?",
+        consequence="The alarm ends. A holder other than the settings name still stops the network. Your name is kept.",
+    )
+    def know(self, request: HttpRequest, chosen: QuerySet[RoleChange]) -> None:
+        for change in chosen:
+            if know_role_change(change, known_by=request.user.get_username()):
+                self.log_change(request, change, "Known.")
+                self.message_user(request, f"Noted: {change}.", messages.SUCCESS)
+
+    def has_know_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("operations.change_rolechange")
+
+
 def _figures(snapshot: NetworkSnapshot) -> NetworkFigures:
-    """Gathered once for all columns of a line."""
+    """The figures of a network, read once for all columns of its line."""
     known = vars(snapshot)
     if "_figures" not in known:
         known["_figures"] = figures_of(snapshot)

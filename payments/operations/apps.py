@@ -1,4 +1,4 @@
-"""What operators must know of the networks, and what they ask for: alarms, gas money, sweeps."""
+"""What operators must know of the networks: alarms, gas balances, what waits to be swept."""
 
 from django.apps import AppConfig
 

@@ -1,4 +1,4 @@
-"""What waits to be swept, what of it is dust, and how long the gas money lasts: from rows, no network is asked."""
+"""What waits to be swept, what of it is dust, and how long the gas balance lasts; from rows, no network is asked."""
 
 from __future__ import annotations
 
@@ -11,20 +11,21 @@ from django.db.models import Sum
 
 from config.environments import Environment
 from config.money import Asset, from_units
-from payments import native
+from config.wording import coins_held
 from payments.chains import registry
-from payments.dust import Fees, WaitingAddress
-from payments.models import ScanCursor, Sweep, SweptAddress
+from payments.deposits.models import ScanCursor
 from payments.operations.models import Alarm, NetworkSnapshot
 from payments.operations.states import PROVIDER_ALARMS
-from payments.sweeping import addresses_worth_sweeping, all_that_waits, fees_at
 from payments.transfers.models import Payout
 from payments.transfers.states import PayoutStatus
-from payments.unswept import passed_over
-from payments.wording import coins_held
+from payments.treasury import native_deposits
+from payments.treasury.dust import Fees, WaitingAddress
+from payments.treasury.models import Sweep, SweptAddress
+from payments.treasury.passed_over import passed_over
+from payments.treasury.sweeping import addresses_worth_sweeping, all_that_waits, fees_at
 
 USUAL_ADDRESSES, USUAL_PAYOUTS = 50, 10
-"""What the reserve in the gas tank is counted in: sweeps of so many new addresses, each with so many payouts."""
+"""The unit of the gas reserve: one sweep of so many new addresses, and so many payouts."""
 
 _SMALLEST_NATIVE_SHOWN = Decimal("0.00000001")
 
@@ -37,14 +38,14 @@ class CoinFigures:
     worth: Sequence[WaitingAddress]
     dust_addresses: int
     dust: int
-    """In base units of the coin."""
+    """Base units of the coin that are not worth sweeping."""
     threshold: int
     sweep_cost: int
-    """Of sweeping what is worth it, in base units of the network's own coin."""
+    """The cost of sweeping what is worth it, in base units of the native coin."""
     is_paid: bool
-    """A sweep brings more than it costs."""
+    """Whether a sweep brings more than it costs."""
     passed_over: Sequence[SweptAddress] = ()
-    """Where a sweep has left the coin, and why."""
+    """Addresses where a sweep left the coin, and why."""
 
     @property
     def sweepable(self) -> int:
@@ -65,12 +66,12 @@ class CoinFigures:
 
     @property
     def percent(self) -> int:
-        """How much of the threshold is there."""
+        """How much of the threshold waits, in percent."""
         return 100 * min(self.sweepable, self.threshold) // self.threshold if self.threshold else 100
 
     @property
     def outlook(self) -> str:
-        """What keeps it from being swept, if anything does."""
+        """Why it is not swept, or when it will be."""
         if not self.worth:
             return "nothing to sweep"
         if missing := max(0, self.threshold - self.sweepable):
@@ -80,13 +81,14 @@ class CoinFigures:
 
 @dataclass(frozen=True, slots=True)
 class GasTank:
-    """The network's own coin in the hot wallet. Everything in base units of it."""
+    """The gas balance of the hot wallet. Everything in base units of the native coin."""
 
     native: Asset
     wallet: str
     balance: int
+    """What can be spent: without what the network keeps as a reserve."""
     wanted: int
-    """For what waits now, and the reserve."""
+    """What is needed for what waits now, and for the reserve."""
     usual_sweep: int
     payout: int
 
@@ -100,12 +102,12 @@ class GasTank:
 
     @property
     def percent(self) -> int:
-        """How much of what it should hold it does hold; never told above 200."""
+        """What it holds of what it should hold, in percent; 200 at most."""
         return 100 * min(self.balance, 2 * self.wanted) // self.wanted if self.wanted else 200
 
     @property
     def use(self) -> str:
-        """What it is enough for."""
+        """How many sweeps and payouts it pays for."""
         payouts = f"{self.payouts_left:,} payouts at {coins_text(self.payout, self.native)}"
         if self.sweeps_left is None:
             return payouts
@@ -113,13 +115,13 @@ class GasTank:
         return f"{self.sweeps_left:,} sweeps of {USUAL_ADDRESSES} new addresses at {each}, or {payouts}"
 
     def is_low(self, *, is_alarmed: bool = False) -> bool:
-        """An alarm ends only when a quarter more is there: fees rise and fall all the time."""
+        """Whether it is too low. An open alarm ends only with a quarter more, because fees rise and fall."""
         return self.balance * 4 < self.wanted * 5 if is_alarmed else self.balance < self.wanted
 
 
 @dataclass(frozen=True, slots=True)
 class NetworkFigures:
-    """All that is shown of one network."""
+    """All figures that are shown of one network."""
 
     snapshot: NetworkSnapshot
     native: Asset
@@ -128,12 +130,12 @@ class NetworkFigures:
     coins: Sequence[CoinFigures]
     """Empty where deposits arrive at the hot wallet itself."""
     tank: GasTank | None
-    """None: it was never measured."""
+    """None when it was never measured."""
     last_sweep: Sweep | None
     stray: int
-    """Of the network's own coin at deposit addresses, where it counts for no payment."""
+    """Base units of the native coin at deposit addresses, where it counts for no payment."""
     decided_by_one: bool
-    """Whatever its one provider says is credited and paid: the operator lets it."""
+    """Whether the operator lets one provider decide about money alone."""
 
     @property
     def head(self) -> str:
@@ -146,7 +148,7 @@ class NetworkFigures:
 
     @property
     def providers(self) -> dict[str, list[str]]:
-        """What is wrong with each, as far as it is known; the empty list is well."""
+        """The known problems of each provider; an empty list means it is well."""
         found: dict[str, list[str]] = {name: [] for name in self.snapshot.providers}
         for alarm in self.alarms:
             if alarm.kind in PROVIDER_ALARMS.values():
@@ -155,13 +157,13 @@ class NetworkFigures:
 
 
 def figures_of(snapshot: NetworkSnapshot) -> NetworkFigures:
-    """Of one network, by the fees that were last measured."""
+    """The figures of one network, with the fees that were last measured."""
     here = {"environment": snapshot.environment, "network": snapshot.network}
     profile = registry.profile(**here)
     cursor = ScanCursor.objects.filter(**here).first()
     coins: list[CoinFigures] = []
-    if cursor is not None and profile.sweeps_per_transfer:
-        fees = fees_at(snapshot.costs, profile.native)
+    if cursor is not None and not profile.shares_account:
+        fees = fees_at(snapshot.costs, profile)
         coins = [_coin(cursor, asset, fees) for asset in profile.assets.values()]
     sweeps = Sweep.objects.filter(
         transfer__environment=snapshot.environment, transfer__network=snapshot.network
@@ -174,31 +176,34 @@ def figures_of(snapshot: NetworkSnapshot) -> NetworkFigures:
         coins=coins,
         tank=_tank(snapshot, coins) if snapshot.measured_at else None,
         last_sweep=sweeps.order_by("-id").first(),
-        stray=int(native.waiting(**here).aggregate(total=Sum("held"))["total"] or 0),
+        stray=int(native_deposits.waiting(**here).aggregate(total=Sum("held"))["total"] or 0),
         decided_by_one=snapshot.network in registry.decided_by_one(snapshot.environment),
     )
 
 
 def snapshots_in_use() -> list[NetworkSnapshot]:
-    """Of the networks in use, production first."""
+    """The snapshots of the networks in use, production first."""
     in_use = {(str(environment), name) for environment in Environment for name in registry.networks(environment)}
     return [each for each in NetworkSnapshot.objects.all() if (each.environment, each.network) in in_use]
 
 
 def _tank(snapshot: NetworkSnapshot, coins: Sequence[CoinFigures]) -> GasTank:
     costs = snapshot.costs
+    profile = registry.profile(snapshot.environment, snapshot.network)
     payouts = Payout.objects.filter(
         environment=snapshot.environment,
         network=snapshot.network,
         status__in=[PayoutStatus.READY, PayoutStatus.HELD],
     )
     usual_sweep = costs.of_sweep(first_time=USUAL_ADDRESSES)
-    reserve = int(settings.GAS_TANK_RESERVE[snapshot.network]) * (usual_sweep + USUAL_PAYOUTS * costs.payout)
+    sweeps = int(settings.GAS_TANK_RESERVE.get(snapshot.network, profile.gas_reserve))
+    reserve = sweeps * (usual_sweep + USUAL_PAYOUTS * costs.payout)
     waiting = sum(coin.sweep_cost for coin in coins) + payouts.count() * costs.payout
+    waiting += payouts.filter(set_aside_at__isnull=False).count() * costs.set_aside
     return GasTank(
-        native=registry.profile(snapshot.environment, snapshot.network).native,
+        native=profile.native,
         wallet=snapshot.wallet,
-        balance=int(snapshot.native_balance),
+        balance=max(0, int(snapshot.native_balance) - int(snapshot.native_reserve)),
         wanted=waiting + reserve,
         usual_sweep=usual_sweep,
         payout=costs.payout,
@@ -210,7 +215,7 @@ def _addresses(number: int) -> str:
 
 
 def coins_text(units: int, asset: Asset) -> str:
-    """`12.50 USDC`; of a network's own coin, which sums are small of, eight digits. Rounded down."""
+    """`12.50 USDC`; eight digits for a native coin, whose amounts are small. Rounded down."""
     if asset.contract:
         return f"{coins_held(units, asset.decimals)} {asset.code}"
     with localcontext(prec=120):

@@ -1,4 +1,4 @@
-"""Mails to operators about alarms: a step of its own, for which nothing else waits."""
+"""Mails operators about alarms, in a step of its own that delays nothing else."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from django.core.mail import send_mail
 from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
+from config.advisory_locks import LockClass, advisory_lock
 from config.environments import Environment
-from config.turns import turn
 from payments.operations.models import Alarm
 from payments.operations.states import PATIENCE
 
 logger = structlog.get_logger(__name__)
 
-LOCK = (0x616C726D, 0)
-"""The advisory lock of the one sweep that mails."""
+LOCK = (LockClass.ALARM_MAILS, 0)
+"""The advisory lock of the task that mails."""
 
 MOST_IN_A_MAIL = 100
 
 
 def mail_alarms() -> int:
-    """Tell operators what was raised and what is over since the last mail, all in one; answers how many alarms.
+    """Mail operators in one mail what was raised and what has ended since the last; returns how many alarms.
 
-    Of production alone: in the sandbox no money is at stake, and merchants try failures out there. What the mail server
-    refuses stays due. One that blinks, raised and over before anybody was told, is in the admin only.
+    Only production: in the sandbox no money is at stake, and merchants try failures out there. What the mail server
+    refuses stays due. An alarm that ends before it was mailed is in the admin only.
     """
     if not settings.OPERATOR_EMAILS:
         return 0
-    with turn(*LOCK) as is_ours:
+    with advisory_lock(*LOCK) as is_ours:
         if not is_ours:
             return 0
         raised, over = list(_raised()[:MOST_IN_A_MAIL]), list(_over()[:MOST_IN_A_MAIL])
@@ -45,7 +45,7 @@ def mail_alarms() -> int:
 
 
 def _raised() -> QuerySet[Alarm]:
-    """Open, and so for as long as its kind asks for."""
+    """Alarms that have been open as long as their kind asks for."""
     lasting = ~Q(kind__in=PATIENCE)
     for kind, patience in PATIENCE.items():
         lasting |= Q(kind=kind, last_seen_at__gte=F("raised_at") + patience)
@@ -61,7 +61,7 @@ def _over() -> QuerySet[Alarm]:
 def _send(raised: Sequence[Alarm], over: Sequence[Alarm]) -> bool:
     try:
         send_mail(_subject(raised, over), _text(raised, over), None, settings.OPERATOR_EMAILS)
-    except Exception as error:  # whatever a mail server does, alarms go on
+    except Exception as error:  # however the mail server fails, alarms go on
         logger.warning("alarm_mail_not_sent", error=str(error))
         return False
     return True

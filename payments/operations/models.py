@@ -17,16 +17,16 @@ from payments.operations.states import ADVICE, AlarmKind
 
 class AlarmQuerySet(models.QuerySet["Alarm"]):
     def open(self) -> Self:
-        """Those that are so now."""
+        """Alarms whose condition still holds."""
         return self.filter(cleared_at__isnull=True)
 
     def most_urgent_first(self) -> Self:
-        """Production, then what nobody looks after, then the oldest."""
+        """Production first, then alarms that nobody has acknowledged, then the oldest."""
         return self.order_by("environment", F("acknowledged_at").asc(nulls_first=True), "raised_at", "pk")
 
 
 class Alarm(models.Model):
-    """Something that threatens money on a network, from when it was first so until it is so no longer."""
+    """A condition that threatens money on a network, from when it began until it ends."""
 
     environment = models.CharField(max_length=10, choices=Environment.choices)
     network = models.CharField(max_length=20, blank=True, help_text="Empty: it concerns the whole installation.")
@@ -72,7 +72,7 @@ class Alarm(models.Model):
 
 
 class Pulse(models.Model):
-    """When a piece of work was last done, or a process last told the time; by the database's clock."""
+    """When a piece of work was last done, or a process last compared its clock; by the database's clock."""
 
     kind = models.CharField(max_length=20)
     subject = models.CharField(max_length=100, blank=True, help_text="Which task, network or process.")
@@ -86,8 +86,41 @@ class Pulse(models.Model):
         return f"{self.kind} {self.subject}"
 
 
+class RoleChange(models.Model):
+    """Somebody was given a role of the factory that deposits are swept by: who, by whom, and when."""
+
+    environment = models.CharField(max_length=10, choices=Environment.choices)
+    network = models.CharField(max_length=20)
+    factory = models.CharField(
+        max_length=80, blank=True, default="", help_text="The present one, or one of before that is still swept."
+    )
+    role = models.CharField(max_length=20)
+    account = models.CharField(max_length=80, help_text="Who has the role from then on.")
+    made_by = models.CharField(max_length=80, help_text="Who sent the transaction.")
+    transaction_hash = models.CharField(max_length=80)
+    ordinal = models.PositiveIntegerField()
+    height = models.BigIntegerField()
+    happened_at = models.DateTimeField(help_text="The time of its block.")
+    known_at = models.DateTimeField(null=True, help_text="Empty: no operator has said that it was one of you.")
+    known_by = models.CharField(max_length=120, blank=True)
+
+    class Meta:
+        ordering = ("-happened_at", "-id")
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["environment", "network", "transaction_hash", "ordinal"], name="role_change_once"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return (
+            f"{self.role} of the factory {self.factory} on {self.network} ({self.environment}) became {self.account}, "
+            f"by {self.made_by} in block {self.height} at {self.happened_at:%Y-%m-%d %H:%M:%S} UTC"
+        )
+
+
 class NetworkSnapshot(models.Model):
-    """What the worker last measured of one network, so that pages need not ask it."""
+    """The last measurement of one network, so that pages need not ask it."""
 
     environment = models.CharField(max_length=10, choices=Environment.choices)
     network = models.CharField(max_length=20)
@@ -98,11 +131,24 @@ class NetworkSnapshot(models.Model):
     blocked_coins = models.JSONField(
         default=dict, help_text="Coins that the hot wallet can send to nobody: of each, the kind of alarm and why."
     )
-    native_balance = UnitsField(default=0, help_text="Of the network's own coin, in base units; so are the costs.")
+    audited_at = models.DateTimeField(null=True, help_text="Empty: its wallet has never been compared with the ledger.")
+    audit = models.JSONField(
+        default=list, help_text="What comparing found: of each, the kind of alarm, the coin and in words what it is."
+    )
+    let_back_at = models.DateTimeField(
+        null=True, help_text="When an operator last let providers back that others had contradicted. Empty: never."
+    )
+    roles = models.JSONField(
+        default=list, help_text="Of the factory: of each its name, who holds it, and who should by the settings."
+    )
+    roles_height = models.BigIntegerField(null=True, help_text="The final block up to which changes of roles are read.")
+    native_balance = UnitsField(default=0, help_text="Native coins, in base units; so are the costs.")
+    native_reserve = UnitsField(default=0, help_text="What of it the network never lets the wallet spend.")
     payout_cost = UnitsField(default=0)
     sweep_cost = UnitsField(default=0, help_text="Of a sweep, however many addresses it empties.")
     first_time_cost = UnitsField(default=0, help_text="For each address in it that nothing has emptied before.")
     again_cost = UnitsField(default=0, help_text="For each of the others.")
+    set_aside_cost = UnitsField(default=0, help_text="Locked up for each payout that is set aside.")
 
     class Meta:
         verbose_name = "network"
@@ -121,4 +167,5 @@ class NetworkSnapshot(models.Model):
             sweep=int(self.sweep_cost),
             first_time=int(self.first_time_cost),
             again=int(self.again_cost),
+            set_aside=int(self.set_aside_cost),
         )

@@ -1,7 +1,7 @@
-"""After a restore: what the chains know and the restored database does not, and going on from there.
+"""After a restore: finds what the chains show and the restored database does not have, and resumes.
 
-The numbers of deposit addresses went on after the backup was made, and the database has forgotten how far. So the
-addresses of the numbers that come next are looked for on every chain, and none of them is ever given out again.
+After the backup, numbers of deposit addresses were given out that the database does not know. So the addresses of the
+next numbers are looked for on every chain, and none of them is ever given out again.
 """
 
 from __future__ import annotations
@@ -20,33 +20,32 @@ from config import ids
 from config.environments import Environment
 from config.installation import services as standing
 from config.money import from_units
+from merchants.ledger.invariants import NetworkKey
 from payments.chains import registry
 from payments.chains.base import Chain, IncomingTransfer
 from payments.chains.errors import ChainError
-from payments.models import Payment, ScanCursor
+from payments.deposits.models import ScanCursor
+from payments.deposits.watching import watch_network
+from payments.models import Payment
 from payments.transfers import services
 from payments.transfers.models import Wallet
 from payments.transfers.recovery import Unknown, adopt, unknown_transfers
-from payments.transfers.sighting import Sight, look
-from payments.transfers.wallets import hold, wallet_of
-from payments.watching import watch_network
+from payments.transfers.wallet_snapshot import WalletSnapshot, take_wallet_snapshot
+from payments.transfers.wallets import expected_sequences, hold, wallet_of
 
 LOOK_AHEAD = 10_000
-"""Numbers whose addresses are looked for by default; twice as many as long as one of the later half was paid."""
+"""How many next numbers are looked for; doubled as long as one of the later half was paid."""
 
 GIVEN_OUT_TOGETHER = 1_000
-"""Payments that may have been under way when the backup was made: they are not in it, though higher numbers are."""
+"""Payments that may have been in progress during the backup: it lacks them, though it has higher numbers."""
 
 SKIPPED_NUMBERS = 1_000_000
-"""By how much the numbers of deposit addresses move on: far more payments than any backup can be behind."""
+"""How many numbers are skipped: far more than the payments that any backup can lack."""
 
 CLOCK_MARGIN = timedelta(hours=1)
-"""How much earlier than the backup the chains are read from."""
+"""How long before the time of the backup the reading of chains begins."""
 
 READING_SECONDS = 300.0
-
-Place = tuple[str, str]
-"""An environment and a network."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +82,7 @@ class LostPayout:
 
 @dataclass(slots=True)
 class Found:
-    """What a comparison with the chains has found. While there are `problems` nothing may go on."""
+    """What a comparison with the chains has found. With `problems` the installation may not resume."""
 
     deposits: list[LostDeposit] = field(default_factory=list)
     payouts: list[LostPayout] = field(default_factory=list)
@@ -96,11 +95,11 @@ class Found:
 
 
 def compare_with_chains(
-    since: datetime, *, without: Collection[Place] = (), look_ahead: int = LOOK_AHEAD, is_dry: bool
+    since: datetime, *, without: Collection[NetworkKey] = (), look_ahead: int = LOOK_AHEAD, is_dry: bool
 ) -> Found:
     """Read every network to its present end, and from `since` on look for what the database lacks.
 
-    Unless it is dry, payouts that were sent already are taken over, and a wallet that has sent anything else is frozen.
+    Unless it is dry, payouts that were sent already are adopted, and a wallet that has sent anything else is frozen.
     """
     found = Found()
     for environment in Environment.values:
@@ -116,7 +115,7 @@ def compare_with_chains(
 
 
 def go_on(found: Found, *, ended_by: str) -> int:
-    """Skip every number that may have been given out, and let the installation work again. Returns the next number."""
+    """Skip every number that may have been given out, and resume. Returns the next number."""
     numbers = [_last_number(), *(deposit.number for deposit in found.deposits)]
     with connection.cursor() as cursor:
         cursor.execute("SELECT setval('payments_deposit_sequence', %s)", [max(numbers) + SKIPPED_NUMBERS])
@@ -131,11 +130,11 @@ def _compare(environment: str, network: str, since: datetime, found: Found, *, l
     if problem := _read_to_the_end(environment, network, chain):
         found.problems.append(problem)
         return
-    sight = look(environment, network)
-    if not isinstance(sight, Sight):
-        raise sight
+    snapshot = take_wallet_snapshot(environment, network)
+    if not isinstance(snapshot, WalletSnapshot):
+        raise snapshot
     cursor = ScanCursor.objects.get(environment=environment, network=network)
-    first = min(sight.height_before(since - CLOCK_MARGIN), cursor.finalized_height)
+    first = min(snapshot.height_before(since - CLOCK_MARGIN), cursor.finalized_height)
     found.deposits += _lost_deposits(chain, since, first, environment=environment, look_ahead=look_ahead)
     wallet_of(environment, network, chain)
     for wallet in Wallet.objects.filter(environment=environment, network=network).order_by("pk"):
@@ -143,7 +142,7 @@ def _compare(environment: str, network: str, since: datetime, found: Found, *, l
 
 
 def _read_to_the_end(environment: str, network: str, chain: Chain) -> str:
-    """Have the network read up to its present head, here or by a worker; what kept it from that, or nothing."""
+    """Have the network read up to its head, here or by a worker; returns what prevented that, or an empty text."""
     height = chain.head().height
     deadline = time.monotonic() + READING_SECONDS
     while True:
@@ -165,14 +164,14 @@ def _read_to_the_end(environment: str, network: str, chain: Chain) -> str:
 
 
 class _NextAddresses:
-    """The places of the numbers that come next, as a chain adapter asks for them."""
+    """The addresses of the next numbers, in the form that a chain adapter asks for."""
 
     def __init__(self, chain: Chain, numbers: Iterable[int]) -> None:
-        self.places: dict[tuple[str, str], int] = {}
+        self.numbers: dict[tuple[str, str], int] = {}
         for number in numbers:
             to = chain.deposit_address(number)
-            self.places[to.address, to.memo or ""] = number
-        self._addresses = {address for address, _ in self.places}
+            self.numbers[to.address, to.memo or ""] = number
+        self._addresses = {address for address, _ in self.numbers}
 
     def addresses(self, at_most: int) -> Collection[str] | None:
         return self._addresses if len(self._addresses) <= at_most else None
@@ -189,7 +188,7 @@ def _lost_deposits(
     while True:
         numbers = range(begin, begin + count)
         ours = set(Payment.objects.filter(sequence__range=(numbers[0], numbers[-1])).values_list("sequence", flat=True))
-        places = _NextAddresses(chain, [number for number in numbers if number not in ours])
+        next_addresses = _NextAddresses(chain, [number for number in numbers if number not in ours])
         found = [
             LostDeposit(
                 environment,
@@ -203,20 +202,20 @@ def _lost_deposits(
                 transfer.height,
                 transfer.block_time.isoformat(),
             )
-            for transfer in _arrived(chain, places, first_height)
+            for transfer in _arrived(chain, next_addresses, first_height)
             if transfer.asset is not None
-            and (number := places.places.get((transfer.recipient, transfer.memo or ""))) is not None
+            and (number := next_addresses.numbers.get((transfer.recipient, transfer.memo or ""))) is not None
         ]
         if not any(deposit.number >= begin + count // 2 for deposit in found):
             return found
         count *= 2
 
 
-def _arrived(chain: Chain, places: _NextAddresses, first_height: int) -> Iterator[IncomingTransfer]:
+def _arrived(chain: Chain, next_addresses: _NextAddresses, first_height: int) -> Iterator[IncomingTransfer]:
     seen: set[tuple[str, int]] = set()
     cursor = chain.cursor_at(max(0, first_height - 1))
     while True:
-        scan = chain.scan(cursor, places)
+        scan = chain.scan(cursor, next_addresses)
         for transfer in scan.transfers:
             if (transfer.transaction_hash, transfer.ordinal) not in seen:
                 seen.add((transfer.transaction_hash, transfer.ordinal))
@@ -227,8 +226,8 @@ def _arrived(chain: Chain, places: _NextAddresses, first_height: int) -> Iterato
 
 
 def _first_lost_number(since: datetime) -> int:
-    """The number from which on the database may have forgotten who got it. What it gave out itself, a payment that was
-    refused after the restore for one, is no sign that a number was free before."""
+    """The first number that may belong to a payment the database lacks. A number that it gave out after the restore,
+    for example to a payment that was then refused, does not show that the number was free before."""
     kept = Payment.objects.filter(id__lt=ids.first_uuid_at(since)).aggregate(last=Max("sequence"))["last"] or 0
     return max(0, kept - GIVEN_OUT_TOGETHER)
 
@@ -249,7 +248,7 @@ def _compare_wallet(wallet: Wallet, chain: Chain, first_height: int, found: Foun
         if not held:
             found.problems.append(f"A worker is busy with {wallet}. Run this again in a moment.")
             return
-        expected = chain.next_sequence(wallet.address)
+        expected = expected_sequences(wallet, chain)
         unknown = unknown_transfers(wallet, since_block=first_height)
         found.payouts += [_lost_payout(wallet, each) for each in unknown]
         if unripe := [each for each in unknown if not each.is_final]:
@@ -262,7 +261,7 @@ def _compare_wallet(wallet: Wallet, chain: Chain, first_height: int, found: Foun
         if any(each.payout is None for each in unknown):
             _freeze(wallet, "It has sent money that the ledger lacks, before a restore: manage.py thaw_wallet.", found)
         else:
-            services.catch_up(wallet, next_sequence=expected)
+            services.catch_up(wallet, expected)
 
 
 def _lost_payout(wallet: Wallet, each: Unknown) -> LostPayout:

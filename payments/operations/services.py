@@ -1,4 +1,4 @@
-"""Alarms are raised, kept up and cleared here, so that those which are open are what is true now."""
+"""Raises, keeps up and clears alarms, so that the open ones are the conditions that hold now."""
 
 from __future__ import annotations
 
@@ -11,30 +11,32 @@ from django.db import transaction
 from django.utils import timezone
 
 from payments.chains import registry
-from payments.operations.dangers import Danger, of_providers
-from payments.operations.models import Alarm
+from payments.operations.alarm_rules import AlarmCondition, of_providers
+from payments.operations.models import Alarm, NetworkSnapshot, RoleChange
 from payments.operations.states import PROVIDER_ALARMS, STEADY_FOR, AlarmKind
 
 logger = structlog.get_logger(__name__)
 
 SEEN_AGAIN_AFTER = timedelta(seconds=5)
-"""How often it is written down that an alarm goes on."""
+"""How often the time is updated when an alarm was last seen."""
 
 
-def set_alarms(*, environment: str, network: str, kinds: Collection[AlarmKind], dangers: Iterable[Danger]) -> None:
-    """Make the open alarms of these kinds equal to the dangers there are now: raise, keep up, clear."""
-    found = {(danger.kind, danger.subject): danger for danger in dangers}
+def set_alarms(
+    *, environment: str, network: str, kinds: Collection[AlarmKind], conditions: Iterable[AlarmCondition]
+) -> None:
+    """Make the open alarms of these kinds equal to the conditions that hold now."""
+    found = {(condition.kind, condition.subject): condition for condition in conditions}
     here = Alarm.objects.filter(environment=environment, network=network, kind__in=kinds, cleared_at__isnull=True)
     if not found and not here.exists():
         return
     with transaction.atomic():
         known = {(AlarmKind(alarm.kind), alarm.subject): alarm for alarm in here.order_by("pk").select_for_update()}
-        for key, danger in found.items():
+        for key, condition in found.items():
             alarm = known.pop(key, None)
             if alarm is None:
-                _raise(environment, network, danger)
+                _raise(environment, network, condition)
             else:
-                _keep_up(alarm, danger)
+                _keep_up(alarm, condition)
         for alarm in known.values():
             _clear(alarm)
 
@@ -42,27 +44,37 @@ def set_alarms(*, environment: str, network: str, kinds: Collection[AlarmKind], 
 def note_providers(
     environment: str, network: str, *, kinds: Collection[AlarmKind] = tuple(PROVIDER_ALARMS.values())
 ) -> None:
-    """Raise and clear alarms about those whom this process asks: what it found is nowhere but in its memory.
+    """Raise and clear alarms about the providers that this process asks, whose state is only in its memory.
 
-    Of `kinds` alone: who asks some of them now and then cannot say that the others are well.
+    Only of `kinds`: a process that rarely asks a provider cannot know that it is well.
     """
     try:
-        states = registry.chain(environment, network).provider_states()
+        chain = registry.chain(environment, network)
     except ImproperlyConfigured:
-        return  # whoever reads the network says so
-    found = [danger for danger in of_providers(states) if danger.kind in kinds]
-    set_alarms(environment=environment, network=network, kinds=kinds, dangers=found)
+        return  # the process that reads the network reports it
+    snapshot = NetworkSnapshot.objects.filter(environment=environment, network=network).only("let_back_at").first()
+    if snapshot and snapshot.let_back_at:
+        chain.let_providers_back(snapshot.let_back_at)
+    states = chain.provider_states()
+    found = [condition for condition in of_providers(states) if condition.kind in kinds]
+    set_alarms(environment=environment, network=network, kinds=kinds, conditions=found)
+
+
+def let_providers_back(snapshot: NetworkSnapshot, *, said_by: str) -> None:
+    """Have each process ask those again that it has put aside, from its next look at its providers on."""
+    NetworkSnapshot.objects.filter(pk=snapshot.pk).update(let_back_at=timezone.now())
+    logger.info("providers let back", network=snapshot.network, environment=snapshot.environment, said_by=said_by)
 
 
 def clear_alarms_of_unused(networks: Collection[tuple[str, str]]) -> None:
-    """Nobody looks after networks that are in use no longer: what was said of them is over."""
+    """End the alarms of networks that are no longer in use."""
     for alarm in Alarm.objects.filter(cleared_at__isnull=True).order_by("pk"):
         if (alarm.environment, alarm.network) not in networks:
             _clear(alarm, at_once=True)
 
 
 def acknowledge_alarm(alarm: Alarm, *, acknowledged_by: str) -> bool:
-    """Somebody looks after it; False when somebody else does already, or it is over."""
+    """Note that an operator takes care of it; False when another does already, or it has ended."""
     mine = Alarm.objects.filter(pk=alarm.pk, acknowledged_at__isnull=True, cleared_at__isnull=True)
     is_mine = mine.update(acknowledged_at=timezone.now(), acknowledged_by=acknowledged_by) > 0
     if is_mine:
@@ -70,25 +82,25 @@ def acknowledge_alarm(alarm: Alarm, *, acknowledged_by: str) -> bool:
     return is_mine
 
 
-def _raise(environment: str, network: str, danger: Danger) -> None:
+def _raise(environment: str, network: str, condition: AlarmCondition) -> None:
     now = timezone.now()
     alarm, is_new = Alarm.objects.get_or_create(
         environment=environment,
         network=network,
-        kind=danger.kind,
-        subject=danger.subject,
+        kind=condition.kind,
+        subject=condition.subject,
         cleared_at=None,
-        defaults={"message": danger.message, "raised_at": now, "last_seen_at": now},
+        defaults={"message": condition.message, "raised_at": now, "last_seen_at": now},
     )
     if is_new:
         _log("alarm raised", alarm)
 
 
-def _keep_up(alarm: Alarm, danger: Danger) -> None:
+def _keep_up(alarm: Alarm, condition: AlarmCondition) -> None:
     now = timezone.now()
-    if alarm.message == danger.message and now - alarm.last_seen_at < SEEN_AGAIN_AFTER:
+    if alarm.message == condition.message and now - alarm.last_seen_at < SEEN_AGAIN_AFTER:
         return
-    alarm.message, alarm.last_seen_at = danger.message, now
+    alarm.message, alarm.last_seen_at = condition.message, now
     alarm.save(update_fields=["message", "last_seen_at"])
 
 
@@ -112,3 +124,9 @@ def _log(event: str, alarm: Alarm) -> None:
         subject=alarm.subject,
         message=alarm.message,
     )
+
+
+def know_role_change(change: RoleChange, *, known_by: str) -> bool:
+    """Note that an operator knows of a change of roles, which ends its alarm; False when one did before."""
+    unknown = RoleChange.objects.filter(pk=change.pk, known_at__isnull=True)
+    return unknown.update(known_at=timezone.now(), known_by=known_by) > 0

@@ -1,4 +1,4 @@
-"""What every process says when it starts."""
+"""Warnings that every process logs when it starts."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from config.environments import Environment
 from payments.chains import registry
+from payments.chains.operator_settings import single_provider_name
 
 logger = structlog.get_logger(__name__)
 
@@ -17,11 +18,15 @@ def warn_of_single_providers() -> None:
         try:
             found = registry.decided_by_one(environment)
         except ImproperlyConfigured:
-            continue  # whoever uses the networks says what is wrong
+            continue  # the processes that use the networks report what is wrong
         for network in found:
             logger.warning(
-                "one provider decides about money alone", environment=str(environment), network=network, see=SEE
+                "one provider decides about money alone",
+                environment=str(environment),
+                network=network,
+                see=see(network),
             )
 
 
-SEE = "EVM_SINGLE_PROVIDER_NETWORKS in docs/networks.md"
+def see(network: str) -> str:
+    return f"{single_provider_name(network)} in docs/networks.md"

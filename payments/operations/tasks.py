@@ -1,40 +1,68 @@
-"""Sweeps: measure the networks, and let operators know what threatens money there.
+"""Periodic tasks: measure the networks, and raise alarms about what threatens money there.
 
-Dangers are looked for on another queue than what talks to networks, so that its worker is missed when it stops.
+Alarms are raised on another queue than the tasks that ask networks, so that a stopped worker of those is noticed.
 """
 
 from __future__ import annotations
 
 from celery import shared_task
+from django.utils import timezone
 
+from config import pulses
 from config.containment import contained
 from payments.chains.registry import places_in_use
-from payments.operations import dangers
+from payments.operations import alarm_rules
+from payments.operations.auditing import audit_wallet
 from payments.operations.mailing import mail_alarms
 from payments.operations.measuring import measure_network
+from payments.operations.models import Pulse
+from payments.operations.reconciling import reconcile_due
 from payments.operations.services import clear_alarms_of_unused, set_alarms
-from payments.operations.states import HOUSE, HOUSE_ALARMS, ROW_ALARMS
+from payments.operations.states import HOUSE, INSTALLATION_ALARMS, ROW_ALARMS
+from payments.operations.watching_roles import watch_roles
 
 
 @shared_task(name="operations.measure_networks")
 def measure_networks() -> None:
-    """Ask every network what its wallet holds, and what sending costs."""
+    """Ask every network what its wallet holds, what sending costs, and who holds the roles of the factory."""
     for environment, network in places_in_use():
         with contained("network not measured", environment=environment, network=network):
             measure_network(environment, network)
+        with contained("roles not read", environment=environment, network=network):
+            watch_roles(environment, network)
+
+
+@shared_task(name="operations.audit_wallets")
+def audit_wallets() -> None:
+    """Compare the hot wallets that deposits arrive at with the ledger."""
+    for environment, network in places_in_use():
+        with contained("wallet not audited", environment=environment, network=network):
+            audit_wallet(environment, network)
+
+
+@shared_task(name="operations.reconcile")
+def reconcile() -> None:
+    """Run reconcile where it is due."""
+    began = Pulse.objects.filter(kind=pulses.BEGAN).values_list("at", flat=True).first()
+    reconcile_due(timezone.now(), began_at=began)
 
 
 @shared_task(name="operations.watch_dangers")
-def watch_dangers() -> None:
-    """Raise and clear the alarms that rows tell of, then mail."""
+def raise_alarms() -> None:
+    """Raise and clear the alarms that rows show, then mail."""
     in_use = places_in_use()
     for environment, network in in_use:
-        with contained("dangers not looked for", environment=environment, network=network):
-            found = dangers.of_rows(environment, network)
-            set_alarms(environment=environment, network=network, kinds=ROW_ALARMS, dangers=found)
-    with contained("dangers to the installation not looked for"):
+        with contained("alarms not updated", environment=environment, network=network):
+            found = alarm_rules.of_rows(environment, network)
+            set_alarms(environment=environment, network=network, kinds=ROW_ALARMS, conditions=found)
+    with contained("alarms of the installation not updated"):
         environment, network = HOUSE
-        set_alarms(environment=environment, network=network, kinds=HOUSE_ALARMS, dangers=dangers.of_house())
+        set_alarms(
+            environment=environment,
+            network=network,
+            kinds=INSTALLATION_ALARMS,
+            conditions=alarm_rules.of_installation(),
+        )
     with contained("alarms of unused networks not cleared"):
         clear_alarms_of_unused([*in_use, HOUSE])
     mail_alarms()

@@ -1,40 +1,46 @@
-"""Which periodic work is behind, worked out when somebody asks: none of it must run to be missed."""
+"""Which periodic work is late, computed on request, so that it works even when nothing runs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 
-from django.db import connection
 from django.db.models import FloatField, Min
 from django.db.models.expressions import RawSQL
 
 from config import pulses
 from config.celery import app
+from config.database_time import database_now
 from config.heartbeat import heartbeat_age_seconds
 from payments.chains.registry import places_in_use
-from payments.models import ScanCursor
+from payments.deposits.models import ScanCursor
 from payments.operations.models import Pulse
+from payments.operations.reconciling import QUICK_EVERY, QUICK_RESTS, last_run
 from payments.transfers.models import Payout, Transfer
 from payments.transfers.states import OPEN_TRANSFERS, PayoutStatus
 
 HEARTBEAT = "heartbeat"
 HEARTBEAT_MAX = 15.0
 WATCHER_MAX = 120.0
-"""Longer than the lease of a network: what a killed watcher was at is taken up after that."""
+"""Longer than the lease of a network, after which another watcher continues for a killed one."""
 
 DISPATCHER_MAX = 60.0
 WALLETS_MAX = 120.0
 TASK_MIN, TASK_INTERVALS = 180.0, 3
-"""A task must have succeeded within three of its intervals, and is given three minutes at least."""
+"""A task must succeed within three of its intervals, and in at least three minutes."""
 
 WATCHED_CLOSER = frozenset({"payments.watch_networks", "webhooks.deliver_due", "transfers.drive"})
-"""Tasks that may go on for minutes while there is much to do: watcher, dispatcher and wallets tell of them."""
+"""Tasks that may run for minutes: watcher, dispatcher and wallets note their progress themselves."""
 
 _AGE = RawSQL("extract(epoch FROM clock_timestamp() - at)", [], FloatField())
 
+RECONCILE = "reconcile"
+QUICK_INTERVALS = 3
+FULL_MAX = 30 * 3600.0
+
 CLOCKS_SEEN_WITHIN = 120.0
-"""A process that has not told the time for longer has ended."""
+"""A process that has not compared its clock for longer has ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +64,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """How many seconds the clock of a process is ahead of the database's."""
+    """By how many seconds the clock of a process is ahead of the database's."""
 
     process: str
     ahead: float
@@ -72,7 +78,7 @@ class Clock:
 
 
 def all_work() -> list[Work]:
-    """Every piece of work there is, the most urgent first."""
+    """Every piece of periodic work, the most urgent first."""
     ages = _ages()
     found = [Work(HEARTBEAT, "", heartbeat_age_seconds(), HEARTBEAT_MAX)]
     found += _of_watcher(ages)
@@ -82,11 +88,12 @@ def all_work() -> list[Work]:
         if (task := entry["task"]) not in WATCHED_CLOSER:
             limit = max(TASK_MIN, TASK_INTERVALS * float(entry["schedule"]))
             found.append(Work(pulses.TASK, task, _age(ages, pulses.TASK, task), limit))
+    found += _of_reconcile(ages)
     return found
 
 
 def clocks() -> list[Clock]:
-    """Of every process that has told the time lately."""
+    """The clocks of all running processes."""
     seen = Pulse.objects.filter(kind=pulses.CLOCK).annotate(age=_AGE).filter(age__lte=CLOCKS_SEEN_WITHIN)
     return [Clock(pulse.subject, pulse.ahead_seconds or 0.0) for pulse in seen.order_by("subject")]
 
@@ -101,12 +108,12 @@ def _ages() -> dict[tuple[str, str], float]:
 
 
 def _age(ages: Mapping[tuple[str, str], float], kind: str, subject: str = "") -> float | None:
-    """What was never done counts from when the first process of this installation began."""
+    """Seconds since it was last done; since the first process of this installation began when it never was."""
     return ages.get((kind, subject), ages.get((pulses.BEGAN, "")))
 
 
 def _of_watcher(ages: Mapping[tuple[str, str], float]) -> Iterator[Work]:
-    """A halted network is not read until a person has looked at it, and has an alarm of its own."""
+    """The watcher of each network. A halted network is not read and has an alarm of its own."""
     halted = set(ScanCursor.objects.filter(halted_at__isnull=False).values_list("environment", "network"))
     for place in places_in_use():
         if place not in halted:
@@ -114,8 +121,18 @@ def _of_watcher(ages: Mapping[tuple[str, str], float]) -> Iterator[Work]:
             yield Work(pulses.WATCHER, name, _age(ages, pulses.WATCHER, name), WATCHER_MAX)
 
 
+def _of_reconcile(ages: Mapping[tuple[str, str], float]) -> Iterator[Work]:
+    """The runs of reconcile that beat asks for. While the full one is at work, no quick one is."""
+    quick, full = last_run("quick"), last_run("full")
+    apart = max(QUICK_EVERY, (QUICK_RESTS + 1) * quick.duration) if quick is not None else QUICK_EVERY
+    most = QUICK_INTERVALS * apart + (2 * full.duration if full is not None else timedelta())
+    for extent, last, limit in (("quick", quick, most.total_seconds()), ("full", full, FULL_MAX)):
+        age = _age(ages, RECONCILE) if last is None else (database_now() - last.finished_at).total_seconds()
+        yield Work(RECONCILE, extent, age, limit)
+
+
 def _of_wallets(ages: Mapping[tuple[str, str], float]) -> Iterator[Work]:
-    """The round over all wallets; and each that has something due, by what is later: since when, or its last turn."""
+    """The round over all wallets; and each wallet with something due, since it is due or since its last round."""
     yield Work(pulses.WALLETS, "", _age(ages, pulses.WALLETS), WALLETS_MAX)
     due = _due_for()
     for place in places_in_use():
@@ -126,10 +143,8 @@ def _of_wallets(ages: Mapping[tuple[str, str], float]) -> Iterator[Work]:
 
 
 def _due_for() -> dict[tuple[str, str], float]:
-    """For how many seconds something has been due at each place, by the database's clock."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT clock_timestamp()")
-        [now] = cursor.fetchone() or [None]
+    """For how many seconds something has been due on each network, by the database's clock."""
+    now = database_now()
     waiting = Payout.objects.filter(status__in=[PayoutStatus.READY, PayoutStatus.HELD], next_attempt_at__lte=now)
     stepping = Transfer.objects.filter(status__in=OPEN_TRANSFERS, next_step_at__lte=now)
     found: dict[tuple[str, str], float] = {}

@@ -1,4 +1,4 @@
-"""Exchange rates as operators see them: what is quoted now, and what each source said."""
+"""Exchange rates as operators see them: what is quoted now, and each observation."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import ClassVar
 
 from django.contrib import admin
 
-from config.operators import ReadOnly
-from payments.rates.models import CurrentRate, RateSnapshot
+from config.admin_base import ReadOnly
+from payments.rates.models import CurrentRate, RateSnapshot, RecordedRate
 
 
 @admin.register(CurrentRate)
@@ -21,6 +21,15 @@ class CurrentRateAdmin(ReadOnly, admin.ModelAdmin[CurrentRate]):
 class RateSnapshotAdmin(ReadOnly, admin.ModelAdmin[RateSnapshot]):
     list_display = ("base", "quote", "rate", "source", "observed_at", "fetched_at")
     list_filter = ("source", "base")
+    ordering: ClassVar = ["-id"]
+    search_fields = ("quote",)
+    show_full_result_count = False
+
+
+@admin.register(RecordedRate)
+class RecordedRateAdmin(ReadOnly, admin.ModelAdmin[RecordedRate]):
+    list_display = ("day", "environment", "base", "quote", "rate", "source", "recorded_at")
+    list_filter = ("environment", "base")
     ordering: ClassVar = ["-id"]
     search_fields = ("quote",)
     show_full_result_count = False

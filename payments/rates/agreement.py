@@ -1,4 +1,4 @@
-"""Which rate to believe when several sources speak. Pure: observations and a time in, a rate or nothing out."""
+"""Finds the rate that several sources agree on. Pure: from observations and a time to a rate or None."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ CLOCK_TOLERANCE = timedelta(minutes=1)
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What makes a rate of one pair credible.
+    """When a rate of one pair is credible.
 
     At least `quorum` sources must agree, none older than `stale_after`, all inside the hard band
-    `lowest..highest`. A rate once agreed may be quoted until what it rests on is `usable_for` old.
+    `lowest..highest`. An agreed rate may be quoted until its observations are `usable_for` old.
     """
 
     quorum: int
@@ -96,7 +96,7 @@ def _spread(currency: str, usual: Decimal) -> Decimal:
 
 
 def credible(observation: Observation, *, now: datetime, rule: Rule) -> bool:
-    """Whether an observation may be listened to at all, whatever the others say."""
+    """Whether an observation counts at all, whatever the others say."""
     age = now - observation.observed_at
     return (
         observation.rate.is_finite()

@@ -1,4 +1,4 @@
-"""What a coin is worth in the currencies merchants price in."""
+"""Exchange rates between coins and the currencies of payments."""
 
 from django.apps import AppConfig
 

@@ -15,7 +15,7 @@ from payments.rates.tables import BUNDLED, PEGS
 
 KNOWN = frozenset({*PROVIDERS, PEGS, BUNDLED})
 FEWEST_EXCHANGES = 3
-"""For each coin: two must agree, so that three survive the loss of one."""
+"""Exchanges for each coin: two must agree, so with three one may fail."""
 
 _EXAMPLE = f"Leave it unset, or set it like RATE_SOURCES={','.join([*PROVIDERS, PEGS])}"
 

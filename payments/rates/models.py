@@ -1,4 +1,4 @@
-"""What the sources said lately, and the one rate per pair that requests may quote."""
+"""Recent observations of the sources, and the one rate per pair that requests may quote."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import ClassVar
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
+
+from config.environments import Environment
 
 _CODE_LENGTH = 8
 
@@ -50,3 +52,27 @@ class CurrentRate(models.Model):
 
     def __str__(self) -> str:
         return f"{self.base}/{self.quote} {self.rate}"
+
+
+class RecordedRate(models.Model):
+    """What a coin was worth in a currency on a day of UTC, kept for good: later figures are valued by it.
+
+    The first agreed rate of the day; a day on which there was none has none.
+    """
+
+    environment = models.CharField(max_length=10, choices=Environment.choices)
+    base = models.CharField(max_length=_CODE_LENGTH, help_text="Code of the coin.")
+    quote = models.CharField(max_length=_CODE_LENGTH, help_text="Code of the currency.")
+    day = models.DateField()
+    rate = models.DecimalField(max_digits=38, decimal_places=18, help_text="Price of one base in the quote currency.")
+    source = models.CharField(max_length=200)
+    recorded_at = models.DateTimeField(help_text="It counts for what happened from then on.")
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["environment", "quote", "base", "day"], name="rate_recorded_once_a_day"),
+            models.CheckConstraint(condition=Q(rate__gt=0), name="recorded_rate_positive"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.base}/{self.quote} {self.rate} on {self.day}"

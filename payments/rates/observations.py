@@ -1,4 +1,4 @@
-"""What a source says a currency costs, before anyone believes it."""
+"""What a source reports as the price of a coin or currency, before it is checked."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """One `base` cost `rate` units of `quote` at `observed_at`, says `source`."""
+    """One `base` cost `rate` units of `quote` at `observed_at`, by `source`."""
 
     base: str
     quote: str

@@ -1,7 +1,7 @@
-"""The providers Ballast can ask: where, and how their answers read. Parsers are pure.
+"""The providers of rates: their URLs, and how their replies are parsed. Parsers are pure.
 
-A coin's rate is the middle between the best bid and the best ask: the order book is of this moment, while the last
-trade of a quiet pair can be minutes old. A parser raises UnreadableAnswer for whatever it does not recognise.
+A coin's rate is the middle between the best bid and the best ask: the order book is current, while the last
+trade of a quiet pair can be minutes old. A parser raises UnreadableReply for whatever it does not recognise.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from config.money import FIAT_DIGITS
 from payments.rates.observations import COINS, USD, Observation
 
 WIDEST_SPREAD = Decimal("0.02")
-"""Bid and ask further apart than this leave open what the price is."""
+"""With a larger spread between bid and ask the price is unknown."""
 
 
-class UnreadableAnswer(ValueError):
-    """The answer is not what the provider documents."""
+class UnreadableReply(ValueError):
+    """The reply is not what the provider documents."""
 
 
 Parser = Callable[[bytes, datetime], list[Observation]]
-"""Takes the body of an answer and the time it is from, for answers that carry no time of their own."""
+"""Takes the body of a reply and its time, for replies that contain no time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Provider:
     """A source that is asked over HTTP: each path of `requests` has its own parser. An exchange prices `coins`.
 
-    It is asked at most once in `interval`, and has `answer_seconds` for each answer from the first byte to the last.
+    It is asked at most once in `interval`, and has `answer_seconds` for each whole reply.
     """
 
     name: str
@@ -60,18 +60,18 @@ def parse_ecb(content: bytes, now: datetime) -> list[Observation]:
     try:
         envelope: Element = fromstring(content, forbid_dtd=True)
     except (ParseError, DefusedXmlException, ValueError, LookupError) as error:
-        raise UnreadableAnswer("not XML") from error
+        raise UnreadableReply("not XML") from error
     day = envelope.find(f".//{_ECB_CUBE}[@time]")
     if day is None:
-        raise UnreadableAnswer("no day")
+        raise UnreadableReply("no day")
     try:
         observed_at = datetime.strptime(day.attrib["time"], "%Y-%m-%d").replace(tzinfo=UTC) + _ECB_CONCERTATION
     except ValueError as error:
-        raise UnreadableAnswer("no date") from error
+        raise UnreadableReply("no date") from error
     in_euro = {cube.get("currency", ""): _decimal(cube.get("rate")) for cube in day.iterfind(_ECB_CUBE)}
     dollar = in_euro.get(USD)
     if dollar is None or dollar <= 0:
-        raise UnreadableAnswer("no rate of the dollar")
+        raise UnreadableReply("no rate of the dollar")
     in_euro["EUR"] = Decimal(1)
     return [
         Observation(USD, currency, rate / dollar, "ecb", observed_at)
@@ -87,10 +87,10 @@ _BITFINEX_SYMBOLS = {"tUDCUSD": "USDC", "tUSTUSD": "USDT", "tDAIUSD": "DAI"}
 
 
 def parse_kraken(content: bytes, now: datetime) -> list[Observation]:
-    """All pairs in one answer: `a` and `b` are [price, whole lot volume, lot volume]. It carries no time."""
+    """All pairs in one reply: `a` and `b` are [price, whole lot volume, lot volume]. It contains no time."""
     answer = _object(_json(content))
     if answer.get("error"):
-        raise UnreadableAnswer(f"refused: {answer['error']!s:.80}")
+        raise UnreadableReply(f"refused: {answer['error']!s:.80}")
     tickers = _object(answer.get("result"))
     return [
         Observation(coin, USD, _middle(_item(ticker.get("b"), 0), _item(ticker.get("a"), 0)), "kraken", now)
@@ -105,9 +105,9 @@ def parse_coinbase(content: bytes, now: datetime, *, coin: str) -> list[Observat
     try:
         traded_at = datetime.fromisoformat(str(ticker.get("time")))
     except ValueError as error:
-        raise UnreadableAnswer("no time") from error
+        raise UnreadableReply("no time") from error
     if traded_at.tzinfo is None:
-        raise UnreadableAnswer("a time without a zone")
+        raise UnreadableReply("a time without a zone")
     return [Observation(coin, USD, _middle(ticker.get("bid"), ticker.get("ask")), "coinbase", traded_at)]
 
 
@@ -118,17 +118,17 @@ def parse_bitstamp(content: bytes, now: datetime, *, coin: str) -> list[Observat
     try:
         made_at = datetime.fromtimestamp(int(seconds), tz=UTC)
     except (OverflowError, OSError, ValueError) as error:
-        raise UnreadableAnswer("no time") from error
+        raise UnreadableReply("no time") from error
     return [Observation(coin, USD, _middle(ticker.get("bid"), ticker.get("ask")), "bitstamp", made_at)]
 
 
 def parse_bitfinex(content: bytes, now: datetime) -> list[Observation]:
-    """All pairs in one answer, each [symbol, bid, bid size, ask, ask size, …]. It carries no time."""
+    """All pairs in one reply, each [symbol, bid, bid size, ask, ask size, …]. It contains no time."""
     rows = _json(content)
     if not isinstance(rows, list):
-        raise UnreadableAnswer("not a list")
+        raise UnreadableReply("not a list")
     if rows and rows[0] == "error":
-        raise UnreadableAnswer("refused")
+        raise UnreadableReply("refused")
     return [
         Observation(coin, USD, _middle(_item(row, 1), _item(row, 3)), "bitfinex", now)
         for row in rows
@@ -137,7 +137,7 @@ def parse_bitfinex(content: bytes, now: datetime) -> list[Observation]:
 
 
 def parse_gemini(content: bytes, now: datetime, *, coin: str) -> list[Observation]:
-    """One symbol, version 2 of the ticker. It carries no time."""
+    """One symbol, version 2 of the ticker. It contains no time."""
     ticker = _object(_json(content))
     return [Observation(coin, USD, _middle(ticker.get("bid"), ticker.get("ask")), "gemini", now)]
 
@@ -198,40 +198,40 @@ PROVIDERS = {
 
 def _json(content: bytes) -> Any:
     def refuse(constant: str) -> NoReturn:
-        raise UnreadableAnswer(f"{constant} is no number")
+        raise UnreadableReply(f"{constant} is no number")
 
     try:
         return json.loads(content, parse_float=Decimal, parse_constant=refuse)
     except (ValueError, RecursionError) as error:
-        raise UnreadableAnswer("not JSON") from error
+        raise UnreadableReply("not JSON") from error
 
 
 def _object(value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise UnreadableAnswer("not an object")
+        raise UnreadableReply("not an object")
     return value
 
 
 def _item(value: Any, position: int) -> Any:
     if not isinstance(value, list) or len(value) <= position:
-        raise UnreadableAnswer("not a list, or too short")
+        raise UnreadableReply("not a list, or too short")
     return value[position]
 
 
 def _decimal(value: Any) -> Decimal:
     if isinstance(value, bool) or not isinstance(value, str | int | Decimal):
-        raise UnreadableAnswer("no number")
+        raise UnreadableReply("no number")
     try:
         number = Decimal(value)
     except InvalidOperation as error:
-        raise UnreadableAnswer("no number") from error
+        raise UnreadableReply("no number") from error
     if not number.is_finite() or number.adjusted() not in range(-30, 31):
-        raise UnreadableAnswer("no number of this world")
+        raise UnreadableReply("no number of this world")
     return number
 
 
 def _middle(bid: Any, ask: Any) -> Decimal:
     low, high = _decimal(bid), _decimal(ask)
     if low <= 0 or high < low or high - low > WIDEST_SPREAD * low:
-        raise UnreadableAnswer("bid and ask do not make a price")
+        raise UnreadableReply("bid and ask do not make a price")
     return (low + high) / 2

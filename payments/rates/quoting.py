@@ -1,4 +1,4 @@
-"""The price of a coin in a currency, as requests quote it; and the refresh that keeps it true.
+"""The price of a coin in a currency, as requests quote it, and the refresh of rates.
 
 Requests read rows and never ask a provider. `refresh_rates` asks them all, outside of any database transaction.
 """
@@ -32,17 +32,17 @@ RATE_DIGITS = 12
 """Fractional digits of a quoted rate."""
 
 REMEMBERED_SECONDS = 1.0
-"""How long a process goes on with the rows it has read: quoting is on the way of every payment created."""
+"""How long a process uses the rows it has read: every creation of a payment needs a quote."""
 
 
 SNAPSHOTS_KEPT = timedelta(days=2)
 
 OVERLAP = timedelta(seconds=120)
-"""An exchange that does not answer this time still counts with what it said so long ago."""
+"""When an exchange does not reply, its last observation counts for so long."""
 
 
 class RateUnavailable(DomainError):
-    """No rate that is recent enough and agreed on; nothing is guessed, the payment is refused."""
+    """There is no recent rate that sources agree on: the payment is refused."""
 
     code: ClassVar[str] = "rate_unavailable"
     message = "No current exchange rate is available for this currency and coin. Try again shortly."
@@ -50,7 +50,7 @@ class RateUnavailable(DomainError):
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """`rate` is the price of one coin in the currency; `quoted_at` is when that was so."""
+    """`rate` is the price of one coin in the currency; `quoted_at` is the time of the rate."""
 
     rate: Decimal
     source: str
@@ -58,7 +58,7 @@ class Quote:
 
 
 def quote(currency: str, coin: str, *, environment: str = Environment.SANDBOX, now: datetime | None = None) -> Quote:
-    """The price of one `coin` in `currency`; RateUnavailable when there is none to stand by.
+    """The price of one `coin` in `currency`; RateUnavailable when there is none.
 
     In production the bundled table is never quoted.
     """
@@ -104,7 +104,7 @@ def _bundled(*pairs: Pair, now: datetime) -> Mapping[Pair, AgreedRate]:
 
 @dataclass(slots=True)
 class _Remembered:
-    """The rows this process read last, and the monotonic second until which it goes on with them."""
+    """The rows this process read last, and the monotonic second until which it uses them."""
 
     rates: Mapping[Pair, AgreedRate] = field(default_factory=dict)
     until: float = 0.0
@@ -130,7 +130,7 @@ def forget_rates() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Refreshed:
-    """What a refresh did: the pairs agreed on, those heard of without agreement, and the requests that failed."""
+    """What a refresh did: the pairs agreed on, those without agreement, and the requests that failed."""
 
     agreed: tuple[Pair, ...] = ()
     disputed: tuple[Pair, ...] = ()
@@ -138,10 +138,10 @@ class Refreshed:
 
 
 def refresh_rates(*, now: datetime | None = None, providers: Collection[Provider] | None = None) -> Refreshed:
-    """Ask every source, store what is credible, and move on each pair whose sources agree.
+    """Ask every source, store credible observations, and update each pair whose sources agree.
 
     A source that is down is in `failures` and changes nothing else. A pair without agreement keeps its last rate,
-    which ages until nobody may quote it any more.
+    which ages until it may not be quoted any more.
     """
     now = now or timezone.now()
     if BUNDLED in settings.RATE_SOURCES:
@@ -158,13 +158,13 @@ def refresh_rates(*, now: datetime | None = None, providers: Collection[Provider
 
 
 def _where_set(provider: Provider) -> Provider:
-    """The source, at the operator's address for it where there is one."""
+    """The source, with the operator's URL for it where one is set."""
     address = settings.RATE_SOURCE_URLS.get(provider.name)
     return replace(provider, address=address.rstrip("/")) if address else provider
 
 
 def _due(providers: Iterable[Provider], now: datetime) -> list[Provider]:
-    """Those whose interval has passed since they last answered."""
+    """Providers whose interval has passed since their last reply."""
     patient = [provider.name for provider in providers if provider.interval]
     answered = dict(
         RateSnapshot.objects.filter(source__in=patient)
@@ -177,7 +177,7 @@ def _due(providers: Iterable[Provider], now: datetime) -> list[Provider]:
 
 @transaction.atomic
 def _store(heard: Iterable[Observation], now: datetime) -> set[Pair]:
-    """Keep what is credible beside what was heard shortly before, and write each rate that is agreed on."""
+    """Store credible observations and, together with recent ones, each rate that is agreed on."""
     believable = [each for each in heard if (rule := rule_for(each.pair)) and credible(each, now=now, rule=rule)]
     by_pair: dict[Pair, list[Observation]] = defaultdict(list)
     for row in RateSnapshot.objects.filter(fetched_at__gt=now - OVERLAP, source__in=settings.RATE_SOURCES):

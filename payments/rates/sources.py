@@ -1,4 +1,4 @@
-"""Asks the sources: all at once, each with a hard time limit, none able to hold up or spoil another."""
+"""Asks all sources at once, each with a hard time limit, so that none delays or breaks another."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 
 import httpx
 
-from config.replies import ACCEPT_ENCODING, Body, ReplyTooLarge, ReplyUnreadable
+from config.response_bodies import ACCEPT_ENCODING, Body, ReplyTooLarge, ReplyUnreadable
 from payments.rates.observations import Observation
 from payments.rates.providers import Parser, Provider
 
@@ -18,18 +18,18 @@ LARGEST_ANSWER = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """What the providers said, and for each request that failed a sentence about why."""
+    """The observations, and for each failed request a sentence about why."""
 
     observations: tuple[Observation, ...]
     failures: tuple[str, ...]
 
 
 class RequestFailed(Exception):
-    """The provider answered, but not with its data."""
+    """The provider replied, but not with its data."""
 
 
 def ask(providers: Collection[Provider], *, now: datetime) -> Answers:
-    """Everything the providers say. Never raises because of them."""
+    """The observations of all providers. Never raises because of a provider."""
     return asyncio.run(_ask_all(providers, now)) if providers else Answers((), ())
 
 
@@ -56,7 +56,7 @@ async def _ask_all(providers: Collection[Provider], now: datetime) -> Answers:
 async def _ask_one(
     client: httpx.AsyncClient, provider: Provider, path: str, parse: Parser, now: datetime
 ) -> list[Observation]:
-    # The limit of httpx is for each read; this one also ends an answer that trickles in.
+    # The limit of httpx is for each read; this one also ends a slow reply.
     async with asyncio.timeout(provider.answer_seconds), client.stream("GET", provider.address + path) as response:
         if response.status_code != httpx.codes.OK:
             raise RequestFailed(f"status {response.status_code}")
@@ -72,6 +72,6 @@ async def _ask_one(
 
 
 def _time_in_caches(response: httpx.Response) -> timedelta:
-    """What `Age` says: an answer without a time of its own may come from a cache."""
+    """The `Age` header: a reply without a time of its own may come from a cache."""
     age = response.headers.get("Age", "")
     return timedelta(seconds=int(age)) if age.isascii() and age.isdigit() and len(age) < 9 else timedelta(0)

@@ -1,7 +1,7 @@
-"""Rates that need no provider: the official dollar pegs, and a dated table to try Ballast out with.
+"""Rates that need no provider: the official dollar pegs, and a dated table for trying Ballast out.
 
-The table is for the embedded run and for tests. It says where it is from in every quote, and no payment in
-production is ever priced with it.
+The table is for the embedded run and for tests. Every quote names it as its source, and no payment in
+production is priced with it.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from datetime import date, datetime
 from decimal import Decimal
 from functools import cache
+
+from django.utils.translation import gettext
 
 from payments.rates.observations import COINS, USD, Observation, Pair
 
@@ -37,7 +39,7 @@ _BUNDLED_USD = {
 
 
 def pegged_rates(now: datetime) -> list[Observation]:
-    """The official pegs, true at any time until a central bank gives one up."""
+    """The official pegs, valid until a central bank changes one."""
     return [Observation(USD, currency, rate, PEGS, now) for currency, rate in _PEGGED.items()]
 
 
@@ -47,3 +49,8 @@ def bundled_rates() -> Mapping[Pair, Decimal]:
     table: dict[Pair, Decimal] = {(coin, USD): Decimal(1) for coin in COINS}
     table |= {(USD, currency): Decimal(rate) for currency, rate in _BUNDLED_USD.items()}
     return table | {(USD, currency): rate for currency, rate in _PEGGED.items()}
+
+
+def source_in_words(source: str) -> str:
+    """Where a rate came from, for people: the table that comes with the sandbox is no market."""
+    return gettext("the sandbox’s own table, not a market") if source.startswith(BUNDLED) else source

@@ -1,1 +1,1 @@
-"""Money leaving: from the intent to pay somebody to a final on-chain transaction. Knows no refund and no settlement."""
+"""Money out: from the intent to pay somebody to a final on-chain transaction. Knows no refund and no settlement."""

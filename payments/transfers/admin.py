@@ -1,23 +1,26 @@
-"""Money leaving, as operators see it. Limits are set here; payouts are approved, wallets frozen, through services."""
+"""Money out, as operators see it. Limits are set here; services approve payouts and freeze wallets."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, cast
+from typing import Any, cast
 
 from django.contrib import admin, messages
 from django.db.models import Count, QuerySet
 from django.http import HttpRequest
-from django.template.response import TemplateResponse
 
+from config.admin_base import LongList, ReadOnly, asks_first
 from config.errors import DomainError
 from config.money import format_crypto
-from config.operators import ReadOnly, ask_first
+from merchants.four_eyes.models import ProposalStatus
+from merchants.four_eyes.people import people_needed
 from merchants.models import User
 from payments.chains import registry
 from payments.chains.errors import ChainError
+from payments.chains.said_by import in_words
 from payments.transfers import recovery, services
 from payments.transfers.models import (
+    Channel,
     Envelope,
     Payout,
     PayoutApproval,
@@ -25,13 +28,19 @@ from payments.transfers.models import (
     Transfer,
     TransferLine,
     Wallet,
+    approvals_that_count,
 )
-from payments.transfers.payouts import approve_payout, policy_of, reject_payout
+from payments.transfers.payouts import approve_payout, policy_of, reject_payout, retry_held
+from payments.transfers.policy_changes import propose_policy, tighten
+from payments.transfers.wallets import expected_sequences
 
 
 @admin.register(PayoutPolicy)
 class PayoutPolicyAdmin(admin.ModelAdmin[PayoutPolicy]):
-    """The kill switch and the limits. Every change is kept with its old and new values under History."""
+    """The kill switch and the limits. Every change is stored with its old and new values under History.
+
+    What lets less leave holds at once; what lets more leave is proposed to another operator.
+    """
 
     list_display = (
         "environment",
@@ -55,13 +64,41 @@ class PayoutPolicyAdmin(admin.ModelAdmin[PayoutPolicy]):
         return False
 
     def construct_change_message(self, request: HttpRequest, form: Any, formsets: Any, add: bool = False) -> str:  # type: ignore[override]  # a text is what the log keeps
-        changes = [f"{name}: {form.initial.get(name)} → {form.cleaned_data[name]}" for name in form.changed_data]
+        proposed = getattr(form, "proposed", {})
+        changes = [
+            f"{'proposed ' if name in proposed else ''}{name}: {form.initial.get(name)} → {form.cleaned_data[name]}"
+            for name in form.changed_data
+        ]
         return "; ".join(changes) or "No change."
+
+    def save_model(self, request: HttpRequest, obj: PayoutPolicy, form: Any, change: bool) -> None:
+        changes = {name: form.cleaned_data[name] for name in form.changed_data}
+        more = tighten(obj.environment, changes)
+        if not more:
+            return
+        form.proposed = more
+        try:
+            proposal = propose_policy(obj.environment, more, by=_me(request))
+        except DomainError as error:
+            self.message_user(request, error.message, messages.ERROR)
+            return
+        if proposal.status == ProposalStatus.DONE:
+            form.proposed = {}
+        elif proposal.status == ProposalStatus.WAITING:
+            self.message_user(request, f"{proposal}: another operator must agree, under Proposals.", messages.WARNING)
+
+
+class ShowsWhoSaidSo:
+    """A column with the providers that were believed about a row."""
+
+    @admin.display(description="Said by")
+    def shown_said_by(self, row: Any) -> str:
+        return in_words(row.said_by)
 
 
 class TransferLineInline(ReadOnly, admin.TabularInline[TransferLine, Transfer]):
     model = TransferLine
-    fields = ("place", "payout", "recipient", "status")
+    fields = ("place", "payout", "recipient", "claimable_balance", "status")
     readonly_fields = fields
     extra = 0
 
@@ -80,7 +117,7 @@ class TransferLineInline(ReadOnly, admin.TabularInline[TransferLine, Transfer]):
 class LineOfPayoutInline(ReadOnly, admin.TabularInline[TransferLine, Payout]):
     model = TransferLine
     verbose_name_plural = "transfers signed for it"
-    fields = ("transfer", "place", "transaction_hash", "outcome")
+    fields = ("transfer", "place", "transaction_hash", "claimable_balance", "outcome")
     readonly_fields = fields
     extra = 0
 
@@ -95,7 +132,7 @@ class LineOfPayoutInline(ReadOnly, admin.TabularInline[TransferLine, Payout]):
 
 class ApprovalInline(ReadOnly, admin.TabularInline[PayoutApproval, Payout]):
     model = PayoutApproval
-    fields = ("operator", "approved_at")
+    fields = ("operator", "amount", "recipient", "memo", "approved_at")
     readonly_fields = fields
     extra = 0
 
@@ -108,7 +145,7 @@ class EnvelopeInline(ReadOnly, admin.TabularInline[Envelope, Transfer]):
 
 
 @admin.register(Payout)
-class PayoutAdmin(ReadOnly, admin.ModelAdmin[Payout]):
+class PayoutAdmin(ReadOnly, LongList, admin.ModelAdmin[Payout]):
     list_display = (
         "reference",
         "merchant",
@@ -121,16 +158,17 @@ class PayoutAdmin(ReadOnly, admin.ModelAdmin[Payout]):
     )
     list_filter = ("environment", "network", "status", "hold_reason")
     list_select_related = ("merchant",)
-    list_per_page = 50
-    ordering: ClassVar = ["-id"]
     search_fields = ("reference", "recipient", "lines__transfer__envelopes__transaction_hash", "=id")
     search_help_text = "The id of a refund or settlement, an address, or the hash of any transfer signed for it."
-    show_full_result_count = False
     inlines = (ApprovalInline, LineOfPayoutInline)
-    actions = ("approve", "reject")
+    actions = ("approve", "reject", "try_again")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Payout]:
-        return super().get_queryset(request).annotate(approval_count=Count("approvals"))
+        return (
+            super()
+            .get_queryset(request)
+            .annotate(approval_count=Count("approvals", filter=approvals_that_count("approvals__")))
+        )
 
     @admin.display(description="Amount")
     def coins(self, payout: Payout) -> str:
@@ -138,42 +176,35 @@ class PayoutAdmin(ReadOnly, admin.ModelAdmin[Payout]):
 
     @admin.display(description="Approvals")
     def approved_by(self, payout: Payout) -> str:
-        return f"{payout.approval_count} of 2" if payout.approval_count else ""  # type: ignore[attr-defined]  # annotated above
+        return f"{payout.approval_count} of {people_needed(payout.environment)}" if payout.approval_count else ""  # type: ignore[attr-defined]  # annotated above
 
     @admin.action(description="Approve: one of the two people that a held payout needs", permissions=["decide"])
-    def approve(self, request: HttpRequest, chosen: QuerySet[Payout]) -> TemplateResponse | None:
-        question = ask_first(
-            self,
-            request,
-            chosen,
-            action="approve",
-            title="Approve these payouts?",
-            consequence="Once two people have approved a payout it leaves. Nobody can call it back then.",
-        )
-        if question is None:
-            self._decide(request, chosen, "approved", lambda each: approve_payout(each, operator=_me(request)))
-        return question
+    @asks_first(
+        title="Approve these payouts?",
+        consequence="Once as many people as are needed have approved a payout it leaves. Nobody can call it back then.",
+        describe=lambda payout: " ".join(filter(None, [f"{payout} to {payout.recipient}", payout.memo])),
+    )
+    def approve(self, request: HttpRequest, chosen: QuerySet[Payout]) -> None:
+        self._decide(request, chosen, "approved", lambda each: approve_payout(each, operator=_me(request)))
 
     @admin.action(description="Reject: the money goes back to where it came from", permissions=["decide"])
-    def reject(self, request: HttpRequest, chosen: QuerySet[Payout]) -> TemplateResponse | None:
-        question = ask_first(
-            self,
+    @asks_first(
+        title="Reject these payouts?",
+        consequence="They fail for good, and their refunds or settlements with them.",
+        note_label="Why? The merchant is shown it.",
+    )
+    def reject(self, request: HttpRequest, chosen: QuerySet[Payout]) -> None:
+        note = request.POST["note"]
+        self._decide(
             request,
             chosen,
-            action="reject",
-            title="Reject these payouts?",
-            consequence="They fail for good, and their refunds or settlements with them.",
-            note_label="Why? The merchant is shown it.",
+            "rejected",
+            lambda each: reject_payout(each, operator=_me(request), note=note),
         )
-        if question is None:
-            note = request.POST["note"]
-            self._decide(
-                request,
-                chosen,
-                "rejected",
-                lambda each: reject_payout(each, operator=_me(request), note=note),
-            )
-        return question
+
+    @admin.action(description="Try again now: what holds them is looked at again at once", permissions=["decide"])
+    def try_again(self, request: HttpRequest, chosen: QuerySet[Payout]) -> None:
+        self._decide(request, chosen, "tried again", retry_held)
 
     def _decide(
         self, request: HttpRequest, chosen: QuerySet[Payout], word: str, decide: Callable[[Payout], object]
@@ -192,12 +223,13 @@ class PayoutAdmin(ReadOnly, admin.ModelAdmin[Payout]):
 
 
 @admin.register(Transfer)
-class TransferAdmin(ReadOnly, admin.ModelAdmin[Transfer]):
+class TransferAdmin(ReadOnly, ShowsWhoSaidSo, LongList, admin.ModelAdmin[Transfer]):
     list_display = (
         "id",
         "network",
         "environment",
         "purpose",
+        "channel",
         "sequence",
         "status",
         "transaction_hash",
@@ -205,57 +237,52 @@ class TransferAdmin(ReadOnly, admin.ModelAdmin[Transfer]):
         "created_at",
     )
     list_filter = ("environment", "network", "purpose", "status")
-    list_per_page = 50
-    ordering: ClassVar = ["-id"]
     search_fields = ("transaction_hash", "envelopes__transaction_hash", "lines__payout__reference")
     search_help_text = "The hash of any version of it, or the id of a refund or settlement."
-    show_full_result_count = False
+    exclude = ("said_by",)
+    readonly_fields = ("shown_said_by",)
     inlines = (EnvelopeInline, TransferLineInline)
+
+
+class ChannelInline(ReadOnly, admin.TabularInline[Channel, Wallet]):
+    model = Channel
+    fields = ("address", "next_sequence")
+    readonly_fields = fields
+    extra = 0
 
 
 @admin.register(Wallet)
 class WalletAdmin(ReadOnly, admin.ModelAdmin[Wallet]):
     list_display = ("network", "environment", "address", "next_sequence", "frozen_at", "checked_at", "last_error")
     list_filter = ("environment", "network", ("frozen_at", admin.EmptyFieldListFilter))
+    inlines = (ChannelInline,)
     actions = ("freeze", "thaw")
 
     @admin.action(description="Freeze: nothing more is signed", permissions=["freeze"])
-    def freeze(self, request: HttpRequest, chosen: QuerySet[Wallet]) -> TemplateResponse | None:
-        question = ask_first(
-            self,
-            request,
-            chosen,
-            action="freeze",
-            title="Freeze these wallets?",
-            consequence="What is signed already is followed to its end; nothing more is signed until they are thawed.",
-            note_label="Why?",
-        )
-        if question is None:
-            for wallet in chosen:
-                services.freeze_wallet(wallet, reason=f"{request.POST['note'].strip()} ({_me(request)})")
-                self.log_change(request, wallet, f"Frozen: {request.POST['note'].strip()}")
-                self.message_user(request, f"{wallet} is frozen.", messages.SUCCESS)
-        return question
+    @asks_first(
+        title="Freeze these wallets?",
+        consequence="What is signed already is followed to its end; nothing more is signed until they are thawed.",
+        note_label="Why?",
+    )
+    def freeze(self, request: HttpRequest, chosen: QuerySet[Wallet]) -> None:
+        for wallet in chosen:
+            services.freeze_wallet(wallet, reason=f"{request.POST['note'].strip()} ({_me(request)})")
+            self.log_change(request, wallet, f"Frozen: {request.POST['note'].strip()}")
+            self.message_user(request, f"{wallet} is frozen.", messages.SUCCESS)
 
     @admin.action(description="Thaw: it signs again", permissions=["freeze"])
-    def thaw(self, request: HttpRequest, chosen: QuerySet[Wallet]) -> TemplateResponse | None:
-        question = ask_first(
-            self,
-            request,
-            chosen,
-            action="thaw",
-            title="Thaw these wallets?",
-            consequence="Payouts that wait are signed and sent at once. Do it when you know why they were frozen.",
-        )
-        if question is None:
-            for wallet in chosen.filter(frozen_at__isnull=False):
-                self._thaw(request, wallet)
-        return question
+    @asks_first(
+        title="Thaw these wallets?",
+        consequence="Payouts that wait are signed and sent at once. Do it when you know why they were frozen.",
+    )
+    def thaw(self, request: HttpRequest, chosen: QuerySet[Wallet]) -> None:
+        for wallet in chosen.filter(frozen_at__isnull=False):
+            self._thaw(request, wallet)
 
     def _thaw(self, request: HttpRequest, wallet: Wallet) -> None:
-        """Only when all that the wallet has sent is in the books: otherwise they may want to pay it once more."""
+        """Thaw the wallet if all that it has sent is in the ledger: otherwise it might be paid again."""
         try:
-            expected = registry.chain(wallet.environment, wallet.network).next_sequence(wallet.address)
+            expected = expected_sequences(wallet, registry.chain(wallet.environment, wallet.network))
             unknown = recovery.unknown_transfers(wallet)
         except ChainError as error:
             self.message_user(request, f"{wallet} stays frozen: the network did not answer: {error}", messages.ERROR)
@@ -265,11 +292,11 @@ class WalletAdmin(ReadOnly, admin.ModelAdmin[Wallet]):
             return
         if unknown:
             command = f"manage.py thaw_wallet --env {wallet.environment} --network {wallet.network}"
-            told = f"{wallet} has sent {len(unknown)} transfers that the books do not know. Look at them: {command}"
+            told = f"{wallet} has sent {len(unknown)} transfers that the ledger does not have. Look at them: {command}"
             self.message_user(request, told, messages.ERROR)
             return
-        services.thaw_wallet(wallet, next_sequence=expected, thawed_by=str(_me(request)))
-        self.log_change(request, wallet, f"Thawed, from sequence {expected}.")
+        services.thaw_wallet(wallet, expected, thawed_by=str(_me(request)))
+        self.log_change(request, wallet, f"Thawed, from sequence {expected['']}.")
         self.message_user(request, f"{wallet} signs again.", messages.SUCCESS)
 
     def has_freeze_permission(self, request: HttpRequest) -> bool:

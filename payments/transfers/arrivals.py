@@ -1,4 +1,7 @@
-"""What arrived of payouts, by the receipt of the on-chain transaction that carried them. A token may keep a part."""
+"""What arrived of payouts, by the receipt of their on-chain transaction. A token may keep a part.
+
+What is set aside for a recipient as a claimable balance counts as arrived: it has left the hot wallet for good.
+"""
 
 from __future__ import annotations
 
@@ -19,18 +22,19 @@ class NothingArrived(ChainUnavailable):
 
 def arrived_by(chain: Chain, transfer: Transfer, transaction_hash: str) -> dict[uuid.UUID, int]:
     """Base units that each payout's recipient got, by the key of the payout; NothingArrived when one got nothing."""
-    payouts = [line.payout for line in transfer.lines.select_related("payout").order_by("place")]
-    if not payouts:
-        return {}
-    found = chain.find_transfers(transaction_hash)
-    moves = [move for move in found if move.sender == transfer.wallet.address]
-    return divided(chain.profile, payouts, moves)
+    lines = list(transfer.lines.select_related("payout").order_by("place"))
+    arrived: dict[uuid.UUID, int] = {}
+    for set_aside, find in ((False, chain.find_transfers), (True, chain.find_set_aside)):
+        if payouts := [line.payout for line in lines if bool(line.claimable_balance) == set_aside]:
+            moves = [move for move in find(transaction_hash) if move.sender == transfer.wallet.address]
+            arrived |= divided(chain.profile, payouts, moves)
+    return arrived
 
 
 def divided(
     profile: NetworkProfile, payouts: Sequence[Payout], moves: Iterable[IncomingTransfer]
 ) -> dict[uuid.UUID, int]:
-    """What each payout's recipient got: one recipient's moves in their order, all of them for a single payout."""
+    """What each payout's recipient got: one recipient's moves are assigned to its payouts in order."""
     sent: defaultdict[tuple[str, str, str], list[int]] = defaultdict(list)
     for move in moves:
         sent[move.contract, move.recipient, move.memo or ""].append(move.amount)
@@ -51,10 +55,10 @@ def divided(
 
 def as_shown(profile: NetworkProfile, recipient: str, memo: str) -> tuple[str, str]:
     """Recipient and memo as the network reports them: a muxed address is an account and a memo there."""
-    if profile.family != "stellar":
+    if not profile.takes_memos:
         return recipient, memo
     try:
         account, identifier = stellar_addresses.split(recipient)
-    except InvalidAddress:  # altered since it was checked, so it will differ from what is shown
+    except InvalidAddress:  # changed since it was checked, so it differs from what the network shows
         return recipient, memo
     return account, stellar_addresses.normalise_memo(memo if identifier is None else str(identifier)) or ""

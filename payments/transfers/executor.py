@@ -1,7 +1,7 @@
-"""Brings what is to be paid onto the chain, one wallet at a time.
+"""Executes payouts: signs and sends what is due, wallet by wallet.
 
-Every question to the network stands between two short database transactions. What a round did not get to, or lost when
-its process died, the next one finds in the rows.
+Every request to a network is made between two short database transactions. What a round did not do, or lost when its
+process died, the next round finds in the rows.
 """
 
 from __future__ import annotations
@@ -15,45 +15,46 @@ from config import pulses
 from config.containment import contained
 from config.money import Asset
 from payments.chains import registry
-from payments.chains.errors import NotSetUp
+from payments.chains.errors import NotSetUp, SignerRefused, SignerUnavailable
 from payments.transfers import services
 from payments.transfers.models import Payout, Transfer, Wallet
 from payments.transfers.rounds import Round
+from payments.transfers.sequences import Sequences
 from payments.transfers.states import OPEN_TRANSFERS, PayoutStatus
-from payments.transfers.wallets import hold, wallet_of
+from payments.transfers.wallets import hold, replaced_wallets, wallet_of
 
 RUN = timedelta(seconds=60)
-"""After so long no further round is begun: beat asks again within a second."""
+"""After so long no further round begins: the next periodic task is at most a second away."""
 
 ROUNDS_MAX = 20
-"""Rounds of each wallet, one after the other."""
+"""Rounds of each wallet in one run."""
 
 
-def drive_due() -> None:
-    """Every wallet that has something to do, in turn: none waits until another is done."""
+def run_due() -> None:
+    """Run rounds of every wallet that has something due, alternating, so that none waits until another is done."""
     began_at = now = timezone.now()
     due = Payout.objects.filter(
         status__in=[PayoutStatus.READY, PayoutStatus.HELD], next_attempt_at__lte=now
     ).values_list("environment", "network")
     stepping = Transfer.objects.filter(status__in=OPEN_TRANSFERS, next_step_at__lte=now)
-    places = sorted(set(due.distinct()) | set(stepping.values_list("environment", "network").distinct()))
+    keys = sorted(set(due.distinct()) | set(stepping.values_list("environment", "network").distinct()))
     for _ in range(ROUNDS_MAX):
         if timezone.now() - began_at >= RUN:
             break
-        places = [place for place in places if _drive_once(*place)]
+        keys = [key for key in keys if _run_contained(*key)]
     pulses.note(pulses.WALLETS)
 
 
-def _drive_once(environment: str, network: str) -> bool:
-    """As drive; False, and the log tells of it, when it fails."""
+def _run_contained(environment: str, network: str) -> bool:
+    """As run_round; logged, and False, when it fails."""
     moved = False
-    with contained("wallet could not be driven", environment=environment, network=network):
-        moved = drive(environment, network)
+    with contained("round of a wallet failed", environment=environment, network=network):
+        moved = run_round(environment, network)
     return moved  # noqa: RET504 - what fails is not returned above
 
 
 def check_set_up(environment: str, network: str) -> None:
-    """NotSetUp, which operators see on the wallet, unless this process could send on the network."""
+    """Raise NotSetUp, and note it on the wallet, when this process could not send on the network."""
     chain = registry.chain(environment, network)
     try:
         chain.require_set_up(signing=True)
@@ -62,14 +63,21 @@ def check_set_up(environment: str, network: str) -> None:
         raise
 
 
-def drive(environment: str, network: str) -> bool:
-    """One round for the wallet of a network; True when it got something done and another may do more."""
+def run_round(environment: str, network: str) -> bool:
+    """Run one round of a network's wallet; True when it got something done, and another may do more.
+
+    What hot wallets of before have on its way is followed to its end beside it, though nothing is signed for them.
+    """
     chain = registry.chain(environment, network)
     wallet = wallet_of(environment, network, chain)
     with hold(wallet) as held:
         if not held:
             return False
         moved = Round(wallet, chain).run()
+    for replaced in replaced_wallets(wallet):
+        with hold(replaced) as held:
+            if held:
+                moved |= Round(replaced, chain, is_replaced=True).run()
     pulses.note(pulses.WALLETS, f"{environment} {network}")
     return moved
 
@@ -82,18 +90,22 @@ def sign_sweep(
     sequences: Sequence[int],
     record: Callable[[Transfer], None],
 ) -> Transfer | None:
-    """Have an asset brought from the deposit addresses of these numbers to the hot wallet. The next round sends it.
+    """Sign a sweep of an asset from the deposit addresses of these numbers. The next round sends it.
 
-    `record` writes, in the same database transaction, what is swept. None when nothing can be signed just now, as while
-    payouts are due. The wallet is not held while the network is asked, however long that takes: if a payout is signed
-    meanwhile, what was signed here is forgotten.
+    `record` writes, in the same database transaction, what is swept. Returns None when nothing can be signed now, for
+    example while payouts are due. The wallet is not locked while the network is asked, however long that takes: if a
+    payout is signed meanwhile, the sweep is discarded.
     """
     chain = registry.chain(environment, network)
     wallet = wallet_of(environment, network, chain)
     chain.require_set_up(signing=True)
     here = Round(wallet, chain)
-    sequence = here.sequence() if here.may_sweep else None
+    sequence = Sequences(wallet, chain).next("") if here.may_sweep else None
     if sequence is None:
         return None
-    signed = chain.sign_sweep(asset, tuple(sequences), sender=wallet.address, sequence=sequence)
+    try:
+        signed = chain.sign_sweep(asset, tuple(sequences), sender=wallet.address, sequence=sequence)
+    except (SignerRefused, SignerUnavailable) as error:
+        services.note_not_signed(wallet, reason=str(error), is_refused=isinstance(error, SignerRefused))
+        raise
     return services.record_signed_sweep(wallet, signed, asset=asset, deposits=sequences, record=record)

@@ -1,4 +1,4 @@
-"""What must always be true of payouts and transfers, and between them, the books and the chains."""
+"""Checks of payouts and transfers against the ledger and the chains."""
 
 from __future__ import annotations
 
@@ -6,19 +6,21 @@ import uuid
 from collections.abc import Iterator
 from datetime import timedelta
 
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from config import ids
-from merchants.ledger.invariants import Finding, Scope, Severity, invariant
+from merchants.ledger.invariants import CouldNotCheck, Finding, Scope, Severity, invariant, unequal
 from merchants.ledger.models import Breaker
-from payments.transfers.comparing import Comparison
-from payments.transfers.lateness import late_transfers
+from payments.chains.errors import ChainError
 from payments.transfers.models import PayoutPolicy, Transfer, Wallet
-from payments.transfers.sighting import Sight, look_at_wallets, sights
+from payments.transfers.outgoing_audit import Comparison
+from payments.transfers.overdue import late_transfers
 from payments.transfers.states import HoldReason, PayoutStatus, TransferStatus
+from payments.transfers.wallet_snapshot import WalletSnapshot, take_wallet_snapshots, wallet_snapshots
 
 VOIDED_WITHIN = timedelta(minutes=1)
-"""How long whoever asked for a payout may take to give back the money of one that failed."""
+"""How long the owner of a payout may take to return the money of one that failed."""
 
 PAID_WITHIN = timedelta(hours=1)
 
@@ -34,12 +36,12 @@ _IN_SCOPE = """
     "I11",
     "what left the hot wallets is what payouts asked for, to the base unit, and nothing else",
     asks_chain=True,
-    observers=(look_at_wallets,),
+    observers=(take_wallet_snapshots,),
 )
 def transfers_are_on_the_chain(scope: Scope) -> Iterator[Finding]:
-    for sight in sights(scope):
-        for address in sight.addresses:
-            yield from Comparison(sight, address, since=scope.since).findings()
+    for snapshot in wallet_snapshots(scope):
+        for address in snapshot.addresses:
+            yield from Comparison(snapshot, address, since=scope.since).findings()
 
 
 MOVES_OF_PAYOUTS = f"""
@@ -79,7 +81,7 @@ def payouts_are_sent_once(scope: Scope) -> Iterator[Finding]:
 _OWED = "CASE WHEN payout.status IN ('ready', 'held', 'sending') THEN payout.amount ELSE 0 END"
 _COMES_BACK = "payout.status = 'failed' AND -account.balance = payout.amount"
 
-# Money reserved for a payout that does not exist yet is accounted for by whoever reserved it.
+# Money reserved for a payout that does not exist yet is checked by the app that reserved it.
 PAYOUT_ACCOUNTS = f"""
     SELECT payout.environment, payout.network, payout.asset, payout.reference, payout.status,
         {_OWED}, coalesce(-account.balance, 0), coalesce({_COMES_BACK}, false)
@@ -118,15 +120,12 @@ def payout_accounts_hold_what_is_to_leave(scope: Scope) -> Iterator[Finding]:
             asset=None if comes_back else asset,
         )
     for environment, network, asset, reference, held in scope.rows(OTHER_COINS_OF_PAYOUTS, instant=scope.since):
-        yield Finding(
+        yield unequal(
             f"payout of {reference}: {environment} {network} {asset}",
+            (environment, network, asset),
             0,
-            int(held),
+            held,
             "trace the postings of this account: this is not the coin of the payout",
-            delta=int(held),
-            environment=environment,
-            network=network,
-            asset=asset,
         )
 
 
@@ -134,31 +133,49 @@ def payout_accounts_hold_what_is_to_leave(scope: Scope) -> Iterator[Finding]:
     "I13",
     "every sequence of a wallet was used by a transfer of ours, and none is left out",
     asks_chain=True,
-    observers=(look_at_wallets,),
+    observers=(take_wallet_snapshots,),
 )
 def sequences_are_ours(scope: Scope) -> Iterator[Finding]:
-    for sight in sights(scope):
-        known = Wallet.objects.filter(environment=sight.environment, network=sight.network)
-        wallets = {wallet.address: wallet for wallet in known}
-        for address, next_on_chain in sight.next_sequences.items():
-            wallet = wallets.get(address)
-            next_of_ours = wallet.next_sequence if wallet else 0
-            if next_on_chain > next_of_ours:
-                yield sight.finding(
-                    f"{address} on {sight.network}",
-                    f"the next sequence is {next_of_ours}",
-                    f"the next sequence is {next_on_chain}",
-                    "freeze the wallet: these books are older than the chain, or the key is used elsewhere",
-                    delta=next_on_chain - next_of_ours,
-                )
-            if wallet:
-                yield from _gaps(sight, wallet, next_on_chain)
+    for snapshot in wallet_snapshots(scope):
+        known = Wallet.objects.filter(environment=snapshot.environment, network=snapshot.network)
+        wallets = {wallet.address: wallet for wallet in known.prefetch_related("channels")}
+        for address, of_channels in snapshot.next_sequences.items():
+            for channel, next_on_chain in of_channels.items():
+                yield from _of_channel(snapshot, wallets.get(address), address, channel, next_on_chain)
 
 
-def _gaps(sight: Sight, wallet: Wallet, next_on_chain: int) -> Iterator[Finding]:
+def _of_channel(
+    snapshot: WalletSnapshot, wallet: Wallet | None, address: str, channel: str, next_on_chain: int
+) -> Iterator[Finding]:
+    """What is wrong with the sequences of a wallet, or of one of its channels."""
+    known = {each.address: each.next_sequence for each in wallet.channels.all()} if wallet else {}
+    known |= {"": wallet.next_sequence if wallet else 0}
+    next_of_ours, account = known.get(channel, 0), channel or address
+    if next_on_chain > next_of_ours and not _only_set_up(snapshot, account, next_of_ours, next_on_chain - 1):
+        yield snapshot.finding(
+            f"{account} on {snapshot.network}",
+            f"the next sequence is {next_of_ours}",
+            f"the next sequence is {next_on_chain}",
+            "freeze the wallet: these books are older than the chain, or the key is used elsewhere",
+            delta=next_on_chain - next_of_ours,
+        )
+    if wallet:
+        later = Transfer.objects.filter(wallet=wallet, channel=channel, sequence__gte=next_on_chain)
+        yield from _gaps(snapshot, account, later, next_on_chain, next_of_ours)
+
+
+def _only_set_up(snapshot: WalletSnapshot, account: str, first: int, last: int) -> bool:
+    try:
+        return snapshot.chain.only_set_up(account, first, last)
+    except ChainError as error:
+        raise CouldNotCheck(f"{snapshot.network} did not answer: {error}") from error
+
+
+def _gaps(
+    snapshot: WalletSnapshot, account: str, later: QuerySet[Transfer], next_on_chain: int, next_of_ours: int
+) -> Iterator[Finding]:
     """Sequences that later transfers wait for, and those that might be signed for twice."""
     statuses: dict[int, str] = {}
-    later = Transfer.objects.filter(wallet=wallet, sequence__gte=next_on_chain)
     for sequence, status in later.values_list("sequence", "status"):
         if statuses.get(sequence, TransferStatus.DEAD) == TransferStatus.DEAD:
             statuses[sequence] = status
@@ -166,26 +183,27 @@ def _gaps(sight: Sight, wallet: Wallet, next_on_chain: int) -> Iterator[Finding]
     for sequence in sorted(set(range(next_on_chain, max(live, default=next_on_chain))) - live):
         # One that died leaves its sequence free: those behind it expire as well, and are signed again.
         died = sequence in statuses
-        yield sight.finding(
-            f"{wallet.address} on {sight.network}: sequence {sequence}",
+        yield snapshot.finding(
+            f"{account} on {snapshot.network}: sequence {sequence}",
             "a transfer that can be mined",
             "one that never can" if died else "none",
             "wait until the later transfers expire" if died else "freeze the wallet: later transfers wait for this one",
             severity=Severity.WARNING if died else Severity.ERROR,
         )
-    for sequence in sorted(number for number in live if number >= wallet.next_sequence):
-        yield sight.finding(
-            f"{wallet.address} on {sight.network}: sequence {sequence}",
-            f"below {wallet.next_sequence}, the next to be signed for",
+    for sequence in sorted(number for number in live if number >= next_of_ours):
+        yield snapshot.finding(
+            f"{account} on {snapshot.network}: sequence {sequence}",
+            f"below {next_of_ours}, the next to be signed for",
             "a transfer",
             "freeze the wallet: this sequence might be signed for twice",
         )
 
 
-# What is open now, whatever the time of the scope.
+# What is open now, whatever the time of the scope. What waits for its recipient is nobody's fault here.
 LATE_PAYOUTS = """
     SELECT environment, network, reference, status, hold_reason, id::text FROM transfers_payout
-    WHERE status IN ('ready', 'held', 'sending') AND id < %(before)s AND environment = ANY(%(environments)s)
+    WHERE status IN ('ready', 'held', 'sending') AND hold_reason <> 'no_trustline' AND id < %(before)s
+        AND environment = ANY(%(environments)s)
         AND (%(network)s::text IS NULL OR network = %(network)s)
     ORDER BY id
 """
@@ -220,7 +238,7 @@ def _late_transfers(scope: Scope) -> Iterator[Finding]:
 
 
 def _kept_back(scope: Scope) -> Iterator[Finding]:
-    """What a person has stopped, or has to look at before anything goes on."""
+    """What an operator has stopped, or must look at before it goes on."""
     for policy in PayoutPolicy.objects.filter(environment__in=scope.environments, payouts_enabled=False):
         environment = policy.environment
         yield Finding(

@@ -1,4 +1,4 @@
-"""What may leave without anybody looking. Pure: a coin is worth a dollar here, near enough for a limit."""
+"""The limits of payouts without approval. Pure. A coin counts as one dollar, which is exact enough for limits."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from datetime import timedelta
 
 from payments.transfers.states import HoldReason
 
-APPROVALS_NEEDED = 2
 WINDOW = timedelta(hours=24)
 
 SCALE = 18
-"""Amounts of coins with different scales are added up in 10^-18 dollars."""
+"""Amounts of coins with different decimals are added up in units of 10^-18 dollars."""
 
 
 def usd_units(amount: int, decimals: int) -> int:
@@ -27,6 +26,7 @@ class Limits:
     transfer: int | None = None
     daily: int | None = None
     merchant_daily: int | None = None
+    approvals_needed: int = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +38,13 @@ class Spent:
 
 
 def why_held(usd: int, limits: Limits, spent: Spent, *, approvals: int) -> HoldReason | None:
-    """Why a payout of so many 10^-18 dollars may not leave now; None when it may. Approvals lift all but the limit
-    of a single transfer, which only another policy lifts."""
+    """Why a payout of `usd` units of 10^-18 dollars may not leave now; None when it may.
+
+    Approvals lift all limits except that of a single transfer, which only a change of the policy lifts.
+    """
     if _exceeds(usd, limits.transfer):
         return HoldReason.OVER_LIMIT
-    if approvals >= APPROVALS_NEEDED:
+    if approvals >= limits.approvals_needed:
         return None
     if _exceeds(usd, limits.approval_above):
         return HoldReason.APPROVAL

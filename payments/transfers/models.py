@@ -1,27 +1,30 @@
-"""Money leaving: what is to be paid, the wallets it leaves from, and every on-chain transaction signed for it.
+"""Money out: what is to be paid, the wallets it leaves from, and every on-chain transaction signed for it.
 
 A payout is the intent: its money is reserved in the ledger account `payout` of its id before it exists. A transfer is
-one place (sequence) in a wallet's order of on-chain transactions; an envelope is one signed version of it. Envelopes
-are stored before they are sent and never forgotten, because any of them may be the one that is mined.
+one sequence number of a wallet or of a channel, an account that lends it sequences; an envelope is one signed version
+of a transfer. Envelopes are stored before they are sent and never deleted, because any of them may be the one that is
+mined.
 """
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import ClassVar
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Q
 from django.utils import timezone
 
 from config import ids
 from config.environments import Environment
 from config.fields import UnitsField
+from merchants.four_eyes.people import counts
 from merchants.models import Merchant, User
+from payments.chains.base import LONGEST_PROVIDER_NAME
 from payments.transfers.states import (
     OPEN_TRANSFERS,
     HoldReason,
+    MemoType,
     PayoutStatus,
     TransferPurpose,
     TransferStatus,
@@ -29,7 +32,7 @@ from payments.transfers.states import (
 
 
 class PayoutPolicy(models.Model):
-    """What may leave without anybody looking. One row for each environment; amounts in whole US dollars."""
+    """The limits of payouts without approval, and the kill switch. One row per environment; whole US dollars."""
 
     environment = models.CharField(max_length=10, choices=Environment.choices, unique=True)
     payouts_enabled = models.BooleanField(
@@ -65,7 +68,7 @@ class PayoutPolicy(models.Model):
 
 
 class Wallet(models.Model):
-    """The hot wallet of a network, and the next place in its order that has never been signed for."""
+    """The hot wallet of a network, and the next sequence that has never been signed for."""
 
     environment = models.CharField(max_length=10, choices=Environment.choices)
     network = models.CharField(max_length=20)
@@ -75,6 +78,9 @@ class Wallet(models.Model):
     frozen_reason = models.TextField(blank=True)
     checked_at = models.DateTimeField(null=True, help_text="When its network was last asked about it.")
     last_error = models.TextField(blank=True)
+    not_signed_at = models.DateTimeField(null=True, help_text="When the signer of its own last did not sign for it.")
+    not_signed_reason = models.TextField(blank=True)
+    is_refused = models.BooleanField(default=False, help_text="The signer refused then; else it did not answer.")
 
     class Meta:
         constraints: ClassVar = [
@@ -85,9 +91,33 @@ class Wallet(models.Model):
     def __str__(self) -> str:
         return f"{self.network} {self.address} ({self.environment})"
 
+    def channel_at(self, account: str) -> str:
+        """What transfers call an account by whose sequence they use: empty for the wallet itself."""
+        return "" if account == self.address else account
 
-class Transfer(models.Model):
-    """One place in a wallet's order of on-chain transactions, and what has become of it."""
+    def account_of(self, channel: str) -> str:
+        return channel or self.address
+
+
+class Channel(models.Model):
+    """Another account that lends a wallet its sequences, so that more transfers can be on their way at once."""
+
+    wallet = models.ForeignKey(Wallet, on_delete=models.PROTECT, related_name="channels")
+    address = models.CharField(max_length=80)
+    next_sequence = models.BigIntegerField(default=0, help_text="Above every sequence ever signed for.")
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["wallet", "address"], name="channel_once"),
+            models.CheckConstraint(condition=Q(next_sequence__gte=0), name="channel_sequence_not_negative"),
+        ]
+
+    def __str__(self) -> str:
+        return self.address
+
+
+class Transfer(ids.KeyedByTime, models.Model):
+    """One sequence of a wallet or of its channel, and what has become of it."""
 
     id = models.UUIDField(primary_key=True, default=ids.new_uuid, editable=False)
     wallet = models.ForeignKey(Wallet, on_delete=models.PROTECT, related_name="transfers")
@@ -98,6 +128,9 @@ class Transfer(models.Model):
     deposits = ArrayField(
         models.BigIntegerField(), default=list, blank=True, help_text="Numbers of the addresses that a sweep empties."
     )
+    channel = models.CharField(
+        max_length=80, blank=True, help_text="The account whose sequence it uses; empty: the wallet's own."
+    )
     sequence = models.BigIntegerField()
     status = models.CharField(max_length=10, choices=TransferStatus.choices, default=TransferStatus.SIGNED)
     next_step_at = models.DateTimeField(
@@ -107,15 +140,20 @@ class Transfer(models.Model):
     sent_at = models.DateTimeField(null=True, help_text="When any version was first handed to the network.")
     transaction_hash = models.CharField(max_length=80, blank=True, help_text="Of the version that is in a block.")
     height = models.BigIntegerField(null=True)
-    fee_units = UnitsField(default=0, help_text="Paid, in base units of the network's own coin.")
+    fee_units = UnitsField(default=0, help_text="Paid, in base units of the native coin.")
     last_error = models.TextField(blank=True, help_text="What the network said last; a hint, no verdict.")
     finished_at = models.DateTimeField(null=True)
+    said_by = ArrayField(
+        models.CharField(max_length=LONGEST_PROVIDER_NAME),
+        null=True,
+        help_text="The providers that were believed about how it ended. Empty: nobody is asked; null: not recorded.",
+    )
 
     class Meta:
         constraints: ClassVar = [
             models.UniqueConstraint(
-                fields=["wallet", "sequence"],
-                name="transfer_once_per_sequence",
+                fields=["wallet", "channel", "sequence"],
+                name="transfer_once_per_channel",
                 condition=~Q(status=TransferStatus.DEAD),
             ),
             models.CheckConstraint(
@@ -136,10 +174,6 @@ class Transfer(models.Model):
     def is_open(self) -> bool:
         return self.status in OPEN_TRANSFERS
 
-    @property
-    def created_at(self) -> datetime:
-        return ids.created_at_of(self.id)
-
 
 class Envelope(models.Model):
     """One signed version of a transfer: the bytes as they were stored before they were first sent."""
@@ -158,13 +192,21 @@ class Envelope(models.Model):
         return self.transaction_hash
 
 
-class Payout(models.Model):
-    """Somebody is to be paid. Its money waits in the ledger account `payout` of its id until it is paid or given up."""
+class Payout(ids.KeyedByTime, models.Model):
+    """The intent to pay somebody. Its money is in the ledger account `payout` of its id until it has ended."""
 
     id = models.UUIDField(primary_key=True, default=ids.new_uuid, editable=False)
     environment = models.CharField(max_length=10, choices=Environment.choices)
-    merchant = models.ForeignKey(Merchant, on_delete=models.PROTECT, related_name="+")
-    reference = models.CharField(max_length=40, help_text="Public id of the refund or settlement it is for.")
+    merchant = models.ForeignKey(
+        Merchant,
+        null=True,
+        on_delete=models.PROTECT,
+        related_name="+",
+        help_text="Empty: the house's own money.",
+    )
+    reference = models.CharField(
+        max_length=40, help_text="Public id of what it is for: a refund, settlement or withdrawal."
+    )
     network = models.CharField(max_length=20)
     asset = models.CharField(max_length=8, help_text="Code of the coin.")
     decimals = models.PositiveSmallIntegerField(help_text="Of the coin on this network.")
@@ -174,8 +216,21 @@ class Payout(models.Model):
     )
     recipient = models.CharField(max_length=80)
     memo = models.CharField(max_length=30, blank=True)
+    memo_type = models.CharField(
+        max_length=4, choices=MemoType.choices, blank=True, help_text="Empty: digits are a number."
+    )
+    intent_mac = models.CharField(
+        max_length=64,
+        blank=True,
+        help_text="By which a signer of its own knows that this payout was asked for as it is; empty without one.",
+    )
     status = models.CharField(max_length=10, choices=PayoutStatus.choices, default=PayoutStatus.READY)
     hold_reason = models.CharField(max_length=30, choices=HoldReason.choices, blank=True)
+    held_since = models.DateTimeField(null=True, help_text="Since when it has been held for this reason.")
+    set_aside_at = models.DateTimeField(
+        null=True,
+        help_text="From then on it becomes a claimable balance, if its recipient's account still cannot take the coin.",
+    )
     next_attempt_at = models.DateTimeField(
         null=True, default=timezone.now, help_text="When to look at it again; empty while it is sent, or over."
     )
@@ -215,20 +270,25 @@ class Payout(models.Model):
 
     @property
     def token_fee(self) -> int:
-        """What the token kept of it on the way."""
+        """What the token kept of it."""
         return 0 if self.arrived is None else int(self.amount) - int(self.arrived)
 
     @property
-    def created_at(self) -> datetime:
-        return ids.created_at_of(self.id)
+    def claimable_balance(self) -> str:
+        """The id of what its transfer set aside for the recipient; empty when it was paid. Reads a row."""
+        line = TransferLine.objects.filter(transfer=self.transfer_id, payout=self.pk).first()
+        return line.claimable_balance if line else ""
 
 
 class TransferLine(models.Model):
-    """That a payout was part of a transfer, at this place of it; kept when the transfer came to nothing."""
+    """A payout was part of a transfer, at this position; kept when the transfer came to nothing."""
 
     transfer = models.ForeignKey(Transfer, on_delete=models.PROTECT, related_name="lines")
     payout = models.ForeignKey(Payout, on_delete=models.PROTECT, related_name="lines")
     place = models.PositiveSmallIntegerField()
+    claimable_balance = models.CharField(
+        max_length=80, blank=True, help_text="The id of what it was set aside as; empty for a payment."
+    )
 
     class Meta:
         ordering = ("transfer_id", "place")
@@ -241,11 +301,25 @@ class TransferLine(models.Model):
         return f"{self.payout_id} in {self.transfer_id}"
 
 
+def approvals_that_count(prefix: str = "") -> Q:
+    """The filter of approvals that count, `prefix` being the path to them: of this amount to this recipient, by
+    operators whose word counts."""
+    same = Q(**{f"{prefix}{name}": F(f"{prefix}payout__{name}") for name in ("amount", "recipient", "memo")})
+    people = Q()
+    for environment in Environment.values:
+        here = counts(environment, operator=f"{prefix}operator__", at=f"{prefix}approved_at")
+        people |= Q(**{f"{prefix}payout__environment": environment}) & here
+    return same & people
+
+
 class PayoutApproval(models.Model):
-    """One operator lets a held payout go. Two different ones are needed."""
+    """One operator's approval of a held payout: of this amount to this recipient, and of nothing else."""
 
     payout = models.ForeignKey(Payout, on_delete=models.PROTECT, related_name="approvals")
     operator = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
+    amount = UnitsField()
+    recipient = models.CharField(max_length=80)
+    memo = models.CharField(max_length=30, blank=True)
     approved_at = models.DateTimeField(default=timezone.now)
 
     class Meta:

@@ -1,4 +1,4 @@
-"""What left one hot wallet, by the network and by our rows, side by side."""
+"""Compares what left a hot wallet, as the network shows it, with our rows."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ from django.db.models import Min, QuerySet
 
 from merchants.ledger.invariants import CouldNotCheck, Finding
 from payments.chains.errors import ChainError
+from payments.chains.said_by import another_provider
 from payments.transfers.arrivals import as_shown
-from payments.transfers.models import Envelope, Payout, Transfer, TransferLine
-from payments.transfers.sighting import Sight
-from payments.transfers.states import TransferPurpose, TransferStatus
+from payments.transfers.hashes import signed_as
+from payments.transfers.models import Payout, Transfer, TransferLine
+from payments.transfers.states import OPEN_TRANSFERS, TransferPurpose, TransferStatus
+from payments.transfers.wallet_snapshot import WalletSnapshot
 
 BLOCKS_AT_A_TIME = 10_000
 TRANSFERS_AT_A_TIME = 1_000
@@ -25,30 +27,34 @@ MAY_HAVE_MOVED = (TransferStatus.SIGNED, TransferStatus.SENT, TransferStatus.FIN
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """One transfer of a coin to somebody."""
+    """One transfer of a coin to somebody, or a claimable balance that is set aside for somebody."""
 
     asset: str
     amount: int
     recipient: str
     memo: str
+    set_aside: bool = False
 
     def __str__(self) -> str:
         memo = f" memo {self.memo}" if self.memo else ""
-        return f"{self.amount:,} {self.asset} to {self.recipient}{memo}"
+        word = "set aside for" if self.set_aside else "to"
+        return f"{self.amount:,} {self.asset} {word} {self.recipient}{memo}"
 
 
 Moves = Counter[Move]
 
 
 class Comparison:
-    """Both ways: what the network shows must be ours, and what our rows call final must be there."""
+    """Compares both ways: what the network shows must be in our rows, and final transfers must be on the network."""
 
-    def __init__(self, sight: Sight, address: str, *, since: datetime | None) -> None:
-        self._sight = sight
+    def __init__(self, snapshot: WalletSnapshot, address: str, *, since: datetime | None) -> None:
+        self._snapshot = snapshot
         self._address = address
         self._since = since
-        self._codes = {asset.contract: code for code, asset in sight.chain.profile.assets.items()}
+        self._codes = {asset.contract: code for code, asset in snapshot.chain.profile.assets.items()}
         self._seen: set[uuid.UUID] = set()
+        self._sequences: dict[str, tuple[str, int]] = {}
+        """By transaction hash, whose sequence it used, and which: the channel is empty for the wallet itself."""
 
     def findings(self) -> Iterator[Finding]:
         try:
@@ -58,33 +64,39 @@ class Comparison:
                     yield from self._compare(hashes[start : start + TRANSFERS_AT_A_TIME], on_chain)
             yield from self._not_seen()
         except ChainError as error:
-            raise CouldNotCheck(f"{self._sight.network} did not answer: {error}") from error
+            raise CouldNotCheck(f"{self._snapshot.network} did not answer: {error}") from error
 
     # What the network shows
 
     def _windows(self) -> Iterator[dict[str, Moves]]:
         """What left the wallet by transaction hash, some blocks at a time."""
-        last = self._sight.finalized_height
+        last = self._snapshot.finalized_height
         for first in range(self._first_height(), last + 1, BLOCKS_AT_A_TIME):
             moves: defaultdict[str, Moves] = defaultdict(Counter)
-            window = self._sight.chain.outgoing(
+            window = self._snapshot.chain.outgoing(
                 self._address, first_height=first, last_height=min(last, first + BLOCKS_AT_A_TIME - 1)
             )
             for left in window:
                 code = self._codes.get(left.contract, left.contract)
-                moves[left.transaction_hash][Move(code, left.amount, left.recipient, left.memo or "")] += 1
+                move = Move(code, left.amount, left.recipient, left.memo or "", bool(left.claimable_balance))
+                if left.recipient not in self._snapshot.addresses:  # else from one hot wallet to another: still ours
+                    moves[left.transaction_hash][move] += 1
+                if left.sequence is not None:
+                    self._sequences[left.transaction_hash] = left.channel, left.sequence
             yield moves
 
     def _first_height(self) -> int:
-        """Everything since the wallet was first used, and the day before; or since the time that is asked for."""
+        """The first height to read: a day before the wallet was first used, or the time that was asked for."""
         if self._since is not None:
-            return self._sight.height_before(self._since)
+            return self._snapshot.height_before(self._since)
         used_at = self._ours().aggregate(first=Min("height"))["first"]
-        return max(0, (self._sight.finalized_height if used_at is None else used_at) - self._sight.blocks_of_a_day)
+        return max(
+            0, (self._snapshot.finalized_height if used_at is None else used_at) - self._snapshot.blocks_of_a_day
+        )
 
     def _compare(self, hashes: Sequence[str], on_chain: dict[str, Moves]) -> Iterator[Finding]:
-        versions = Envelope.objects.filter(transaction_hash__in=hashes).select_related("transfer__wallet")
-        signed = {version.transaction_hash: version.transfer for version in versions}
+        signed = signed_as(hashes)
+        signed |= self._raised({each: on_chain[each] for each in hashes if each not in signed})
         wanted = self._wanted({transfer.pk for transfer in signed.values()})
         for transaction_hash in hashes:
             moved = on_chain[transaction_hash]
@@ -98,10 +110,26 @@ class Comparison:
             if not self._is_explained(transfer, expected, moved):
                 yield self._difference(transfer, transaction_hash, expected, moved)
 
+    def _raised(self, unknown: dict[str, Moves]) -> dict[str, Transfer]:
+        """Our transfers on their way whose fee somebody else has raised: the hash is new, the rest as it was signed."""
+        places = {each: self._sequences[each] for each in unknown if each in self._sequences}
+        if not places or self._snapshot.chain.profile.family == "evm":
+            return {}
+        open_now = self._ours().filter(
+            status__in=OPEN_TRANSFERS, sequence__in={sequence for _, sequence in places.values()}
+        )
+        ours = {(each.channel, each.sequence): each for each in open_now}
+        wanted = self._wanted({each.pk for each in ours.values()})
+        return {
+            each: transfer
+            for each, place in places.items()
+            if (transfer := ours.get(place)) is not None and wanted[transfer.pk] == unknown[each]
+        }
+
     def _unknown(self, transaction_hash: str, moved: Moves) -> Iterator[Finding]:
         for move, count in moved.items():
-            yield self._sight.finding(
-                f"{self._sight.network}:{transaction_hash} from {self._address}",
+            yield self._snapshot.finding(
+                f"{self._snapshot.network}:{transaction_hash} from {self._address}",
                 "a transfer of ours",
                 str(move) if count == 1 else f"{count} times {move}",
                 "somebody else signs for this wallet: freeze it, move what is left to another key, then find out who",
@@ -109,12 +137,12 @@ class Comparison:
                 asset=move.asset,
             )
 
-    # What our rows say
+    # What our rows show
 
     def _ours(self) -> QuerySet[Transfer]:
         return Transfer.objects.filter(
-            environment=self._sight.environment,
-            network=self._sight.network,
+            environment=self._snapshot.environment,
+            network=self._snapshot.network,
             wallet__address=self._address,
             purpose=TransferPurpose.PAYOUT,
         )
@@ -124,12 +152,13 @@ class Comparison:
         wanted: defaultdict[uuid.UUID, Moves] = defaultdict(Counter)
         for line in TransferLine.objects.filter(transfer__in=list(transfers)).select_related("payout"):
             payout = line.payout
-            recipient, memo = as_shown(self._sight.chain.profile, payout.recipient, payout.memo)
-            wanted[line.transfer_id][Move(payout.asset, int(payout.amount), recipient, memo)] += 1
+            recipient, memo = as_shown(self._snapshot.chain.profile, payout.recipient, payout.memo)
+            move = Move(payout.asset, int(payout.amount), recipient, memo, bool(line.claimable_balance))
+            wanted[line.transfer_id][move] += 1
         return wanted
 
     def _is_explained(self, transfer: Transfer, expected: Moves, moved: Moves) -> bool:
-        """Whether what moved is what was to move. Tokens may have kept a part: the rest arrived as the rows say."""
+        """Whether the expected amounts moved, or amounts less what tokens kept, as in the rows."""
         missing, extra = expected - moved, moved - expected
         if not missing:
             return not extra
@@ -139,42 +168,46 @@ class Comparison:
         return transfer.is_open or (bool(arrived) and arrived <= extra)
 
     def _moves(self, payouts: Iterable[Payout]) -> Moves:
-        """What arrived of these payouts by the rows."""
-        profile = self._sight.chain.profile
+        """What arrived of these payouts, by the rows."""
+        profile = self._snapshot.chain.profile
         return Counter(
             Move(each.asset, int(each.amount) - each.token_fee, *as_shown(profile, each.recipient, each.memo))
             for each in payouts
         )
 
     def _not_seen(self) -> Iterator[Finding]:
-        """Final transfers that were in none of the blocks looked at: asked for one by one."""
+        """Final transfers that were in none of the blocks read: looked up one by one."""
         final = self._ours().filter(status=TransferStatus.FINAL)
         if self._since is not None:
             final = final.filter(finished_at__gte=self._since)
         for transfer in final.iterator(chunk_size=TRANSFERS_AT_A_TIME):
             if transfer.pk in self._seen:
                 continue
-            moved = self._moved_by(transfer.transaction_hash)
+            moved = self._moved_by(transfer)
             wanted = self._wanted([transfer.pk])[transfer.pk]
             if not self._is_explained(transfer, wanted, moved):
                 yield self._difference(transfer, transfer.transaction_hash, wanted, moved)
 
-    def _moved_by(self, transaction_hash: str) -> Moves:
-        found = self._sight.chain.find_transfers(transaction_hash)
+    def _moved_by(self, transfer: Transfer) -> Moves:
+        known, chain = transfer.transaction_hash, self._snapshot.chain
+        is_partly_set_aside = transfer.lines.exclude(claimable_balance="").exists()
+        found = [(each, False) for each in chain.find_transfers(known)]
+        found += [(each, True) for each in (chain.find_set_aside(known) if is_partly_set_aside else ())]
         return Counter(
-            Move(self._codes.get(each.contract, each.contract), each.amount, each.recipient, each.memo or "")
-            for each in found
-            if each.sender == self._address
+            Move(self._codes.get(each.contract, each.contract), each.amount, each.recipient, each.memo or "", set_aside)
+            for each, set_aside in found
+            if each.sender == self._address and each.recipient not in self._snapshot.addresses
         )
 
     def _difference(self, transfer: Transfer, transaction_hash: str, expected: Moves, moved: Moves) -> Finding:
         coins = {move.asset for move in expected | moved}
         [coin] = coins if len(coins) == 1 else [None]
-        return self._sight.finding(
-            f"transfer {transfer.pk} ({transfer.status}), {self._sight.network}:{transaction_hash}",
+        return self._snapshot.finding(
+            f"transfer {transfer.pk} ({transfer.status}), {self._snapshot.network}:{transaction_hash}",
             _told(expected),
             _told(moved),
-            "stop payouts; compare its payouts with what the network shows of this hash, by a second provider",
+            "stop payouts; compare its payouts with what the network shows of this hash, by "
+            f"{another_provider(transfer.said_by)}",
             delta=_total(moved) - _total(expected) if coin else None,
             asset=coin,
         )

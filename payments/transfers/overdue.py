@@ -1,4 +1,4 @@
-"""Transfers that take longer than their network usually does: told of by `reconcile`, and by an alarm."""
+"""Transfers that take longer than usual on their network, for `reconcile` and for an alarm."""
 
 from __future__ import annotations
 
@@ -8,14 +8,12 @@ from datetime import datetime, timedelta
 
 from django.utils import timezone
 
-from payments.chains.networks import ETHEREUM, POLYGON, STELLAR
+from payments.chains.networks import NETWORKS
 from payments.transfers.models import Transfer
 from payments.transfers.states import OPEN_TRANSFERS
 
-FINAL_WITHIN = {ETHEREUM: timedelta(minutes=15), POLYGON: timedelta(minutes=5), STELLAR: timedelta(minutes=1)}
-"""How long a network takes until a block is final, generously."""
-
 FINAL_ELSEWHERE = timedelta(hours=1)
+"""How long a network takes until a block is final that is not known any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,18 +34,23 @@ class LateTransfer:
 
     @property
     def said(self) -> str:
-        """What the network said last."""
+        """The last error of the network."""
         return self.transfer.last_error or "nothing"
 
 
 def late_transfers(environments: Collection[str], network: str | None = None) -> Iterator[LateTransfer]:
-    """Those of every network when none is named, the oldest first."""
+    """Late transfers, the oldest first; of every network when none is named."""
     waiting = Transfer.objects.filter(status__in=OPEN_TRANSFERS, environment__in=environments)
     if network:
         waiting = waiting.filter(network=network)
     now = timezone.now()
     for transfer in waiting.order_by("id").iterator(chunk_size=500):
         since = transfer.sent_at or transfer.created_at
-        limit = 2 * FINAL_WITHIN.get(transfer.network, FINAL_ELSEWHERE)
+        limit = 2 * _final_within(transfer.network)
         if now - since > limit:
             yield LateTransfer(transfer, since, limit)
+
+
+def _final_within(network: str) -> timedelta:
+    known = NETWORKS.get(network)
+    return FINAL_ELSEWHERE if known is None else timedelta(seconds=known.real.final_within_seconds)

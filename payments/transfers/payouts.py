@@ -1,31 +1,43 @@
-"""Every change of a payout: asked for, held, approved, on its way, ended. Nothing here talks to a network."""
+"""Every change of a payout: requested, held, approved, sent, ended. Nothing here asks a network."""
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
 import structlog
+from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import Q
 from django.utils import timezone
 
 from config.celery import wake
+from config.database_time import database_now
 from config.errors import DomainError, InvalidParameter
 from config.installation.services import may_act
 from config.money import Asset
+from merchants.four_eyes.people import require_counts
 from merchants.ledger import breakers
 from merchants.ledger.posting import lock_accounts
 from merchants.models import User
+from payments.chains.signer.messages import intent_mac
 from payments.transfers import postings
-from payments.transfers.models import Payout, PayoutApproval, PayoutPolicy, Transfer, TransferLine
+from payments.transfers.models import Payout, PayoutApproval, PayoutPolicy, Transfer, TransferLine, approvals_that_count
 from payments.transfers.states import PAYOUT_MOVES, HoldReason, PayoutStatus
 
 logger = structlog.get_logger(__name__)
 
 HELD_FOR = timedelta(minutes=5)
-"""How long a payout that a limit holds is left alone, unless an operator decides sooner."""
+"""How long a payout that a limit holds waits before the next check, unless an operator decides sooner."""
+
+
+TRUSTLINE_PAUSE_MIN, TRUSTLINE_PAUSE_MAX = timedelta(minutes=1), timedelta(hours=1)
+"""How long a payout waits before its recipient's account is asked about again: a tenth of the time it has waited."""
+
+SET_ASIDE_AFTER = timedelta(days=3)
+"""How long a payout waits for a trustline before it becomes a claimable balance, where the operator lets it: whoever
+can add the trustline is to have time for it."""
 
 
 class PayoutNotCancellable(DomainError):
@@ -35,7 +47,7 @@ class PayoutNotCancellable(DomainError):
 
 class PayoutNotHeld(DomainError):
     code = "payout_not_held"
-    message = "Only a payout that is held can be approved or rejected."
+    message = "Only a payout that is held can be approved, rejected or tried again."
 
 
 class AlreadyApproved(DomainError):
@@ -43,12 +55,16 @@ class AlreadyApproved(DomainError):
     message = "You have approved this already. Somebody else must."
 
 
+FOR_COINS = (HoldReason.LIQUIDITY, HoldReason.REFILL)
+"""What holds payouts until coins come into the hot wallet."""
+
+
 def policy_of(environment: str) -> PayoutPolicy:
     return PayoutPolicy.objects.get_or_create(environment=environment)[0]
 
 
 def lock_policy(environment: str) -> PayoutPolicy:
-    """The policy, locked: until the database transaction ends nothing else of the environment is signed for, and no
+    """The policy, locked: until the database transaction ends nothing else of the environment is signed, and no
     operator changes it."""
     return PayoutPolicy.objects.select_for_update().get_or_create(environment=environment)[0]
 
@@ -62,7 +78,7 @@ def may_leave(policy: PayoutPolicy, network: str) -> bool:
 def goes_first(environment: str, network: str) -> bool:
     """Whether payouts are due that could leave before anything else of their wallet. Those that wait for coins wait
     for a sweep themselves."""
-    waiting = Q(status=PayoutStatus.READY) | (Q(status=PayoutStatus.HELD) & ~Q(hold_reason=HoldReason.LIQUIDITY))
+    waiting = Q(status=PayoutStatus.READY) | (Q(status=PayoutStatus.HELD) & ~Q(hold_reason__in=FOR_COINS))
     here = Payout.objects.filter(environment=environment, network=network, next_attempt_at__lte=timezone.now())
     return here.filter(waiting).exists()
 
@@ -71,16 +87,18 @@ def request_payout(
     *,
     id: uuid.UUID,
     environment: str,
-    merchant_id: uuid.UUID,
+    merchant_id: uuid.UUID | None,
     reference: str,
     asset: Asset,
     amount: int,
     recipient: str,
     memo: str = "",
+    memo_type: str = "",
 ) -> Payout:
-    """Have somebody paid. Inside the database transaction that has reserved the money in `payout_account` of the id.
+    """Create a payout, inside the database transaction that has reserved its money in `payout_account` of the id.
 
-    `reference` is the public id of what it is for, and can have one payout only.
+    `reference` is the public id of what it is for, and can have one payout only. Without a merchant it is the house's
+    own money, which leaves with approvals alone, whatever its amount.
     """
     _require_transaction()
     reserved = postings.payout_account(asset.network, asset.code, id)
@@ -98,15 +116,36 @@ def request_payout(
         amount=amount,
         recipient=recipient,
         memo=memo,
+        memo_type=memo_type,
+        intent_mac=_intent_mac(environment, id, asset, amount, recipient, memo, memo_type),
     )
     wake("transfers.drive")
     return payout
 
 
-def cancel_payout(payout: Payout) -> Payout:
-    """Call a payout back before it is signed, in the caller's database transaction. One that failed stays failed.
+def _intent_mac(
+    environment: str, id: uuid.UUID, asset: Asset, amount: int, recipient: str, memo: str, memo_type: str
+) -> str:
+    """What a signer of its own knows this payout by; empty where there is none."""
+    if not settings.PAYOUT_INTENT_KEY:
+        return ""
+    return intent_mac(
+        settings.PAYOUT_INTENT_KEY,
+        environment=environment,
+        network=asset.network,
+        payout_id=str(id),
+        coin=asset.code,
+        amount=amount,
+        recipient=recipient,
+        memo=memo,
+        memo_type=memo_type,
+    )
 
-    Its money stays in its account: whoever reserved it takes it back.
+
+def cancel_payout(payout: Payout) -> Payout:
+    """Cancel a payout before it is signed, in the caller's database transaction. One that failed stays failed.
+
+    Its money stays in its account: the app that reserved it returns it.
     """
     _require_transaction()
     payout = Payout.objects.select_for_update().get(pk=payout.pk)
@@ -118,39 +157,68 @@ def cancel_payout(payout: Payout) -> Payout:
 
 
 def hold_payout(payout_id: uuid.UUID, reason: HoldReason, *, until: datetime) -> None:
-    """Look at a payout again later, or as soon as an operator has decided."""
+    """Hold a payout: check it again at `until`, or as soon as an operator has decided."""
     with transaction.atomic():
         payout = Payout.objects.select_for_update().get(pk=payout_id)
         if payout.status not in (PayoutStatus.READY, PayoutStatus.HELD):
             return
-        if payout.hold_reason != reason:
-            logger.warning("payout held", payout=payout.reference, reason=str(reason))
-        if payout.status != PayoutStatus.HELD:
-            _move_payout(payout, PayoutStatus.HELD)
-        payout.hold_reason, payout.next_attempt_at = reason, until
-        payout.save(update_fields=["status", "hold_reason", "next_attempt_at"])
+        _hold(payout, reason)
+        payout.next_attempt_at = until
+        payout.save(update_fields=_HELD_FIELDS)
+
+
+def hold_for_trustline(payout_id: uuid.UUID, *, may_be_set_aside: bool = False) -> None:
+    """Hold a payout whose recipient's account does not hold the coin, and ask again less and less often.
+
+    One that may become a claimable balance does so `SET_ASIDE_AFTER` this was first known of it.
+    """
+    with transaction.atomic():
+        payout = Payout.objects.select_for_update().get(pk=payout_id)
+        if payout.status not in (PayoutStatus.READY, PayoutStatus.HELD):
+            return
+        if not may_be_set_aside:
+            payout.set_aside_at = None
+        elif payout.set_aside_at is None:
+            payout.set_aside_at = timezone.now() + SET_ASIDE_AFTER
+        wait_for_trustline(payout)
 
 
 def hold_payouts(payout_ids: Sequence[uuid.UUID], reason: HoldReason, *, until: datetime) -> None:
-    """As hold_payout, of many at once and for the same reason."""
+    """As hold_payout, of many at once and for the same reason. Those that wait for a trustline go on waiting for it."""
     with transaction.atomic():
         waiting = Payout.objects.filter(pk__in=payout_ids, status__in=[PayoutStatus.READY, PayoutStatus.HELD])
-        held = dict(waiting.select_for_update().order_by("pk").values_list("pk", "hold_reason"))
+        found = dict(waiting.select_for_update().order_by("pk").values_list("pk", "hold_reason"))
+        held = {key: before for key, before in found.items() if before != HoldReason.NO_TRUSTLINE}
+        news = [key for key, before in held.items() if before != reason]
         changes = {"hold_reason": reason, "next_attempt_at": until}
+        Payout.objects.filter(pk__in=found.keys() - held.keys()).update(next_attempt_at=until)
         Payout.objects.filter(pk__in=held).update(status=PayoutStatus.HELD, **changes)
-    if news := [key for key, before in held.items() if before != reason]:
+        Payout.objects.filter(pk__in=news).update(held_since=timezone.now())
+    if news:
         logger.warning("payouts held", count=len(news), reason=str(reason))
 
 
+def retry_held(payout: Payout) -> Payout:
+    """Look at a held payout again now, and not when its time has come."""
+    with transaction.atomic():
+        payout = Payout.objects.select_for_update().get(pk=payout.pk)
+        if payout.status != PayoutStatus.HELD:
+            raise PayoutNotHeld
+        payout.next_attempt_at = timezone.now()
+        payout.save(update_fields=["next_attempt_at"])
+    wake("transfers.drive")
+    return payout
+
+
 def retry_waiting(*, environment: str, network: str, asset: str) -> None:
-    """Coins have come into the hot wallet: look again at once at what waits for them."""
+    """Make payouts due that wait for coins, because coins have come into the hot wallet."""
     waiting = Payout.objects.filter(environment=environment, network=network, asset=asset, status=PayoutStatus.HELD)
-    if waiting.filter(hold_reason=HoldReason.LIQUIDITY).update(next_attempt_at=timezone.now()):
+    if waiting.filter(hold_reason__in=FOR_COINS).update(next_attempt_at=timezone.now()):
         wake("transfers.drive")
 
 
 def postpone_payouts(payout_ids: Sequence[uuid.UUID], *, until: datetime) -> None:
-    """The network did not answer a question about these; nothing is wrong with them."""
+    """Postpone payouts, because the network did not answer; nothing is wrong with them."""
     Payout.objects.filter(pk__in=payout_ids, status__in=[PayoutStatus.READY, PayoutStatus.HELD]).update(
         next_attempt_at=until
     )
@@ -165,16 +233,25 @@ def fail_payout(payout_id: uuid.UUID, *, code: str, message: str) -> None:
 
 
 def approve_payout(payout: Payout, *, operator: User) -> Payout:
-    """One of the two people that a held payout needs. The limit of a single transfer stays."""
+    """Record one of the approvals that a held payout needs. The limit of a single transfer stays.
+
+    It is for this amount to this recipient, and falls when either changes, when the operator loses the right to
+    decide, and when another gives the operator a new password.
+    """
     with transaction.atomic():
         payout = Payout.objects.select_for_update().get(pk=payout.pk)
-        if payout.status != PayoutStatus.HELD:
+        if payout.status != PayoutStatus.HELD and not _was_never_sent(payout):
             raise PayoutNotHeld
-        if payout.approvals.filter(operator=operator).exists():
+        require_counts(operator, environment=payout.environment)
+        if payout.approvals.filter(approvals_that_count(), operator=operator).exists():
             raise AlreadyApproved
-        PayoutApproval.objects.create(payout=payout, operator=operator)
-        payout.next_attempt_at = timezone.now()
-        payout.save(update_fields=["next_attempt_at"])
+        said = {"amount": payout.amount, "recipient": payout.recipient, "memo": payout.memo}
+        PayoutApproval.objects.update_or_create(
+            payout=payout, operator=operator, defaults={**said, "approved_at": timezone.now()}
+        )
+        if payout.status == PayoutStatus.HELD:
+            payout.next_attempt_at = timezone.now()
+            payout.save(update_fields=["next_attempt_at"])
         logger.info("payout approved", payout=payout.reference, operator=operator.email)
         wake("transfers.drive")
         return payout
@@ -193,12 +270,12 @@ def reject_payout(payout: Payout, *, operator: User, note: str) -> Payout:
         return payout
 
 
-# With the transfer that carries them, in the database transaction of its change.
+# The functions below run in the database transaction that changes the transfer.
 
 
 def lock_waiting(payout_ids: Sequence[uuid.UUID]) -> list[Payout] | None:
-    """These payouts, locked in the order of their keys and answered in the order given; None when one cannot be sent
-    any more."""
+    """These payouts, locked in the order of their keys and returned in the order given; None when one of them cannot
+    be sent any more."""
     rows = Payout.objects.select_for_update().filter(pk__in=payout_ids).order_by("pk")
     payouts = {payout.pk: payout for payout in rows}
     if any(payout.status not in (PayoutStatus.READY, PayoutStatus.HELD) for payout in payouts.values()):
@@ -206,42 +283,73 @@ def lock_waiting(payout_ids: Sequence[uuid.UUID]) -> list[Payout] | None:
     return [payouts[key] for key in payout_ids]
 
 
-def carry(transfer: Transfer, payouts: Sequence[Payout]) -> None:
-    """They are on their way in it, in this order."""
+def carry(transfer: Transfer, payouts: Sequence[Payout], claimable_balances: Mapping[int, str]) -> None:
+    """Mark payouts as sent by the transfer, in this order; those at the positions of `claimable_balances` are set
+    aside under these ids."""
     for place, payout in enumerate(payouts):
+        claimable_balance = claimable_balances.get(place, "")
+        if not claimable_balance:  # should its trustline be missing again, its recipient has all the time again
+            payout.set_aside_at = None
         if payout.status == PayoutStatus.HELD:
             _move_payout(payout, PayoutStatus.READY)
         _move_payout(payout, PayoutStatus.SENDING)
-        payout.transfer, payout.next_attempt_at, payout.hold_reason = transfer, None, ""
+        payout.transfer, payout.next_attempt_at, payout.hold_reason, payout.held_since = transfer, None, "", None
         payout.attempt_count += 1
-        payout.save(update_fields=["status", "transfer", "next_attempt_at", "hold_reason", "attempt_count"])
-        TransferLine.objects.create(transfer=transfer, payout=payout, place=place)
+        payout.save(update_fields=["transfer", "attempt_count", *_HELD_FIELDS])
+        TransferLine.objects.create(transfer=transfer, payout=payout, place=place, claimable_balance=claimable_balance)
 
 
 def ready_again(payout: Payout, *, at: datetime) -> None:
-    """What carried it moved nothing, or never will: it may be signed for again then."""
+    """Let a payout be signed again at `at`, because its transfer moved nothing and never will."""
     _move_payout(payout, PayoutStatus.READY)
     payout.next_attempt_at, payout.transfer = at, None
     payout.save(update_fields=["status", "next_attempt_at", "transfer", "is_alone"])
 
 
+def wait_for_trustline(payout: Payout) -> None:
+    """Hold a locked payout that is in no transfer until its recipient's account holds the coin."""
+    now = timezone.now()
+    _hold(payout, HoldReason.NO_TRUSTLINE)
+    waited = now - (payout.held_since or now)
+    payout.next_attempt_at = now + min(max(waited / 10, TRUSTLINE_PAUSE_MIN), TRUSTLINE_PAUSE_MAX)
+    if payout.set_aside_at is not None and payout.set_aside_at > now:
+        payout.next_attempt_at = min(payout.next_attempt_at, payout.set_aside_at)
+    payout.save(update_fields=_HELD_FIELDS)
+
+
 def end_payout(payout: Payout, status: PayoutStatus, *, code: str = "", message: str = "") -> None:
-    """Nothing becomes of it any more. The code and the message are what the merchant is shown of a failure."""
+    """End a payout. The merchant is shown the code and the message of a failure."""
     _move_payout(payout, status)
-    payout.next_attempt_at, payout.finished_at, payout.hold_reason = None, timezone.now(), ""
+    payout.next_attempt_at, payout.finished_at = None, database_now()
+    payout.hold_reason, payout.held_since = "", None
     payout.failure_code, payout.failure_message = code, message
     payout.save(
         update_fields=[
-            "status",
+            *_HELD_FIELDS,
             "arrived",
-            "next_attempt_at",
             "finished_at",
-            "hold_reason",
             "failure_code",
             "failure_message",
         ]
     )
     logger.info("payout ended", payout=payout.reference, status=str(status), code=code)
+
+
+_HELD_FIELDS = ("status", "hold_reason", "held_since", "set_aside_at", "next_attempt_at")
+
+
+def _hold(payout: Payout, reason: HoldReason) -> None:
+    if payout.hold_reason != reason:
+        logger.warning("payout held", payout=payout.reference, reason=str(reason))
+        payout.held_since = timezone.now()
+    if payout.status != PayoutStatus.HELD:
+        _move_payout(payout, PayoutStatus.HELD)
+    payout.hold_reason = reason
+
+
+def _was_never_sent(payout: Payout) -> bool:
+    """Whether its transfer is signed and was never sent: when that is void, a limit may ask for approvals again."""
+    return payout.status == PayoutStatus.SENDING and payout.transfer is not None and payout.transfer.sent_at is None
 
 
 def _require_transaction() -> None:

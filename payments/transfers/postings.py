@@ -1,4 +1,4 @@
-"""Facts about money leaving as ledger postings. Pure: builds drafts, writes nothing."""
+"""Ledger postings of money out. Pure: builds drafts, writes nothing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from payments.transfers.models import Payout, Transfer
 
 
 def payout_account(network: str, asset: str, payout_id: uuid.UUID) -> AccountRef:
-    """What is reserved for a payout: filled before the payout exists, empty once it is paid or given up."""
+    """The account of what is reserved for a payout: filled before the payout exists, empty once it has ended."""
     return AccountRef(network, asset, AccountKind.PAYOUT, str(payout_id))
 
 
@@ -20,8 +20,18 @@ def hot_account(network: str, asset: str) -> AccountRef:
     return AccountRef(network, asset, AccountKind.CHAIN_HOT)
 
 
+def cold_account(network: str, asset: str) -> AccountRef:
+    """The coins of the cold wallet."""
+    return AccountRef(network, asset, AccountKind.CHAIN_COLD)
+
+
+def moving_account(network: str, asset: str) -> AccountRef:
+    """What is to move from the hot to the cold wallet."""
+    return AccountRef(network, asset, AccountKind.CHAIN_MOVING)
+
+
 def gas_account(native: Asset) -> AccountRef:
-    """The network's own coin in the hot wallet, which pays the fees."""
+    """The gas balance: native coins in the hot wallet, which pay the fees."""
     return AccountRef(native.network, native.code, AccountKind.GAS)
 
 
@@ -37,7 +47,7 @@ def fee_accounts(native: Asset) -> set[AccountRef]:
 
 
 def payout_paid(payout: Payout) -> list[PostingDraft]:
-    """The money has left for good. What the token kept of it is booked by itself: its recipient bears that."""
+    """The money has left for good. What the token kept is a posting of its own: the recipient bears it."""
     reserved = payout_account(payout.network, payout.asset, payout.id)
     hot, fee = hot_account(payout.network, payout.asset), payout.token_fee
     arrived = int(payout.amount) - fee
@@ -55,8 +65,8 @@ def payout_paid(payout: Payout) -> list[PostingDraft]:
 def gas_paid(transfer: Transfer, native: Asset, *, fee: int, held: int) -> PostingDraft:
     """What an on-chain transaction cost, whether or not it moved anything.
 
-    `held` is what the books know of the network's own coin. A fee beyond it was paid from coins that the operator had
-    put in without booking them: they come into the books with this.
+    `held` is the gas balance in the ledger. A fee beyond it was paid from coins that the operator had put in without
+    booking them: this books them as well.
     """
     known = min(fee, held)
     lines = [Line(AccountRef(native.network, native.code, AccountKind.FEE_NETWORK), fee)]

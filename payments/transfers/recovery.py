@@ -1,7 +1,7 @@
-"""After a restore: what the wallet has sent that these books know nothing of, and whom it has paid by it.
+"""After a restore: finds what the wallet has sent that the ledger does not have, and the payouts it has paid.
 
-Books that were restored from a backup still want to pay what was paid after it was made. The chain knows better: a
-transfer of the very amount to the very address of a payout that waits has paid it.
+A restored database still has payouts waiting that were paid after the backup was made. The chain shows it: a transfer
+of the exact amount to the exact address of a waiting payout has paid it.
 """
 
 from __future__ import annotations
@@ -17,27 +17,32 @@ from config.errors import DomainError
 from config.money import Asset
 from payments.chains import registry
 from payments.chains.base import Chain, OutgoingTransfer, SignedTransfer
+from payments.chains.profiles import NetworkProfile
 from payments.transfers import services
-from payments.transfers.models import Envelope, Payout, Transfer, Wallet
+from payments.transfers.arrivals import as_shown
+from payments.transfers.hashes import signed_as
+from payments.transfers.models import Payout, Transfer, Wallet
 from payments.transfers.states import PayoutStatus
 
 logger = structlog.get_logger(__name__)
 
 BLOCKS_MAX = 100_000
-"""A network that has no more blocks than this is looked through from its first one."""
+"""A network with at most so many blocks is read from its first one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """A transfer that no transfer of ours explains, and the payout it has paid, if there is one like it.
+    """A transfer on the chain that is not in our rows, and the payout it has paid, if one matches.
 
-    While it is not final it proves nothing: nobody may be paid in the meantime.
+    While it is not final it proves nothing, and nobody may be paid in the meantime.
     """
 
     sent: OutgoingTransfer
     asset: Asset | None
     payout: Payout | None
     is_final: bool
+    is_ours: bool = False
+    """It went to another hot wallet of ours, so that the coins are still there."""
 
 
 class StartUnknown(DomainError):
@@ -51,7 +56,7 @@ class StartUnknown(DomainError):
 def unknown_transfers(wallet: Wallet, *, since_block: int | None = None) -> list[Unknown]:
     """What has left the wallet since a block: by default the last that the ledger has a transfer in.
 
-    StartUnknown when the books have none, and the network is too long to be looked through from its beginning.
+    StartUnknown when the ledger has none, and the network has too many blocks to be read from its first one.
     """
     chain = registry.chain(wallet.environment, wallet.network)
     head = chain.head()
@@ -61,11 +66,7 @@ def unknown_transfers(wallet: Wallet, *, since_block: int | None = None) -> list
     if first is None and head.finalized_height > BLOCKS_MAX:
         raise StartUnknown(param="since_block")
     sent = chain.outgoing(wallet.address, first_height=first or 0, last_height=head.height)
-    ours = set(
-        Envelope.objects.filter(transaction_hash__in={transfer.transaction_hash for transfer in sent}).values_list(
-            "transaction_hash", flat=True
-        )
-    )
+    ours = signed_as({transfer.transaction_hash for transfer in sent})
     waiting = list(
         Payout.objects.filter(
             environment=wallet.environment,
@@ -74,22 +75,29 @@ def unknown_transfers(wallet: Wallet, *, since_block: int | None = None) -> list
         ).order_by("id")
     )
     assets = {asset.contract: asset for asset in chain.profile.assets.values()}
+    others = Wallet.objects.filter(environment=wallet.environment, network=wallet.network).exclude(pk=wallet.pk)
+    own = set(others.values_list("address", flat=True))
     return [
         Unknown(
             transfer,
             assets.get(transfer.contract),
-            _taken(waiting, transfer, assets.get(transfer.contract)),
+            _taken(chain.profile, waiting, transfer, assets.get(transfer.contract)),
             is_final=transfer.height <= head.finalized_height,
+            is_ours=transfer.recipient in own,
         )
         for transfer in sent
         if transfer.transaction_hash not in ours
     ]
 
 
-def _taken(waiting: list[Payout], sent: OutgoingTransfer, asset: Asset | None) -> Payout | None:
-    """The first payout that is just like what was sent; no two are matched with the same one."""
+def _taken(
+    profile: NetworkProfile, waiting: list[Payout], sent: OutgoingTransfer, asset: Asset | None
+) -> Payout | None:
+    """Remove and return the first payout that equals what was sent; None when there is none."""
+    if sent.is_conditional:
+        return None
     for payout in waiting:
-        wanted = (payout.asset, payout.amount, payout.recipient, payout.memo)
+        wanted = (payout.asset, payout.amount, *as_shown(profile, payout.recipient, payout.memo))
         if asset is not None and wanted == (asset.code, sent.amount, sent.recipient, sent.memo or ""):
             waiting.remove(payout)
             return payout
@@ -97,37 +105,50 @@ def _taken(waiting: list[Payout], sent: OutgoingTransfer, asset: Asset | None) -
 
 
 def adopt(wallet: Wallet, unknown: Sequence[Unknown]) -> int:
-    """Take over what has paid payouts of ours, on-chain transaction by transaction; answers how many payouts.
+    """Adopt transfers that have paid payouts, one on-chain transaction at a time; returns how many payouts.
 
-    Its cost is booked like that of any other. What has paid nobody is left alone.
+    Their cost is booked like any other, and that of a transfer to another hot wallet of ours too. Whatever else has
+    paid no payout is not touched.
     """
     chain = registry.chain(wallet.environment, wallet.network)
     by_hash: dict[str, list[Unknown]] = {}
     for each in unknown:
-        if each.payout is not None and each.is_final and each.sent.sequence is not None:
+        if (each.payout is not None or each.is_ours) and each.is_final and each.sent.sequence is not None:
             by_hash.setdefault(each.sent.transaction_hash, []).append(each)
     return sum(_adopt_one(wallet, chain, parts) for parts in by_hash.values())
+
+
+def as_signed(
+    wallet: Wallet, transaction_hash: str, channel: str, sequence: int, claimable_balances: Sequence[str]
+) -> SignedTransfer:
+    """An on-chain transaction that the network shows, as if it had been signed here; its bytes are not known.
+
+    `claimable_balances` are the ids of those that it made, by place; empty for a payment.
+    """
+    return SignedTransfer(
+        raw=b"",
+        transaction_hash=transaction_hash,
+        sender=wallet.account_of(channel),
+        sequence=sequence,
+        valid_until=None,
+        payouts=(),
+        claimable_balances={place: each for place, each in enumerate(claimable_balances) if each},
+    )
 
 
 def _adopt_one(wallet: Wallet, chain: Chain, parts: Sequence[Unknown]) -> int:
     sent = parts[0].sent
     assert sent.sequence is not None  # noqa: S101 - narrowed by the caller
     payouts = [part.payout for part in parts if part.payout is not None]
-    signed = SignedTransfer(
-        raw=b"",
-        transaction_hash=sent.transaction_hash,
-        sender=wallet.address,
-        sequence=sent.sequence,
-        valid_until=None,
-        payouts=(),
-    )
-    fee = chain.transfer_status(signed).fee_units
-    mined = services.Mined(sent.transaction_hash, sent.height, fee, chain.profile.native)
+    balances = [part.sent.claimable_balance for part in parts]
+    signed = as_signed(wallet, sent.transaction_hash, sent.channel, sent.sequence, balances)
+    status = chain.transfer_status(signed)
+    mined = services.Mined(sent.transaction_hash, sent.height, status.fee_units, chain.profile.native, status.said_by)
     with transaction.atomic():
         transfer = services.record_found(wallet, signed, payout_ids=[payout.pk for payout in payouts])
         if transfer is None:
             return 0
-        # Only what is just like a payout is adopted: it has arrived whole.
+        # Only what equals a payout is adopted: all of it has arrived.
         services.record_final(transfer, mined, arrived={payout.pk: int(payout.amount) for payout in payouts})
     logger.warning("transfer adopted", wallet=str(wallet), transaction_hash=sent.transaction_hash)
     return len(payouts)

@@ -1,22 +1,26 @@
-"""Every change of a transfer and a wallet, and what it means for the payouts. Nothing here talks to a network."""
+"""Every change of a transfer and a wallet, and of the payouts in it. Nothing here asks a network."""
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import structlog
 from django.db import transaction
+from django.db.models import Count, QuerySet
 from django.utils import timezone
 
 from config.celery import wake
+from config.database_time import database_now
 from config.money import Asset
 from merchants.ledger.posting import PostingDraft, lock_accounts, post_drafts
 from payments.chains.base import SignedTransfer
+from payments.chains.errors import RecipientProblem
+from payments.chains.recipients import refusal
 from payments.transfers import postings
-from payments.transfers.models import Envelope, Payout, PayoutPolicy, Transfer, Wallet
+from payments.transfers.models import Channel, Envelope, Payout, PayoutPolicy, Transfer, Wallet
 from payments.transfers.payouts import (
     HELD_FOR,
     carry,
@@ -26,50 +30,55 @@ from payments.transfers.payouts import (
     lock_policy,
     lock_waiting,
     may_leave,
-    policy_of,
     ready_again,
+    wait_for_trustline,
 )
-from payments.transfers.spending import Allowance
+from payments.transfers.spending import Allowance, why_not_again
 from payments.transfers.states import TRANSFER_MOVES, PayoutStatus, TransferPurpose, TransferStatus
 
 logger = structlog.get_logger(__name__)
 
 ATTEMPTS_MAX = 3
-"""On-chain transactions that may fail for a payout before it is given up."""
+"""Failed on-chain transactions of a payout before it is given up."""
 
 RETRY_AFTER = timedelta(seconds=30)
-"""Times the attempts made so far."""
+"""The pause before another attempt, times the attempts made so far."""
+
+
+VOID_AFTER = timedelta(minutes=15)
+"""Signed bytes that have waited so long without being sent are void: what they pay is checked and signed anew."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mined:
-    """Where a transfer stands for good, and what it cost in base units of the network's own coin."""
+    """The final block of a transfer, who said so, and what it cost in base units of the native coin."""
 
     transaction_hash: str
     height: int | None
     fee: int
     native: Asset
+    said_by: tuple[str, ...]
 
 
 # --- transfers ---------------------------------------------------------------------------------------
 
 
 def record_signed(wallet: Wallet, signed: SignedTransfer, *, payout_ids: Sequence[uuid.UUID]) -> Transfer | None:
-    """Store a signed transfer before it is sent; None, and the bytes are forgotten, when the world has moved on.
+    """Store a signed transfer before it is sent; None, and it is discarded, when it may not be sent any more.
 
-    The caller holds the wallet. `payout_ids` are what it carries, in this order. The policy is asked once more under
-    its lock, where nobody else can use up what is left of a limit: what exceeds one by now is held.
+    The caller holds the wallet. `payout_ids` are what it carries, in this order. The policy is checked again under its
+    lock, where nobody else can use up what is left of a limit: a payout that exceeds one now is held.
     """
     with transaction.atomic():
         policy = lock_policy(wallet.environment)
         wallet = Wallet.objects.select_for_update().get(pk=wallet.pk)
         payouts = lock_waiting(payout_ids)
-        if payouts is None or not may_leave(policy, wallet.network) or not _may_sign(wallet, signed.sequence):
+        if payouts is None or not may_leave(policy, wallet.network) or not _may_sign(wallet, signed):
             return None
         if _hold_excess(policy, payouts):
             return None
         transfer = _insert(wallet, signed, Transfer(purpose=TransferPurpose.PAYOUT))
-        carry(transfer, payouts)
+        carry(transfer, payouts, signed.claimable_balances)
         return transfer
 
 
@@ -83,12 +92,12 @@ def record_signed_sweep(
 ) -> Transfer | None:
     """As record_signed, for a sweep of an asset from deposit addresses; `record` writes what is swept beside it.
 
-    The caller need not hold the wallet. None as well when the sequence was used meanwhile, or payouts have become due.
+    The caller need not hold the wallet. None also when the sequence was used meanwhile, or payouts have become due.
     """
     with transaction.atomic():
-        policy = policy_of(wallet.environment)
+        policy = lock_policy(wallet.environment)
         wallet = Wallet.objects.select_for_update().get(pk=wallet.pk)
-        if not may_leave(policy, wallet.network) or not _may_sign(wallet, signed.sequence):
+        if not may_leave(policy, wallet.network) or not _may_sign(wallet, signed):
             return None
         if goes_first(wallet.environment, wallet.network):
             return None
@@ -99,34 +108,47 @@ def record_signed_sweep(
 
 
 def record_found(wallet: Wallet, sent: SignedTransfer, *, payout_ids: Sequence[uuid.UUID]) -> Transfer | None:
-    """Take over an on-chain transaction of the wallet that has paid these payouts and that the books know nothing of;
-    None when something of ours has its sequence, or one of them is on its way already. A frozen wallet is no hindrance.
+    """Record an on-chain transaction that has paid these payouts and is not in our rows. The wallet may be frozen.
+    None when another transfer has its sequence, or one of the payouts was sent already.
     """
     with transaction.atomic():
         wallet = Wallet.objects.select_for_update().get(pk=wallet.pk)
-        taken = Transfer.objects.filter(wallet=wallet, sequence=sent.sequence).exclude(status=TransferStatus.DEAD)
+        taken = _live(wallet, sent).filter(sequence=sent.sequence)
         payouts = lock_waiting(payout_ids)
         if payouts is None or taken.exists():
             return None
         found = Transfer(purpose=TransferPurpose.PAYOUT, status=TransferStatus.SENT, sent_at=timezone.now())
         transfer = _insert(wallet, sent, found)
-        carry(transfer, payouts)
+        carry(transfer, payouts, sent.claimable_balances)
         return transfer
 
 
 def record_replacement(transfer: Transfer, signed: SignedTransfer) -> bool:
-    """Store another version of a transfer, before it is sent."""
+    """Store another version of a transfer, before it is sent; False, and it is discarded, when it may not be sent.
+
+    What was never sent is within the limits as they are now, or is not stored; what was sent may be mined anyway.
+    """
     with transaction.atomic():
+        policy = lock_policy(transfer.environment)
         transfer = Transfer.objects.select_for_update().get(pk=transfer.pk)
-        if not transfer.is_open or signed.sequence != transfer.sequence:
+        if not transfer.is_open or signed.sequence != transfer.sequence or not may_leave(policy, transfer.network):
+            return False
+        if transfer.sent_at is None and why_not_again(policy, transfer) is not None:
             return False
         _add_envelope(transfer, signed)
         logger.info("transfer replaced", transfer=str(transfer), transaction_hash=signed.transaction_hash)
         return True
 
 
+def is_void(version: Envelope) -> bool:
+    """Whether this version, which was never sent, may not be sent any more, by the database's clock."""
+    now = database_now()
+    ends_at = version.signed_at + VOID_AFTER
+    return now >= (ends_at if version.valid_until is None else min(ends_at, version.valid_until))
+
+
 def record_sent(transfer: Transfer, *, next_step_at: datetime, error: str = "") -> None:
-    """It was handed to the network, which said this or nothing: neither proves anything."""
+    """Record that it was sent, and the error, if the network reported one; neither proves anything."""
     with transaction.atomic():
         transfer = Transfer.objects.select_for_update().get(pk=transfer.pk)
         if not transfer.is_open:
@@ -140,7 +162,7 @@ def record_sent(transfer: Transfer, *, next_step_at: datetime, error: str = "") 
 
 
 def postpone_transfer(transfer: Transfer, *, until: datetime, error: str | None = None) -> None:
-    """Nothing new about it; ask again then."""
+    """Ask about it again at `until`."""
     changes: dict[str, object] = {"next_step_at": until}
     if error is not None:
         changes["last_error"] = error[:1000]
@@ -148,10 +170,10 @@ def postpone_transfer(transfer: Transfer, *, until: datetime, error: str | None 
 
 
 def record_final(transfer: Transfer, mined: Mined, *, arrived: Mapping[uuid.UUID, int]) -> Transfer:
-    """It is in a block for good and the money moved: pay the payouts, and book what it cost.
+    """It is in a final block and the money moved: mark payouts as paid, and book them and the fee.
 
     `arrived` is what each payout's recipient got, by the payout's key.
-    InsufficientFunds, and nothing is kept, when the books do not have the coins in the hot wallet yet.
+    Raises InsufficientFunds, and changes nothing, when the ledger does not have the coins in the hot wallet yet.
     """
     with transaction.atomic():
         transfer, payouts = _locked(transfer)
@@ -166,82 +188,138 @@ def record_final(transfer: Transfer, mined: Mined, *, arrived: Mapping[uuid.UUID
         return transfer
 
 
-def record_failed(transfer: Transfer, mined: Mined, *, error: str) -> Transfer:
-    """It is in a block for good and moved nothing. Those that shared it are each sent alone now; one that was alone is
-    tried again, and given up after `ATTEMPTS_MAX`."""
+def record_failed(
+    transfer: Transfer, mined: Mined, *, error: str, refused: Mapping[int, RecipientProblem] | None = None
+) -> Transfer:
+    """It is in a final block and moved nothing.
+
+    Payouts at the positions of `refused` leave it: those to accounts without a trustline wait for one, the others fail.
+    The rest is sent together again. Where nobody is named, payouts that shared it are sent one by one next; a single
+    one is tried again, and given up after `ATTEMPTS_MAX`.
+    """
     with transaction.atomic():
         transfer, payouts = _locked(transfer)
         if not transfer.is_open:
             return transfer
         _post_with_fee(transfer, [], mined)
+        places = dict(transfer.lines.values_list("payout_id", "place"))
+        problems = {payout.pk: (refused or {}).get(places[payout.pk]) for payout in payouts}
+        is_told = any(problems.values())
         for payout in payouts:
-            if len(payouts) == 1 and payout.attempt_count >= ATTEMPTS_MAX:
-                message = f"The network refused the transfer{f': {error}' if error else ''}."
-                end_payout(payout, PayoutStatus.FAILED, code="transfer_failed", message=message[:300])
-                continue
-            payout.is_alone = True
-            wait = RETRY_AFTER * payout.attempt_count if len(payouts) == 1 else timedelta()
-            ready_again(payout, at=timezone.now() + wait)
+            if is_told:
+                _leave_or_go_on(payout, problems[payout.pk])
+            else:
+                _try_alone(payout, was_alone=len(payouts) == 1, error=error)
         transfer.last_error = error[:1000]
         _end_transfer(transfer, TransferStatus.FAILED, mined)
         return transfer
 
 
-def record_dead(transfer: Transfer) -> Transfer:
-    """It can never be in a block: what it carried may be signed for again."""
+def record_dead(transfer: Transfer, *, said_by: Iterable[str] | None = None) -> Transfer:
+    """It can never be in a block: its payouts may be signed again. `said_by` are the providers that said so."""
     with transaction.atomic():
         transfer, payouts = _locked(transfer)
         if not transfer.is_open:
             return transfer
         for payout in payouts:
             ready_again(payout, at=timezone.now())
+        transfer.said_by = None if said_by is None else list(said_by)
         _end_transfer(transfer, TransferStatus.DEAD)
         return transfer
-
-
-def next_sequence(wallet: Wallet, expected_by_chain: int) -> int:
-    """The sequence to sign for: after everything of ours that may still be mined, and after what the chain has seen."""
-    live = Transfer.objects.filter(wallet=wallet).exclude(status=TransferStatus.DEAD).order_by("-sequence")
-    last = live.values_list("sequence", flat=True).first()
-    return max(expected_by_chain, 0 if last is None else last + 1)
 
 
 # --- wallets -----------------------------------------------------------------------------------------
 
 
 def freeze_wallet(wallet: Wallet, *, reason: str) -> None:
-    """Sign nothing more until a person has looked. What is signed already is followed to its end."""
+    """Freeze a wallet: nothing more is signed until an operator thaws it. What is signed is followed to its end."""
     frozen = Wallet.objects.filter(pk=wallet.pk, frozen_at__isnull=True)
     if frozen.update(frozen_at=timezone.now(), frozen_reason=reason):
         logger.critical("wallet frozen", wallet=str(wallet), reason=reason)
 
 
-def catch_up(wallet: Wallet, *, next_sequence: int) -> None:
-    """Write down that everything below this sequence is known. A wallet that is frozen stays so."""
-    Wallet.objects.filter(pk=wallet.pk, next_sequence__lt=next_sequence).update(next_sequence=next_sequence)
+def note_not_signed(wallet: Wallet, *, reason: str, is_refused: bool) -> None:
+    """Note that the signer of its own has not signed for the wallet just now: an alarm is made of it."""
+    here = Wallet.objects.filter(pk=wallet.pk)
+    here.update(not_signed_at=timezone.now(), not_signed_reason=reason[:1000], is_refused=is_refused)
+    logger.error("not signed", wallet=str(wallet), reason=reason)
 
 
-def thaw_wallet(wallet: Wallet, *, next_sequence: int, thawed_by: str) -> None:
-    """Let a wallet sign again, from a sequence that is not below any it has ever signed for."""
+def catch_up(wallet: Wallet, next_sequences: Mapping[str, int]) -> None:
+    """Record that everything below these sequences is known, by channel. A frozen wallet stays frozen."""
+    with transaction.atomic():
+        wallet = Wallet.objects.select_for_update().get(pk=wallet.pk)
+        for channel, sequence in next_sequences.items():
+            _raise_sequence(wallet, channel, sequence)
+
+
+def thaw_wallet(wallet: Wallet, next_sequences: Mapping[str, int], *, thawed_by: str) -> None:
+    """Thaw a wallet: it signs again, from sequences of its channels that it has never signed for."""
     with transaction.atomic():
         wallet = Wallet.objects.select_for_update().get(pk=wallet.pk)
         wallet.frozen_at, wallet.frozen_reason = None, ""
-        wallet.next_sequence = max(wallet.next_sequence, next_sequence)
-        wallet.save(update_fields=["frozen_at", "frozen_reason", "next_sequence"])
+        wallet.save(update_fields=["frozen_at", "frozen_reason"])
+        for channel, sequence in next_sequences.items():
+            _raise_sequence(wallet, channel, sequence)
     logger.warning("wallet thawed", wallet=str(wallet), by=thawed_by)
     wake("transfers.drive")
+
+
+# --- after a failure ---------------------------------------------------------------------------------
+
+
+def _leave_or_go_on(payout: Payout, problem: RecipientProblem | None) -> None:
+    """What becomes of a payout of a failed transfer, whose network told which payouts made it fail."""
+    if problem is None or problem == "no_trustline":
+        ready_again(payout, at=timezone.now())
+    if problem == "no_trustline":
+        wait_for_trustline(payout)
+    elif problem is not None:
+        end_payout(payout, PayoutStatus.FAILED, code=problem, message=str(refusal(problem, payout.asset)))
+
+
+def _try_alone(payout: Payout, *, was_alone: bool, error: str) -> None:
+    """What becomes of a payout of a failed transfer, where nobody knows which payout made it fail."""
+    failures = _failures_alone(payout) + 1 if was_alone else 0
+    if failures >= ATTEMPTS_MAX:
+        message = f"The network refused the transfer{f': {error}' if error else ''}."
+        end_payout(payout, PayoutStatus.FAILED, code="transfer_failed", message=message[:300])
+        return
+    payout.is_alone = True
+    ready_again(payout, at=timezone.now() + RETRY_AFTER * failures)
+
+
+def _failures_alone(payout: Payout) -> int:
+    """How many transfers that carried this payout alone have failed before."""
+    failed = Transfer.objects.filter(lines__payout=payout, status=TransferStatus.FAILED)
+    return failed.alias(carried=Count("lines")).filter(carried=1).count()
 
 
 # --- the parts ---------------------------------------------------------------------------------------
 
 
-def _may_sign(wallet: Wallet, sequence: int) -> bool:
-    live = Transfer.objects.filter(wallet=wallet, sequence__gte=sequence).exclude(status=TransferStatus.DEAD)
-    return wallet.frozen_at is None and not live.exists()
+def _may_sign(wallet: Wallet, signed: SignedTransfer) -> bool:
+    return wallet.frozen_at is None and not _live(wallet, signed).filter(sequence__gte=signed.sequence).exists()
+
+
+def _live(wallet: Wallet, signed: SignedTransfer) -> QuerySet[Transfer]:
+    """Transfers of the same channel that used their sequence, or still may."""
+    same = Transfer.objects.filter(wallet=wallet, channel=wallet.channel_at(signed.sender))
+    return same.exclude(status=TransferStatus.DEAD)
+
+
+def _raise_sequence(wallet: Wallet, channel: str, sequence: int) -> None:
+    """Let nothing below this sequence be signed for, in a wallet that the caller has locked."""
+    if channel:
+        Channel.objects.get_or_create(wallet=wallet, address=channel)
+        rows: QuerySet[Channel] | QuerySet[Wallet] = Channel.objects.filter(wallet=wallet, address=channel)
+    else:
+        rows = Wallet.objects.filter(pk=wallet.pk)
+    rows.filter(next_sequence__lt=sequence).update(next_sequence=sequence)
 
 
 def _hold_excess(policy: PayoutPolicy, payouts: Sequence[Payout]) -> bool:
-    """Hold those of these, which the caller has locked, that are over a limit; whether there are any."""
+    """Hold those of the locked payouts that exceed a limit; returns whether there are any."""
     allowance = Allowance(policy)
     is_over = False
     for payout in payouts:
@@ -255,13 +333,12 @@ def _hold_excess(policy: PayoutPolicy, payouts: Sequence[Payout]) -> bool:
 
 
 def _insert(wallet: Wallet, signed: SignedTransfer, transfer: Transfer) -> Transfer:
-    """The transfer with its first version, in a wallet that the caller has locked."""
+    """Insert a transfer with its first version, in a wallet that the caller has locked."""
     transfer.wallet, transfer.environment, transfer.network = wallet, wallet.environment, wallet.network
-    transfer.sequence = signed.sequence
+    transfer.channel, transfer.sequence = wallet.channel_at(signed.sender), signed.sequence
     transfer.save(force_insert=True)
     _add_envelope(transfer, signed)
-    wallet.next_sequence = max(wallet.next_sequence, signed.sequence + 1)
-    wallet.save(update_fields=["next_sequence"])
+    _raise_sequence(wallet, transfer.channel, signed.sequence + 1)
     return transfer
 
 
@@ -272,11 +349,12 @@ def _add_envelope(transfer: Transfer, signed: SignedTransfer) -> None:
         transaction_hash=signed.transaction_hash,
         fee_limit_units=signed.fee_limit_units,
         valid_until=signed.valid_until,
+        signed_at=database_now(),
     )
 
 
 def _locked(transfer: Transfer) -> tuple[Transfer, list[Payout]]:
-    """The transfer and what it carries, locked in the order that everybody locks them: transfer, payouts by key."""
+    """The transfer and what it carries, locked in the order of docs/locking.md."""
     transfer = Transfer.objects.select_for_update().get(pk=transfer.pk)
     carried = Payout.objects.select_for_update().filter(transfer=transfer, status=PayoutStatus.SENDING)
     return transfer, list(carried.order_by("pk"))
@@ -300,6 +378,7 @@ def _end_transfer(transfer: Transfer, status: TransferStatus, mined: Mined | Non
     _move_transfer(transfer, status)
     if mined is not None:
         transfer.transaction_hash, transfer.height, transfer.fee_units = mined.transaction_hash, mined.height, mined.fee
+        transfer.said_by = list(mined.said_by)
     transfer.next_step_at, transfer.finished_at = None, timezone.now()
     transfer.save()
     logger.info("transfer ended", transfer=str(transfer), transaction_hash=transfer.transaction_hash)

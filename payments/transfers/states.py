@@ -8,7 +8,7 @@ from config.states import Transitions
 
 
 class PayoutStatus(models.TextChoices):
-    """What has become of the intent to pay somebody."""
+    """The status of a payout."""
 
     READY = "ready", "Waiting for a transfer"
     HELD = "held", "Held for operators"
@@ -38,24 +38,34 @@ PAYOUT_MOVES = Transitions(
 
 
 class HoldReason(models.TextChoices):
-    """Why a payout does not leave yet."""
+    """Why a payout is held."""
 
     APPROVAL = "approval", "Above the amount that one person may send: two operators must approve it"
     OVER_LIMIT = "over_limit", "Above the limit of a single transfer"
     DAILY_LIMIT = "daily_limit", "The limit of a day is used up"
     MERCHANT_LIMIT = "merchant_limit", "The merchant's limit of a day is used up"
     LIQUIDITY = "insufficient_liquidity", "The hot wallet does not hold enough"
+    REFILL = "refill_needed", "The hot wallet does not hold enough: operators must refill it from the cold wallet"
     COIN_PAUSED = "coin_paused", "The coin's issuer lets nobody send it at the moment: it goes on when that is over"
     WALLET_BLOCKED = (
         "hot_wallet_blocked",
         "The coin's issuer has blocked the hot wallet: it goes on when that is over",
     )
+    NO_TRUSTLINE = "no_trustline", "The recipient's account does not hold this coin yet: it goes on when it does"
     NETWORK = "network_unavailable", "The network's providers do not answer: it goes on when they do"
+    SIGNER = "not_signed", "The process that signs does not answer, or refuses it: operators are told"
     FEES = "fees_above_cap", "The network's fees are above what may be paid: it goes on when they come down"
 
 
+class MemoType(models.TextChoices):
+    """How a memo is written into an on-chain transaction: some recipients understand one of the two only."""
+
+    ID = "id", "A number (MEMO_ID)"
+    TEXT = "text", "Text (MEMO_TEXT)"
+
+
 class TransferStatus(models.TextChoices):
-    """What has become of one signed on-chain transaction, in whichever of its versions."""
+    """The status of a transfer, whichever of its versions is mined."""
 
     SIGNED = "signed", "Signed, not yet sent"
     SENT = "sent", "Sent"

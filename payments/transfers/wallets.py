@@ -1,27 +1,46 @@
-"""The hot wallets: which there are, and who may sign for one just now."""
+"""The hot wallets, the channels that lend them sequences, and the lock of each: one process at a time signs for it."""
 
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
 
-from config.turns import turn
+from config.advisory_locks import LockClass, advisory_lock
 from payments.chains.base import Chain
-from payments.transfers.models import Wallet
-
-LOCK_CLASS = 0x776C6C74
-"""Advisory locks of wallets: (this class, the wallet's key)."""
+from payments.transfers.models import Channel, Wallet
+from payments.transfers.states import OPEN_TRANSFERS
 
 
 def wallet_of(environment: str, network: str, chain: Chain) -> Wallet:
     """The wallet payouts of a network leave from.
 
-    One that the books have never seen, and whose chain says that it has sent before, begins frozen: these may be the
-    books of before a restore, and what it sent may be what they still want to send.
+    A new one that has moved money before, by its chain, begins frozen: the database may have been restored from a
+    backup, and what the wallet sent may be what still waits to be sent.
     """
     address = chain.payout_address()
     return Wallet.objects.get_or_create(environment=environment, network=network, address=address)[0]
 
 
+def replaced_wallets(wallet: Wallet) -> list[Wallet]:
+    """Hot wallets that this one has replaced and that still have transfers on their way."""
+    here = Wallet.objects.filter(environment=wallet.environment, network=wallet.network).exclude(pk=wallet.pk)
+    return list(here.filter(transfers__status__in=OPEN_TRANSFERS).distinct().order_by("pk"))
+
+
+def signing_channels(wallet: Wallet, chain: Chain) -> list[str]:
+    """The channels that payouts are signed for now, by address; empty for the wallet itself."""
+    return [wallet.channel_at(account) for account in chain.channels()]
+
+
+def expected_sequences(wallet: Wallet, chain: Chain) -> dict[str, int]:
+    """What the network expects next of the wallet and of each channel that it uses or has used. Asks the network."""
+    used = Channel.objects.filter(
+        wallet__environment=wallet.environment, wallet__network=wallet.network, wallet__address=wallet.address
+    ).order_by("pk")
+    in_use = signing_channels(wallet, chain) if wallet.address == chain.payout_address() else []
+    every = dict.fromkeys(["", *in_use, *used.values_list("address", flat=True)])
+    return {channel: chain.next_sequence(wallet.account_of(channel)) for channel in every}
+
+
 def hold(wallet: Wallet) -> AbstractContextManager[bool]:
-    """Be the only one who signs for a wallet; False when somebody else is."""
-    return turn(LOCK_CLASS, wallet.pk)
+    """Hold the lock of a wallet inside the block; yields False when another process has it."""
+    return advisory_lock(LockClass.WALLET, wallet.pk)

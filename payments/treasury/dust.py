@@ -1,7 +1,7 @@
 """Which deposit addresses are worth emptying at the fees of this moment. Pure.
 
-A coin is worth a dollar here, near enough to tell dust from money; the network's own coin is worth what the operator
-says. Values are in 10^-18 dollars.
+A coin counts as one dollar, which is exact enough here; the native coin is worth what the operator has set. Values are
+in 10^-18 dollars.
 """
 
 from __future__ import annotations
@@ -29,27 +29,27 @@ class WaitingAddress:
 
 @dataclass(frozen=True, slots=True)
 class Fees:
-    """What emptying addresses costs, in the network's own coin and in dollars."""
+    """What emptying addresses costs, in the native coin and in dollars."""
 
     costs: Costs
     native: Asset
     native_usd: Decimal
 
     def of(self, addresses: Sequence[WaitingAddress]) -> int:
-        """Of one sweep of these, in base units of the network's own coin."""
+        """What one sweep of these addresses costs, in base units of the native coin."""
         new = sum(address.is_new for address in addresses)
         return self.costs.of_sweep(first_time=new, again=len(addresses) - new)
 
     def usd(self, units: int) -> int:
-        """The value of so much of the network's own coin, rounded up."""
+        """The value of base units of the native coin, rounded up."""
         with localcontext(prec=120):
             value = self.native_usd * units * Decimal(10) ** (SCALE - self.native.decimals)
             return int(value.to_integral_value(ROUND_CEILING))
 
     def most_dust(self, asset: Asset, *, is_new: bool) -> int:
         """The most an address may hold for which taking it along costs as much as it holds, or more."""
-        own = self.costs.first_time if is_new else self.costs.again
-        return self.usd(own) // usd_units(1, asset.decimals)
+        cost = self.costs.first_time if is_new else self.costs.again
+        return self.usd(cost) // usd_units(1, asset.decimals)
 
     def is_dust(self, address: WaitingAddress, asset: Asset) -> bool:
         return address.amount <= self.most_dust(asset, is_new=address.is_new)

@@ -1,7 +1,7 @@
-"""The networks' own coin at deposit addresses, where somebody sent ETH or POL instead of the token they were asked for.
+"""Native coins at deposit addresses, where somebody sent ETH or POL instead of the token that the payment asked for.
 
-No event tells of it, so balances are looked at: a few addresses a minute, round after round. It counts for no payment.
-Once an operator asks for it, a sweep brings it to the hot wallet, where it pays fees, and only then is it in the books.
+The network reports no event for them, so balances are read, a few addresses a minute. They count for no payment. When
+an operator asks for it, a sweep brings them to the hot wallet, where they pay fees; only then are they in the ledger.
 """
 
 from __future__ import annotations
@@ -17,15 +17,19 @@ from django.utils import timezone
 from config import ids
 from config.errors import DomainError
 from merchants.ledger.posting import post_draft
-from payments import postings
 from payments.chains import registry
 from payments.chains.base import Chain
-from payments.chains.networks import NATIVE_COINS
-from payments.models import NativeCoin, Payment, ScanCursor, Sweep
-from payments.transfers.driving import sign_sweep
+from payments.chains.networks import NETWORKS
+from payments.deposits.address_derivations import require_addresses
+from payments.deposits.addresses import WATCHED_AFTER_END, sibling_networks
+from payments.deposits.models import ScanCursor
+from payments.models import Payment
+from payments.transfers.executor import sign_sweep
 from payments.transfers.models import Transfer
 from payments.transfers.states import TransferStatus
-from payments.watching import WATCHED_AFTER_END, sibling_networks
+from payments.treasury import postings
+from payments.treasury.cold import sweeps_go_to
+from payments.treasury.models import NativeCoin, Sweep
 
 logger = structlog.get_logger(__name__)
 
@@ -38,7 +42,7 @@ LONGEST_WINDOW = timedelta(days=2)
 
 
 class NothingToBringIn(DomainError):
-    """There is none of the network's own coin there, or it is on its way to the hot wallet already."""
+    """No native coins are there, or they are on their way to the hot wallet already."""
 
     code = "nothing_to_bring_in"
     message = "There is nothing to bring in."
@@ -48,10 +52,10 @@ class NothingToBringIn(DomainError):
 
 
 def look_for_some(environment: str, network: str) -> int:
-    """Look at the next few addresses of payments that are open or ended lately; answers how many hold something."""
+    """Read the balances of the next few payments that are open or ended lately; returns how many hold something."""
     cursor = ScanCursor.objects.filter(environment=environment, network=network, halted_at__isnull=True, fault="")
     place = cursor.first()
-    if place is None or not registry.profile(environment, network).sweeps_per_transfer:
+    if place is None or registry.profile(environment, network).shares_account:
         return 0
     now = timezone.now()
     began = place.native_round_at
@@ -67,7 +71,7 @@ def look_for_some(environment: str, network: str) -> int:
 
 
 def look_at(environment: str, network: str, payments: Sequence[Payment]) -> list[NativeCoin]:
-    """Ask what these addresses hold on a network, and write it down; answers those that hold something."""
+    """Read what the addresses of these payments hold on a network, and store it; returns those that hold something."""
     if not payments:
         return []
     chain = registry.chain(environment, network)
@@ -80,7 +84,7 @@ def look_at(environment: str, network: str, payments: Sequence[Payment]) -> list
         empty = known.exclude(payment__deposit_address__in=held).filter(height__lte=height)
         empty.update(held=0, height=height)
         for address, units in held.items():
-            _write_down(by_address[address], network, units, height)
+            _store(by_address[address], network, units, height)
     return list(known.filter(held__gt=0).select_related("payment").order_by("-held", "pk"))
 
 
@@ -91,7 +95,7 @@ def _lately_open(environment: str, network: str, *, after: ScanCursor) -> list[P
     return list(payments.filter(pk__gt=begin, closes_at__gt=since).order_by("pk")[:ADDRESSES_AT_ONCE])
 
 
-def _write_down(payment: Payment, network: str, units: int, height: int) -> None:
+def _store(payment: Payment, network: str, units: int, height: int) -> None:
     fresh = {"environment": payment.environment, "held": units, "height": height}
     coin, is_new = NativeCoin.objects.get_or_create(payment=payment, network=network, defaults=fresh)
     if not is_new:
@@ -123,9 +127,9 @@ def worth_bringing_in(chain: Chain, coins: Iterable[NativeCoin]) -> list[NativeC
 
 
 def ask_for(coins: Sequence[NativeCoin], *, asked_by: str) -> int:
-    """An operator wants this brought to the hot wallet, to pay fees with; answers how much it is.
+    """An operator wants this brought to the hot wallet, to pay fees with; returns how much it is.
 
-    The worker that holds the key does it. NothingToBringIn, and nothing is asked for, when one of them is not there.
+    The worker that holds the key signs the sweep. NothingToBringIn, and nothing is requested, when one is not there.
     """
     with transaction.atomic():
         keys = [coin.pk for coin in coins]
@@ -142,16 +146,21 @@ def ask_for(coins: Sequence[NativeCoin], *, asked_by: str) -> int:
 
 
 class _AskedNoMore(Exception):
-    """Somebody else has one of these in hand: nothing of this sweep is stored."""
+    """Another process is sweeping one of these: nothing of this sweep is stored."""
 
 
 def sweep_asked(environment: str, network: str) -> Transfer | None:
     """Sign a sweep of what operators have asked for."""
     profile = registry.profile(environment, network)
-    asked = waiting(environment, network).filter(asked_at__isnull=False)
-    coins = dict(asked.values_list("pk", "payment__sequence")[: profile.sweeps_per_transfer])
-    if not coins:
+    asked = waiting(environment, network).filter(asked_at__isnull=False).select_related("payment")
+    found = list(asked[: profile.sweeps_per_transfer])
+    if not found:
         return None
+    chain = registry.chain(environment, network)
+    require_addresses(chain, [coin.payment for coin in found])
+    together = chain.swept_together([coin.payment.sequence for coin in found])
+    coins = {coin.pk: coin.payment.sequence for coin in found if coin.payment.sequence in together}
+    cold = sweeps_go_to(environment, network)
 
     def record(transfer: Transfer) -> None:
         locked = NativeCoin.objects.select_for_update(of=("self",)).filter(pk__in=coins)
@@ -159,7 +168,7 @@ def sweep_asked(environment: str, network: str) -> Transfer | None:
         if len(still) != len(coins):
             raise _AskedNoMore
         expected = sum(coin.held for coin in still)
-        sweep = Sweep.objects.create(transfer=transfer, asset=profile.native.code, expected=expected)
+        sweep = Sweep.objects.create(transfer=transfer, asset=profile.native.code, expected=expected, cold_wallet=cold)
         NativeCoin.objects.filter(pk__in=coins).update(sweep=sweep, asked_at=None)
 
     try:
@@ -178,22 +187,22 @@ def sweep_asked(environment: str, network: str) -> Transfer | None:
 
 
 def is_native(sweep: Sweep) -> bool:
-    """Whether a sweep moves the network's own coin."""
-    return sweep.asset == NATIVE_COINS[sweep.transfer.network].code
+    """Whether a sweep moves native coins."""
+    return sweep.asset == NETWORKS[sweep.transfer.network].real.native.code
 
 
 def on_their_way(environment: str, network: str) -> int:
     """What sweeps that are not booked yet may have brought to the hot wallet already."""
-    sweeps = Sweep.objects.filter(booked_at__isnull=True, asset=NATIVE_COINS[network].code)
-    here = sweeps.filter(transfer__environment=environment, transfer__network=network)
+    sweeps = Sweep.objects.filter(booked_at__isnull=True, asset=NETWORKS[network].real.native.code)
+    here = sweeps.filter(transfer__environment=environment, transfer__network=network, cold_wallet=None)
     return int(here.aggregate(total=Sum("expected"))["total"] or 0)
 
 
 def book(sweep: Sweep) -> bool:
     """Book what a sweep that has ended brought to the hot wallet: what each address lost in its block.
 
-    What arrives there in that very block is not told apart: the hot wallet then holds so much more than the books, as
-    with any coins that an operator puts in.
+    Coins that arrive at such an address in the same block cannot be told from them: the hot wallet then holds so much
+    more than the ledger, as when an operator puts coins in.
     """
     transfer = sweep.transfer
     before, after = _around(transfer) if transfer.status == TransferStatus.FINAL else ({}, {})
@@ -210,8 +219,9 @@ def book(sweep: Sweep) -> bool:
             if transfer.height is not None and transfer.height >= coin.height:
                 coin.held, coin.height = after.get(address, 0), transfer.height
             coin.save(update_fields=["brought", "held", "height"])
-        if sweep.moved:
-            post_draft(postings.native_swept(sweep, NATIVE_COINS[transfer.network]), environment=transfer.environment)
+        if sweep.moved and sweep.cold_wallet_id is None:  # native coins of cold wallets are not in the ledger
+            native = NETWORKS[transfer.network].real.native
+            post_draft(postings.native_swept(sweep, native), environment=transfer.environment)
     logger.info("native coin brought in", transfer=str(transfer), asset=sweep.asset, moved=sweep.moved)
     return True
 

@@ -1,7 +1,7 @@
-"""Deposit addresses that a sweep passed over: when they are tried again, and how that is told.
+"""Deposit addresses that a sweep passed over: when they are tried again, and how operators see them.
 
-Trying again costs nothing at first: the network is asked whether the transfer would be made now. Only where it would,
-another sweep is signed.
+An address is first tried without a fee: the network is asked whether the transfer would succeed now. Another sweep is
+signed only where it would.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ from django.db.models import Exists, F, OuterRef, QuerySet, Subquery, Sum
 from django.utils import timezone
 
 from config.money import Asset
+from config.wording import coins_held
 from payments.chains import registry
 from payments.chains.base import Unsweepable
 from payments.chains.errors import ChainError
-from payments.models import Deposit, SweptAddress
+from payments.models import Deposit
 from payments.states import OF_THE_WHOLE_COIN, UnsweptReason
-from payments.wording import coins_held
+from payments.treasury.models import SweptAddress
 
 logger = structlog.get_logger(__name__)
 
@@ -37,7 +38,7 @@ def pause_after(tries: int) -> timedelta:
 
 
 def passed_over(environment: str | None = None, network: str | None = None) -> QuerySet[SweptAddress]:
-    """Addresses whose coins the newest sweep left there, the ones due first; `waiting` is how much it is."""
+    """Addresses where the newest sweep left the coins, those due first; `waiting` is the amount."""
     here = SweptAddress.objects.filter(try_again_at__isnull=False)
     if environment is not None:
         here = here.filter(sweep__transfer__environment=environment)
@@ -103,7 +104,7 @@ def look_again(environment: str, network: str, asset: Asset, *, at_once: bool) -
 
 
 def note_refusal(line: SweptAddress, why: Unsweepable | None) -> None:
-    """Put down, without saving it, why nothing can be moved now, and when that is looked at again."""
+    """Set why nothing can be moved now, and when that is tried again. Does not save the row."""
     line.reason = UnsweptReason(why.reason) if why else UnsweptReason.PASSING
     line.said = why.said if why else ""
     line.tries += 1
@@ -123,18 +124,18 @@ def _free(line: SweptAddress) -> None:
     logger.info("passed over address can be swept", line=str(line))
 
 
-def told(line: SweptAddress) -> str:
+def describe(line: SweptAddress) -> str:
     """What is left where, and why: `40.00 USDC at 0x… of payment pay_…: the issuer has frozen the address`."""
     transfer = line.sweep.transfer
     asset = registry.asset(transfer.environment, transfer.network, line.sweep.asset)
     said = f" (it says: {line.said})" if line.said else ""
     held = f"{coins_held(line.amount, asset.decimals)} {asset.code}"
-    place = f"{line.payment.deposit_address} of payment {line.payment.public_id}"
-    return f"{held} at {place}: {UnsweptReason(line.reason).label}{said}"
+    address = f"{line.payment.deposit_address} of payment {line.payment.public_id}"
+    return f"{held} at {address}: {UnsweptReason(line.reason).label}{said}"
 
 
-def all_told(lines: Iterable[SweptAddress]) -> str:
-    """The same of several, no more than can be read."""
-    texts = [told(line) for line in lines]
+def describe_all(lines: Iterable[SweptAddress]) -> str:
+    """The same for several addresses, of which it names at most NAMED_MAX."""
+    texts = [describe(line) for line in lines]
     more = f"; and {len(texts) - NAMED_MAX} more" if len(texts) > NAMED_MAX else ""
     return "; ".join(texts[:NAMED_MAX]) + more

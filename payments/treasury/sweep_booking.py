@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from datetime import timedelta
 
 import structlog
 from django.db import transaction
-from django.db.models import Sum
+from django.db.models import QuerySet, Sum
 from django.utils import timezone
 
 from config.containment import contained
 from config.errors import DomainError
 from config.money import Asset
+from config.wording import coins_held
 from merchants.ledger.posting import PostingDraft, post_drafts
-from payments import native, postings, unswept
 from payments.chains import registry
 from payments.chains.base import Chain, IncomingTransfer, SweptFrom, Unsweepable
 from payments.chains.errors import ChainError, ChainUnavailable
-from payments.models import Deposit, Payment, Sweep, SweepRequest, SweptAddress
-from payments.strays import book_surplus
+from payments.models import Deposit, Payment
+from payments.transfers.models import Transfer, Wallet
 from payments.transfers.payouts import retry_waiting
 from payments.transfers.states import TransferStatus
-from payments.wording import coins_held
+from payments.treasury import native_deposits, passed_over, postings
+from payments.treasury.cold import cold_wallets
+from payments.treasury.models import ColdWallet, Sweep, SweepRequest, SweptAddress
+from payments.treasury.surplus import book_surplus
 
 logger = structlog.get_logger(__name__)
+
+UNBOOKED_MAX = timedelta(minutes=10)
+"""How long a sweep that has ended may wait to be booked before operators are told."""
 
 EARLIER_AT_ONCE = 20
 """Sweeps of before addresses were looked at one by one that are read again in one round."""
@@ -31,7 +38,7 @@ EARLIER_AT_ONCE = 20
 
 class SweptElsewhere(DomainError):
     code = "swept_elsewhere"
-    message = "Coins left deposit addresses and did not come to the hot wallet: see who is the factory's treasury."
+    message = "Coins left deposit addresses and came to no wallet of ours: see who is the factory's treasury."
 
 
 class DepositsInUse(DomainError):
@@ -44,23 +51,31 @@ def book_sweeps() -> int:
     ended = Sweep.objects.filter(booked_at__isnull=True, transfer__finished_at__isnull=False)
     booked = 0
     for sweep in ended.select_related("transfer__wallet").order_by("id"):
-        # What it took along may be a deposit that is in no books yet.
+        # It may have moved a deposit that is not in the ledger yet.
         with contained("sweep not booked yet", expected=(ChainError, DomainError), transfer=str(sweep.transfer)):
             booked += _try(sweep)
     _itemise_earlier()
     return booked
 
 
+def sweeps_not_booked(environments: Collection[str], network: str | None) -> QuerySet[Sweep]:
+    """Those that ended so long ago that they should be booked."""
+    here = Sweep.objects.filter(booked_at__isnull=True, transfer__environment__in=environments)
+    if network is not None:
+        here = here.filter(transfer__network=network)
+    return here.filter(transfer__finished_at__lt=timezone.now() - UNBOOKED_MAX).select_related("transfer")
+
+
 def _try(sweep: Sweep) -> bool:
     try:
-        return native.book(sweep) if native.is_native(sweep) else _book(sweep)
+        return native_deposits.book(sweep) if native_deposits.is_native(sweep) else _book(sweep)
     except Exception as error:
         Sweep.objects.filter(pk=sweep.pk).update(last_error=str(error)[:1000])
         raise
 
 
 def _book(sweep: Sweep) -> bool:
-    outcomes = _read(sweep)
+    outcomes, cold = _read(sweep)
     moves = _moves(sweep) if any(each.left for each in outcomes) else []
     refused = _refusals(sweep, outcomes)
     with transaction.atomic():
@@ -74,15 +89,16 @@ def _book(sweep: Sweep) -> bool:
         SweptAddress.objects.bulk_create(lines)
         sweep.moved = sum(line.arrived for line in lines)
         sweep.booked_at, sweep.is_itemised, sweep.last_error = timezone.now(), True, ""
-        sweep.save(update_fields=["moved", "booked_at", "is_itemised", "last_error"])
+        sweep.cold_wallet = cold
+        sweep.save(update_fields=["moved", "cold_wallet", "booked_at", "is_itemised", "last_error"])
         if sweep.moved:
             drafts = [*book_surplus(sweep, moves), postings.sweep_final(sweep), *_fees(sweep, lines)]
             post_drafts(drafts, environment=sweep.transfer.environment)
             place = {"environment": sweep.transfer.environment, "network": sweep.transfer.network}
             retry_waiting(**place, asset=sweep.asset)
-        SweepRequest.objects.filter(sweep=sweep).update(outcome=_told(sweep, lines))
+        SweepRequest.objects.filter(sweep=sweep).update(outcome=_outcome(sweep, lines))
     if passed:
-        logger.error("deposit addresses passed over", sweep=str(sweep.transfer), addresses=_told_of(passed))
+        logger.error("deposit addresses passed over", sweep=str(sweep.transfer), addresses=_left(passed))
     logger.info("sweep booked", transfer=str(sweep.transfer), asset=sweep.asset, moved=sweep.moved)
     return True
 
@@ -90,24 +106,34 @@ def _book(sweep: Sweep) -> bool:
 # --- what the network says, outside of any database transaction ---------------------------------------
 
 
-def _read(sweep: Sweep) -> Sequence[SweptFrom]:
-    """What it did at each address; nothing when it never was in a block.
+def _read(sweep: Sweep) -> tuple[Sequence[SweptFrom], ColdWallet | None]:
+    """What it did at each address, nothing when it never was in a block; and the cold wallet it brought the coins to.
 
-    ChainUnavailable while its receipt is not shown, SweptElsewhere when the coins went to somebody else.
+    Whichever wallet of ours was the treasury in its block: that can change on the way. ChainUnavailable while its
+    receipt is not shown, SweptElsewhere when the coins went to somebody else.
     """
     transfer = sweep.transfer
     if transfer.status == TransferStatus.FAILED:
-        return [SweptFrom(number) for number in transfer.deposits]
+        return [SweptFrom(number) for number in transfer.deposits], None
     if transfer.status != TransferStatus.FINAL:
-        return []
+        return [], None
     chain, asset = _place(sweep)
     numbers = list(transfer.deposits)
-    found = chain.swept_by(transfer.transaction_hash, asset, numbers, treasury=transfer.wallet.address)
-    if not found:
-        raise ChainUnavailable(f"{transfer.network} does not show yet what {transfer.transaction_hash} moved.")
-    if any(each.left and not each.arrived for each in found):
-        raise SweptElsewhere
-    return found
+    for address, cold in _treasuries(transfer, chain):
+        found = chain.swept_by(transfer.transaction_hash, asset, numbers, treasury=address)
+        if not found:
+            raise ChainUnavailable(f"{transfer.network} does not show yet what {transfer.transaction_hash} moved.")
+        if not any(each.left and not each.arrived for each in found):
+            return found, cold
+    raise SweptElsewhere
+
+
+def _treasuries(transfer: Transfer, chain: Chain) -> list[tuple[str, ColdWallet | None]]:
+    """The wallets of ours that a sweep may have gone to, the likeliest first."""
+    place = {"environment": transfer.environment, "network": transfer.network}
+    hot = dict.fromkeys([transfer.wallet.address, *Wallet.objects.filter(**place).values_list("address", flat=True)])
+    ours = [*((address, None) for address in hot), *((each.address, each) for each in cold_wallets(**place))]
+    return sorted(ours, key=lambda each: each[0] != chain.treasury())
 
 
 def _moves(sweep: Sweep) -> list[IncomingTransfer]:
@@ -118,7 +144,7 @@ def _moves(sweep: Sweep) -> list[IncomingTransfer]:
 
 
 def _refusals(sweep: Sweep, outcomes: Sequence[SweptFrom]) -> Mapping[int, Unsweepable]:
-    """Why nothing left the addresses that it passed over, as far as the network tells now."""
+    """Why nothing left the addresses that it passed over, as far as the network can say now."""
     passed = [each.number for each in outcomes if not each.left]
     chain, asset = _place(sweep)
     return chain.why_unsweepable(asset, passed) if passed else {}
@@ -156,7 +182,7 @@ def _release(sweep: Sweep, passed: Sequence[SweptAddress] | None) -> None:
     if passed is not None:
         theirs = theirs.filter(payment__in=[line.payment_id for line in passed])
     keys = list(theirs.values_list("pk", flat=True))
-    # Never waits: a judge may hold the deposits of several payments, in an order of its own.
+    # Never waits: an assessment may hold locks on the deposits of several payments, in another order.
     free = Deposit.objects.select_for_update(skip_locked=True).filter(pk__in=keys).order_by("pk").values_list("pk")
     if len(free) != len(keys):
         raise DepositsInUse
@@ -176,7 +202,7 @@ def _follow_on(sweep: Sweep, passed: Sequence[SweptAddress], refused: Mapping[in
         before = newest.get(line.payment_id)
         if line.expected:
             line.tries = before.tries if before and not before.left else 0
-            unswept.note_refusal(line, refused.get(line.payment.sequence))
+            passed_over.note_refusal(line, refused.get(line.payment.sequence))
 
 
 def _fees(sweep: Sweep, lines: Sequence[SweptAddress]) -> list[PostingDraft]:
@@ -184,19 +210,19 @@ def _fees(sweep: Sweep, lines: Sequence[SweptAddress]) -> list[PostingDraft]:
     return [postings.sweep_fee(sweep, kept)] if kept else []
 
 
-def _told(sweep: Sweep, lines: Sequence[SweptAddress]) -> str:
-    """What a sweep took and what not, for whoever asked for it."""
+def _outcome(sweep: Sweep, lines: Sequence[SweptAddress]) -> str:
+    """What a sweep took and what it left, for the operator who asked for it."""
     if not lines:
         return "The sweep never came into a block: everything is where it was, and is swept again."
     taken = [line for line in lines if line.left]
     passed = [line for line in lines if line.try_again_at is not None]
     asset = _place(sweep)[1]
     took = f"Took {coins_held(sweep.moved or 0, asset.decimals)} {asset.code} from {_addresses(len(taken))}."
-    return f"{took} Left: {_told_of(passed)}." if passed else took
+    return f"{took} Left: {_left(passed)}." if passed else took
 
 
-def _told_of(passed: Sequence[SweptAddress]) -> str:
-    return unswept.all_told([line for line in passed if line.try_again_at is not None])
+def _left(passed: Sequence[SweptAddress]) -> str:
+    return passed_over.describe_all([line for line in passed if line.try_again_at is not None])
 
 
 def _addresses(number: int) -> str:
@@ -220,8 +246,8 @@ def _itemise_earlier() -> None:
 
 def _itemise(sweep: Sweep) -> None:
     """What it left was never taken out of the coins at deposit addresses; what the token kept is, now."""
-    came_to_nothing = sweep.transfer.status != TransferStatus.FINAL or native.is_native(sweep)
-    outcomes = [] if came_to_nothing else _read(sweep)
+    came_to_nothing = sweep.transfer.status != TransferStatus.FINAL or native_deposits.is_native(sweep)
+    outcomes, cold = ([], None) if came_to_nothing else _read(sweep)
     with transaction.atomic():
         sweep = Sweep.objects.select_for_update(of=("self",)).select_related("transfer").get(pk=sweep.pk)
         if sweep.is_itemised:
@@ -232,7 +258,7 @@ def _itemise(sweep: Sweep) -> None:
         SweptAddress.objects.bulk_create(lines)
         if drafts := _fees(sweep, lines):
             post_drafts(drafts, environment=sweep.transfer.environment)
-        Sweep.objects.filter(pk=sweep.pk).update(is_itemised=True)
+        Sweep.objects.filter(pk=sweep.pk).update(is_itemised=True, cold_wallet=cold)
     if any(line.expected for line in passed):
         payments = [line.payment.public_id for line in passed if line.expected]
         logger.warning("deposits of an earlier sweep are free again", sweep=str(sweep.transfer), payments=payments)

@@ -17,31 +17,36 @@ from django.utils import timezone
 from config.celery import wake
 from config.containment import contained
 from config.money import Asset
-from payments import unswept
+from config.wording import coins_held
 from payments.chains import registry
 from payments.chains.base import Costs
 from payments.chains.errors import ChainError
-from payments.dust import Fees, WaitingAddress
-from payments.models import Deposit, ScanCursor, Sweep, SweepRequest
+from payments.chains.profiles import NetworkProfile
+from payments.deposits.address_derivations import require_addresses
+from payments.deposits.models import ScanCursor
+from payments.models import Deposit, Payment
 from payments.states import DepositStatus
-from payments.transfers.driving import sign_sweep
+from payments.transfers.executor import sign_sweep
 from payments.transfers.models import Payout, Transfer
 from payments.transfers.states import HoldReason, PayoutStatus
-from payments.wording import coins_held
+from payments.treasury import passed_over
+from payments.treasury.cold import sweeps_go_to
+from payments.treasury.dust import Fees, WaitingAddress
+from payments.treasury.models import Sweep, SweepRequest
 
 THERE = F("amount") - F("missing")
 """What the network still holds of a deposit."""
 
 
 class _TakenMeanwhile(Exception):
-    """Somebody else has one of these deposits in hand: nothing of this sweep is stored."""
+    """Another process is changing one of these deposits: nothing of this sweep is stored."""
 
 
 def sweep_due(environment: str, network: str) -> int:
-    """Sign a sweep for every coin that has enough waiting, or that payouts wait for; answers how many."""
+    """Sign a sweep for every coin that has enough waiting, or that payouts wait for; returns how many."""
     profile = registry.profile(environment, network)
     cursor = ScanCursor.objects.filter(environment=environment, network=network, halted_at__isnull=True).first()
-    if not profile.sweeps_per_transfer or cursor is None:
+    if profile.shares_account or cursor is None:
         return 0
     signed = 0
     for asset in profile.assets.values():
@@ -59,36 +64,36 @@ def _sweep_coin(cursor: ScanCursor, asset: Asset, *, most: int) -> bool:
         environment=environment, network=network, asset=asset.code, done_at__isnull=True
     )
     is_requested = requests.exists()
-    unswept.look_again(environment, network, asset, at_once=is_requested)
-    chosen = _choose(cursor, asset, is_requested=is_requested, most=most)
+    passed_over.look_again(environment, network, asset, at_once=is_requested)
+    chosen = _swept_together(cursor, _choose(cursor, asset, is_requested=is_requested, most=most))
     transfer = _sign(environment, asset, _free(cursor, asset.code), chosen) if chosen else None
     if is_requested and (transfer is not None or not chosen):
-        _answer(requests, cursor, asset, transfer, chosen)
+        _close_requests(requests, cursor, asset, transfer, chosen)
     return transfer is not None
 
 
-def _answer(
+def _close_requests(
     requests: QuerySet[SweepRequest],
     cursor: ScanCursor,
     asset: Asset,
     transfer: Transfer | None,
     chosen: Sequence[WaitingAddress],
 ) -> None:
-    """Tell those who asked for a sweep what is swept and what not; once it is booked, that is told again."""
-    left = unswept.passed_over(cursor.environment, cursor.network).filter(sweep__asset=asset.code)
-    told = unswept.all_told(left)
+    """Write into the requests for a sweep what it takes and what it leaves; booking it writes that again."""
+    left = passed_over.passed_over(cursor.environment, cursor.network).filter(sweep__asset=asset.code)
+    stays = passed_over.describe_all(left)
     swept = f"{coins_held(_sum(chosen), asset.decimals)} {asset.code}" if chosen else ""
     does = f"A sweep of {swept} from {len(chosen)} of the addresses is on its way." if transfer else "Nothing is swept."
-    nothing = "" if transfer or told else " Nothing that is worth it waits there."
+    nothing = "" if transfer or stays else " Nothing that is worth it waits there."
     requests.update(
         done_at=timezone.now(),
         sweep=transfer.sweep if transfer else None,
-        outcome=f"{does} Left: {told}." if told else f"{does}{nothing}",
+        outcome=f"{does} Left: {stays}." if stays else f"{does}{nothing}",
     )
 
 
 def request_sweep(*, environment: str, network: str, asset: str, requested_by: str) -> SweepRequest:
-    """An operator wants what is worth it swept now, whatever the threshold. The next round of the worker does it."""
+    """An operator wants all that is not dust swept now, whatever the threshold. The worker does it next."""
     request, _ = SweepRequest.objects.get_or_create(
         environment=environment,
         network=network,
@@ -139,15 +144,16 @@ def all_that_waits(cursor: ScanCursor, code: str) -> tuple[int, int]:
 
 def fees_now(environment: str, network: str) -> Fees:
     """What sweeping costs just now. Asks the network."""
-    return fees_at(registry.chain(environment, network).costs(), registry.profile(environment, network).native)
+    return fees_at(registry.chain(environment, network).costs(), registry.profile(environment, network))
 
 
-def fees_at(costs: Costs, native: Asset) -> Fees:
-    return Fees(costs, native, Decimal(settings.NATIVE_COIN_USD[native.code]))
+def fees_at(costs: Costs, profile: NetworkProfile) -> Fees:
+    native = profile.native
+    return Fees(costs, native, Decimal(settings.NATIVE_COIN_USD.get(native.code, profile.native_usd)))
 
 
 def _not_swept(cursor: ScanCursor, code: str) -> QuerySet[Deposit]:
-    """Deposits in the books, in final blocks, at addresses that nothing has emptied since."""
+    """Deposits in the ledger, in final blocks, at addresses that no sweep has emptied since."""
     return Deposit.objects.filter(
         environment=cursor.environment,
         network=cursor.network,
@@ -169,7 +175,7 @@ def _free(cursor: ScanCursor, code: str) -> QuerySet[Deposit]:
         sweep__isnull=False,
         sweep__booked_at__isnull=True,
     )
-    return _not_swept(cursor, code).exclude(Exists(on_its_way)).exclude(unswept.is_kept_back())
+    return _not_swept(cursor, code).exclude(Exists(on_its_way)).exclude(passed_over.is_kept_back())
 
 
 def _mark_taken_along(waiting: QuerySet[Deposit]) -> None:
@@ -194,7 +200,7 @@ def _is_needed(environment: str, asset: Asset) -> bool:
 def _choose(cursor: ScanCursor, asset: Asset, *, is_requested: bool, most: int) -> Sequence[WaitingAddress]:
     """The addresses to empty now. None while too little waits, or while it would cost more than it brings, or while
     the coin can be moved from nowhere."""
-    if unswept.is_stopped(cursor.environment, asset.network, asset.code):
+    if passed_over.is_stopped(cursor.environment, asset.network, asset.code):
         return []
     if _is_needed(cursor.environment, asset):
         return waiting_addresses(cursor, asset.code, most=most)
@@ -209,6 +215,17 @@ def _choose(cursor: ScanCursor, asset: Asset, *, is_requested: bool, most: int) 
     return worth[:most]
 
 
+def _swept_together(cursor: ScanCursor, chosen: Sequence[WaitingAddress]) -> list[WaitingAddress]:
+    """Those that one sweep can empty; NotSetUp when it would empty other addresses than payers were given."""
+    if not chosen:
+        return []
+    chain = registry.chain(cursor.environment, cursor.network)
+    payments = Payment.objects.filter(pk__in=[address.payment for address in chosen])
+    require_addresses(chain, list(payments.only("id", "sequence", "deposit_address")))
+    together = set(chain.swept_together([address.sequence for address in chosen]))
+    return [address for address in chosen if address.sequence in together]
+
+
 def _sum(addresses: Sequence[WaitingAddress]) -> int:
     return sum(address.amount for address in addresses)
 
@@ -216,6 +233,7 @@ def _sum(addresses: Sequence[WaitingAddress]) -> int:
 def _sign(
     environment: str, asset: Asset, waiting: QuerySet[Deposit], chosen: Sequence[WaitingAddress]
 ) -> Transfer | None:
+    sweeps_go_to(environment, asset.network)  # from its first sweep on, what leaves the cold wallet is followed
     payments = [address.payment for address in chosen]
     taken = dict(waiting.filter(payment__in=payments).values_list("pk", THERE))
     if not taken:
@@ -223,7 +241,7 @@ def _sign(
 
     def record(transfer: Transfer) -> None:
         sweep = Sweep.objects.create(transfer=transfer, asset=asset.code, expected=sum(taken.values()))
-        # Never waits: a judge may hold the deposits of several payments, in an order of its own.
+        # Never waits: an assessment may hold locks on the deposits of several payments, in another order.
         free = waiting.select_for_update(skip_locked=True, of=("self",)).filter(pk__in=taken).values_list("pk")
         if len(free) != len(taken):
             raise _TakenMeanwhile

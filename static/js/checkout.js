@@ -21,6 +21,7 @@ let asking; // the question that is on its way
 let timer;
 let stopCountdown = () => {};
 const drawWallets = offerWallets(page, ask);
+const chosen = new Map(); // the ids of what was chosen in a part, also while a state shows nothing to choose there
 let missed; // the id of what had the focus when a state took it off the page
 
 function ask() {
@@ -62,9 +63,10 @@ function show(html) {
     const replacement = next.querySelector(`[data-part="${name}"]`);
     if (replacement.innerHTML === shown.get(name)) continue;
     shown.set(name, replacement.innerHTML);
-    const chosen = [...part.querySelectorAll("input:checked")].map((input) => input.id);
+    const now = [...part.querySelectorAll("input:checked")].map((input) => input.id);
+    if (now.length) chosen.set(name, now);
     part.replaceChildren(...document.importNode(replacement, true).childNodes);
-    for (const id of chosen) part.querySelector(`#${id}`)?.click();
+    for (const id of chosen.get(name) ?? []) part.querySelector(`#${id}`)?.click();
   }
   announcer.textContent = fresh.querySelector("[data-announcer]").textContent;
   document.title = fresh.title;

@@ -1,23 +1,55 @@
-// Shows the OpenAPI document. Keys typed in are used for calls to this installation and forgotten with the page.
+// The API reference: narrows a page down while somebody types, keeps the chosen language of examples, copies code.
 
-const place = document.getElementById("reference");
-const dark = window.matchMedia("(prefers-color-scheme: dark)");
+import { enableCopying } from "./copy.js";
 
-function followColours() {
-  document.documentElement.classList.toggle("dark-mode", dark.matches);
+const LANGUAGE = "ballast.language";
+
+function enableFinding() {
+  const place = document.querySelector("[data-find]");
+  if (!place) return;
+  const field = place.querySelector("input");
+  const status = place.querySelector("[role=status]");
+  const parts = [...document.querySelectorAll("[data-findable]")].map((part) => [part, part.textContent.toLowerCase()]);
+  place.hidden = false;
+  field.addEventListener("input", () => {
+    const wanted = field.value.trim().toLowerCase();
+    let shown = 0;
+    for (const [part, text] of parts) {
+      part.hidden = !text.includes(wanted);
+      if (!part.hidden) shown += 1;
+    }
+    const words = shown ? status.dataset.some : status.dataset.none;
+    status.textContent = wanted ? words.replace("{shown}", shown).replace("{all}", parts.length) : "";
+  });
 }
 
-followColours();
-dark.addEventListener("change", followColours);
+// Every example follows the language that was chosen last, on this page and the next.
+function enableLanguages() {
+  const all = [...document.querySelectorAll("[data-language]")];
+  const choose = (language) => {
+    for (const part of all) part.open = part.dataset.language === language;
+  };
+  const kept = localStorage.getItem(LANGUAGE);
+  if (kept && all.some((part) => part.dataset.language === kept)) choose(kept);
+  for (const part of all) {
+    part.querySelector("summary").addEventListener("click", (event) => {
+      event.preventDefault();
+      if (part.open) return;
+      const before = part.getBoundingClientRect().top;
+      localStorage.setItem(LANGUAGE, part.dataset.language);
+      choose(part.dataset.language);
+      window.scrollBy(0, part.getBoundingClientRect().top - before);
+    });
+  }
+}
 
-window.SwaggerUIBundle({
-  url: place.dataset.document,
-  domNode: place,
-  deepLinking: true,
-  defaultModelsExpandDepth: 0,
-  docExpansion: "list",
-  displayRequestDuration: true,
-  tryItOutEnabled: false,
-  validatorUrl: null,
-  persistAuthorization: false,
-});
+// On a narrow screen the contents are folded away, so that the page begins with what it is about.
+function foldContents() {
+  if (window.matchMedia("(max-width: 60rem)").matches) document.querySelector("[data-contents]").open = false;
+}
+
+foldContents();
+enableFinding();
+enableLanguages();
+enableCopying();
+if (location.hash) document.getElementById(decodeURIComponent(location.hash.slice(1)))?.scrollIntoView();

@@ -1,14 +1,16 @@
-// The wallets of this browser (EIP-6963), as buttons. The page is drawn anew whenever the payment changes: what a
-// wallet is being asked, and what it has sent, is kept here and put back each time.
+// The wallets of this browser (EIP-6963, or those of stellar), as buttons. The page is drawn anew whenever the payment
+// changes: what a wallet is being asked, and what it has sent, is kept here and put back each time.
 
-import { Refusal, hasFailed, inWords, send } from "./wallet_transfer.js";
+import { button, findWallets, LEGACY, write } from "./browser_wallets.js";
+import * as stellar from "./stellar_wallets.js";
+import * as evm from "./wallet_transfer.js";
+import { Refusal, inWords } from "./wallet_transfer.js";
 
-const LEGACY_AFTER = 300;
 const LOOK_EVERY = 4000;
 const AGAIN_AFTER = 180000;
 const LONGEST_NAME = 40;
-const LEGACY = "window.ethereum";
 
+const DECLINED = "You declined in your wallet. Nothing was sent.";
 const SENT = "Sent: waiting for the network";
 const WAIT = "It shows up here once it is in a block. Do not pay again.";
 const UNDONE = "The network undid the payment that your wallet sent: nothing was paid. You can try again.";
@@ -17,20 +19,19 @@ const UNDONE = "The network undid the payment that your wallet sent: nothing was
 export function offerWallets(page, refresh) {
   const wallets = new Map();
   const memory = `ballast sent ${page.dataset.statusUrl}`;
+  const isStellar = page.querySelector("[data-wallet]")?.dataset.family === "stellar";
+  const { send, hasFailed } = isStellar ? stellar : evm;
   let sent = recall();
   let busy = false;
   let words = "";
   let looking;
 
   function offer({ uuid, rdns, name, icon }, wallet) {
-    if (!uuid || wallets.has(uuid) || typeof wallet?.request !== "function") return;
+    if (!uuid || wallets.has(uuid) || (uuid === LEGACY && wallets.size)) return;
+    if (typeof (wallet?.request ?? wallet?.sign) !== "function") return;
     wallets.delete(LEGACY);
     wallets.set(uuid, { rdns, name: String(name ?? "").trim().slice(0, LONGEST_NAME) || "your wallet", icon, wallet });
     draw();
-  }
-
-  function offerLegacy() {
-    if (!wallets.size) offer({ uuid: LEGACY, rdns: LEGACY, name: "your browser wallet" }, window.ethereum);
   }
 
   async function pay(key) {
@@ -48,7 +49,7 @@ export function offerWallets(page, refresh) {
       remember({ hash: String(hash ?? "").toLowerCase(), at: Date.now(), rdns });
       words = "";
     } catch (error) {
-      words = inWords(error, order);
+      words = stellar.isDeclined(error) ? DECLINED : inWords(error, order);
     } finally {
       busy = false;
       draw();
@@ -141,32 +142,6 @@ export function offerWallets(page, refresh) {
     return made;
   }
 
-  window.addEventListener("eip6963:announceProvider", ({ detail }) => offer(detail?.info ?? {}, detail?.provider));
-  window.addEventListener("ethereum#initialized", offerLegacy);
-  window.dispatchEvent(new Event("eip6963:requestProvider"));
-  setTimeout(offerLegacy, LEGACY_AFTER);
+  (isStellar ? stellar.findWallets : findWallets)(offer);
   return draw;
-}
-
-/** A button that cannot be pressed yet. It stays reachable, so that the keyboard does not lose its place. */
-function button(id, label, icon) {
-  const made = document.createElement("button");
-  made.type = "button";
-  made.id = id;
-  made.className = "button button--tall button--wide";
-  made.setAttribute("aria-disabled", "true");
-  if (/^data:image\//.test(icon)) {
-    const image = new Image(24, 24);
-    image.src = icon;
-    image.alt = "";
-    image.className = "wallet__icon";
-    made.append(image);
-  }
-  made.append(label); // as text: the name comes from an extension
-  return made;
-}
-
-function write(element, text) {
-  element.hidden = !text;
-  if (element.textContent !== text) element.textContent = text;
 }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -14,6 +13,8 @@ from pathlib import Path
 from urllib.parse import quote
 
 import redis
+
+from tests.ports import free_port
 
 BINARY = shutil.which("redis-server")
 
@@ -50,9 +51,7 @@ class RedisServer:
 
     def __init__(self, *options: str, certificates: Certificates | None = None, password: str = "") -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="ballast-redis-"))
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port: int = free.getsockname()[1]
+        self.port = free_port()
         self._certificates = certificates
         self._password = password
         self._options = options
@@ -68,7 +67,7 @@ class RedisServer:
         command = [BINARY, str(configuration), *(["--sentinel"] if self._is_sentinel else [])]
         self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
         client = redis.Redis.from_url(self.url)
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
             try:
                 client.ping()

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from django.contrib import admin
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http.response import HttpResponseBase
 from django.urls import path
 
 from merchants.access.sessions import MemberRequest, log_in, member_required, operators_log_in
-from merchants.models import Role
+from merchants.roles import Action
 
 
 @member_required
@@ -17,8 +18,8 @@ def page(request: MemberRequest, number: int = 0) -> HttpResponse:
     )
 
 
-@member_required(role=Role.DEVELOPER)
-def developers_page(request: MemberRequest) -> HttpResponse:
+@member_required(action=Action.MAKE_KEY)
+def developers_page(request: MemberRequest) -> HttpResponseBase:
     return page(request)
 
 
@@ -28,7 +29,7 @@ def enter(request: HttpRequest) -> HttpResponse:
 
 
 urlpatterns = [
-    path("page", page),
+    path("page", page, name="dashboard"),
     path("developers", developers_page),
     path("enter", enter),
     path("login", enter, name="login"),

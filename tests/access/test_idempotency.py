@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.utils import timezone
 
+from config.api.parsers import MAX_BODY_BYTES
 from config.environments import Environment
 from merchants.access import idempotency
 from merchants.models import IdempotencyRecord
@@ -73,6 +75,57 @@ def test_other_keys_merchants_and_environments_do_not_meet() -> None:
     ):
         assert "Idempotent-Replayed" not in send(client, key).headers
     assert effects("Once") == 5
+
+
+@pytest.mark.parametrize(
+    ("one", "same"),
+    [
+        (b"10", b"10.00"),
+        (b"10.00", b"10"),
+        (b"1e2", b"100.0"),
+        (b"0.10", b"0.1"),
+        (b"-0.0", b"0"),
+        (b"[1, 2.50]", b"[1.0, 2.5]"),
+    ],
+)
+def test_a_number_written_otherwise_is_the_same_request(client: ApiClient, one: bytes, same: bytes) -> None:
+    first = send(client, "order-1", b'{"name": "Once", "amount": %s}' % one)
+    second = send(client, "order-1", b'{"name": "Once", "amount": %s}' % same)
+    assert (first.status_code, first.content) == (second.status_code, second.content) == (201, first.content)
+    assert effects("Once") == 1
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (b"10", b"10.01"),
+        (b"10", b'"10"'),
+        (b'"10"', b'"10.00"'),
+        (b'"a \\" 10"', b'"a \\" 10.0"'),
+        (b"1000000000000000000000000000001", b"1000000000000000000000000000002"),
+        (b"[1, 25]", b"[12, 5]"),
+    ],
+)
+def test_another_number_or_text_is_another_request(client: ApiClient, one: bytes, other: bytes) -> None:
+    assert send(client, "order-1", b'{"name": "Once", "amount": %s}' % one).status_code == 201
+    refused = send(client, "order-1", b'{"name": "Once", "amount": %s}' % other)
+    assert code(refused) == (400, "idempotency_error", "idempotency_key_reused")
+    assert effects("Once") == 1
+
+
+def test_a_text_without_an_end_is_read_once(client: ApiClient) -> None:
+    """Read again from each quote in it, the largest body that is taken would hold a worker for minutes."""
+    assert send(client, "order-1", b'"' + b'\\"' * (MAX_BODY_BYTES // 2 - 1)).status_code == 400
+
+
+def test_a_record_of_an_earlier_version_is_still_found(client: ApiClient) -> None:
+    body = b'{"name": "Once", "amount": 10.00}'
+    first = send(client, "order-1", body)
+    record = IdempotencyRecord.objects.get()
+    record.request_digest = hashlib.sha256(b"POST /sandbox/v1/probe\n" + body).digest()
+    record.save(update_fields=["request_digest"])
+    assert send(client, "order-1", body).content == first.content
+    assert effects("Once") == 1
 
 
 @pytest.mark.parametrize("other", [b'{"name":"Once"}', b'{"name": "Twice"}', b"{}", b""])

@@ -51,7 +51,7 @@ def race(issued: IssuedKey, *, keys: int, threads: int) -> tuple[dict[str, set[b
     def run() -> None:
         try:
             for key, seen in replies.items():
-                start.wait(timeout=60)
+                start.wait(timeout=300)
                 reply, waited = send_until_done(issued, key, f'{{"name": "{key}"}}'.encode())
                 assert reply.status_code == 201, reply.content
                 seen.add(reply.content)
@@ -76,11 +76,11 @@ def made() -> int:
 
 
 @pytest.mark.slow
-def test_200_keys_sent_20_times_in_parallel_have_200_effects(issued: IssuedKey) -> None:
-    replies, waits = race(issued, keys=200, threads=20)
-    assert made() == 200
+def test_50_keys_sent_20_times_in_parallel_have_50_effects(issued: IssuedKey) -> None:
+    replies, waits = race(issued, keys=50, threads=20)
+    assert made() == 50
     assert all(len(seen) == 1 for seen in replies.values()), "every sender got the same bytes"
-    assert IdempotencyRecord.objects.count() == 200
+    assert IdempotencyRecord.objects.count() == 50
     assert waits > 0, "some were answered while the first was still running"
 
 
@@ -89,17 +89,23 @@ def guard_off(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """What everybody writes first: look whether the key is there, and insert it when it is not."""
 
     def look_then_insert(
-        *, merchant: Merchant, environment: Environment, key: str, digest: bytes, now: datetime | None = None
-    ) -> idempotency.Claim | idempotency.StoredReply:
+        *,
+        merchant: Merchant,
+        environment: Environment,
+        key: str,
+        digest: bytes,
+        exact: bytes | None = None,
+        now: datetime | None = None,
+    ) -> idempotency.AcquiredKey | idempotency.StoredReply:
         found = IdempotencyRecord.objects.filter(merchant=merchant, environment=environment, key=key).first()
         if found is not None:
             return idempotency.StoredReply(status=found.status or 0, body=bytes(found.body or b""))
         record = IdempotencyRecord.objects.create(
             merchant=merchant, environment=environment, key=key, request_digest=digest
         )
-        return idempotency.Claim(record_id=record.pk)
+        return idempotency.AcquiredKey(record_id=record.pk)
 
-    monkeypatch.setattr(idempotency, "claim", look_then_insert)
+    monkeypatch.setattr(idempotency, "acquire", look_then_insert)
     table = IdempotencyRecord._meta.db_table
     with connection.cursor() as cursor:
         cursor.execute(f"ALTER TABLE {table} DROP CONSTRAINT idempotency_key_once")
@@ -120,33 +126,30 @@ def test_the_same_race_with_the_guard_off_does_work_twice(issued: IssuedKey, gua
 def test_a_second_request_is_answered_at_once_while_the_first_still_runs(issued: IssuedKey) -> None:
     digest = hashlib.sha256(b"whatever").digest()
     merchant, environment = issued.key.merchant, Environment.PRODUCTION
-    replies: list[tuple[int, float]] = []
+    replies: list[int] = []
 
     def second() -> None:
-        begun = time.monotonic()
         reply = api_client(issued).call(
             "POST", "/probe", json_body={"name": "key-second"}, headers={"Idempotency-Key": "slow"}
         )
-        replies.append((reply.status_code, time.monotonic() - begun))
+        replies.append(reply.status_code)
         connection.close()
 
     with transaction.atomic():
-        claimed = idempotency.claim(merchant=merchant, environment=environment, key="slow", digest=digest)
-        assert isinstance(claimed, idempotency.Claim)
+        acquired = idempotency.acquire(merchant=merchant, environment=environment, key="slow", digest=digest)
+        assert isinstance(acquired, idempotency.AcquiredKey)
         thread = threading.Thread(target=second)
         thread.start()
-        thread.join(timeout=10)
-        idempotency.store(claimed, status=201, body=b"{}")
-    [(status, seconds)] = replies
-    assert status == 409
-    assert seconds < 5
+        thread.join(timeout=120)
+        assert replies == [409], "it has not waited for the first"
+        idempotency.store(acquired, status=201, body=b"{}")
     assert made() == 0
 
 
 def test_a_key_is_free_again_when_its_first_request_was_rolled_back(issued: IssuedKey) -> None:
     merchant, environment = issued.key.merchant, Environment.PRODUCTION
     with transaction.atomic():
-        idempotency.claim(merchant=merchant, environment=environment, key="key-1", digest=bytes(32))
+        idempotency.acquire(merchant=merchant, environment=environment, key="key-1", digest=bytes(32))
         transaction.set_rollback(True)
     reply, waits = send_until_done(issued, "key-1", b'{"name": "key-1"}')
     assert (reply.status_code, waits, made()) == (201, 0, 1)

@@ -7,7 +7,8 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.test import override_settings
+from django.core.management import CommandError, call_command
+from django.test import Client, override_settings
 from django.utils import timezone
 
 from config.environments import Environment
@@ -15,7 +16,7 @@ from config.errors import InvalidParameter
 from merchants.access import keys
 from merchants.models import ApiKey
 from merchants.services import issue_api_key, revoke_api_key
-from tests.factories import make_key, make_merchant
+from tests.factories import key_headers, make_key, make_merchant
 
 
 @pytest.mark.parametrize(("environment", "infix"), [(Environment.PRODUCTION, "live"), (Environment.SANDBOX, "test")])
@@ -48,6 +49,26 @@ def test_the_digest_depends_on_the_secret_and_on_the_pepper() -> None:
         False,
         False,
     )
+
+
+@pytest.mark.django_db
+def test_the_pepper_is_replaced_and_every_pair_goes_on(settings: Any, capsys: Any) -> None:
+    used, unused, earlier = make_key(), make_key(name="Of a nightly job"), settings.API_KEY_PEPPER
+    settings.API_KEY_PEPPER, settings.API_KEY_PEPPER_FALLBACKS = "the next pepper", ["an even older one", earlier]
+
+    assert not keys.secret_matches(used.key, unused.secret)
+    with pytest.raises(CommandError, match="2 pairs are under an earlier pepper"):
+        call_command("api_key_pepper")
+    assert Client().get("/sandbox/v1/payments", headers=key_headers(used)).status_code == 200
+    with pytest.raises(CommandError, match="1 pairs"):
+        call_command("api_key_pepper")
+    assert "Of a nightly job" in capsys.readouterr().out.splitlines()[-1]
+
+    settings.API_KEY_PEPPER_FALLBACKS = []
+    assert Client().get("/sandbox/v1/payments", headers=key_headers(used)).status_code == 200
+    assert Client().get("/sandbox/v1/payments", headers=key_headers(unused)).status_code == 401
+    revoke_api_key(key=unused.key)
+    call_command("api_key_pepper")
 
 
 @pytest.mark.django_db

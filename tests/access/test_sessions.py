@@ -14,8 +14,9 @@ from django.utils import timezone
 from config.environments import Environment
 from merchants.access import sessions
 from merchants.access.sessions import LogInRefused, TooManyLogIns
-from merchants.models import AttemptCount, Member, Role
-from merchants.services import add_member
+from merchants.members import add_member
+from merchants.models import AttemptCount, Member
+from merchants.roles import Role
 from tests.factories import PASSWORD, make_member, make_merchant, make_user
 
 pytestmark = [pytest.mark.django_db, pytest.mark.urls("tests.access.session_probe")]
@@ -279,4 +280,5 @@ class TestActing:
         request.session.save()
         assert client.get("/page").json() == {"merchant": "Second", "role": "viewer", "environment": "sandbox"}
         second.members.all().delete()
+        assert client.post("/developers").status_code == 403, "a form that was opened there"
         assert client.get("/page").json()["merchant"] == "First"

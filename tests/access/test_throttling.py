@@ -5,13 +5,9 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
 from itertools import pairwise
-from multiprocessing import get_context
-from pathlib import Path
 from typing import Any
 
-import django
 import pytest
 import redis
 from django.test import override_settings
@@ -20,10 +16,11 @@ from hypothesis import strategies as st
 
 from config.environments import Environment
 from merchants.access import throttling
-from merchants.access.throttling import Budget, FallbackLog, FileLog, LocalLog, RedisLog, requests_per_minute
+from merchants.access.throttling import Budget, FallbackLog, LocalLog, RedisLog, requests_per_minute
 from merchants.models import Merchant, Plan
 from tests.access.redis_server import BINARY, RedisServer
 from tests.factories import api_client, key_headers, make_key, make_merchant
+from tests.patience import connect_as_ballast_does
 
 WINDOW = 60_000_000  # microseconds
 
@@ -130,46 +127,6 @@ def test_quiet_merchants_are_forgotten() -> None:
     assert list(log._accepted) == ["other"]
 
 
-# --- a file for the processes of one machine ---------------------------------------------------------
-
-
-@given(moves=gaps, limit=st.integers(1, 7))
-@settings(deadline=None, max_examples=150)
-def test_the_file_decides_exactly_as_the_process_does(
-    tmp_path_factory: pytest.TempPathFactory, moves: list[int], limit: int
-) -> None:
-    clock = Clock()
-    in_file, local = FileLog(tmp_path_factory.mktemp("limits"), clock=clock), LocalLog(clock=clock)
-    for gap in moves:
-        clock.now += gap
-        assert in_file.take("m", limit) == local.take("m", limit)
-
-
-def test_a_file_from_before_the_machine_was_started_again_counts_for_nothing(tmp_path: Path) -> None:
-    clock = Clock()
-    log = FileLog(tmp_path, clock=clock)
-    assert [log.take("m", 2).accepted for _ in range(3)] == [True, True, False]
-    clock.now = 5
-    assert [log.take("m", 2).accepted for _ in range(3)] == [True, True, False]
-
-
-def hammer_file(folder: Path, times: int) -> int:
-    log = FileLog(folder)
-    return sum(log.take("sandbox:m", 100).accepted for _ in range(times))
-
-
-def test_processes_that_share_a_folder_give_out_one_budget_and_all_of_it(tmp_path: Path) -> None:
-    with ProcessPoolExecutor(4, mp_context=get_context("spawn"), initializer=django.setup) as pool:
-        accepted = list(pool.map(hammer_file, [tmp_path] * 4, [200] * 4))
-    assert sum(accepted) == 100
-
-
-def test_one_process_may_use_the_whole_budget_of_the_machine(tmp_path: Path) -> None:
-    with override_settings(REDIS_URL="", WEB_PROCESSES=2, VAR_DIR=tmp_path):
-        assert isinstance(throttling.log(), FileLog)
-        assert hammer_file(tmp_path / "limits", 200) == 100
-
-
 def test_names_do_not_share() -> None:
     log = LocalLog(clock=Clock())
     assert [log.take(name, 1).accepted for name in "abab"] == [True, True, False, False]
@@ -192,12 +149,6 @@ def test_the_budget_follows_the_plan(plan: str, own: int | None, environment: En
 
 
 # --- Redis -------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(autouse=True)
-def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A machine busy with tests may keep Redis waiting; only the test of a hanging one is about that."""
-    monkeypatch.setattr(throttling, "_REDIS_TIMEOUT_SECONDS", 5.0)
 
 
 @pytest.fixture
@@ -241,10 +192,11 @@ def test_redis_decides_exactly_as_the_process_does(
 def test_redis_keeps_the_budget_against_threads(shared_server: RedisServer) -> None:
     log = RedisLog(shared_server.url, window_seconds=0.5)
     log.take("warm", 1)
-    limit, begun, accepted = 20, time.monotonic(), []
+    limit, begun = 20, time.monotonic()
+    accepted: list[float] = []
 
     def hammer() -> None:
-        while time.monotonic() < begun + 2.2:
+        while len(accepted) < 4 * limit and time.monotonic() < begun + 60:
             try:
                 if log.take("threads", limit).accepted:
                     accepted.append(time.monotonic())
@@ -257,14 +209,16 @@ def test_redis_keeps_the_budget_against_threads(shared_server: RedisServer) -> N
     for thread in threads:
         thread.join()
     lasted = time.monotonic() - begun
-    assert 3 * limit <= len(accepted) <= limit * (int(lasted / 0.5) + 1)
+    assert 4 * limit <= len(accepted) <= limit * (int(lasted / 0.5) + 1)
 
 
 @needs_redis
 def test_redis_forgets_a_quiet_merchant_by_itself(shared_server: RedisServer) -> None:
+    begun = time.monotonic()
     RedisLog(shared_server.url).take("quiet", 5)
     remaining = redis.Redis.from_url(shared_server.url).pttl("ballast:rate:quiet")
-    assert 59_000 < int(str(remaining)) <= 61_000
+    lasted = (time.monotonic() - begun) * 1000
+    assert 61_000 - lasted - 1 <= int(str(remaining)) <= 61_000
 
 
 @needs_redis
@@ -288,21 +242,28 @@ def test_requests_flow_when_redis_is_killed_and_return_to_it_when_it_is_back(ser
 def test_a_hanging_redis_costs_one_short_wait_and_then_nothing(
     server: RedisServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.undo()
-    log = FallbackLog(RedisLog(server.url), LocalLog())
+    monkeypatch.setattr(redis.connection.AbstractConnection, "connect", connect_as_ballast_does)
+    asked = []
+
+    class Counted(RedisLog):
+        def take(self, name: str, limit: int) -> Budget:
+            asked.append(name)
+            return super().take(name, limit)
+
+    log = FallbackLog(Counted(server.url), LocalLog(), clock=lambda: 0.0)
     server.freeze()
-    waits = []
+    begun = time.perf_counter()
     for _ in range(50):
-        begun = time.perf_counter()
         assert log.take("m", 1000).accepted
-        waits.append(time.perf_counter() - begun)
-    assert waits[0] < 0.5
-    assert sum(waits[1:]) < 0.5, "49 timeouts would take 2.5 s"
+    assert len(asked) == 1
+    assert time.perf_counter() - begun < 30, "it waited for more than 50 ms, and would have for ever"
 
 
-def test_a_single_process_without_redis_keeps_its_own_log() -> None:
-    with override_settings(REDIS_URL="", WEB_PROCESSES=1):
-        assert isinstance(throttling.log(), LocalLog)
+@pytest.mark.parametrize(("processes", "share"), [(1, 100), (2, 50)])
+def test_without_redis_each_process_keeps_a_log_of_its_share(processes: int, share: int) -> None:
+    with override_settings(REDIS_URL="", WEB_PROCESSES=processes):
+        accepted = [throttling.log().take("sandbox:m", 100).accepted for _ in range(101)]
+    assert accepted == [True] * share + [False] * (101 - share)
 
 
 def test_with_redis_the_log_is_there_with_a_fallback() -> None:

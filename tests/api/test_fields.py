@@ -18,7 +18,6 @@ from config.api.fields import (
     InstantFilterField,
     MetadataField,
     QueryIntegerField,
-    StrictBooleanField,
     StrictCharField,
     StrictChoiceField,
     StrictIntegerField,
@@ -126,14 +125,6 @@ def test_a_whole_number_is_a_whole_number(value: Any, expected: Any) -> None:
 )
 def test_a_whole_number_in_a_query_is_ascii_digits(value: str, expected: Any) -> None:
     assert taken(QueryIntegerField(minimum=10, maximum=100), value) == expected
-
-
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [(True, True), (False, False), ("true", REFUSED), (1, REFUSED), (0, REFUSED), (None, REFUSED)],
-)
-def test_a_boolean_is_true_or_false(value: Any, expected: Any) -> None:
-    assert taken(StrictBooleanField(), value) is expected
 
 
 @pytest.mark.parametrize("value", ["STELLAR", "stellar ", "", "bitcoin", 1, True, None, ["stellar"], {"a": 1}])

@@ -44,7 +44,7 @@ def refused(response: Any) -> tuple[int, str, str]:
         ("/sandbox/payments", "Did you mean /sandbox/v1/payments?"),
         ("/v1//payments", "Did you mean /v1/payments?"),
         ("/v1/Refunds", "Did you mean /v1/refunds?"),
-        ("/v1/invoices", "The reference is at /docs/api."),
+        ("/v1/orders", "The reference is at /docs/api."),
         ("/payments", "Did you mean /v1/payments or /sandbox/v1/payments?"),
         ("/api/v1/payments", "Did you mean /v1/payments or /sandbox/v1/payments?"),
         ("/v2/merchant/settings", "Did you mean /v1/merchant/settings or /sandbox/v1/merchant/settings?"),
@@ -232,6 +232,8 @@ def test_null_in_a_change_leaves_the_field_as_it_is(client: ApiClient) -> None:
         "settlementSchedule": {"frequency": None, "time": None, "timezone": None, "minimumAmount": None},
         "paymentTolerance": None,
         "latePayments": None,
+        "surplus": None,
+        "surplusKept": None,
         "walletAllowList": None,
     }
     assert client.call("PATCH", "/merchant/settings", json_body=nothing).json() == before

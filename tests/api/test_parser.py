@@ -34,10 +34,10 @@ def test_a_body_for_the_fields_to_refuse_passes(case: hostile.HostileBody) -> No
 @pytest.mark.parametrize("case", hostile.PARSER, ids=lambda case: case.name)
 def test_a_refusal_costs_little_time_and_memory(case: hostile.HostileBody) -> None:
     tracemalloc.start()
-    started = time.perf_counter()
+    started = time.thread_time()
     with pytest.raises((InvalidJSON, BodyTooLarge)):
         parse_object(case.body)
-    took = time.perf_counter() - started
+    took = time.thread_time() - started
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert took < 1

@@ -1,6 +1,7 @@
 """`python -m tests.bench`: the product's main requests beside bare twins, in interleaved rounds.
 
-Takes about five minutes. DATABASE_URL and REDIS_URL are used when they are set; the database is one of its own.
+Takes about six minutes, and as long again for the pages (tests.bench.pages), which have a database of their own.
+DATABASE_URL and REDIS_URL are used when they are set; the database is one of its own.
 """
 # ruff: noqa: T201 - its report goes to standard output
 
@@ -9,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import subprocess
 import sys
 import time
 from collections import defaultdict
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from merchants.services import IssuedKey
 
 POST_GOAL, GET_GOAL, LIST_GOAL = 0.40, 0.70, 0.28
+LOG_GOAL = 0.90
 TAIL_GOAL = 3.0
 
 BODIES = [
@@ -57,17 +60,15 @@ class Target:
 
 def main() -> int:
     arguments = _arguments()
-    os.environ["BALLAST_MODE"] = "embedded"
-    os.environ["DJANGO_SETTINGS_MODULE"] = "tests.bench.settings"
-    os.environ["SECRET_KEY"] = "a key for the benchmark, and for nothing else but that"
-    os.environ["API_KEY_PEPPER"] = "a pepper for the benchmark and nothing else"
-    os.environ["WEBHOOK_ENCRYPTION_KEY"] = "a key for the webhooks of the benchmark and nothing else"
-    os.environ["WEB_PROCESSES"] = str(server.cores())
+    as_called = dict(os.environ)
+    server.choose_settings()
     started = time.monotonic()
     with server.database() as database:
         lines_are_met = _run(arguments, database)
+    pages = [sys.executable, "-m", "tests.bench.pages", *(["--strict"] if arguments.strict else [])]
+    pages_are_met = subprocess.run(pages, env=as_called, check=False).returncode == 0
     print(f"\n{time.monotonic() - started:.0f} s in all")
-    return 1 if arguments.strict and not lines_are_met else 0
+    return 1 if arguments.strict and not (lines_are_met and pages_are_met) else 0
 
 
 def _arguments() -> argparse.Namespace:
@@ -85,7 +86,7 @@ def _run(arguments: argparse.Namespace, database: str) -> bool:
     from django.core.management import call_command
     from django.db import connection
 
-    from tests.bench import costs, reading, report, telling, webhooks
+    from tests.bench import costs, reading, report, stellar, telling, webhooks
     from tests.bench.models import TwinPayment
 
     print(f"{_machine()}; {database}; {'Redis' if os.environ.get('REDIS_URL') else 'no Redis'}; granian, WSGI,")
@@ -105,6 +106,8 @@ def _run(arguments: argparse.Namespace, database: str) -> bool:
         report.ratio_line("POST /payments", loads["POST"], "bare insert", loads["bare insert"], POST_GOAL),
         report.ratio_line("GET /payments/:id", loads["GET"], "bare select", loads["bare select"], GET_GOAL),
         report.ratio_line("GET /payments?limit=100", loads["list"], "GET /payments/:id", loads["GET"], LIST_GOAL),
+        report.ratio_line("POST with the request log", loads["POST"], "without", loads["POST unlogged"], LOG_GOAL),
+        report.ratio_line("GET with the request log", loads["GET"], "without", loads["GET unlogged"], LOG_GOAL),
         report.Line(
             "POST /payments p99 / p50", f"{tail:.1f}", "", f"{tail:.1f}x", f"<= {TAIL_GOAL:.1f}x", tail <= TAIL_GOAL
         ),
@@ -114,6 +117,7 @@ def _run(arguments: argparse.Namespace, database: str) -> bool:
         *webhooks.lines(),
         *reading.lines(),
         *telling.lines(),
+        *stellar.lines(),
     ]
     print()
     for line in [report.HEADING, *lines]:
@@ -141,8 +145,14 @@ def _targets(issued: IssuedKey) -> list[Target]:
     return [
         Target("bare insert", [request_bytes("POST", "/twin/payments", headers, body) for body in bodies], 201),
         Target("POST", [request_bytes("POST", "/sandbox/v1/payments", headers, body) for body in bodies], 201),
+        Target(
+            "POST unlogged",
+            [request_bytes("POST", "/unlogged/sandbox/v1/payments", headers, body) for body in bodies],
+            201,
+        ),
         Target("bare select", [request_bytes("GET", "/twin/payments/{id}", headers)], 200),
         Target("GET", [request_bytes("GET", "/sandbox/v1/payments/{id}", headers)], 200),
+        Target("GET unlogged", [request_bytes("GET", "/unlogged/sandbox/v1/payments/{id}", headers)], 200),
         Target("list", [request_bytes("GET", "/sandbox/v1/payments?limit=100", headers)], 200),
     ]
 
@@ -175,7 +185,7 @@ def _with_ids(target: Target) -> list[bytes]:
     (first, *_) = target.requests
     if b"{id}" not in first:
         return list(target.requests)
-    if target.name == "GET":
+    if target.name.startswith("GET"):
         shown = [payment.public_id for payment in Payment.objects.order_by("-pk")[:500]]
     else:
         shown = [str(payment.pk) for payment in TwinPayment.objects.order_by("-pk")[:500]]

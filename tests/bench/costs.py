@@ -10,10 +10,10 @@ from statistics import median
 import qrcode
 from django.test import RequestFactory
 
+from config import qr
 from config.environments import Environment
 from merchants.access import throttling
 from merchants.access.authentication import authenticate
-from payments import qr
 from tests.bench.report import Line, ceiling_line
 
 QR_GOAL_MILLISECONDS = 2.0

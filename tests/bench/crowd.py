@@ -15,8 +15,9 @@ from payments.chains.evm.development import devnet
 from payments.chains.evm.development.node import LocalNode
 from payments.chains.evm.questions import TRANSFER
 from payments.chains.evm.rpc import Rpc
-from payments.chains.networks import ETHEREUM, REAL_PROFILES
+from payments.chains.networks import NETWORKS
 from tests.evm.compiling import compiled
+from tests.networks import ETHEREUM
 
 CHAIN_ID = 1
 STRANGERS = 10_000
@@ -41,7 +42,7 @@ class Crowd:
         self.rpc = Rpc(node.url, chain_id=CHAIN_ID)
         devnet.prepare(self.rpc)
         code = compiled(_SOURCE)["runtimeBytecode"]
-        coins = REAL_PROFILES[ETHEREUM].assets.values()
+        coins = NETWORKS[ETHEREUM].real.assets.values()
         for coin in coins:
             self.rpc.call("anvil_setCode", coin.contract, code)
             self.rpc.call("anvil_setStorageAt", coin.contract, _DECIMALS_SLOT, f"0x{coin.decimals:064x}")

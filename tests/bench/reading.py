@@ -22,14 +22,16 @@ from payments.chains import registry
 from payments.chains.evm import addresses
 from payments.chains.evm.development.node import LocalNode, NodeMissing
 from payments.chains.evm.reading import BLOCKS_PER_SCAN, MOST_ADDRESSES_PER_QUESTION
-from payments.chains.networks import ETHEREUM
-from payments.models import Payment, ScanCursor
+from payments.deposits.addresses import PaymentAddresses
+from payments.deposits.models import ScanCursor
+from payments.deposits.watching import watch_network
+from payments.models import Payment
 from payments.services import NewPayment, create_payment
-from payments.watching import PaymentAddresses, watch_network
 from tests.bench.costs import milliseconds_of
 from tests.bench.crowd import AMOUNT, CHAIN_ID, Crowd
 from tests.bench.report import Line
 from tests.evm.mainnet import settings_for
+from tests.networks import ETHEREUM
 
 DEPOSITS, LAST_BLOCKS = 100, 100
 FILTERED = MOST_ADDRESSES_PER_QUESTION

@@ -24,6 +24,16 @@ HOST = "127.0.0.1"
 DATABASE = f"ballast_bench_{os.getpid()}"
 
 
+def choose_settings() -> None:
+    """The product's settings as the benchmark runs them, with secrets for nothing else but that. Before any import."""
+    os.environ["BALLAST_MODE"] = "embedded"
+    os.environ["DJANGO_SETTINGS_MODULE"] = "tests.bench.settings"
+    os.environ["SECRET_KEY"] = "a key for the benchmark, and for nothing else but that"
+    os.environ["API_KEY_PEPPER"] = "a pepper for the benchmark and nothing else"
+    os.environ["WEBHOOK_ENCRYPTION_KEY"] = "a key for the webhooks of the benchmark and nothing else"
+    os.environ["WEB_PROCESSES"] = str(cores())
+
+
 @contextmanager
 def database() -> Iterator[str]:
     """An empty database for this run alone, named by the environment's variables until it is dropped.

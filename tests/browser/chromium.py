@@ -20,11 +20,15 @@ ARGUMENTS = [
 ]
 
 
+NAMES = ("chromium-headless-shell", "chromium", "chromium-browser")
+"""The same engine; the first is without the program around it, and needs half the processor's time."""
+
+
 def find_chromium() -> str | None:
-    """The browser that CHROMIUM names, else the one of the system; None when there is none."""
+    """The browser that CHROMIUM names, else the first of NAMES that the system has; None when there is none."""
     if named := os.environ.get("CHROMIUM"):
         return shutil.which(named)
-    return shutil.which("chromium") or shutil.which("chromium-browser")
+    return next(filter(None, map(shutil.which, NAMES)), None)
 
 
 @contextmanager

@@ -6,10 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from tests.browser.chromium import chromium, find_chromium
+from tests.browser.slow_replies import slow_replies  # noqa: F401  a fixture
+
+PATIENCE = 60_000
+"""In milliseconds: for whatever must come to pass, on the slowest machine."""
 
 CSP_LISTENER = """
 document.addEventListener("securitypolicyviolation", (event) => {
@@ -39,7 +43,8 @@ class Complaints:
 def browser() -> Iterator[Browser]:
     executable = find_chromium()
     if executable is None:
-        pytest.skip("no Chromium here: apt install chromium, or name one by CHROMIUM=/path")
+        pytest.skip("no Chromium here: apt install chromium-headless-shell, or name one by CHROMIUM=/path")
+    expect.set_options(timeout=PATIENCE)
     with chromium(executable) as browser:
         yield browser
 
@@ -53,7 +58,7 @@ def complaints() -> Complaints:
 def context(browser: Browser, live_server: LiveServer) -> Iterator[BrowserContext]:
     """A fresh visitor: no cookies, a phone's width."""
     context = browser.new_context(base_url=live_server.url, viewport={"width": 360, "height": 780})
-    context.set_default_timeout(10_000)
+    context.set_default_timeout(PATIENCE)
     yield context
     context.close()
 

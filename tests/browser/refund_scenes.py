@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from merchants.models import Merchant
-from payments.chains.networks import POLYGON, STELLAR
 from payments.chains.simulated import control
 from payments.models import Payment
-from refunds.claims import claim_url
+from refunds.destination_links import destination_link_url
 from refunds.models import Refund
 from refunds.services import cancel_refund, give_destination
 from refunds.states import NamedBy
+from tests.networks import POLYGON, STELLAR
 from tests.refunds.scenes import ask, fresh, paid, paid_by_two, send, wallet
 
 
@@ -37,7 +37,7 @@ def add_refunds(merchant: Merchant) -> RefundScenes:
         "completed": _path(done),
         "failed": _path(bounced),
     }
-    control.describe_account(STELLAR, wallet(name="closed"), refuses="no_trustline")
+    control.describe_account(STELLAR, wallet(name="closed"), refuses="destination_invalid")
     give_destination(done, address=wallet(), memo="7341", named_by=NamedBy.PAYER)
     give_destination(bounced, address=wallet(name="closed"), named_by=NamedBy.PAYER)
     cancel_refund(called_off)
@@ -59,4 +59,4 @@ def add_refunds(merchant: Merchant) -> RefundScenes:
 
 
 def _path(refund: Refund) -> str:
-    return "/refund/" + (claim_url(refund) or "").rpartition("/")[2]
+    return "/refund/" + (destination_link_url(refund) or "").rpartition("/")[2]

@@ -10,13 +10,19 @@ from django.test import override_settings
 from django.utils import timezone
 
 from config.environments import Environment
+from merchants.members import add_member
 from merchants.models import ApiKey, Merchant, User
+from merchants.roles import Role
 from merchants.services import issue_api_key, open_merchant
 from payments import tasks
 from payments.chains.simulated import control
+from payments.checkout.simulator import simulate_payment
+from payments.deposits.turnover.models import Span, Turnover
+from payments.merchant_wallets.models import MerchantWallet
+from payments.merchant_wallets.proving import simulate_proof
+from payments.merchant_wallets.services import set_wallet
 from payments.models import Payment
 from payments.services import NewPayment, cancel_payment, create_payment, end_window
-from payments.simulator import simulate_payment
 from settlements.models import Settlement
 from tests.browser.refund_scenes import RefundScenes, add_refunds
 from tests.browser.settlement_scenes import add_settlements
@@ -48,6 +54,7 @@ class Scenes:
     webhooks: WebhookScenes
     refunds: RefundScenes
     settlements: dict[str, Settlement]
+    wallet: MerchantWallet
 
     password = PASSWORD
 
@@ -75,7 +82,7 @@ def make_payment(
 
 
 def let_time_pass(*networks: str, blocks: int = ENOUGH_BLOCKS) -> None:
-    """New blocks on these networks, read and judged as the watcher does."""
+    """New blocks on these networks, read and assessed as the watcher does."""
     for network in networks:
         control.mine(network, blocks)
     tasks.watch_networks()
@@ -88,10 +95,14 @@ def make_scenes() -> Scenes:
     owner = make_user("jo@harbourcoffee.example", name="Jo Berger")
     merchant = open_merchant(name="Harbour Coffee", email="accounts@harbourcoffee.example", owner=owner)
     newcomer = make_user("new@fernsupply.example", name="Sam Okafor")
-    open_merchant(name="Fern Supply", email="hello@fernsupply.example", owner=newcomer)
+    fern = open_merchant(name="Fern Supply", email="hello@fernsupply.example", owner=newcomer)
     beginner = make_user("kim@northlight.example", name="Kim Aalto")
     open_merchant(name="Northlight Books", email="orders@northlight.example", owner=beginner)
+    add_member(merchant=fern, user=beginner, role=Role.SUPPORT)
+    add_member(merchant=merchant, user=make_user("ola@harbourcoffee.example", name="Ola Lindqvist"))
+    add_member(merchant=merchant, user=make_user("lin@harbourcoffee.example"), role=Role.SUPPORT)
     _issue_keys(merchant)
+    _remember_earlier_days(merchant)
     endpoints = add_webhooks(merchant)
     tasks.watch_networks()
 
@@ -133,7 +144,23 @@ def make_scenes() -> Scenes:
         deliver_everything(endpoints),
         add_refunds(merchant),
         add_settlements(merchant, WALLETS),
+        _name_wallets(merchant),
     )
+
+
+def _name_wallets(merchant: Merchant) -> MerchantWallet:
+    """A proven wallet on polygon, and on ethereum one that waits, which is returned."""
+    owner, environment = merchant.members.earliest("id"), Environment.SANDBOX
+
+    def named(network: str, address: str, label: str) -> MerchantWallet:
+        return set_wallet(
+            merchant=merchant, environment=environment, network=network, address=address, label=label, by=owner
+        )
+
+    simulate_proof(named("polygon", WALLETS["polygon"], "Treasury, hardware wallet"))
+    named("ethereum", WALLETS["ethereum"], "")
+    with override_settings(SANDBOX_WALLET_CHANGE_WAIT_HOURS=24):
+        return named("ethereum", "0x8617E340B3D01FA5F11F306F4090FD50E238070D", "New hardware wallet")
 
 
 def _issue_keys(merchant: Merchant) -> None:
@@ -150,6 +177,29 @@ def _issue_keys(merchant: Merchant) -> None:
         allowed_networks=("203.0.113.0/24",),
         require_signature=True,
         expires_at=timezone.now() + timedelta(days=90),
+    )
+
+
+def _remember_earlier_days(merchant: Merchant) -> None:
+    """What payments of the two months before came to, as the counters hold it: more at weekends, and growing."""
+    today = timezone.now().replace(hour=0, minute=0, second=0, microsecond=0)
+    days = [today - timedelta(days=number) for number in range(1, 61)]
+    Turnover.objects.bulk_create(
+        Turnover(
+            merchant_id=merchant.pk,
+            environment=Environment.SANDBOX,
+            span=Span.DAY,
+            starts_at=day,
+            network=network,
+            cryptocurrency=coin,
+            currency="EUR",
+            paid=(paid := share * (90 - number) // 30 + (2 * share if day.weekday() >= 5 else day.day % 3)),
+            unpaid=paid // 6,
+            volume=paid * (2_300 + 37 * (number * share % 11)),
+            seconds=paid * (40 + number % 25),
+        )
+        for number, day in enumerate(days)
+        for network, coin, share in (("polygon", "USDC", 5), ("stellar", "USDC", 3), ("ethereum", "DAI", 1))
     )
 
 

@@ -11,9 +11,9 @@ from pytest_django.live_server_helper import LiveServer
 
 from payments import tasks
 from payments.chains.simulated import control
+from payments.checkout.simulator import simulate_payment
 from payments.models import Payment
-from payments.simulator import simulate_payment
-from tests.browser.conftest import Complaints
+from tests.browser.conftest import PATIENCE, Complaints
 from tests.browser.scenes import make_payment
 from tests.factories import make_merchant
 
@@ -32,7 +32,7 @@ def phone(request: pytest.FixtureRequest, browser: Browser, live_server: LiveSer
         java_script_enabled=request.param == "with scripts",
         viewport={"width": 360, "height": 780},
     )
-    context.set_default_timeout(10_000)
+    context.set_default_timeout(PATIENCE)
     yield context.new_page()
     context.close()
 

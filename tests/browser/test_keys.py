@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from merchants.models import ApiKey
 from tests.browser.conftest import Complaints
-from tests.browser.pages import generate_key, log_in
+from tests.browser.pages import content_of, generate_key, log_in
 from tests.factories import PASSWORD, make_member, make_merchant
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -29,17 +30,17 @@ def test_a_secret_is_seen_once(page: Page, complaints: Complaints, email: str) -
     page.goto("/dashboard/keys")
     page.get_by_role("link", name="Generate a pair").click()
     generate_key(page, "Web shop")
-    secret = SECRET.search(page.content())
+    secret = SECRET.search(content_of(page))
     assert secret
     assert ApiKey.objects.get().name == "Web shop"
 
     page.reload()
     expect(page.get_by_text("A secret is shown only once")).to_be_visible()
-    assert secret[0] not in page.content()
+    assert secret[0] not in content_of(page)
     page.go_back()
-    assert secret[0] not in page.content()
+    assert secret[0] not in content_of(page)
     page.goto("/dashboard/keys")
-    assert secret[0] not in page.content()
+    assert secret[0] not in content_of(page)
     assert ApiKey.objects.count() == 1
     assert complaints.found == []
 
@@ -49,8 +50,10 @@ def test_the_secret_is_copied_by_its_button(page: Page, email: str) -> None:
     log_in(page, email, PASSWORD)
     page.goto("/dashboard/keys/new")
     generate_key(page)
-    secret = SECRET.search(page.content())
+    secret = SECRET.search(content_of(page))
     assert secret
+    page.clock.install()
+    page.clock.pause_at(datetime.now(UTC) + timedelta(hours=1))  # the words on the button stay
     page.get_by_role("button", name="Copy the private key").click()
     expect(page.get_by_role("button", name="Copied the private key")).to_be_visible()
     assert page.evaluate("navigator.clipboard.readText()") == secret[0]
@@ -67,9 +70,47 @@ def test_a_pair_is_deleted_after_a_question(page: Page, complaints: Complaints, 
     assert complaints.found == []
 
 
+def test_a_pair_is_rotated_while_the_old_one_goes_on(page: Page, complaints: Complaints, email: str) -> None:
+    log_in(page, email, PASSWORD)
+    page.goto("/dashboard/keys/new")
+    page.get_by_label("Name").fill("Web shop")
+    page.get_by_label("Only what you tick below").check()
+    page.get_by_label("Make, change and cancel payments").check()
+    page.get_by_role("button", name="Generate").click()
+    page.get_by_role("heading", name="is ready").wait_for()
+    old_secret = SECRET.search(content_of(page))
+    page.get_by_role("link", name="I have stored the private key").click()
+
+    page.get_by_role("link", name="Rotate “Web shop”").click()
+    page.get_by_label("In 7 days").check()
+    page.get_by_role("button", name="Make the new pair").click()
+    expect(page.get_by_text("The old pair works as well until")).to_be_visible()
+    secret = SECRET.search(content_of(page))
+    assert old_secret
+    assert secret
+    assert secret[0] != old_secret[0]
+    new, old = ApiKey.objects.order_by("-id")
+    assert (new.scopes, old.replaced_by) == (["payments:write"], new)
+
+    page.get_by_role("link", name="I have stored the private key").click()
+    expect(page.get_by_text("Replaced by a new pair")).to_be_visible()
+    page.get_by_role("button", name="Keep “Web shop”").click()
+    expect(page.get_by_text("goes on working beside the new pair")).to_be_visible()
+    expect(page.get_by_text("Replaced by a new pair")).to_have_count(0)
+
+    page.get_by_role("link", name="Rotate “Web shop”").last.click()
+    page.get_by_role("button", name="Make the new pair").click()
+    page.get_by_role("link", name="I have stored the private key").click()
+    page.get_by_role("link", name="End it now “Web shop”").click()
+    page.get_by_role("button", name="Delete the pair").click()
+    expect(page.get_by_text("“Web shop” is deleted.")).to_be_visible()
+    expect(page.get_by_role("link", name="Rotate “Web shop”")).to_have_count(2)
+    assert complaints.found == []
+
+
 def test_logging_out_is_one_press_away(page: Page, complaints: Complaints, email: str) -> None:
     log_in(page, email, PASSWORD)
-    page.get_by_label("Your account").click()
+    page.locator(".user-menu__button").click()
     page.get_by_role("button", name="Log out").click()
     expect(page).to_have_url(re.compile(r"/login$"))
     page.goto("/dashboard")

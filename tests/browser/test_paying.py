@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -10,19 +12,26 @@ from pytest_django.fixtures import Settings
 from pytest_django.live_server_helper import LiveServer
 
 from merchants.models import Member
+from payments.checkout import payer
+from payments.checkout.simulator import simulate_payment
 from payments.models import Payment
-from payments.simulator import simulate_payment
 from tests.browser.conftest import Complaints
 from tests.browser.pages import log_in
 from tests.browser.scenes import make_payment
 from tests.browser.watcher import watching
 from tests.factories import PASSWORD, make_member, make_merchant
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.slow, pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
-PATIENCE = 30_000
 MARK = "window.sameDocument = true"
 IS_SAME_DOCUMENT = "window.sameDocument === true"
+WAIT_UNTIL_COPIED = """async value => {
+  for (let looks = 0; looks < 1000; looks++) {
+    if (await navigator.clipboard.readText() === value) return;
+    await new Promise(done => setTimeout(done, 20));
+  }
+  throw new Error(`the clipboard holds ${await navigator.clipboard.readText()}`);
+}"""
 
 
 @pytest.fixture
@@ -32,18 +41,25 @@ def member() -> Member:
 
 @pytest.fixture(autouse=True)
 def fast_blocks(settings: Settings) -> Iterator[None]:
-    settings.SIMULATED_BLOCK_SECONDS = 0.5
+    settings.SIMULATED_BLOCK_SECONDS = 0.1
     with watching():
         yield
 
 
+@pytest.fixture
+def impatience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages ask ten times as often what is new."""
+    monkeypatch.setattr(payer, "POLL_SECONDS", payer.POLL_SECONDS / 10)
+
+
+@pytest.mark.usefixtures("impatience")
 def test_paying_turns_the_page_to_paid_without_a_reload(page: Page, complaints: Complaints, member: Member) -> None:
     payment = make_payment(member.merchant, network="ethereum")
     page.goto(f"/pay/{payment.public_id}")
     page.evaluate(MARK)
     expect(page.get_by_text("Waiting for your payment", exact=True)).to_be_visible()
     simulate_payment(payment, "exact")
-    expect(page.get_by_text("Paid. Thank you!", exact=True)).to_be_visible(timeout=PATIENCE)
+    expect(page.get_by_text("Paid. Thank you!", exact=True)).to_be_visible()
     assert page.evaluate(IS_SAME_DOCUMENT)
     assert page.title() == "Paid. Thank you! · Harbour Coffee"
     expect(page.get_by_role("link", name="Back to harbourcoffee.example")).to_be_visible()
@@ -52,6 +68,7 @@ def test_paying_turns_the_page_to_paid_without_a_reload(page: Page, complaints: 
     assert complaints.found == []
 
 
+@pytest.mark.usefixtures("impatience")
 def test_a_press_on_the_dashboard_pays_what_the_payer_watches(
     browser: Browser, page: Page, live_server: LiveServer, complaints: Complaints, member: Member
 ) -> None:
@@ -64,30 +81,32 @@ def test_a_press_on_the_dashboard_pays_what_the_payer_watches(
     office.goto(f"/dashboard/payments/{payment.public_id}")
     office.get_by_role("button", name="exact").click()
     expect(office.get_by_text("It shows up with the next blocks.")).to_be_visible()
-    expect(page.get_by_text("Paid. Thank you!", exact=True)).to_be_visible(timeout=PATIENCE)
+    expect(page.get_by_text("Paid. Thank you!", exact=True)).to_be_visible()
     assert page.evaluate(IS_SAME_DOCUMENT)
     office.context.close()
     assert complaints.found == []
 
 
+@pytest.mark.usefixtures("impatience")
 def test_short_money_asks_for_the_rest_and_then_completes(page: Page, complaints: Complaints, member: Member) -> None:
     payment = make_payment(member.merchant, amount="100.00", currency="USD")
     page.goto(f"/pay/{payment.public_id}")
     expect(page.locator("[data-amount]")).to_have_text("100.00")
     simulate_payment(payment, "underpaid")
-    expect(page.get_by_text("50.00 USDC is still missing", exact=True)).to_be_visible(timeout=PATIENCE)
+    expect(page.get_by_text("50.00 USDC is still missing", exact=True)).to_be_visible()
     expect(page.locator("[data-amount]")).to_have_text("50.00")
     simulate_payment(payment, "exact")
-    expect(page.get_by_text("Paid. Thank you!", exact=True)).to_be_visible(timeout=PATIENCE)
+    expect(page.get_by_text("Paid. Thank you!", exact=True)).to_be_visible()
     assert complaints.found == []
 
 
+@pytest.mark.usefixtures("impatience")
 def test_a_change_elsewhere_does_not_disturb_who_is_copying(page: Page, member: Member) -> None:
     payment = make_payment(member.merchant, amount="100.00", currency="USD")
     page.goto(f"/pay/{payment.public_id}")
     page.get_by_role("button", name="Copy the address").focus()
     simulate_payment(payment, "underpaid")
-    expect(page.get_by_text("50.00 USDC is still missing", exact=True)).to_be_visible(timeout=PATIENCE)
+    expect(page.get_by_text("50.00 USDC is still missing", exact=True)).to_be_visible()
     expect(page.locator("#copy-address")).to_be_focused()
 
 
@@ -97,10 +116,10 @@ def test_amount_address_and_memo_are_copied_exactly(page: Page, member: Member) 
     page.goto(f"/pay/{payment.public_id}")
     for what, value in {"amount": "100.00", "address": payment.deposit_address, "memo": payment.memo}.items():
         page.get_by_role("button", name=f"Copy the {what}").click()
-        assert page.evaluate("navigator.clipboard.readText()") == value
+        page.evaluate(WAIT_UNTIL_COPIED, value)
 
 
-@pytest.mark.parametrize(("network", "count"), [("stellar", 7), ("polygon", 8)])
+@pytest.mark.parametrize(("network", "count"), [("stellar", 11), ("polygon", 8)])
 def test_everything_to_press_is_large_enough_for_a_thumb(page: Page, member: Member, network: str, count: int) -> None:
     payment = make_payment(member.merchant, network=network)
     page.goto(f"/pay/{payment.public_id}")
@@ -113,10 +132,12 @@ def test_everything_to_press_is_large_enough_for_a_thumb(page: Page, member: Mem
 
 def test_the_time_that_is_left_runs(page: Page, member: Member) -> None:
     payment = make_payment(member.merchant)
+    page.clock.install()
     page.goto(f"/pay/{payment.public_id}")
     countdown = page.locator("[data-seconds-left]")
     before = countdown.inner_text()
-    assert before in {"30:00", "29:59", "29:58", "29:57", "29:56"}
+    assert re.fullmatch(r"30:00|29:\d\d", before)
+    page.clock.run_for(1500)
     expect(countdown).not_to_have_text(before)
 
 
@@ -124,11 +145,16 @@ def test_a_hidden_page_rests_and_a_shown_one_asks_at_once(page: Page, member: Me
     payment = make_payment(member.merchant)
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url) if request.url.endswith("/status") else None)
+    page.clock.install()
     page.goto(f"/pay/{payment.public_id}")
     _set_hidden(page, hidden=True)
-    page.wait_for_timeout(3000)
+    page.wait_for_timeout(200)
+    asked.clear()  # on a slow machine it may have asked before
+    page.clock.run_for(30_000)
+    page.wait_for_timeout(200)
     assert asked == []
-    with page.expect_request("**/status", timeout=1000):
+    page.clock.pause_at(datetime.now(UTC) + timedelta(hours=1))  # no timer will go off
+    with page.expect_request("**/status"):
         _set_hidden(page, hidden=False)
 
 
@@ -175,8 +201,8 @@ def test_the_dashboard_works_without_scripts(browser: Browser, live_server: Live
 
 
 def _wait_until_completed(payment: Payment, page: Page) -> None:
-    for _ in range(100):
+    for _ in range(1200):
         if Payment.objects.get(pk=payment.pk).status == "completed":
             return
-        page.wait_for_timeout(200)
+        page.wait_for_timeout(50)
     raise AssertionError("the payment did not complete")

@@ -16,17 +16,18 @@ from pytest_django.live_server_helper import LiveServer
 from payments import tasks
 from payments.chains.evm import abi
 from payments.chains.evm.development import devnet
-from payments.chains.networks import ETHEREUM, POLYGON
+from payments.chains.profiles import LocalNode
 from payments.models import Payment
 from tests.browser.conftest import Complaints
 from tests.browser.scenes import make_payment
 from tests.browser.wallets import Wallet, put_into
 from tests.evm.node import TestNode, running_node, stop_nodes
 from tests.factories import make_merchant
+from tests.networks import ETHEREUM, LOCAL_IDS, POLYGON, put
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.slow, pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
-HERE, ELSEWHERE = devnet.CHAIN_IDS[POLYGON], devnet.CHAIN_IDS[ETHEREUM]
+HERE, ELSEWHERE = LOCAL_IDS[POLYGON], LOCAL_IDS[ETHEREUM]
 USDC = devnet.token("USDC")
 AMOUNT, UNITS = "48.50", 48_500_000
 BLOCKS_UNTIL_FINAL = 2 * devnet.EPOCH_BLOCKS + 1
@@ -40,7 +41,7 @@ Nodes = dict[int, TestNode]
 @cache
 def prepared_nodes() -> Nodes:
     nodes = {}
-    for chain_id in devnet.CHAIN_IDS.values():
+    for chain_id in LOCAL_IDS.values():
         nodes[chain_id] = running_node(chain_id, "wallets of browsers", devnet.EPOCH_BLOCKS)
         devnet.prepare(nodes[chain_id].rpc)
         nodes[chain_id].mine(BLOCKS_UNTIL_FINAL)
@@ -58,8 +59,8 @@ def nodes_end_with_the_run() -> Iterator[None]:
 def nodes(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[Nodes]:
     """The sandbox stands on local nodes; what a test does to them is undone."""
     found = prepared_nodes()
-    for network, chain_id in devnet.CHAIN_IDS.items():
-        monkeypatch.setitem(devnet.PORTS, network, urlsplit(found[chain_id].url).port)
+    for network, chain_id in LOCAL_IDS.items():
+        put(monkeypatch, network, local=LocalNode(chain_id, urlsplit(found[chain_id].url).port or 0))
     devnet.profile.cache_clear()
     settings.SANDBOX_CHAIN = "devnet"
     with found[HERE].put_back(), found[ELSEWHERE].put_back():
@@ -161,7 +162,7 @@ def test_who_declines_is_told_so_and_can_pay_after_all(page: Page, nodes: Nodes,
         button(page).click()
         expect(words(page)).to_have_text("You declined in your wallet. Nothing was sent.")
         assert wallet.methods[-1] == declined
-        assert button(page).get_attribute("aria-disabled") is None
+        expect(button(page)).to_be_enabled()
     wallet.declines = set()
     button(page).click()
     expect_paid(page, nodes, payment)
@@ -414,6 +415,9 @@ def test_a_chosen_code_stays_chosen_when_the_page_changes(page: Page, nodes: Nod
     open_page(page, payment, nodes)
     page.get_by_text("QR with amount", exact=True).click()
     send(nodes, payment, 10_000_000)
+    let_blocks_come(page, nodes, 1)
+    expect(page.get_by_text("Payment seen, confirming", exact=True)).to_be_visible()
+    expect(page.get_by_role("radio", name="QR with amount")).to_have_count(0)
     let_blocks_come(page, nodes)
     expect(page.get_by_text("38.50 USDC is still missing", exact=True)).to_be_visible()
     expect(page.get_by_role("radio", name="QR with amount")).to_be_checked()

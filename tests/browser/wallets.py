@@ -15,6 +15,7 @@ from playwright.sync_api import Page
 
 from payments.chains.evm.rpc import RpcError
 from tests.evm.node import TestNode
+from tests.evm.personal_signatures import personal_signature
 
 DECLINED, UNKNOWN_NETWORK, INTERNAL = 4001, 4902, -32603
 ICON = (
@@ -64,6 +65,8 @@ class Wallet:
     then: dict[str, Callable[[], None]] = field(default_factory=dict)
     icon: str = ICON
     legacy: bool = False
+    key: str = ""
+    """What it signs messages with."""
     asked: list[tuple[str, list[Any]]] = field(default_factory=list)
 
     @property
@@ -95,11 +98,17 @@ class Wallet:
         if method == "wallet_addEthereumChain":
             self.knows.add(int(params[0]["chainId"], 16))
             return self._switch(int(params[0]["chainId"], 16))
+        if method == "personal_sign":
+            return self._sign(*params)
         assert method in _MAY_ASK, method
         try:
             return {"result": nodes[self.chain_id].rpc.call(method, *params)}
         except RpcError as error:
             return _error(INTERNAL, error.message)
+
+    def _sign(self, message: str, account: str) -> dict[str, Any]:
+        assert account == self.account
+        return {"result": personal_signature(self.key, bytes.fromhex(message.removeprefix("0x")))}
 
     def _switch(self, chain_id: int) -> dict[str, Any]:
         if chain_id not in self.knows:

@@ -1,4 +1,4 @@
-"""The worker's share of the work, done in a thread beside the browser: blocks are read and payments judged."""
+"""The worker's share of the work, done in a thread beside the browser: blocks are read and payments assessed."""
 
 from __future__ import annotations
 
@@ -34,6 +34,6 @@ def watching() -> Iterator[None]:
         yield
     finally:
         stop.set()
-        thread.join(timeout=30)
+        thread.join(timeout=120)
     if failures:
         raise failures[0]

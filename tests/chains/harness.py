@@ -6,7 +6,7 @@ import json
 from collections.abc import Collection
 from typing import Literal, Protocol
 
-from payments.chains.base import Chain, Cursor, IncomingTransfer, Payout, Scan
+from payments.chains.base import Chain, Cursor, IncomingTransfer, PayoutInstruction, Scan
 from payments.chains.errors import RecipientProblem
 
 Outcome = Literal["moved", "kept", "dropped", "replaced"]
@@ -18,6 +18,14 @@ class Harness(Protocol):
     chain: Chain
     deepest_reorg: int
     """Blocks that can be replaced without touching a final one."""
+    shows_waiting: bool
+    """Whether servers of the network tell of what waits for a block."""
+    versions_are_one: bool
+    """Whether what replaces a transfer is an envelope around it, so that the one in a block proves them all."""
+    takes_next_alone: bool
+    """Whether a transfer is refused while the sequence before its own is unused."""
+    has_transfers_of_nothing: bool
+    """Whether a transfer of nothing can be in a block."""
     foreign_contract: str
     """A token that calls itself USDC and that no profile knows."""
 
@@ -52,19 +60,19 @@ class Harness(Protocol):
     def fund_native(self, address: str, amount: int) -> None: ...
 
     def pay_native(self, address: str, amount: int) -> str:
-        """Send the network's own coin, into the next block; the hash."""
+        """Send the native coin, into the next block; the hash."""
         ...
 
     def drain_native(self, address: str) -> None:
-        """Take the network's own coin away from an address, in the next block."""
+        """Take the native coin away from an address, in the next block: all that it may spend."""
         ...
 
     def refuse(self, address: str, problem: RecipientProblem) -> bool:
         """Let an account refuse money for this reason, from the next block on; False where no account can."""
         ...
 
-    def pause(self, code: str, *, is_paused: bool) -> None:
-        """Let nobody send this coin, or everybody again, from the next block on."""
+    def pause(self, code: str, *, is_paused: bool) -> bool:
+        """Let nobody send this coin, or everybody again, from the next block on; False where nobody can."""
         ...
 
     def muxed(self, address: str, identifier: int) -> str:
@@ -143,5 +151,7 @@ class Reader:
         return [transaction_hash for transaction_hash, _ in self.known]
 
 
-def payout(chain: Chain, recipient: str, amount: int, *, code: str = "USDC", memo: str | None = None) -> Payout:
-    return Payout(asset=chain.profile.assets[code], amount=amount, recipient=recipient, memo=memo)
+def payout(
+    chain: Chain, recipient: str, amount: int, *, code: str = "USDC", memo: str | None = None
+) -> PayoutInstruction:
+    return PayoutInstruction(asset=chain.profile.assets[code], amount=amount, recipient=recipient, memo=memo)

@@ -22,8 +22,12 @@ EVM_PROBLEMS = ("destination_refused",)
 
 
 class Simulation:
+    shows_waiting = True
+    has_transfers_of_nothing = True
+
     def __init__(self, network: str) -> None:
         self.network = network
+        self.versions_are_one = self.takes_next_alone = not is_evm(network)
         self.chain: Chain = SimulatedChain(simulated_profile(network))
         self.deepest_reorg = control.deepest_reorg(network)
         self.foreign_contract = look_alike(network)
@@ -67,8 +71,9 @@ class Simulation:
         control.describe_account(self.network, address, refuses=problem)
         return True
 
-    def pause(self, code: str, *, is_paused: bool) -> None:
+    def pause(self, code: str, *, is_paused: bool) -> bool:
         control.pause_coin(self.network, code, is_paused=is_paused)
+        return True
 
     def muxed(self, address: str, identifier: int) -> str:
         return stellar_addresses.mux(address, identifier)

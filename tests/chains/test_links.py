@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import io
 from urllib.parse import parse_qs, unquote, urlsplit
 
+import pytest
+import zxingcpp
+from PIL import Image
+from stellar_sdk.sep.stellar_uri import PayStellarUri
+
+from config.qr import render_png
 from payments.chains.evm import links as evm_links
+from payments.chains.stellar import addresses
 from payments.chains.stellar import links as stellar_links
 
 ISSUER = "GBBD47IF6LWK7P7MDEVSCWR7DPUWV3NY3DTQEVFL4NAT4AQH3ZLLFLA5"
@@ -73,3 +81,32 @@ def test_other_networks_than_the_public_one_say_which() -> None:
     assert pay(passphrase="Test SDF Network ; September 2015").endswith(
         "&network_passphrase=Test%20SDF%20Network%20%3B%20September%202015"
     )
+
+
+MESSAGES = ["", "Order #1 & more = 100 % ü", "“Café” + 1/2 ? yes; a=b\n€", "ü" * 301]
+PASSPHRASES = [None, "Test SDF Network ; September 2015", "Ballast Simulated Network ; 2026"]
+
+
+@pytest.mark.parametrize("coin", ["USDC", "USDT", "USDT0", "DAI"])
+@pytest.mark.parametrize("passphrase", PASSPHRASES)
+@pytest.mark.parametrize("message", MESSAGES)
+def test_the_library_of_the_protocol_reads_every_link_as_it_was_meant(
+    coin: str, passphrase: str | None, message: str
+) -> None:
+    for destination, memo in ((ACCOUNT, "9007199254740991"), (addresses.mux(ACCOUNT, 4242), None)):
+        link = stellar_links.pay(
+            destination=destination,
+            amount=125_000_001,
+            decimals=7,
+            asset_code=coin,
+            asset_issuer=ISSUER,
+            memo=memo,
+            message=message,
+            network_passphrase=passphrase,
+        )
+        read = PayStellarUri.from_uri(link)
+        assert (read.destination, read.asset_code, read.asset_issuer) == (destination, coin, ISSUER)
+        assert (str(read.amount), read.memo) == ("12.5000001", int(memo) if memo else None)
+        assert (read.msg or "", read.network_passphrase) == (message[:300], passphrase)
+        if not message:  # pages show none
+            assert zxingcpp.read_barcodes(Image.open(io.BytesIO(render_png(link))))[0].text == link

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from payments.chains.errors import InvalidAddress, RecipientRefused
-from payments.chains.networks import ETHEREUM, POLYGON, REAL_PROFILES, STELLAR
+from payments.chains.networks import NETWORKS
 from payments.chains.recipients import account_of, payable_account
 from payments.chains.stellar import addresses as stellar_addresses
+from tests.networks import ETHEREUM, POLYGON, STELLAR
 
 SOMEBODY = "0x52908400098527886E0F7030069857D2E4169EE7"
 ACCOUNT = "GATISXX6BZ6NC7IKQBY37CJD4SOZL3CYZJWXEDG6JVIY4WBS6KXJHN6Q"
@@ -16,21 +17,21 @@ USDC_ISSUER = "GA5ZSEJYB37JRC5AVCIA5MOP4RHTM335X2KGX3IHOJAPP5RE34K4KZVN"
 
 def refusal(network: str, address: str, *, own: tuple[str, ...] = ()) -> str:
     with pytest.raises(RecipientRefused) as refused:
-        payable_account(REAL_PROFILES[network], address, own=own)
+        payable_account(NETWORKS[network].real, address, own=own)
     assert refused.value.problem == "destination_invalid"
     return str(refused.value)
 
 
 def test_an_ordinary_address_is_answered_in_its_canonical_spelling() -> None:
     for network in (ETHEREUM, POLYGON):
-        assert payable_account(REAL_PROFILES[network], SOMEBODY.lower(), own=()) == SOMEBODY
-    assert payable_account(REAL_PROFILES[STELLAR], ACCOUNT, own=()) == ACCOUNT
+        assert payable_account(NETWORKS[network].real, SOMEBODY.lower(), own=()) == SOMEBODY
+    assert payable_account(NETWORKS[STELLAR].real, ACCOUNT, own=()) == ACCOUNT
 
 
 def test_a_muxed_address_pays_the_account_behind_it() -> None:
     muxed = stellar_addresses.mux(ACCOUNT, 42)
-    assert account_of(REAL_PROFILES[STELLAR], muxed) == (ACCOUNT, 42)
-    assert payable_account(REAL_PROFILES[STELLAR], muxed, own=()) == ACCOUNT
+    assert account_of(NETWORKS[STELLAR].real, muxed) == (ACCOUNT, 42)
+    assert payable_account(NETWORKS[STELLAR].real, muxed, own=()) == ACCOUNT
     assert "payment service itself" in refusal(STELLAR, muxed, own=(ACCOUNT,))
 
 
@@ -38,7 +39,7 @@ def test_an_address_of_another_network_is_refused_with_the_reason() -> None:
     assert refusal(ETHEREUM, ACCOUNT) == "An address of this network starts with 0x."
     assert refusal(STELLAR, SOMEBODY) == "An address of this network starts with G or M."
     with pytest.raises(InvalidAddress):
-        account_of(REAL_PROFILES[STELLAR], SOMEBODY)
+        account_of(NETWORKS[STELLAR].real, SOMEBODY)
 
 
 @pytest.mark.parametrize("network", [ETHEREUM, POLYGON])
@@ -48,7 +49,7 @@ def test_the_zero_address_is_refused(network: str) -> None:
 
 @pytest.mark.parametrize("network", [ETHEREUM, POLYGON])
 def test_the_contracts_of_tokens_are_refused_in_any_spelling(network: str) -> None:
-    profile = REAL_PROFILES[network]
+    profile = NETWORKS[network].real
     contracts = [asset.contract for asset in profile.assets.values()]
     contracts += profile.metadata.get("known_not_accepted", {}).values()
     assert len(contracts) >= 3

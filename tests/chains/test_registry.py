@@ -10,9 +10,11 @@ from config.environments import Environment
 from payments.chains import registry
 from payments.chains.base import Chain
 from payments.chains.evm import addresses as evm_addresses
-from payments.chains.networks import COINS, NETWORKS, REAL_PROFILES, TEST_PROFILES
+from payments.chains.networks import COINS, NETWORKS
+from payments.chains.operator_settings import TESTNET
 from payments.chains.simulated.networks import look_alike, mint, simulated_profile
 from payments.chains.stellar import addresses as stellar_addresses
+from tests.networks import profile_of_test, with_set
 
 ISSUER = "GATISXX6BZ6NC7IKQBY37CJD4SOZL3CYZJWXEDG6JVIY4WBS6KXJHN6Q"
 SANDBOX, PRODUCTION = Environment.SANDBOX, Environment.PRODUCTION
@@ -76,10 +78,15 @@ def test_a_coin_is_found_by_name_or_refused_with_those_accepted() -> None:
 
 def test_stellar_has_only_usdc_until_the_operator_trusts_an_issuer(settings: Settings) -> None:
     assert list(registry.real_profile("stellar").assets) == ["USDC"]
-    settings.STELLAR_ISSUERS = {"USDT": ISSUER}
+    settings.NETWORK_SETTINGS = with_set("stellar", issuers={"USDT": ISSUER})
     found = registry.real_profile("stellar").assets
     assert list(found) == ["USDC", "USDT"]
     assert (found["USDT"].contract, found["USDT"].decimals) == (f"USDT:{ISSUER}", 7)
+    settings.NETWORK_SETTINGS = with_set("stellar", issuers={"USDT": f"USDT0:{ISSUER}"})
+    assert registry.real_profile("stellar").assets["USDT"].contract == f"USDT0:{ISSUER}"
+    assert list(registry.testnet_profile("stellar").assets) == ["USDC"]
+    settings.NETWORK_SETTINGS = with_set("stellar", "TESTNET_", issuers={"DAI": ISSUER})
+    assert registry.testnet_profile("stellar").assets["DAI"].contract == f"DAI:{ISSUER}"
 
 
 @pytest.mark.parametrize(
@@ -90,24 +97,43 @@ def test_stellar_has_only_usdc_until_the_operator_trusts_an_issuer(settings: Set
         {"USDT": ISSUER[:-1]},
         {"USDT": stellar_addresses.mux(ISSUER, 1)},
         {"DAI": ""},
+        {"USDT": f"USDT-0:{ISSUER}"},
     ],
 )
 def test_a_bad_issuer_cannot_be_configured(settings: Settings, issuers: dict[str, str]) -> None:
-    settings.STELLAR_ISSUERS = issuers
+    settings.NETWORK_SETTINGS = with_set("stellar", issuers=issuers)
     with pytest.raises(ImproperlyConfigured, match="STELLAR_ISSUERS"):
         registry.real_profile("stellar")
 
 
+def test_no_two_networks_share_a_name_a_place_a_chain_id_or_a_port() -> None:
+    declared = list(NETWORKS.values())
+    assert list(NETWORKS) == [each.real.network for each in declared]
+    assert [each.position for each in declared] == list(range(1, len(declared) + 1))
+    profiles = [profile for each in declared for profile in (each.real, each.test) if profile]
+    chain_ids = [profile.chain_id for profile in profiles]
+    chain_ids += [each.simulation.chain_id for each in declared] + [
+        each.local.chain_id for each in declared if each.local
+    ]
+    known = [chain_id for chain_id in chain_ids if chain_id is not None]
+    ports = [each.local.port for each in declared if each.local]
+    assert len(set(known)) == len(known)
+    assert len(set(ports)) == len(ports)
+    for profile in profiles:
+        assert list(profile.decimals) == list(COINS)
+        assert all(asset.network == profile.native.network == profile.network for asset in profile.assets.values())
+
+
 def test_the_real_contracts_carry_a_correct_checksum() -> None:
     contracts = {
-        network: {code: (asset.decimals, asset.contract) for code, asset in REAL_PROFILES[network].assets.items()}
+        network: {code: (asset.decimals, asset.contract) for code, asset in NETWORKS[network].real.assets.items()}
         for network in NETWORKS
     }
     for network in ("ethereum", "polygon"):
         assert list(contracts[network]) == list(COINS)
         for _, contract in contracts[network].values():
             assert evm_addresses.parse(contract) == contract
-    (bridged,) = REAL_PROFILES["polygon"].metadata["known_not_accepted"].values()
+    (bridged,) = NETWORKS["polygon"].real.metadata["known_not_accepted"].values()
     assert evm_addresses.parse(bridged) == bridged
     assert bridged not in {contract for _, contract in contracts["polygon"].values()}
     code, issuer = contracts["stellar"]["USDC"][1].split(":")
@@ -118,14 +144,19 @@ class TestTestNetworks:
     @pytest.fixture(autouse=True)
     def sandbox(self, settings: Settings) -> None:
         settings.SANDBOX_CHAIN = "testnet"
-        settings.TESTNET_EVM_PROVIDERS = {"ethereum": [], "polygon": ["https://amoy.example.com"]}
-        settings.TESTNET_EVM_FACTORY = "0x" + "11" * 20
-        settings.TESTNET_EVM_HOT_WALLET = "0x" + "22" * 20
+        settings.NETWORK_SETTINGS = with_set(
+            "polygon",
+            TESTNET,
+            rpc_urls=("https://amoy.example.com",),
+            factory="0x" + "11" * 20,
+            hot_wallet="0x" + "22" * 20,
+        )
 
     def test_their_contracts_carry_a_correct_checksum_and_none_is_a_real_one(self) -> None:
-        real = {asset.contract for profile in REAL_PROFILES.values() for asset in profile.assets.values()}
-        for network, profile in TEST_PROFILES.items():
-            assert profile.chain_id != REAL_PROFILES[network].chain_id
+        real = {asset.contract for each in NETWORKS.values() for asset in each.real.assets.values()}
+        for network in ("ethereum", "polygon"):
+            profile = profile_of_test(network)
+            assert profile.chain_id != NETWORKS[network].real.chain_id
             assert [(asset.code, asset.decimals) for asset in profile.assets.values()] == [("USDC", 6)]
             for asset in profile.assets.values():
                 assert evm_addresses.parse(asset.contract) == asset.contract
@@ -168,7 +199,7 @@ class TestTestNetworks:
             registry.profile(SANDBOX, "polygon")
 
     def test_what_is_missing_is_named_as_it_is_set(self, settings: Settings) -> None:
-        settings.TESTNET_EVM_FACTORY = ""
+        settings.NETWORK_SETTINGS = with_set("polygon", TESTNET, factory="")
         with pytest.raises(ImproperlyConfigured, match="TESTNET_EVM_FACTORY is not set"):
             registry.chain(SANDBOX, "polygon")
 
@@ -178,7 +209,7 @@ def test_the_real_credit_rules_are_those_we_promise() -> None:
         (network, usd): (rule.confirmations, rule.require_finalized)
         for network in NETWORKS
         for usd in (999, 1_000)
-        for rule in [REAL_PROFILES[network].credit_rule(usd)]
+        for rule in [NETWORKS[network].real.credit_rule(usd)]
     }
     assert rules == {
         ("ethereum", 999): (12, False),
@@ -191,9 +222,9 @@ def test_the_real_credit_rules_are_those_we_promise() -> None:
 
 
 def test_nothing_of_the_sandbox_exists_on_a_real_network() -> None:
-    real = {asset.contract for profile in REAL_PROFILES.values() for asset in profile.assets.values()}
+    real = {asset.contract for each in NETWORKS.values() for asset in each.real.assets.values()}
     for network in NETWORKS:
-        simulated, genuine = simulated_profile(network), REAL_PROFILES[network]
+        simulated, genuine = simulated_profile(network), NETWORKS[network].real
         contracts = {asset.contract for asset in simulated.assets.values()}
         assert len(contracts | {look_alike(network), mint(network)}) == 5
         assert not contracts & real
@@ -210,24 +241,27 @@ def test_an_evm_deposit_address_is_the_same_on_every_evm_network() -> None:
 
 def test_the_sandbox_can_run_on_the_local_nodes_with_one_setting(settings: Settings) -> None:
     settings.SANDBOX_CHAIN = "devnet"
-    assert registry.networks(SANDBOX) == ("ethereum", "polygon")
-    for network, chain_id in (("ethereum", 31_337), ("polygon", 31_338)):
+    assert registry.networks(SANDBOX) == ("stellar", "ethereum", "polygon")
+    for network, chain_id in (("ethereum", 31_337), ("polygon", 31_338), ("stellar", None)):
         chain = registry.chain(SANDBOX, network)
         assert isinstance(chain, Chain)
         assert chain.profile == registry.profile(SANDBOX, network)
         assert chain.profile.chain_id == chain_id
-    with pytest.raises(registry.UnsupportedNetwork):
-        registry.chain(SANDBOX, "stellar")
+        assert set(chain.profile.assets) == {"USDC", "USDT", "DAI"}
 
 
 def test_production_speaks_to_the_evm_networks_by_the_operators_settings(settings: Settings) -> None:
     settings.PRODUCTION_NETWORKS = ["polygon"]
-    settings.EVM_PROVIDERS = {"polygon": ["https://one.example.com", "https://two.example.com"]}
-    settings.EVM_FACTORY = settings.EVM_HOT_WALLET = "0x" + "11" * 20
+    settings.NETWORK_SETTINGS = with_set(
+        "polygon",
+        rpc_urls=("https://one.example.com", "https://two.example.com"),
+        factory="0x" + "11" * 20,
+        hot_wallet="0x" + "11" * 20,
+    )
     chain = registry.chain(PRODUCTION, "polygon")
     assert isinstance(chain, Chain)
     assert chain.profile.chain_id == 137
     assert chain.payout_address() == "0x" + "11" * 20
-    settings.EVM_FACTORY = ""
+    settings.NETWORK_SETTINGS = with_set("polygon", factory="")
     with pytest.raises(ImproperlyConfigured, match="EVM_FACTORY"):
         registry.chain(PRODUCTION, "polygon")

@@ -25,7 +25,7 @@ from tests.chains.sending import Till
 from tests.chains.simulation import Simulation
 
 Result = TypeVar("Result")
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 
 def in_thread(work: Callable[[], Result]) -> Callable[[], Result]:
@@ -94,7 +94,7 @@ def test_a_block_is_never_filled_behind_a_reader(
         found = genuine(row)
         if threading.current_thread().name.startswith("late") and not inside.is_set():
             inside.set()
-            others_are_done.wait(timeout=1)  # with the lock, the others cannot finish before this ends
+            others_are_done.wait(timeout=1 if is_guarded else 60)  # with the lock they cannot before this has ended
         return found
 
     def let_minutes_pass(minutes: int) -> None:
@@ -102,7 +102,7 @@ def test_a_block_is_never_filled_behind_a_reader(
             pass
 
     def read_and_pay() -> str:
-        inside.wait(timeout=10)
+        inside.wait(timeout=60)
         let_minutes_pass(2)
         reader.read()
         transaction_hash = scene.pay()
@@ -112,8 +112,8 @@ def test_a_block_is_never_filled_behind_a_reader(
     monkeypatch.setattr(clock, "newest_stretch", held_up)
     with ThreadPoolExecutor(1, "late") as late, ThreadPoolExecutor(1) as other:
         adding = late.submit(in_thread(lambda: let_minutes_pass(1)))
-        transaction_hash = other.submit(in_thread(read_and_pay)).result(timeout=30)
-        adding.result(timeout=30)
+        transaction_hash = other.submit(in_thread(read_and_pay)).result(timeout=120)
+        adding.result(timeout=120)
 
     let_minutes_pass(10)
     reader.read()

@@ -115,7 +115,7 @@ class TestAccounts:
     def test_each_network_has_accounts_of_its_own(self, till: Till) -> None:
         control.describe_account("polygon", till.recipient, is_contract=True, refuses="destination_refused")
         till.chain.check_recipient(payout(till.chain, till.recipient, 1))
-        assert not till.chain.is_contract(till.recipient)
+        assert till.chain.pay_back_address(("", 0), till.recipient) == till.recipient
 
     def test_a_muxed_address_stands_for_its_account(self) -> None:
         till = Till(Simulation("stellar"))
@@ -141,7 +141,8 @@ class TestAccounts:
         people = [till.harness.stranger(number) for number in range(5)]
         control.describe_account("stellar", people[3], refuses="no_trustline")
         batch = tuple(payout(till.chain, person, 1) for person in people)
-        transfer = till.chain.sign(batch, sender=till.sender, sequence=0)
+        sequence = till.chain.next_sequence(till.sender)
+        transfer = till.chain.sign(batch, sender=till.sender, sequence=sequence)
         till.chain.broadcast(transfer)
         till.harness.mine()
         assert till.chain.transfer_status(transfer).error == "transfer 3: no_trustline"

@@ -11,9 +11,9 @@ from django.db import transaction
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from payments.chains.base import SignedTransfer, TransferStatus
-from payments.chains.errors import ChainUnavailable, TransferRefused
-from payments.chains.networks import ETHEREUM, NETWORKS
+from payments.chains.base import SignedTransfer, TransactionStatus
+from payments.chains.errors import ChainUnavailable, FeesAboveCap, TransferRefused
+from payments.chains.networks import NETWORKS
 from payments.chains.simulated import control
 from payments.chains.simulated.models import SimulatedTransaction
 from payments.chains.simulated.networks import mint
@@ -21,6 +21,7 @@ from tests.chains.fees import native
 from tests.chains.harness import payout
 from tests.chains.sending import STOCK, Till
 from tests.chains.simulation import Simulation
+from tests.networks import ETHEREUM
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("stopped_clock")]
 
@@ -52,13 +53,14 @@ class Wallet:
         self.till = Till(simulation)
         self.chain = self.till.chain
         self.stock_of_native = native(self.till)
+        self.first = self.chain.next_sequence(self.till.sender)
         self.versions: list[list[SignedTransfer]] = []
         self.amounts: list[int] = []
         """What each sequence pays; 0 for a sweep."""
         self.deposited = 0
 
     def sign(self, sequence: int, *replacing: SignedTransfer) -> SignedTransfer:
-        sender, amount = self.till.sender, self.amounts[sequence]
+        sender, amount = self.till.sender, self.amounts[sequence - self.first]
         if not amount:
             return self.chain.sign_sweep(self.till.usdc, NUMBERS, sender=sender, sequence=sequence, replacing=replacing)
         payouts = (payout(self.chain, self.till.recipient, amount),)
@@ -66,7 +68,7 @@ class Wallet:
 
     def begin(self, amount: int) -> None:
         self.amounts.append(amount)
-        self.versions.append([self.sign(len(self.versions))])
+        self.versions.append([self.sign(self.first + len(self.versions))])
         self.send(self.versions[-1][0])
 
     def send(self, version: SignedTransfer) -> None:
@@ -78,16 +80,17 @@ class Wallet:
         every = [version for versions in self.versions for version in versions]
         if step == "pay":
             self.begin(argument)
-        elif step == "sweep" and self.chain.profile.sweeps_per_transfer:
+        elif step == "sweep" and not self.chain.profile.shares_account:
             self.begin(0)
-        elif step == "deposit" and self.chain.profile.sweeps_per_transfer:
+        elif step == "deposit" and not self.chain.profile.shares_account:
             address = self.chain.deposit_address(NUMBERS[argument % len(NUMBERS)]).address
             self.simulation.pay((self.till.usdc.contract, argument, address, None))
             self.deposited += argument
-        elif step == "bump" and every and self.chain.can_replace():
-            sequence = argument % len(self.versions)
-            self.versions[sequence].append(self.sign(sequence, *self.versions[sequence]))
-            self.send(self.versions[sequence][-1])
+        elif step == "bump" and every and self.chain.profile.can_replace:
+            versions = self.versions[argument % len(self.versions)]
+            with suppress(FeesAboveCap):
+                versions.append(self.sign(versions[0].sequence, *versions))
+                self.send(versions[-1])
         elif step == "send" and every:
             self.send(every[argument % len(every)])
         elif step == "mine":
@@ -121,6 +124,8 @@ class Wallet:
         control.time_out_broadcasts(self.simulation.network, 0)
         for versions in self.versions:
             self.send(versions[-1])
+            if self.chain.profile.transfers_in_flight == 1:
+                self.simulation.mine()
         self.simulation.mine()
 
     def check(self) -> list[int]:
@@ -131,23 +136,28 @@ class Wallet:
         left: dict[str, int] = {}
         for sequence, versions in enumerate(self.versions):
             statuses = [self.chain.transfer_status(version) for version in versions]
-            mined = [pair for pair in zip(versions, statuses, strict=True) if pair[1].state in ("included", "failed")]
+            mined = {
+                status.included_as or version.transaction_hash: status
+                for version, status in zip(versions, statuses, strict=True)
+                if status.state in ("included", "failed")
+            }
             assert len(mined) <= 1, "two versions of one sequence are in a block"
-            for version, status in mined:
+            limits = {version.transaction_hash: version.fee_limit_units for version in versions}
+            for transaction_hash, status in mined.items():
                 used.append(sequence)
                 fees += status.fee_units
-                assert 0 < status.fee_units <= version.fee_limit_units
-                moved = sum(transfer.amount for transfer in self.chain.find_transfers(version.transaction_hash))
+                assert 0 < status.fee_units <= limits[transaction_hash]
+                moved = sum(transfer.amount for transfer in self.chain.find_transfers(transaction_hash))
                 if status.state == "failed":
                     assert moved == 0
                 elif self.amounts[sequence]:
                     assert moved == self.amounts[sequence]
-                    left[version.transaction_hash] = moved
+                    left[transaction_hash] = moved
                     paid += moved
                 else:
                     swept += moved
             self.assert_told_alike(statuses)
-        assert used == list(range(self.chain.next_sequence(till.sender)))
+        assert used == list(range(self.chain.next_sequence(till.sender) - self.first))
         assert native(till) == self.stock_of_native - fees
         assert till.held(till.recipient) == paid
         assert till.held(till.sender) == STOCK - paid + swept
@@ -159,7 +169,7 @@ class Wallet:
         assert supply == till.held(till.sender) + till.held(till.recipient) + sum(map(till.held, deposits))
         return used
 
-    def assert_told_alike(self, statuses: list[TransferStatus]) -> None:
+    def assert_told_alike(self, statuses: list[TransactionStatus]) -> None:
         """All versions of a sequence agree on the one that is in a block."""
         heights = {status.height for status in statuses if status.state in ("included", "failed", "replaced")}
         assert len(heights) <= 1

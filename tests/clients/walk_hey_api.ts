@@ -35,7 +35,7 @@ async function main(): Promise<void> {
   const path = { payment_id: created.data.id };
   await paymentsSimulate({ path, body: { scenario: "exact" } });
   while ((await paymentsRetrieve({ path })).data?.status !== "completed") {
-    await new Promise((done) => setTimeout(done, 500));
+    await new Promise((done) => setTimeout(done, 100));
   }
   const refund = await refundsCreate({
     body: { paymentId: created.data.id, amount: 5, reason: "One mug arrived broken" },
@@ -45,7 +45,7 @@ async function main(): Promise<void> {
   if (!balance.data) throw new Error(JSON.stringify(balance.error));
   let settlement = (await settlementsList()).data?.data[0];
   while (!settlement) {
-    await new Promise((done) => setTimeout(done, 500));
+    await new Promise((done) => setTimeout(done, 100));
     settlement = (await settlementsList()).data?.data[0];
   }
   const statement = await settlementsStatement({ path: { settlement_id: settlement.id } });

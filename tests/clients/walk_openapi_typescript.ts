@@ -19,7 +19,7 @@ async function main(): Promise<void> {
   for (;;) {
     const shown = await api.GET("/payments/{payment_id}", { params: { path: { payment_id: id } } });
     if (shown.data?.status === "completed") break;
-    await new Promise((done) => setTimeout(done, 500));
+    await new Promise((done) => setTimeout(done, 100));
   }
   const refund = await api.POST("/refunds", { body: { paymentId: id, amount: 5, reason: "One mug arrived broken" } });
   if (!refund.data) throw new Error(refund.error.error.message);
@@ -27,7 +27,7 @@ async function main(): Promise<void> {
   if (!balance.data) throw new Error(balance.error.error.message);
   let settlement = (await api.GET("/settlements")).data?.data[0];
   while (!settlement) {
-    await new Promise((done) => setTimeout(done, 500));
+    await new Promise((done) => setTimeout(done, 100));
     settlement = (await api.GET("/settlements")).data?.data[0];
   }
   const statement = await api.GET("/settlements/{settlement_id}/statement", { params: { path: { settlement_id: settlement.id } } });

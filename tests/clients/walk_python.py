@@ -46,7 +46,7 @@ payment = payments_create.sync(client=client, body=asked, idempotency_key="order
 assert isinstance(payment, Payment), payment
 payments_simulate.sync(payment.id, client=client, body=SimulationRequest.from_dict({"scenario": "exact"}))
 while payment.status != PaymentStatus.COMPLETED:
-    time.sleep(0.5)
+    time.sleep(0.1)
     payment = payments_retrieve.sync(payment.id, client=client)
     assert isinstance(payment, Payment), payment
 refund = refunds_create.sync(
@@ -57,7 +57,7 @@ balance = balance_retrieve.sync(client=client)
 assert isinstance(balance, Balance), balance
 settlements = settlements_list.sync(client=client)
 while isinstance(settlements, SettlementList) and not settlements.data:
-    time.sleep(0.5)
+    time.sleep(0.1)
     settlements = settlements_list.sync(client=client)
 assert isinstance(settlements, SettlementList), settlements
 statement = settlements_statement.sync(settlements.data[0].id, client=client)

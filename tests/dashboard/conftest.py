@@ -7,7 +7,9 @@ from django.test import Client
 from pytest_django.fixtures import Settings
 
 from merchants.models import Member
+from tests.dashboard.addresses import Records, make_records
 from tests.factories import make_member, make_merchant
+from tests.worlds import populated_once
 
 
 @pytest.fixture(autouse=True)
@@ -25,6 +27,12 @@ def member(db: None) -> Member:
 def client(member: Member) -> Client:
     """A browser in which the member has logged in."""
     return browser_of(member)
+
+
+@pytest.fixture
+@populated_once
+def records(db: None) -> Records:
+    return make_records(make_merchant("Harbour Coffee"))
 
 
 def browser_of(member: Member, *, enforce_csrf_checks: bool = False) -> Client:

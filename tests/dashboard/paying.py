@@ -23,4 +23,4 @@ def page_of(payment: Payment) -> str:
 
 
 def view_of(payment: Payment) -> PayerView:
-    return look_at(Payment.objects.select_related("merchant").get(pk=payment.pk), timezone.now())
+    return look_at(Payment.objects.select_related("merchant", "payment_link").get(pk=payment.pk), timezone.now())

@@ -15,17 +15,21 @@ import zxingcpp
 from django.test import Client
 from django.utils import timezone
 from PIL import Image
+from stellar_sdk.sep.stellar_uri import PayStellarUri
 
 from config import ids
+from payments.chains import registry
+from payments.chains.simulated.networks import PASSPHRASE
 from payments.checkout.payer import Notice, PayerView, State, look_at
 from payments.checkout.paying import HowToPay, WalletTransfer
+from payments.checkout.simulator import simulate_payment
 from payments.models import Payment
 from payments.services import cancel_payment
-from payments.simulator import simulate_payment
 from tests.dashboard.paying import make, page_of, view_of
 from tests.payments.scenes import (
     ETHEREUM,
     POLYGON,
+    SANDBOX,
     STELLAR,
     confirm,
     end_window,
@@ -58,12 +62,16 @@ def test_nothing_but_the_allowed_fields_leaves() -> None:
         PayerView: {
             "id", "sandbox", "payee", "status", "state", "notices", "fiat_amount", "amount", "coin", "coin_name",
             "network", "how_to_pay", "expires_at", "seconds_left", "poll_seconds", "receipt", "details",
-            "redirect_url", "redirect_host",
+            "redirect_url", "redirect_host", "purpose", "again_url",
         },
         State: {"title", "detail", "tone", "icon", "waiting", "confirmations", "required"},
         Notice: {"title", "words"},
-        HowToPay: {"amount", "address", "memo", "qr", "qr_has_amount", "payment_uri", "wallet"},
-        WalletTransfer: {"chain_id", "network", "token", "recipient", "units", "native", "rpc_url", "seen"},
+        HowToPay: {
+            "amount", "address", "memo", "muxed", "issuer", "qr", "qr_has_amount", "payment_uri", "wallet",
+        },
+        WalletTransfer: {
+            "family", "chain_id", "passphrase", "network", "token", "recipient", "units", "native", "rpc_url", "seen",
+        },
     }  # fmt: skip
     for kind, names in allowed.items():
         assert {field.name for field in dataclasses.fields(kind)} == names
@@ -161,10 +169,29 @@ def test_stellar_insists_on_the_memo() -> None:
     page, how = page_of(payment), view_of(payment).how_to_pay
     assert how is not None
     assert "The memo is required" in page
-    assert f'data-copy="{payment.memo}"' in page
-    assert "The code holds the address, the memo and the amount." in page
-    assert "QR with amount" not in page
-    assert decoded(how.qr) == payment.payment_uri
+    assert "Without this memo your payment cannot be recognised." in page
+    issuer = registry.asset(SANDBOX, STELLAR, "USDC").contract.partition(":")[2]
+    for value in (payment.deposit_address, payment.memo, payment.muxed_address, issuer):
+        assert f'data-copy="{value}"' in page
+    assert re.search(r'id="qr-amount"\s+autocomplete="off"\s+checked', page)
+    assert decoded(how.qr) == decoded(how.qr_with_amount) == payment.payment_uri
+    assert decoded(how.qr_of_address) == payment.deposit_address
+
+
+@pytest.mark.parametrize("coin", ["USDC", "USDT", "DAI"])
+@pytest.mark.parametrize("paid", ["", "40.5"])
+def test_every_link_of_stellar_is_read_by_the_library_as_the_page_says(coin: str, paid: str) -> None:
+    payment = make(STELLAR, coin=coin, amount="100")
+    if paid:
+        payment = pay_and_confirm(payment, paid)
+    how = view_of(payment).how_to_pay
+    assert how is not None
+    read = PayStellarUri.from_uri(how.payment_uri)
+    assert (read.destination, read.asset_code, read.asset_issuer) == (payment.deposit_address, coin, how.issuer)
+    assert (read.memo_type, read.memo) == ("MEMO_ID", int(payment.memo))
+    assert (str(read.amount), read.network_passphrase) == (how.amount.rstrip("0").rstrip("."), PASSPHRASE)
+    assert decoded(how.qr) == how.payment_uri
+    assert f'href="{how.payment_uri}"' in page_of(payment)
 
 
 def test_confirmations_are_counted_down() -> None:
@@ -225,7 +252,7 @@ def test_a_paid_payment_thanks_and_shows_the_way_back() -> None:
     assert "Paid. Thank you! " in page  # heard as two sentences, seen as a headline
     assert transaction_hash in page
     assert "Print the receipt" in page
-    way_back = re.search(r'<a class="button[^>]*href="([^"]*)"\s+rel="noopener noreferrer">([^<]*)</a>', page)
+    way_back = re.search(r'<a class="button[^>]*href="([^"]*)"\s+rel="noopener noreferrer">\s*([^<]*?)\s*</a>', page)
     assert way_back
     assert way_back.groups() == (SHOP, "Back to shop.example")
     assert "Open in wallet" not in page

@@ -6,19 +6,31 @@ from html.parser import HTMLParser
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
-from merchants.models import Member, Merchant, User
+from merchants.models import ApiKey, Member, Merchant, User
+from merchants.request_log.models import LoggedRequest
+from merchants.roles import Role
 from payments.chains.simulated import control
-from payments.models import Payment
-from refunds.claims import claim_url
-from refunds.models import Refund
+from payments.dashboard.exports.services import request_export, write_exports
+from payments.dashboard.search.filters import PaymentFilter
+from payments.dashboard.views import save_view
+from payments.links.models import PaymentLink
+from payments.merchant_wallets.models import MerchantWallet
+from payments.models import Discrepancy, Payment
+from refunds.destination_links import destination_link_url
+from refunds.models import Refund, RefundBatch
 from settlements.models import Settlement
-from tests.dashboard.addresses import DOWNLOADS, READS, Records
-from tests.factories import make_key
-from tests.payments.scenes import POLYGON, STELLAR, make_payment, pay_and_confirm
+from tests.dashboard.addresses import DOWNLOADS, READS, Records, log_a_request, waiting_wallet
+from tests.dashboard.conftest import browser_of
+from tests.factories import make_key, make_member
+from tests.payments.linking import begin, make_link
+from tests.payments.scenes import POLYGON, STELLAR, discrepancy, make_payment, pay_and_confirm
+from tests.refunds.filing import preview
 from tests.refunds.scenes import ask, paid_by_two, resolve
-from tests.settlements.page_scenes import earn_and_settle, fail
+from tests.settlements.page_scenes import earn_and_settle, fail, make_invoice
 from tests.webhooks.scenes import make_all_due, send_due
+from tests.worlds import populated_once
 from webhooks.models import Attempt, Delivery, Endpoint, Event
 from webhooks.schedule import Reply
 from webhooks.services import register_endpoint, send_test
@@ -39,7 +51,7 @@ PAYLOADS = (
     "&lt;script&gt;alert(1)&lt;/script&gt;",
     "</textarea><form action=//evil.example>",
 )
-HARMLESS_LINKS = ("/", "#", "https://", "http://", "ethereum:", "web+stellar:")
+HARMLESS_LINKS = ("/", "#", "?", "https://", "http://", "ethereum:", "web+stellar:", "mailto:?subject=")
 
 
 class Suspect(HTMLParser):
@@ -51,8 +63,10 @@ class Suspect(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         values = dict(attrs)
-        if tag in {"iframe", "base", "style", "object", "embed"}:
+        if tag in {"base", "style", "object", "embed"}:
             self.found.append(tag)
+        if tag == "iframe" and not (values.get("src") or "").startswith("/dashboard/settings/branding/preview?"):
+            self.found.append("iframe")
         if tag == "script" and not (values.get("src") or "").startswith("/static/"):
             self.found.append("script")
         if tag == "img" and not (values.get("src") or "").startswith("data:image/png;base64,"):
@@ -79,15 +93,27 @@ def test_the_parser_would_notice() -> None:
         assert suspects(payload)
 
 
+@populated_once
+def make_what_is_shown() -> tuple[Member, ApiKey, Settlement, Payment, Discrepancy]:
+    """A settlement that failed, a payment that was paid, and a surplus that waits."""
+    member = make_member()
+    key = make_key(member.merchant, name="key").key
+    settlement = fail(earn_and_settle(member.merchant, coin="DAI", network=STELLAR), "destination_invalid")
+    paid = pay_and_confirm(make_payment(POLYGON, merchant=member.merchant, redirect_url="https://a.example/"))
+    surplus = discrepancy(pay_and_confirm(make_payment(POLYGON, merchant=member.merchant), "125"))
+    return member, key, settlement, paid, surplus
+
+
 @pytest.mark.parametrize("payload", PAYLOADS)
-def test_a_payload_in_every_field_stays_text(payload: str, client: Client, member: Member) -> None:
+def test_a_payload_in_every_field_stays_text(payload: str, db: None) -> None:
+    member, key, settlement, paid, surplus = make_what_is_shown()
+    client = browser_of(member)
     # Written past the services, which would refuse some of these: pages must not depend on that.
     Merchant.objects.filter(pk=member.merchant_id).update(name=payload, email=payload)
     User.objects.filter(pk=member.user_id).update(name=payload)
     member.refresh_from_db()
-    key = make_key(member.merchant, name="key").key
     type(key).objects.filter(pk=key.pk).update(name=payload, scopes=[payload[:30]], allowed_networks=[payload[:50]])
-    settlement = make_hostile_settlement(member.merchant, payload)
+    make_hostile(settlement, payload)
     created = make_payment(
         POLYGON,
         merchant=member.merchant,
@@ -95,22 +121,55 @@ def test_a_payload_in_every_field_stays_text(payload: str, client: Client, membe
         redirect_url=f"https://shop.example/{payload}",
         webhook_url=f"https://shop.example/{payload}",
     )
-    paid = pay_and_confirm(make_payment(POLYGON, merchant=member.merchant, redirect_url=f"https://a.example/{payload}"))
+    link = make_hostile_link(member.merchant, payload)
+    begun = begin(link, POLYGON)
+    wallet = waiting_wallet(member.merchant)
+    MerchantWallet.objects.update(
+        address=payload[:80], label=payload[:60], signed_text=payload, signature=payload[:200]
+    )
     member.merchant.settings.update(wallet_allow_list=[payload[:80]])
     Payment.objects.filter(pk=created.pk).update(rate_source=payload, merchant_wallet=payload[:80])
+    Payment.objects.filter(pk=paid.pk).update(redirect_url=f"https://a.example/{payload}")
 
     endpoint, delivery = make_hostile_delivery(member.merchant, payload)
 
     refund = make_hostile_refund(paid, payload)
-    records = Records(created, refund, settlement, key, endpoint, delivery)
+    merchant, asked = created.merchant, PaymentFilter(q=payload)
+    environment = created.environment
+    save_view(merchant=merchant, environment=environment, user=member.user, name=payload[:40], asked=asked)
+    export = request_export(merchant=merchant, environment=environment, requested_by=member.user, asked=asked)
+    write_exports()
+    batch = preview(paid)
+    RefundBatch.objects.filter(pk=batch.pk).update(uploaded_by=payload[:120], confirmed_at=timezone.now())
+    batch.rows.update(problem=payload, destination=payload[:80], reason=payload)
+    colleague = make_member(member.merchant, role=Role.SUPPORT)
+    User.objects.filter(pk=colleague.user_id).update(name=payload[:120])
+    logged = log_a_request(make_key(member.merchant))
+    LoggedRequest.objects.filter(pk=logged.pk).update(
+        method=payload[:10], path=payload[:500], query=payload, request_id=payload[:64], public_key=payload[:80],
+        idempotency_key=payload[:255], error_code=payload[:60], body=payload, reply=payload,
+    )  # fmt: skip
+    invoice = make_invoice(Merchant.objects.get(pk=member.merchant_id))
+    beginning = created, surplus, export, link, refund, batch, settlement, invoice
+    records = Records(*beginning, wallet, key, endpoint, delivery, logged, colleague)
     addresses = [records.in_path(path) for path in READS if path not in DOWNLOADS]
     addresses += [f"/dashboard/payments/{paid.public_id}", f"/dashboard/payments/{paid.public_id}/refund"]
-    addresses += [f"/pay/{payment.public_id}" for payment in (created, paid)]
-    addresses.append((claim_url(refund) or "").removeprefix("http://127.0.0.1:8000"))
+    addresses += [f"/pay/{payment.public_id}" for payment in (created, paid, begun)]
+    addresses += [f"/link/{link.code}", f"/link/{link.code}?instead_of={begun.public_id}"]
+    addresses.append((destination_link_url(refund) or "").removeprefix("http://127.0.0.1:8000"))
     for address in addresses:
         response = client.get(address)
         assert response.status_code == 200
         assert suspects(response.text) == []
+
+
+def make_hostile_link(merchant: Merchant, payload: str) -> PaymentLink:
+    """One with everything in it that somebody writes; it can be paid on polygon."""
+    link = make_link(merchant, metadata={payload: payload}, note=payload)
+    link.description, link.redirect_url = payload[:140], f"https://a.example/{payload}"
+    link.wallets = {"ethereum": payload, "polygon": link.wallets["polygon"]}
+    link.save()
+    return link
 
 
 def make_hostile_refund(payment: Payment, payload: str) -> Refund:
@@ -123,9 +182,8 @@ def make_hostile_refund(payment: Payment, payload: str) -> Refund:
     return refund
 
 
-def make_hostile_settlement(merchant: Merchant, payload: str) -> Settlement:
-    """Failed, with everything in it that comes from outside: the wallet, the network's words, where a rate is from."""
-    settlement = fail(earn_and_settle(merchant, coin="DAI", network=STELLAR), "destination_invalid")
+def make_hostile(settlement: Settlement, payload: str) -> None:
+    """Everything in it that comes from outside: the wallet, the network's words, where a rate is from."""
     [part] = settlement.coins
     Settlement.objects.filter(pk=settlement.pk).update(
         destination=payload[:80],
@@ -133,7 +191,6 @@ def make_hostile_settlement(merchant: Merchant, payload: str) -> Settlement:
         transaction_hash=payload[:80],
         coins=[{**part, "source": payload}],
     )
-    return settlement
 
 
 def make_hostile_delivery(merchant: Merchant, payload: str) -> tuple[Endpoint, Delivery]:
@@ -153,12 +210,19 @@ def make_hostile_delivery(merchant: Merchant, payload: str) -> tuple[Endpoint, D
     return endpoint, delivery
 
 
-@pytest.mark.parametrize("payload", PAYLOADS)
-def test_a_payload_in_what_is_asked_stays_text(payload: str, client: Client, member: Member) -> None:
+@populated_once
+def make_what_is_asked_about() -> tuple[Member, Payment]:
+    member = make_member()
     make_payment(merchant=member.merchant)
-    paid = paid_by_two(merchant=member.merchant)
+    return member, paid_by_two(merchant=member.merchant)
+
+
+@pytest.mark.parametrize("payload", PAYLOADS)
+def test_a_payload_in_what_is_asked_stays_text(payload: str, db: None) -> None:
+    member, paid = make_what_is_asked_about()
+    client = browser_of(member)
     refund = ask(paid, "1")
-    claim = (claim_url(refund) or "").removeprefix("http://127.0.0.1:8000")
+    link = (destination_link_url(refund) or "").removeprefix("http://127.0.0.1:8000")
     replies = [
         client.get("/dashboard/payments", {"q": payload, "status": payload, "start": payload, "before": payload}),
         client.post("/dashboard/keys/new", {"name": payload, "allowed_networks": payload, "lifetime": payload}),
@@ -171,7 +235,7 @@ def test_a_payload_in_what_is_asked_stays_text(payload: str, client: Client, mem
             dict.fromkeys(("source", "amount", "destination", "memo", "reason", "form_id"), payload),
         ),
         client.post(f"/dashboard/refunds/{refund.public_id}/destination", {"destination": payload, "memo": payload}),
-        Client().post(claim, {"destination": payload, "memo": payload, "confirm": payload, "confirmed": payload}),
+        Client().post(link, {"destination": payload, "memo": payload, "confirm": payload, "confirmed": payload}),
         Client().get(f"/refund/{payload}"),
         client.post("/dashboard/webhooks/new", {"url": payload, "description": payload, "events": payload}),
         client.get(f"/dashboard/webhooks/{payload}"),

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 from pathlib import Path
+from typing import cast
+from urllib.parse import urljoin
 
 import pytest
 from django.conf import settings
+from django.contrib.staticfiles import finders
+from django.http import StreamingHttpResponse
 from django.template.loader import render_to_string
+from django.test import Client
+
+from config.stylesheet import stylesheet
 
 ROOT = Path(settings.BASE_DIR)
 TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))
 STYLES = sorted((ROOT / "static" / "css").glob("*.css"))
+STYLES_BY_NAME = {path.stem: path.read_text() for path in STYLES}
 SCRIPTS = sorted((ROOT / "static" / "js").glob("*.js"))
 TOKEN = re.compile(r"--([a-z-]+):\s*(#[0-9a-f]{6});")
 
@@ -97,4 +106,53 @@ def test_error_pages_stand_alone(name: str) -> None:
     page = render_to_string(f"{name}.html")
     assert "<h1>" in page
     assert f"Error {name[:3]}" in page
-    assert "/static/css/tokens.css" in page
+    assert stylesheets_of(page) == ["/static/css/ballast.css"]
+
+
+def stylesheets_of(page: str) -> list[str]:
+    return re.findall(r'<link rel="stylesheet"\s+href="([^"]*)"', page)
+
+
+def test_the_stylesheet_is_all_sections_and_paper_comes_last() -> None:
+    text = stylesheet()
+    assert [name for name in STYLES if name.read_text() not in text] == []
+    assert text.startswith(STYLES_BY_NAME["tokens"])
+    assert text.endswith(STYLES_BY_NAME["print"])
+    assert text.index(STYLES_BY_NAME["controls"]) < text.index(STYLES_BY_NAME["checkout"])
+    found = finders.find("css/ballast.css")
+    assert Path(str(found)).read_text() == text
+
+
+@pytest.mark.parametrize(
+    "path", ["/dashboard", "/dashboard/payments", "/dashboard/payments/new", "/dashboard/webhooks"]
+)
+def test_the_first_view_of_a_page_is_less_than_sixty_kilobytes(path: str, client: Client) -> None:
+    """The page, its style sheet, its scripts with what they import, and its pictures, as they are sent."""
+    page = client.get(path, headers=BROWSER)
+    text = gzip.decompress(page.content).decode()
+    seen: set[str] = set()
+    waiting = set(re.findall(r'(?:href|src)="(/static/[^"#]*)', text))
+    size = len(page.content)
+    while waiting:
+        name = waiting.pop()
+        seen.add(name)
+        reply = client.get(name, headers=BROWSER)
+        content = b"".join(cast("StreamingHttpResponse", reply))
+        assert reply.headers.get("Content-Encoding") == "gzip", name
+        size += len(content)
+        script = gzip.decompress(content).decode() if name.endswith(".js") else ""
+        waiting |= {urljoin(name, each) for each in re.findall(r'from "(\.[^"]*)"', script)} - seen
+    assert {"/static/css/ballast.css", "/static/js/page.js", "/static/js/palette.js"} <= seen
+    assert size < 60_000
+
+
+BROWSER = {"accept-encoding": "gzip, deflate, br"}
+
+
+def test_files_and_replies_to_programs_are_sent_as_they_are(client: Client) -> None:
+    for path in ("/dashboard/audit/export", "/dashboard/find?q=x", "/v1/openapi.json"):
+        assert "Content-Encoding" not in client.get(path, headers=BROWSER).headers
+    style = client.get("/static/css/ballast.css", headers=BROWSER)
+    again = client.get("/static/css/ballast.css", headers=BROWSER | {"if-modified-since": style["Last-Modified"]})
+    assert (again.status_code, b"".join(cast("StreamingHttpResponse", again))) == (304, b"")
+    assert "Content-Encoding" not in again.headers

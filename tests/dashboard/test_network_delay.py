@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 from django.utils import timezone
 
-from payments.chains.networks import REAL_PROFILES
-from payments.chains.simulated.networks import FINALITY_DEPTH
-from payments.models import Payment, ScanCursor
+from payments.chains.networks import NETWORKS
+from payments.deposits.models import ScanCursor
+from payments.models import Payment
 from tests.dashboard.paying import make, page_of, view_of
+from tests.networks import put
 from tests.payments.scenes import (
     ETHEREUM,
     POLYGON,
@@ -50,7 +52,7 @@ def test_a_stall_of_finality_is_told_and_no_number_of_blocks_takes_its_place(mon
     pay(payment)
     mine_and_watch(POLYGON)
     with monkeypatch.context() as stalled:
-        stalled.setitem(FINALITY_DEPTH, POLYGON, 10_000)
+        put(stalled, POLYGON, simulation=replace(NETWORKS[POLYGON].simulation, finality_depth=10_000))
         mine_and_watch(POLYGON, 50)
         assert view_of(payment).state.detail.endswith("waiting for the network to make it final.")
         stand_still(finality=119)
@@ -100,5 +102,5 @@ def test_a_network_without_new_blocks_is_told_before_anything_is_seen() -> None:
     ("network", "head", "finality"), [(ETHEREUM, 240, 1200), (POLYGON, 60, 120), (STELLAR, 110, 120)]
 )
 def test_each_network_says_what_a_stall_is(network: str, head: float, finality: float) -> None:
-    profile = REAL_PROFILES[network]
+    profile = NETWORKS[network].real
     assert (profile.head_stall_seconds, profile.finality_stall_seconds) == (head, finality)

@@ -10,18 +10,17 @@ from django.test import Client
 from django.utils import timezone
 
 from config import ids
-from merchants import counting
 from merchants.models import Member
 from payments.chains.simulated import control
+from payments.chains.simulated.models import SimulatedTransaction
+from payments.checkout.simulator import SCENARIOS
 from payments.models import Payment
-from payments.simulator import SCENARIOS
 from tests.dashboard.conftest import browser_of
-from tests.factories import make_member
+from tests.factories import make_member, make_merchant
 from tests.payments.scenes import (
     POLYGON,
     STELLAR,
     confirm,
-    end_window,
     make_payment,
     part_of,
     pay,
@@ -72,6 +71,7 @@ def test_pages_follow_each_other_without_gap_or_repetition(client: Client, membe
     assert listed(client, "?status=created") + listed(client, address) == made
     last = client.get(f"/dashboard/payments{address}").text
     assert ">Older<" not in last
+    assert "5 of 30 payments" in last
     assert 'href="/dashboard/payments?status=created">Newest' in last
 
 
@@ -88,12 +88,25 @@ def test_a_payment_is_found_by_id_address_memo_and_transaction(client: Client, m
     for text, found in {
         on_stellar.public_id: on_stellar,
         on_stellar.memo: on_stellar,
+        on_stellar.muxed_address: on_stellar,
         f" {on_polygon.deposit_address} ": on_polygon,
         on_polygon.deposit_address.lower(): on_polygon,
         transaction_hash: on_polygon,
     }.items():
         response = client.get("/dashboard/payments", {"q": text})
         assert response.headers["Location"] == f"/dashboard/payments/{found.public_id}"
+
+
+def test_a_payment_is_found_by_both_hashes_of_a_fee_bump(client: Client, member: Member) -> None:
+    payment, inner_hash = make_payment(STELLAR, merchant=member.merchant), "ab" * 32
+    transaction_hash = pay(payment)
+    SimulatedTransaction.objects.filter(transaction_hash=transaction_hash).update(inner_hash=inner_hash)
+    confirm(payment)
+    for text in (transaction_hash, inner_hash):
+        response = client.get("/dashboard/payments", {"q": text})
+        assert response.headers["Location"] == f"/dashboard/payments/{payment.public_id}"
+    stranger = browser_of(make_member(make_merchant("Another")))
+    assert "Nothing matches" in stranger.get("/dashboard/payments", {"q": inner_hash}).text
 
 
 def test_a_strangers_payment_is_not_found(client: Client) -> None:
@@ -106,6 +119,7 @@ def test_a_strangers_payment_is_not_found(client: Client) -> None:
         foreign.deposit_address,
         transaction_hash,
         on_stellar.memo,
+        on_stellar.muxed_address,
         on_stellar.deposit_address,
         ids.PAYMENT.encode(ids.new_uuid()),
         "anything",
@@ -133,8 +147,6 @@ def test_a_payment_shows_all_there_is_to_know(client: Client, member: Member) ->
         "Overpaid: more than was due is confirmed",
     ):
         assert words in page
-    timeline = re.findall(r'class="timeline__item">\s*<p class="table__main">([^<]+)<', page)
-    assert timeline == ["Created", "Completed", "Overpaid: more than was due is confirmed"]
 
 
 def test_a_fresh_payment_can_be_cancelled(client: Client, member: Member) -> None:
@@ -197,17 +209,6 @@ def test_the_start_page_tells_newcomers_what_to_do(client: Client) -> None:
     page = client.get("/dashboard").text
     assert "/sandbox/" not in page
     assert "/v1/payments" in page
-
-
-def test_the_start_page_sums_up(client: Client, member: Member) -> None:
-    pay_and_confirm(make_payment(POLYGON, amount="100", merchant=member.merchant), "125")
-    end_window(make_payment(POLYGON, merchant=member.merchant))
-    make_payment(POLYGON, merchant=member.merchant)
-    counting.fold_counts()
-    page = client.get("/dashboard").text
-    figures = re.findall(r'figure__label">([^<]+)</p>\s*<p class="figure__value">([^<]+)<', page)
-    assert figures == [("Payments", "3"), ("Paid", "1"), ("Open", "1"), ("To decide", "1")]
-    assert "100.00" in page
 
 
 def test_the_environment_stays_chosen(client: Client) -> None:

@@ -12,16 +12,17 @@ from pytest_django.fixtures import Settings
 
 from config import ids
 from config.environments import Environment
-from merchants.models import Member, Role
+from merchants.models import Member
+from merchants.roles import Role
 from tests.dashboard.conftest import browser_of
 from tests.factories import make_member
 from tests.webhooks.scenes import answering, current, make_delivery, make_endpoint, make_event, send_due
 from webhooks.events import CATALOGUE, PAYMENT_COMPLETED, PAYMENT_CREATED
 from webhooks.models import Delivery, Endpoint, SigningSecret
+from webhooks.presenters import Bar, LastDay, last_days
 from webhooks.secrets import live_secrets
 from webhooks.sending.fan_out import fan_out
 from webhooks.services import disable_endpoint
-from webhooks.showing import Bar, LastDay, last_days
 from webhooks.states import DisabledReason
 
 SECRET = re.compile(r"whsec_[0-9A-Za-z+/]{43}=")

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from payments.chains.evm.artifacts import CONTRACTS, DEVELOPMENT_CONTRACTS
+from payments.chains.evm.artifacts import CONTRACTS, DEVELOPMENT_CONTRACTS, FORMER_CONTRACTS
 
 COMPILER = "0.4.3"
 EVM_VERSION = "paris"
@@ -19,8 +19,11 @@ MODULES = {"Books"}
 """Sources that are parts of others and never stand on a chain themselves."""
 
 
+FOLDERS = (CONTRACTS, *FORMER_CONTRACTS, DEVELOPMENT_CONTRACTS)
+
+
 def sources() -> list[Path]:
-    found = [*CONTRACTS.glob("*.vy"), *DEVELOPMENT_CONTRACTS.glob("*.vy")]
+    found = [source for folder in FOLDERS for source in folder.glob("*.vy")]
     return sorted(source for source in found if source.stem not in MODULES)
 
 
@@ -42,6 +45,8 @@ def compiled(source: Path) -> dict[str, Any]:
 
 def main() -> None:
     for source in sources():
+        if source.parent in FORMER_CONTRACTS:
+            continue
         target = source.with_suffix(".json")
         target.write_text(json.dumps(compiled(source), indent=2) + "\n")
         print(f"wrote {target.relative_to(Path.cwd())}")

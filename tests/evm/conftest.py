@@ -8,10 +8,11 @@ import pytest
 from django.test import override_settings
 from pytest_django.fixtures import Settings
 
-from payments.chains.evm.development import devnet
 from tests.evm.harness import NodeHarness, prepared, profile_of
+from tests.evm.mainnet import settings_for
 from tests.evm.node import ETHEREUM_ID, TestNode, running_node, stop_nodes
 from tests.evm.street import Street, open_street
+from tests.networks import put_profile
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -32,18 +33,10 @@ def node() -> Iterator[TestNode]:
 def harness(monkeypatch: pytest.MonkeyPatch) -> Iterator[NodeHarness]:
     """Polygon in production on a real node, the simulated networks in the sandbox."""
     found = prepared("polygon")
-    monkeypatch.setattr("payments.chains.registry.REAL_PROFILES", {"polygon": profile_of("polygon")})
+    put_profile(monkeypatch, profile_of("polygon"))
     with (
         found.node.put_back(),
-        override_settings(
-            PRODUCTION_NETWORKS=["polygon"],
-            EVM_PROVIDERS={"polygon": [found.node.url]},
-            EVM_SINGLE_PROVIDER_NETWORKS=["polygon"],
-            EVM_FACTORY=devnet.DEPLOYMENT.factory,
-            EVM_OWNER=devnet.OWNER,
-            EVM_HOT_WALLET=devnet.HOT_WALLET,
-            EVM_HOT_WALLET_KEY=devnet.HOT_WALLET_KEY,
-        ),
+        override_settings(**settings_for({"polygon": [found.node.url]})),
     ):
         harness = NodeHarness("polygon")
         harness.mine()  # a head of just now

@@ -5,9 +5,12 @@ The node's own pool takes replacements that real ones refuse, and throws out wha
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
 from dataclasses import dataclass
+from http.client import HTTPConnection, HTTPException
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 import orjson
@@ -37,11 +40,33 @@ class Waiting:
         return "0x" + keccak256(self.raw).hex()
 
 
+class Line(threading.local):
+    """A connection to the node for each thread. Most of the time of a call by httpx is its own."""
+
+    def __init__(self, url: str) -> None:
+        self._place = urlsplit(url).netloc
+        self._connection: HTTPConnection | None = None
+
+    def ask(self, questions: list[Any]) -> list[Any]:
+        content = orjson.dumps(questions)
+        try:
+            return self._post(content)
+        except (HTTPException, ConnectionError):  # the node closes those that have been idle
+            self._connection = None
+            return self._post(content)
+
+    def _post(self, content: bytes) -> list[Any]:
+        if self._connection is None:
+            self._connection = HTTPConnection(self._place, timeout=60)
+        self._connection.request("POST", "/", content, {"Content-Type": "application/json"})
+        answers: list[Any] = orjson.loads(self._connection.getresponse().read())
+        return answers
+
+
 class Front(httpx.BaseTransport):
     def __init__(self, node: Rpc, url: str) -> None:
         self._node = node
-        self._url = url
-        self._client = httpx.Client()
+        self._line = Line(url)
         self.pool: dict[tuple[str, int], Waiting] = {}
         self.raws: dict[str, bytes] = {}
         """Everything that was ever sent, by hash."""
@@ -58,10 +83,7 @@ class Front(httpx.BaseTransport):
         theirs = [question for question in questions if ours[question["id"]] is None]
         answers = [answer for answer in ours.values() if answer is not None]
         if theirs:
-            reply = self._client.post(
-                self._url, content=orjson.dumps(theirs), headers={"Content-Type": "application/json"}
-            )
-            answers += reply.json()
+            answers += self._line.ask(theirs)
         if is_sending and self.times_out_next:
             raise httpx.ReadTimeout("too slow", request=request)
         return httpx.Response(200, content=orjson.dumps(answers))

@@ -14,21 +14,20 @@ from payments.chains.base import Chain
 from payments.chains.errors import RecipientProblem
 from payments.chains.evm import abi
 from payments.chains.evm.adapter import EvmChain
-from payments.chains.evm.addresses import encode, parse
+from payments.chains.evm.addresses import encode, forwarder_of, parse
 from payments.chains.evm.artifacts import DEVELOPMENT_CONTRACTS, artifact
-from payments.chains.evm.deployment import forwarder_of
 from payments.chains.evm.development import devnet
 from payments.chains.evm.fees import FeeRules
 from payments.chains.evm.providers import Providers
 from payments.chains.evm.rpc import Rpc
 from payments.chains.evm.signing import Transaction, signer_from_key
-from payments.chains.networks import REAL_PROFILES
+from payments.chains.networks import NETWORKS
 from payments.chains.profiles import NetworkProfile
 from tests.chains.harness import Outcome
+from tests.evm.derivations import DERIVATIONS
 from tests.evm.front import GWEI, PROVIDERS, USUAL_TIP, Front
-from tests.evm.node import EPOCH_BLOCKS, ETHEREUM_ID, POLYGON_ID, TestNode, running_node
+from tests.evm.node import EPOCH_BLOCKS, TestNode, running_node
 
-NETWORK_IDS = {"ethereum": ETHEREUM_ID, "polygon": POLYGON_ID}
 USUAL_BASE_FEE = GWEI
 STOCK = 10**30
 
@@ -41,7 +40,7 @@ class Prepared:
 
     def __init__(self, network: str, epoch_blocks: int) -> None:
         self.deepest_reorg = 2 * epoch_blocks
-        self.node: TestNode = running_node(NETWORK_IDS[network], "contract suite", epoch_blocks)
+        self.node: TestNode = running_node(NETWORKS[network].real.evm_chain_id, "contract suite", epoch_blocks)
         self.tokens = devnet.prepare(self.node.rpc)
         self.foreign = parse(self.node.deploy_token("StandardToken", "USDC", 6))
         self.payer_contract = parse(self.node.deploy(artifact("Payer", DEVELOPMENT_CONTRACTS).creation))
@@ -54,7 +53,7 @@ class Prepared:
 
 def prepared(network: str, epoch_blocks: int | None = None) -> Prepared:
     """The prepared node of a network, the same for the whole run."""
-    return _prepared(network, epoch_blocks or EPOCH_BLOCKS[NETWORK_IDS[network]])
+    return _prepared(network, epoch_blocks or EPOCH_BLOCKS.get(NETWORKS[network].real.evm_chain_id, 1))
 
 
 @cache
@@ -65,17 +64,24 @@ def _prepared(network: str, epoch_blocks: int) -> Prepared:
 class NodeHarness:
     """One network on a local node, asked through two providers that share a front."""
 
+    shows_waiting = True
+    versions_are_one = takes_next_alone = False
+    has_transfers_of_nothing = True
+
     def __init__(self, network: str, epoch_blocks: int | None = None) -> None:
         found = prepared(network, epoch_blocks)
         self._tokens, self._payer_contract = found.tokens, found.payer_contract
         self._node = found.node
-        self.front = Front(found.node.rpc, found.node.url)
+        self.front = self.front_of(found.node)
         self._base_fee_level = 1
         self._coinbase = 0
         self.profile = profile_of(network)
         self.chain: Chain = self.chain_through(*[self.front] * PROVIDERS)
         self.deepest_reorg = found.deepest_reorg
         self.foreign_contract = found.foreign
+
+    def front_of(self, node: TestNode) -> Front:
+        return Front(node.rpc, node.url)
 
     def chain_through(self, *transports: httpx.BaseTransport, **options: Any) -> EvmChain:
         """The network as seen through these providers."""
@@ -91,7 +97,7 @@ class NodeHarness:
                 block_seconds=self.profile.block_seconds,
                 one_may_decide=len(rpcs) == 1,
             ),
-            factory=devnet.DEPLOYMENT.factory,
+            derivations=DERIVATIONS,
             owner=devnet.OWNER,
             wallet=devnet.HOT_WALLET,
             rules=FeeRules(tip_floor=USUAL_TIP),
@@ -164,8 +170,9 @@ class NodeHarness:
             self._submit(PAYER_KEY, self._token(code), abi.call("set_blocked(address,bool)", address, 1))
         return True
 
-    def pause(self, code: str, *, is_paused: bool) -> None:
+    def pause(self, code: str, *, is_paused: bool) -> bool:
         self._submit(PAYER_KEY, self._token(code), abi.call("set_paused(bool)", int(is_paused)))
+        return True
 
     def muxed(self, address: str, identifier: int) -> str:
         """Asked for only where many people share an account, which the suite tells by the deposit address."""
@@ -218,7 +225,7 @@ class NodeHarness:
 
 def profile_of(network: str) -> NetworkProfile:
     """The real network's profile, with the tokens of the local node in place of the real ones."""
-    real, local = REAL_PROFILES[network], devnet.profile(network)
+    real, local = NETWORKS[network].real, devnet.profile(network)
     return replace(
         real,
         assets={code: replace(asset, contract=local.assets[code].contract) for code, asset in real.assets.items()},

@@ -9,19 +9,22 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from payments.chains.base import Payout
+from payments.chains.base import PayoutInstruction
 from payments.chains.evm import abi
 from payments.chains.evm.adapter import EvmChain
+from payments.chains.evm.addresses import forwarder_of
 from payments.chains.evm.artifacts import artifact
-from payments.chains.evm.deployment import deposit_address, forwarder_of
+from payments.chains.evm.deployment import deposit_address
+from payments.chains.evm.derivation import Derivation, Derivations
 from payments.chains.evm.development import devnet
 from payments.chains.evm.fees import FeeRules
 from payments.chains.evm.providers import Providers
 from payments.chains.evm.questions import TRANSFER
 from payments.chains.evm.signing import signer_from_key
-from payments.chains.networks import POLYGON, REAL_PROFILES
+from payments.chains.networks import NETWORKS
 from tests.chains.harness import Watched
 from tests.evm.fakes import FakeProvider, block_hash
+from tests.networks import POLYGON
 
 FACTORY, WALLET = devnet.DEPLOYMENT.factory, devnet.HOT_WALLET
 PAID_IN, SENT = 95, "0x" + "ab" * 32
@@ -32,7 +35,7 @@ class World:
     """One deposit in block 95, a factory that is ours, and a wallet that has sent five transactions."""
 
     def __init__(self) -> None:
-        self.profile = REAL_PROFILES[POLYGON]
+        self.profile = NETWORKS[POLYGON].real
         self.coin = self.profile.assets["USDC"]
         self.deposit = deposit_address(FACTORY, 7)
         head_at = time.time()
@@ -50,6 +53,7 @@ class World:
                 "eth_estimateGas": lambda *_: hex(60_000),
                 "eth_sendRawTransaction": lambda _: SENT,
                 "eth_maxPriorityFeePerGas": lambda: hex(30 * 10**9),
+                "eth_feeHistory": lambda *_: {"reward": [[hex(30 * 10**9)]] * 20},
                 "eth_getBlockByNumber": lambda block, full, fake=fake: self._block(fake, block, full),
             }
 
@@ -58,7 +62,7 @@ class World:
         return EvmChain(
             self.profile,
             providers=Providers([fake.rpc for fake in self.fakes], network=POLYGON, block_seconds=2),
-            factory=FACTORY,
+            derivations=Derivations(Derivation(FACTORY, None)),
             owner=devnet.OWNER,
             wallet=WALLET,
             rules=FeeRules(cap=10**30),
@@ -67,7 +71,7 @@ class World:
 
     def operations(self) -> dict[str, Callable[[EvmChain], object]]:
         """Whatever is ever asked of a network, by name."""
-        payout = Payout(self.coin, 1, devnet.PAYER)
+        payout = PayoutInstruction(self.coin, 1, devnet.PAYER)
         honest = self.chain()
         cursor = honest.cursor_at(90)
         used, next_one = (honest.sign((payout,), sender=WALLET, sequence=sequence) for sequence in (NONCE - 1, NONCE))
@@ -82,7 +86,7 @@ class World:
             "next sequence": lambda chain: chain.next_sequence(WALLET),
             "check recipient": lambda chain: chain.check_recipient(payout),
             "check sending": lambda chain: chain.check_sending(self.coin),
-            "is contract": lambda chain: chain.is_contract(devnet.PAYER),
+            "pay back address": lambda chain: chain.pay_back_address((SENT, 0), devnet.PAYER),
             "sign": lambda chain: chain.sign((payout,), sender=WALLET, sequence=NONCE),
             "sign sweep": lambda chain: chain.sign_sweep(self.coin, (7,), sender=WALLET, sequence=NONCE),
             "swept by": lambda chain: chain.swept_by(SENT, self.coin, (7,), treasury=WALLET),
@@ -96,6 +100,7 @@ class World:
             "native balances": lambda chain: chain.balances([self.deposit], self.profile.native),
             "balance": lambda chain: chain.balance(WALLET, self.coin),
             "costs": lambda chain: chain.costs(),
+            "pace": lambda chain: chain.pace(),
         }
 
     def spoil(self, method: str, spoiled: Callable[[Any], Any], *, providers: int) -> None:

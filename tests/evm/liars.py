@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -13,6 +15,8 @@ import orjson
 
 from payments.chains.evm import abi
 from payments.chains.evm.questions import TRANSFER
+
+DRIP_SECONDS = 0.2
 
 Lie = Callable[[dict[str, Any], Any], Any]
 """Takes the question and the true result, and returns what is said instead."""
@@ -24,7 +28,10 @@ class Provider(ThreadingHTTPServer):
     def __init__(self, node_url: str) -> None:
         self.node_url = node_url
         self.is_silent = False
+        self.drips = False
+        self.asked = 0
         self.lie: Lie | None = None
+        self._client = httpx.Client(timeout=60)
         super().__init__(("127.0.0.1", 0), _Handler)
 
     @property
@@ -35,9 +42,16 @@ class Provider(ThreadingHTTPServer):
     def name(self) -> str:
         return f"127.0.0.1:{self.server_port}"
 
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that has waited long enough hangs up, and that is no error."""
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)
+
     def answer(self, body: bytes) -> bytes:
+        self.asked += 1
         asked = {question["id"]: question for question in orjson.loads(body)}
-        answers = httpx.post(self.node_url, content=body, headers={"Content-Type": "application/json"}).json()
+        reply = self._client.post(self.node_url, content=body, headers={"Content-Type": "application/json"})
+        answers = reply.json()
         for answer in answers:
             if self.lie is not None and "result" in answer:
                 answer["result"] = self.lie(asked[answer["id"]], answer["result"])
@@ -56,7 +70,19 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(503 if self.server.is_silent else 200)
         self.send_header("Content-Length", str(len(content)))
         self.end_headers()
-        self.wfile.write(content)
+        if self.server.drips:
+            self._drip(content)
+        else:
+            self.wfile.write(content)
+
+    def _drip(self, content: bytes) -> None:
+        """A byte now and then, until the other side has had enough."""
+        self.close_connection = True
+        with suppress(OSError):
+            for place in range(len(content)):
+                self.wfile.write(content[place : place + 1])
+                self.wfile.flush()
+                time.sleep(DRIP_SECONDS)
 
     def log_message(self, *arguments: Any) -> None:
         """Nobody reads what was asked."""
@@ -67,7 +93,7 @@ def providers_of(node_url: str, count: int) -> Iterator[list[Provider]]:
     """So many providers of one node, all honest at first."""
     found = [Provider(node_url) for _ in range(count)]
     for each in found:
-        threading.Thread(target=each.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+        threading.Thread(target=each.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
     try:
         yield found
     finally:
@@ -114,3 +140,8 @@ def calling_all_failed(question: dict[str, Any], truth: Any) -> Any:
     if question["method"] == "eth_getTransactionReceipt" and truth is not None:
         return truth | {"status": "0x0", "logs": []}
     return truth
+
+
+def leaving_out_events(question: dict[str, Any], truth: Any) -> Any:
+    """Nothing has happened in any block."""
+    return [] if question["method"] == "eth_getLogs" else truth

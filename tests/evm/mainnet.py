@@ -7,15 +7,21 @@ operator's settings alone say where the providers are.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
+from functools import cache
 from typing import Any
+
+from django.conf import settings
 
 from payments.chains.evm import abi
 from payments.chains.evm.addresses import encode
 from payments.chains.evm.artifacts import DEVELOPMENT_CONTRACTS, artifact
 from payments.chains.evm.development import devnet
 from payments.chains.evm.questions import TRANSFER
-from payments.chains.networks import REAL_PROFILES
-from tests.evm.node import TestNode
+from payments.chains.networks import NETWORKS
+from payments.chains.operator_settings import MAINNET, AllNetworkSettings, NetworkSettings, urls_name
+from tests.evm.derivations import ADDRESS_KEY
+from tests.evm.node import TestNode, running_node
 
 PARTS_MAX = 100
 """Transfers that the payer's contract makes in one transaction."""
@@ -33,7 +39,7 @@ class Mainnet:
 
     def __init__(self, network: str, node: TestNode) -> None:
         self.network, self.node = network, node
-        self.tokens = {code: asset.contract for code, asset in REAL_PROFILES[network].assets.items()}
+        self.tokens = {code: asset.contract for code, asset in NETWORKS[network].real.assets.items()}
         for code, token in devnet.prepare(node.rpc).items():
             self._move(token, self.tokens[code])
         self._payer = node.deploy(artifact("Payer", DEVELOPMENT_CONTRACTS).creation)
@@ -97,24 +103,47 @@ class Mainnet:
             rpc.call("anvil_setStorageAt", address, hex(slot), rpc.call("eth_getStorageAt", token, hex(slot), "latest"))
 
 
+@cache
+def prepared_mainnet(network: str) -> Mainnet:
+    """The network on a node of its own, prepared once for the whole run: whoever uses it puts the node back."""
+    return Mainnet(network, running_node(NETWORKS[network].real.evm_chain_id, "prepared"))
+
+
 def settings_for(providers: Mapping[str, Sequence[str]]) -> dict[str, Any]:
     """What an operator sets to take payments in production on these networks, by the URLs of their providers."""
-    return {
-        "PRODUCTION_NETWORKS": list(providers),
-        "EVM_PROVIDERS": {network: list(urls) for network, urls in providers.items()},
-        "EVM_SINGLE_PROVIDER_NETWORKS": [network for network, urls in providers.items() if len(urls) == 1],
-        "EVM_FACTORY": devnet.DEPLOYMENT.factory,
-        "EVM_OWNER": devnet.OWNER,
-        "EVM_HOT_WALLET": devnet.HOT_WALLET,
-        "EVM_HOT_WALLET_KEY": devnet.HOT_WALLET_KEY,
-        "EVM_KEYSTORE": "",
-    }
+    found: AllNetworkSettings = settings.NETWORK_SETTINGS
+    for network, urls in providers.items():
+        real = NETWORKS[network].real
+        found = found | {
+            (MAINNET, network): NetworkSettings(
+                rpc_urls=tuple(urls),
+                one_may_decide=len(urls) == 1,
+                factory=devnet.DEPLOYMENT.factory,
+                address_key=ADDRESS_KEY,
+                owner=devnet.OWNER,
+                hot_wallet=devnet.HOT_WALLET,
+                hot_wallet_key=devnet.HOT_WALLET_KEY,
+                tip_floor_gwei=Decimal(real.tip_floor_gwei),
+                fee_cap_gwei=Decimal(real.fee_cap_gwei),
+            )
+        }
+    return {"PRODUCTION_NETWORKS": list(providers), "NETWORK_SETTINGS": found}
+
+
+def settings_for_production_alone(providers: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    """The same with no network in the sandbox, so that no round of work goes through the simulated ones as well."""
+    return settings_for(providers) | {"SANDBOX_CHAIN": "testnet"}  # and no test network has a provider
 
 
 def environment_for(providers: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    """The same as variables of the environment, for processes that are yet to be started."""
-    found = settings_for(providers)
-    names = ("EVM_FACTORY", "EVM_OWNER", "EVM_HOT_WALLET", "EVM_HOT_WALLET_KEY")
-    lists = {name: ",".join(found[name]) for name in ("PRODUCTION_NETWORKS", "EVM_SINGLE_PROVIDER_NETWORKS")}
-    urls = {f"{network.upper()}_RPC_URLS": ",".join(those) for network, those in providers.items()}
-    return urls | {name: found[name] for name in names} | lists
+    """What `settings_for` returns as variables of the environment, for processes that are yet to be started."""
+    return {
+        "PRODUCTION_NETWORKS": ",".join(providers),
+        "EVM_SINGLE_PROVIDER_NETWORKS": ",".join(network for network, urls in providers.items() if len(urls) == 1),
+        "EVM_FACTORY": devnet.DEPLOYMENT.factory,
+        "EVM_ADDRESS_KEY": ADDRESS_KEY,
+        "EVM_OWNER": devnet.OWNER,
+        "EVM_HOT_WALLET": devnet.HOT_WALLET,
+        "EVM_HOT_WALLET_KEY": devnet.HOT_WALLET_KEY,
+        **{urls_name(MAINNET, network): ",".join(urls) for network, urls in providers.items()},
+    }

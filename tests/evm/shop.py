@@ -20,7 +20,7 @@ from payments.chains import registry
 from payments.chains.evm.addresses import encode
 from payments.chains.evm.development import devnet
 from payments.chains.networks import COINS
-from payments.models import Payment, Sweep
+from payments.models import Payment
 from payments.rates.models import CurrentRate
 from payments.rates.quoting import forget_rates
 from payments.services import NewPayment, create_payment
@@ -29,6 +29,7 @@ from payments.transfers import tasks as transfer_tasks
 from payments.transfers.models import PayoutPolicy, Transfer
 from payments.transfers.payouts import policy_of
 from payments.transfers.postings import gas_account, hot_account
+from payments.treasury.models import Sweep
 from refunds.services import NewRefund, create_refund
 from tests.evm.mainnet import Mainnet
 
@@ -76,10 +77,10 @@ class Shop:
         assert not Sweep.objects.filter(booked_at__isnull=True).exists()
         return earned
 
-    def give_back(self, payments: Sequence[Payment], refunds_of_each: int) -> None:
-        """So many parts of each payment, every part to another address and no two alike."""
+    def give_back(self, payments: Sequence[Payment], refunds_of_each: int, *, before: int = 0) -> None:
+        """So many parts of each payment beside the parts `before`, every part to another address and no two alike."""
         for payment in payments:
-            for number in range(refunds_of_each):
+            for number in range(before, before + refunds_of_each):
                 destination = somebody(f"payer {number} of {payment.pk}")
                 request = NewRefund(amount=Decimal(100 + number) / 100, destination=destination)
                 refund = create_refund(payment=payment, request=request, requested_by="a test")

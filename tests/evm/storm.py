@@ -17,7 +17,7 @@ import time
 from collections import Counter
 from collections.abc import Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, Protocol
 
 import httpx
 import orjson
@@ -121,12 +121,20 @@ class Storm:
         return fate
 
 
+class Answering(Protocol):
+    """What can stand between providers and a node."""
+
+    def answer(self, provider: str, body: bytes) -> bytes: ...
+
+    def report(self) -> dict[str, int]: ...
+
+
 class Server(ThreadingHTTPServer):
-    """The storm over HTTP."""
+    """It over HTTP, under two addresses."""
 
     daemon_threads = True
 
-    def __init__(self, storm: Storm) -> None:
+    def __init__(self, storm: Answering) -> None:
         self.storm = storm
         super().__init__(("127.0.0.1", 0), _Handler)
 

@@ -17,7 +17,6 @@ from merchants.services import SettingsChanges, update_settings
 from payments import tasks as payment_tasks
 from payments.chains.evm import abi
 from payments.chains.evm.development import devnet
-from payments.chains.networks import POLYGON
 from payments.models import Payment
 from payments.services import NewPayment, create_payment
 from payments.transfers import tasks as transfer_tasks
@@ -28,9 +27,9 @@ from refunds.services import NewRefund, create_refund
 from settlements import runs
 from settlements.models import Settlement
 from settlements.services import run_now
-from tests.evm.mainnet import Mainnet, settings_for
-from tests.evm.node import POLYGON_ID, running_node
+from tests.evm.mainnet import Mainnet, prepared_mainnet, settings_for_production_alone
 from tests.evm.shop import RATE_SOURCES, Shop, somebody
+from tests.networks import POLYGON
 
 PRODUCTION = Environment.PRODUCTION
 BLOCKS_UNTIL_FINAL = 13
@@ -41,14 +40,14 @@ class Street:
 
     def __init__(self, mainnet: Mainnet) -> None:
         self.mainnet, self.node = mainnet, mainnet.node
-        self.shop = Shop({POLYGON: mainnet})
+        self.shop = Shop({mainnet.network: mainnet})
 
     def open(self, coin: str = "USDC") -> Payment:
         wanted = NewPayment(
             amount=Decimal(40),
             currency="USD",
             cryptocurrency=coin,
-            network=POLYGON,
+            network=self.mainnet.network,
             merchant_wallet=devnet.OWNER,
         )
         with transaction.atomic():
@@ -119,12 +118,12 @@ class Street:
 
 @contextmanager
 def open_street(settings: Settings) -> Iterator[Street]:
-    node = running_node(POLYGON_ID, "odd money")
+    mainnet = prepared_mainnet(POLYGON)
     settings.RATE_SOURCES = RATE_SOURCES
-    for name, value in settings_for({POLYGON: [node.url]}).items():
+    for name, value in settings_for_production_alone({POLYGON: [mainnet.node.url]}).items():
         setattr(settings, name, value)
-    with node.put_back():
-        yield Street(Mainnet(POLYGON, node))
+    with mainnet.node.put_back():
+        yield Street(mainnet)
 
 
 def reconcile() -> int:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from payments.chains.evm.artifacts import CONTRACTS, DEVELOPMENT_CONTRACTS, artifact
-from tests.evm.compiling import COMPILER, compiled, sources
+from payments.chains.evm.artifacts import CONTRACTS, artifact
+from tests.evm.compiling import COMPILER, FOLDERS, compiled, sources
 
 # EIP-170 and EIP-3860.
 LARGEST_CODE, LARGEST_CREATION_CODE = 24_576, 49_152
@@ -20,11 +20,11 @@ def test_the_compiler_is_the_one_the_artifacts_name() -> None:
 
 
 def test_every_artifact_has_a_source() -> None:
-    artifacts = {*CONTRACTS.glob("*.json"), *DEVELOPMENT_CONTRACTS.glob("*.json")}
+    artifacts = {found for folder in FOLDERS for found in folder.glob("*.json")}
     assert artifacts == {source.with_suffix(".json") for source in sources()}
 
 
-@pytest.mark.parametrize("source", sources(), ids=lambda source: source.stem)
+@pytest.mark.parametrize("source", sources(), ids=lambda source: f"{source.parent.name}-{source.stem}")
 def test_a_source_compiles_to_its_artifact(source: Path) -> None:
     stored = json.loads(source.with_suffix(".json").read_text())
     assert compiled(source) == stored, f"{source.name} has changed: run `make contracts`"

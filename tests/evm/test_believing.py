@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import timedelta
 from decimal import Decimal
-from functools import cache
 
 import pytest
 from django.db import transaction
@@ -17,25 +16,27 @@ from payments import tasks as payment_tasks
 from payments.chains import registry
 from payments.chains.evm.adapter import EvmChain
 from payments.chains.evm.development import devnet
-from payments.chains.networks import POLYGON
+from payments.chains.putting_aside import APART_SECONDS
 from payments.checkout.payer import look_at
-from payments.models import Deposit, Payment, ScanCursor
+from payments.deposits.models import ScanCursor
+from payments.models import Deposit, Payment
 from payments.operations.models import Alarm
-from payments.operations.tasks import watch_dangers
+from payments.operations.tasks import raise_alarms
 from payments.services import NewPayment, create_payment
 from payments.transfers import tasks as transfer_tasks
 from payments.transfers.models import Transfer
-from tests.evm.liars import Provider, calling_all_failed, inventing, providers_of
-from tests.evm.mainnet import Mainnet, settings_for
-from tests.evm.node import POLYGON_ID, running_node
+from tests.evm.liars import Provider, calling_all_failed, inventing, leaving_out_events, providers_of
+from tests.evm.mainnet import Mainnet, prepared_mainnet, settings_for_production_alone
 from tests.evm.shop import RATE_SOURCES, Shop
+from tests.networks import POLYGON
 from tests.operations.scenes import let_cursor_age
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 PRODUCTION = Environment.PRODUCTION
 MILLION = 1_000_000 * 10**6
 BLOCKS_UNTIL_FINAL = 13
+KEY = "a-key-of-the-operator"
 
 
 class Scene:
@@ -69,6 +70,9 @@ class Scene:
             contract=contract, recipient=payment.deposit_address, amount=MILLION, block=block
         )
 
+    def pay(self, payment: Payment) -> None:
+        self.mainnet.pay([("USDC", payment.deposit_address, int(payment.due))])
+
     def look(self) -> None:
         self.mainnet.node.mine(BLOCKS_UNTIL_FINAL)
         payment_tasks.watch_networks()
@@ -81,17 +85,13 @@ class Scene:
         return ScanCursor.objects.get(environment=PRODUCTION, network=POLYGON)
 
 
-@cache
-def prepared() -> Mainnet:
-    return Mainnet(POLYGON, running_node(POLYGON_ID, "believing"))
-
-
 @pytest.fixture
 def scene(settings: Settings, request: pytest.FixtureRequest) -> Iterator[Scene]:
-    mainnet = prepared()
+    mainnet = prepared_mainnet(POLYGON)
     settings.RATE_SOURCES = RATE_SOURCES
     with mainnet.node.put_back(), providers_of(mainnet.node.url, request.param) as providers:
-        for name, value in settings_for({POLYGON: [each.url for each in providers]}).items():
+        urls = [f"{each.url}/v2/{KEY}" for each in providers]
+        for name, value in settings_for_production_alone({POLYGON: urls}).items():
             setattr(settings, name, value)
         yield Scene(mainnet, providers)
 
@@ -114,7 +114,7 @@ def test_an_invented_transfer_is_not_credited_however_long_the_other_provider_is
     assert (payment.status, payment.received) == ("created", 0)
 
     let_cursor_age(POLYGON, timedelta(minutes=2), "failing_since")
-    watch_dangers()
+    raise_alarms()
     [said] = open_alarms("network_unavailable").values()
     assert said.endswith(
         "Only 1 of 2 providers that must say the same about polygon answer. Deposits and payouts wait; nothing is lost."
@@ -136,7 +136,7 @@ def test_a_false_failure_of_a_payout_never_has_it_signed_again(scene: Scene) -> 
     [payment] = scene.shop.earn(1)
     scene.shop.give_back([payment], 1)
     scene.drive()
-    signed = list(Transfer.objects.values_list("sequence", flat=True))
+    signed = list(Transfer.objects.order_by("sequence").values_list("sequence", flat=True))
     scene.mainnet.node.mine(BLOCKS_UNTIL_FINAL)
 
     scene.providers[0].lie, scene.providers[1].is_silent = calling_all_failed, True
@@ -144,13 +144,13 @@ def test_a_false_failure_of_a_payout_never_has_it_signed_again(scene: Scene) -> 
         scene.now += 61
         scene.drive()
         scene.mainnet.node.mine(BLOCKS_UNTIL_FINAL)
-    assert list(Transfer.objects.values_list("sequence", flat=True)) == signed
+    assert list(Transfer.objects.order_by("sequence").values_list("sequence", flat=True)) == signed
     assert Transfer.objects.latest("sequence").status == "sent"
 
     scene.providers[0].lie, scene.providers[1].is_silent = None, False
     scene.now += 61
     scene.drive()
-    assert list(Transfer.objects.values_list("sequence", flat=True)) == signed
+    assert list(Transfer.objects.order_by("sequence").values_list("sequence", flat=True)) == signed
     assert sum(scene.shop.left().values()) == 1
     assert scene.shop.left() == scene.shop.asked
     scene.shop.assert_books_are_the_chain()
@@ -172,6 +172,28 @@ def test_a_false_failure_that_is_outvoted_is_told_by_the_worker_that_follows_pay
     sent = Transfer.objects.latest("sequence").transaction_hash
     assert said.startswith(f"eth_getTransactionReceipt {sent}: it says it failed in block ")
     assert f"; {', '.join(honest)} says it succeeded in block " in said
+    # Each row keeps whom it rests on, and no key.
+    [deposit] = Deposit.objects.all()
+    assert deposit.said_by == [honest[0], liar]
+    sent_by_us = Transfer.objects.order_by("sequence")
+    assert [each.said_by for each in sent_by_us] == [[honest[0], liar], honest]
+    assert KEY not in str([*Deposit.objects.values(), *Transfer.objects.values()])
+
+
+@pytest.mark.parametrize("scene", [3], indirect=True)
+def test_a_deposit_in_another_block_rests_on_those_who_say_so_now(scene: Scene) -> None:
+    payment = scene.open()
+    scene.look()
+    scene.mainnet.pay([("USDC", payment.deposit_address, int(payment.due))])
+    scene.mainnet.node.mine()
+    payment_tasks.watch_networks()
+    one, two, three = (each.name for each in scene.providers)
+    assert Deposit.objects.get().said_by == [one, two]
+    Deposit.objects.update(block_hash="0x" + "f0" * 32)  # as if it had stood in another one until now
+    scene.providers[0].is_silent = True
+    scene.look()
+    deposit = Deposit.objects.get()
+    assert (deposit.status, deposit.said_by) == ("credited", [two, three])
 
 
 @pytest.mark.parametrize("scene", [3], indirect=True)
@@ -190,3 +212,67 @@ def test_a_provider_that_invents_a_transfer_is_outvoted_and_named_with_what_each
     assert f"{MILLION} units of {scene.mainnet.tokens['USDC']}" in said
     assert f"to {payment.deposit_address}" in said
     assert all(other.name in said for other in scene.providers[1:])
+
+
+@pytest.mark.parametrize("scene", [1], indirect=True)
+def test_whoever_believes_one_is_cheated(scene: Scene) -> None:
+    """The control arm of the tests below."""
+    payment = scene.open()
+    scene.look()
+    scene.invention_for(payment)
+    scene.look()
+    assert Deposit.objects.get().amount == MILLION
+
+
+@pytest.mark.parametrize("scene", [4], indirect=True)
+def test_two_liars_of_four_credit_nothing_and_are_put_aside_once_they_can_be_told_from_the_others(scene: Scene) -> None:
+    cheated, honest = scene.open(), scene.open()
+    scene.look()
+    scene.invention_for(cheated)
+    scene.providers[1].lie = scene.providers[0].lie
+    scene.pay(honest)
+    for _ in range(4):
+        scene.now += APART_SECONDS
+        scene.look()
+    # Two against two: nobody can say who lies, so nothing is believed, and a person is told what each said.
+    assert not Deposit.objects.exists()
+    told = open_alarms("provider_disagrees")
+    assert set(told) == {each.name for each in scene.providers}
+    assert all("eth_getTransactionReceipt 0x" + "f0" * 32 in message for message in told.values())
+    assert open_alarms("provider_put_aside") == {}
+
+    # They stop telling the same lie, and are outvoted one by one.
+    scene.providers[1].lie = leaving_out_events
+    for _ in range(3):
+        scene.now += APART_SECONDS
+        scene.look()
+    assert [(each.payment_id, each.amount) for each in Deposit.objects.all()] == [(honest.pk, honest.due)]
+    first, second = scene.providers[:2]
+    told = open_alarms("provider_put_aside")
+    assert set(told) == {first.name, second.name}
+    invented = f"eth_getTransactionReceipt {'0x' + 'f0' * 32}: it says it succeeded in block "
+    assert invented in told[first.name]
+    assert f"moving {MILLION} units" in told[first.name]
+    assert "eth_getLogs of block " in told[second.name]
+    before = first.asked, second.asked
+    scene.look()
+    assert (first.asked, second.asked) == before
+    assert scene.cursor().failing_since is None
+
+
+@pytest.mark.parametrize("scene", [3], indirect=True)
+def test_one_that_leaves_out_what_happened_is_found_out(scene: Scene) -> None:
+    payment = scene.open()
+    scene.look()
+    scene.providers[0].lie = leaving_out_events
+    scene.pay(payment)
+    scene.mainnet.node.mine()
+    for _ in range(3):
+        scene.now += APART_SECONDS
+        payment_tasks.watch_networks()
+    [(subject, said)] = open_alarms("provider_put_aside").items()
+    assert subject == scene.providers[0].name
+    assert f"it leaves out that {int(payment.due)} units of {scene.mainnet.tokens['USDC']} from" in said
+    scene.look()
+    payment.refresh_from_db()
+    assert payment.status == "completed"

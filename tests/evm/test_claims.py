@@ -16,18 +16,17 @@ from payments import tasks as payment_tasks
 from payments.chains import registry
 from payments.chains.evm import abi
 from payments.chains.evm.development import devnet
-from payments.chains.networks import ETHEREUM, POLYGON
-from payments.models import Payment, ReadingRequest, ScanCursor
+from payments.deposits.models import ReadingRequest, ScanCursor
+from payments.models import Payment
 from payments.services import NewPayment, create_payment
-from tests.evm.mainnet import Mainnet, settings_for
-from tests.evm.node import ETHEREUM_ID, POLYGON_ID, running_node
+from tests.evm.mainnet import Mainnet, prepared_mainnet, settings_for
 from tests.evm.shop import RATE_SOURCES, price_coins_at_a_dollar
 from tests.factories import api_client, make_key
+from tests.networks import ETHEREUM, POLYGON
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 PRODUCTION = Environment.PRODUCTION
-CHAIN_IDS = {ETHEREUM: ETHEREUM_ID, POLYGON: POLYGON_ID}
 BLOCKS_UNTIL_FINAL = 13
 UNKNOWN = "0x" + "ab" * 32
 USDC = 10**6
@@ -81,14 +80,15 @@ class Square:
 
 @pytest.fixture
 def square(settings: Settings) -> Iterator[Square]:
-    nodes = {network: running_node(chain_id, "claims") for network, chain_id in CHAIN_IDS.items()}
+    found = {network: prepared_mainnet(network) for network in (ETHEREUM, POLYGON)}
+    nodes = {network: mainnet.node for network, mainnet in found.items()}
     # Two providers each, that must agree: one node under two names.
     providers = {name: [node.url, node.url.replace("127.0.0.1", "localhost")] for name, node in nodes.items()}
     settings.RATE_SOURCES = RATE_SOURCES
     for name, value in settings_for(providers).items():
         setattr(settings, name, value)
     with nodes[ETHEREUM].put_back(), nodes[POLYGON].put_back():
-        yield Square({network: Mainnet(network, node) for network, node in nodes.items()})
+        yield Square(found)
 
 
 @pytest.mark.parametrize("network", [ETHEREUM, POLYGON])

@@ -5,13 +5,19 @@ from __future__ import annotations
 import io
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
 from django.test import override_settings
+from pytest_django.fixtures import Settings
 
+from payments.chains.evm import configuration
 from payments.chains.evm.development import devnet
+from payments.chains.evm.signing import write_keystore
+from tests.evm.derivations import DERIVATIONS
 from tests.evm.harness import NodeHarness, profile_of
+from tests.networks import put_profile, with_set
 
 
 def recover(**options: object) -> list[dict[str, object]]:
@@ -28,9 +34,12 @@ def test_every_coin_at_every_number_is_found(harness: NodeHarness) -> None:
     harness.pay((assets["USDT"].contract, 7, place[117], None), (assets["USDC"].contract, 9, place[118], None))
     harness.fund_native(place[3], 11)
     harness.mine()
+    derivation = DERIVATIONS.present
+    salt = {number: hex(derivation.salt(number)) for number in place}
+    here: dict[str, object] = {"network": "polygon", "factory": derivation.factory}
     assert recover(last=117) == [
-        {"network": "polygon", "number": 3, "address": place[3], "held": {"USDC": "5", "POL": "11"}},
-        {"network": "polygon", "number": 117, "address": place[117], "held": {"USDT": "7", "DAI": str(10**24)}},
+        here | {"number": 3, "address": place[3], "salt": salt[3], "held": {"USDC": "5", "POL": "11"}},
+        here | {"number": 117, "address": place[117], "salt": salt[117], "held": {"USDT": "7", "DAI": str(10**24)}},
     ]
     assert [line["number"] for line in recover(first=118, last=120)] == [118]
 
@@ -43,6 +52,26 @@ def test_what_has_been_swept_is_not_found_again(harness: NodeHarness) -> None:
     chain.broadcast(chain.sign_sweep(usdc, (3,), sender=wallet, sequence=chain.next_sequence(wallet)))
     harness.mine()
     assert recover(last=10) == []
+
+
+def check(settings: Settings, path: Path, password: str) -> None:
+    settings.NETWORK_SETTINGS = with_set("polygon", hot_wallet_key="", keystore=str(path), keystore_password=password)
+    configuration._signer.cache_clear()  # the worker is started again
+    configuration._readiness.cache_clear()
+    call_command("check_networks", signing=True, stdout=io.StringIO())
+
+
+def test_the_password_of_the_keystore_is_replaced_by_the_runbook(
+    harness: NodeHarness, settings: Settings, tmp_path: Path
+) -> None:
+    file, key = tmp_path / "hot-wallet.json", bytes.fromhex(devnet.HOT_WALLET_KEY.removeprefix("0x"))
+    write_keystore(file, key, "the old password")
+    check(settings, file, "the old password")
+    file.unlink()
+    write_keystore(file, key, "the new password")
+    with pytest.raises(CommandError, match="EVM_KEYSTORE"):
+        check(settings, file, "the old password")
+    check(settings, file, "the new password")
 
 
 @pytest.mark.parametrize(
@@ -69,15 +98,17 @@ def test_networks_that_are_what_the_settings_say_are_well(harness: NodeHarness) 
 
 
 def test_what_is_not_as_the_settings_say_is_named(harness: NodeHarness, monkeypatch: pytest.MonkeyPatch) -> None:
-    with override_settings(EVM_HOT_WALLET=devnet.PAYER), pytest.raises(CommandError, match="the hot wallet is"):
-        call_command("check_networks", stdout=io.StringIO())
-    with override_settings(EVM_FACTORY=devnet.PAYER), pytest.raises(CommandError, match="no contract at"):
-        call_command("check_networks", stdout=io.StringIO())
-    with override_settings(EVM_PROVIDERS={"polygon": []}), pytest.raises(CommandError, match="POLYGON_RPC_URLS"):
-        call_command("check_networks", stdout=io.StringIO())
+    faults: list[tuple[dict[str, object], str]] = [
+        ({"hot_wallet": devnet.PAYER}, "the hot wallet is"),
+        ({"factory": devnet.PAYER}, "no contract at"),
+        ({"rpc_urls": ()}, "POLYGON_RPC_URLS"),
+    ]
+    for wrong, said in faults:
+        with override_settings(NETWORK_SETTINGS=with_set("polygon", **wrong)), pytest.raises(CommandError, match=said):
+            call_command("check_networks", stdout=io.StringIO())
     profile = profile_of("polygon")
     assets = dict(profile.assets)
     assets["DAI"] = replace(assets["DAI"], decimals=6)
-    monkeypatch.setattr("payments.chains.registry.REAL_PROFILES", {"polygon": replace(profile, assets=assets)})
+    put_profile(monkeypatch, replace(profile, assets=assets))
     with pytest.raises(CommandError, match="DAI on polygon has 18 decimals, not 6"):
         call_command("check_networks", stdout=io.StringIO())

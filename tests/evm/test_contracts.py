@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from payments.chains.evm import abi
 from payments.chains.evm.addresses import ZERO_ADDRESS, clone_address, encode, parse
 from payments.chains.evm.artifacts import artifact
+from payments.chains.evm.deployment import appointment, with_owner
 from tests.evm.node import ETHEREUM_ID, Receipt, TestNode, running_node
 
 SWEEP, SWEEP_NATIVE = "sweep(uint256[],address)", "sweep_native(uint256[])"
@@ -51,8 +52,8 @@ class Deposits:
 @pytest.fixture
 def deposits(node: TestNode) -> Deposits:
     owner, operator, treasury, stranger = (parse(account) for account in node.accounts[:4])
-    creation = artifact("Factory").creation + abi.encode(artifact("Forwarder").creation, owner, operator, treasury)
-    factory = parse(node.deploy(creation))
+    factory = parse(node.deploy(with_owner(owner).creation))
+    node.succeed(owner, factory, appointment(operator, treasury))
     forwarder = abi.address(node.ask(factory, abi.call("FORWARDER()")))
     return Deposits(node, owner, operator, treasury, stranger, factory, forwarder)
 
@@ -186,6 +187,7 @@ class TestPowers:
             (abi.call(SWEEP, [1], ZERO_ADDRESS), "operator", "operator only"),
             (abi.call(SWEEP_NATIVE, [1]), "operator", "operator only"),
             (abi.call(REFUND, 1, ZERO_ADDRESS, ZERO_ADDRESS, 1), "owner", "owner only"),
+            (abi.call("appoint(address,address)", "0x" + "11" * 20, "0x" + "22" * 20), "owner", "owner only"),
             (abi.call("set_treasury(address)", "0x" + "11" * 20), "owner", "owner only"),
             (abi.call("set_operator(address)", "0x" + "11" * 20), "owner", "owner only"),
             (abi.call("transfer_ownership(address)", "0x" + "11" * 20), "owner", "owner only"),
@@ -236,6 +238,13 @@ class TestPowers:
         assert deposits.refused(deposits.operator, abi.call(SWEEP, [1], token)) == "operator only"
         node.succeed(deposits.treasury, factory, abi.call(SWEEP, [1], token))
         assert node.held(token, deposits.stranger) == 5
+
+    def test_a_factory_begins_without_operator_and_treasury(self, deposits: Deposits, token: str) -> None:
+        fresh = parse(deposits.node.deploy(with_owner(deposits.owner).creation))
+        for who in ("owner", "operator", "treasury", "stranger"):
+            sweep = abi.call(SWEEP, [1], token)
+            assert deposits.refused(getattr(deposits, who), sweep, fresh) == "operator only"
+        assert abi.address(deposits.node.ask(fresh, abi.call("treasury()"))) == ZERO_ADDRESS
 
     @pytest.mark.parametrize("name", ["set_treasury", "set_operator"])
     def test_nobody_is_no_treasury_and_no_operator(self, deposits: Deposits, name: str) -> None:

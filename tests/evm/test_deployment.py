@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from django.core.management import CommandError, call_command
 from django.test import override_settings
 
 from payments.chains.evm import abi, deployment
-from payments.chains.evm.addresses import parse
-from payments.chains.evm.deployment import DEPLOYER, Deployment, NotDeployed
+from payments.chains.evm.addresses import ZERO_ADDRESS, forwarder_of, parse
+from payments.chains.evm.deployment import DEPLOYER, NotDeployed, People
 from payments.chains.evm.development import devnet
 from payments.chains.evm.providers import Providers
 from payments.chains.evm.rpc import Rpc
 from payments.chains.evm.signing import signer_from_key
+from tests.evm.mainnet import settings_for
 from tests.evm.node import ETHEREUM_ID, POLYGON_ID, TestNode, running_node
+from tests.networks import with_set
 
 WALLET, OWNER, WANTED = devnet.HOT_WALLET, devnet.OWNER, devnet.DEPLOYMENT
 
@@ -28,13 +31,7 @@ def both() -> Iterator[dict[str, TestNode]]:
     with (
         nodes["ethereum"].put_back(),
         nodes["polygon"].put_back(),
-        override_settings(
-            EVM_PROVIDERS=urls,
-            EVM_SINGLE_PROVIDER_NETWORKS=list(urls),
-            EVM_OWNER=OWNER,
-            EVM_HOT_WALLET=WALLET,
-            EVM_HOT_WALLET_KEY=devnet.HOT_WALLET_KEY,
-        ),
+        override_settings(**{**settings_for(urls), "PRODUCTION_NETWORKS": []}),
     ):
         yield nodes
 
@@ -61,7 +58,39 @@ def test_both_networks_get_the_same_factory_whatever_happened_there_before(both:
     for node in both.values():
         asked = abi.address(node.ask(WANTED.factory, abi.call("address_of(uint256)", 5)))
         assert asked == deployment.deposit_address(WANTED.factory, 5)
-        assert deployment.people(providers(node), WANTED.factory) == WANTED
+        assert deployment.people(providers(node), WANTED.factory) == People(OWNER, ZERO_ADDRESS, ZERO_ADDRESS)
+    assert all(f"data     0x{deployment.appointment(WALLET, WALLET).hex()}" in each for each in said)
+
+
+def test_once_the_owner_has_appointed_the_wallet_nothing_is_left_to_say(both: dict[str, TestNode]) -> None:
+    node = both["ethereum"]
+    deploy(node)
+    node.succeed(OWNER, WANTED.factory, deployment.appointment(WALLET, WALLET))
+    assert deploy(node).endswith(f"EVM_FACTORY={WANTED.factory}\n")
+    assert deployment.people(providers(node), WANTED.factory) == People(OWNER, WALLET, WALLET)
+
+
+class TestAnotherNetwork:
+    def test_a_factory_of_the_first_version_is_put_there_with_its_people(self, both: dict[str, TestNode]) -> None:
+        first = deployment.of_version_1(People(OWNER, WALLET, WALLET))
+        with override_settings(NETWORK_SETTINGS=with_set("ethereum", factory=first.factory)):
+            assert f"EVM_FACTORY={first.factory}" in deploy(both["ethereum"])
+        deployment.check(providers(both["ethereum"]), first.factory)
+
+    def test_it_never_begins_with_a_hot_wallet_of_before(self, both: dict[str, TestNode]) -> None:
+        first = deployment.of_version_1(People(OWNER, devnet.PAYER, devnet.PAYER))
+        with (
+            override_settings(NETWORK_SETTINGS=with_set("ethereum", factory=first.factory)),
+            pytest.raises(CommandError, match="began with other people"),
+        ):
+            deploy(both["ethereum"])
+        assert nonce(both["ethereum"]) == 0
+
+    def test_one_that_was_handed_on_is_put_there_for_its_first_owner(self, both: dict[str, TestNode]) -> None:
+        with override_settings(NETWORK_SETTINGS=with_set("ethereum", owner=devnet.PAYER)):
+            said = deploy(both["ethereum"], first_owner=OWNER)
+        assert f"EVM_FACTORY={WANTED.factory}" in said
+        assert f"{OWNER}, its owner, must call" in said
 
 
 def test_deploying_twice_sends_nothing_the_second_time(both: dict[str, TestNode]) -> None:
@@ -89,7 +118,7 @@ def test_a_deployment_that_waits_is_not_sent_again_as_another(both: dict[str, Te
 
 def test_what_anyone_may_send_is_shown_without_a_key(both: dict[str, TestNode]) -> None:
     said = io.StringIO()
-    with override_settings(EVM_HOT_WALLET_KEY="", EVM_PROVIDERS={"ethereum": [], "polygon": []}):
+    with override_settings(NETWORK_SETTINGS=with_set("ethereum", hot_wallet_key="", rpc_urls=())):
         call_command("deploy_deposits", network="ethereum", show=True, stdout=said)
     assert said.getvalue().split() == ["factory", WANTED.factory, "to", DEPLOYER, "data", "0x" + WANTED.data.hex()]
 
@@ -97,19 +126,22 @@ def test_what_anyone_may_send_is_shown_without_a_key(both: dict[str, TestNode]) 
 @pytest.mark.parametrize(
     ("setting", "value", "said"),
     [
-        ("EVM_OWNER", "", "EVM_OWNER is not set"),
-        ("EVM_OWNER", "0x123", "EVM_OWNER is no address"),
-        ("EVM_HOT_WALLET", "", "EVM_HOT_WALLET is not set"),
-        ("EVM_HOT_WALLET_KEY", "", "No key signs"),
-        ("EVM_HOT_WALLET_KEY", "12", "EVM_HOT_WALLET_KEY: the key is no secp256k1 key"),
-        ("EVM_HOT_WALLET", OWNER, "but the key is that of"),
-        ("EVM_PROVIDERS", {"ethereum": []}, "ETHEREUM_RPC_URLS is not set"),
+        ("owner", "", "EVM_OWNER is not set"),
+        ("owner", "0x123", "EVM_OWNER is no address"),
+        ("hot_wallet", "", "EVM_HOT_WALLET is not set"),
+        ("hot_wallet_key", "", "No key signs"),
+        ("hot_wallet_key", "12", "EVM_HOT_WALLET_KEY: the key is no secp256k1 key"),
+        ("hot_wallet", OWNER, "but the key is that of"),
+        ("rpc_urls", (), "ETHEREUM_RPC_URLS is not set"),
     ],
 )
 def test_a_wrong_setting_is_named_and_nothing_is_sent(
     both: dict[str, TestNode], setting: str, value: object, said: str
 ) -> None:
-    with override_settings(**{setting: value}), pytest.raises(CommandError, match=said):
+    with (
+        override_settings(NETWORK_SETTINGS=with_set("ethereum", **{setting: value})),
+        pytest.raises(CommandError, match=said),
+    ):
         deploy(both["ethereum"])
     assert nonce(both["ethereum"]) == 0
 
@@ -128,19 +160,22 @@ def test_nothing_and_anything_else_is_not_our_factory(both: dict[str, TestNode])
     with pytest.raises(NotDeployed, match="not the factory"):
         deployment.check(providers(node), parse(token))
     deploy(node)
-    node.rpc.call("anvil_setCode", deployment.forwarder_of(WANTED.factory), "0x6001")
+    node.rpc.call("anvil_setCode", forwarder_of(WANTED.factory), "0x6001")
     with pytest.raises(NotDeployed, match="not the forwarder"):
         deployment.check(providers(node), WANTED.factory)
 
 
 def test_other_people_mean_another_factory() -> None:
     stranger = devnet.PAYER
+    first = People(OWNER, WALLET, WALLET)
     others = [
-        Deployment(stranger, WALLET, WALLET),
-        Deployment(OWNER, stranger, WALLET),
-        Deployment(OWNER, WALLET, OWNER),
+        deployment.with_owner(stranger),
+        *map(
+            deployment.of_version_1,
+            [first, replace(first, owner=stranger), replace(first, operator=stranger), replace(first, treasury=OWNER)],
+        ),
     ]
-    assert len({each.factory for each in [WANTED, *others]}) == 4
+    assert len({each.factory for each in [WANTED, *others]}) == 6
 
 
 def test_a_prepared_node_is_always_the_same(node: TestNode) -> None:

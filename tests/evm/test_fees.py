@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pytest_django.fixtures import Settings
 
+from payments.chains.configured import settings_of
 from payments.chains.errors import FeesAboveCap
 from payments.chains.evm.configuration import fee_rules
 from payments.chains.evm.fees import GWEI, FeeRules, Offer, with_margin
+from tests.networks import with_set
 
 prices = st.integers(0, 10**12)
 RULES = FeeRules(tip_floor=30 * GWEI, cap=200 * GWEI)
@@ -28,10 +32,11 @@ def test_an_offer_stops_at_the_cap_while_the_present_price_fits() -> None:
 
 
 def test_the_operators_prices_may_have_a_fraction(settings: Settings) -> None:
-    settings.EVM_TIP_FLOOR_GWEI = {"ethereum": "0.05", "polygon": "25"}
-    settings.EVM_FEE_CAP_GWEI = {"ethereum": "0.000000001", "polygon": "999.5"}
-    assert fee_rules("ethereum") == FeeRules(tip_floor=50_000_000, cap=1)
-    assert fee_rules("polygon") == FeeRules(tip_floor=25 * GWEI, cap=999_500_000_000)
+    prices = {"tip_floor_gwei": Decimal("0.05"), "fee_cap_gwei": Decimal("0.000000001")}
+    settings.NETWORK_SETTINGS = with_set("ethereum", **prices)
+    settings.NETWORK_SETTINGS = with_set("polygon", tip_floor_gwei=Decimal(25), fee_cap_gwei=Decimal("999.5"))
+    assert fee_rules(settings_of("ethereum")) == FeeRules(tip_floor=50_000_000, cap=1)
+    assert fee_rules(settings_of("polygon")) == FeeRules(tip_floor=25 * GWEI, cap=999_500_000_000)
 
 
 def test_above_the_cap_nothing_is_offered() -> None:

@@ -1,4 +1,4 @@
-"""What nobody asked for, on a real node: the network's own coin, tokens that keep a fee, floods of nothing and dust."""
+"""What nobody asked for, on a real node: the native coin, tokens that keep a fee, floods of nothing and dust."""
 
 from __future__ import annotations
 
@@ -15,16 +15,17 @@ from merchants.ledger import breakers
 from merchants.ledger.balances import balance
 from merchants.ledger.chart import AccountKind
 from merchants.ledger.posting import AccountRef
-from payments import native
 from payments.chains import registry
 from payments.chains.evm.development import devnet
 from payments.chains.evm.reading import READINGS
-from payments.chains.networks import POLYGON
-from payments.models import Deposit, Discrepancy, NativeCoin, Sweep
-from payments.strays import LOOK_AHEAD
+from payments.deposits.addresses import LOOK_AHEAD
+from payments.models import Deposit, Discrepancy
+from payments.treasury import native_deposits
+from payments.treasury.models import NativeCoin, Sweep
 from tests.chains.harness import Reader
 from tests.evm.harness import NodeHarness, prepared
 from tests.evm.street import PRODUCTION, Street, now, reconcile
+from tests.networks import POLYGON
 
 POL = 10**18
 
@@ -36,7 +37,7 @@ class TestTheNetworksOwnCoin:
         street.node.send(devnet.PAYER, payment.deposit_address, units=2 * POL)
         street.node.send(devnet.PAYER, other.deposit_address, units=3)
         street.let_blocks_pass()
-        assert native.look_for_some(PRODUCTION, POLYGON) == 2
+        assert native_deposits.look_for_some(PRODUCTION, POLYGON) == 2
         assert (now(payment).status, now(payment).received) == ("created", 0)
         assert reconcile() == 0
 
@@ -60,12 +61,39 @@ class TestTheNetworksOwnCoin:
         street.sweep()
         street.node.send(devnet.PAYER, payment.deposit_address, units=POL)
         street.let_blocks_pass()
-        assert [coin.held for coin in native.look_at(PRODUCTION, POLYGON, [payment])] == [POL]
-        native.ask_for([payment.native_coins.get()], asked_by="Ada")
+        assert [coin.held for coin in native_deposits.look_at(PRODUCTION, POLYGON, [payment])] == [POL]
+        native_deposits.ask_for([payment.native_coins.get()], asked_by="Ada")
         street.sweep()
         assert payment.native_coins.get().brought == POL
         street.shop.assert_books_are_the_chain()
         assert reconcile() == 0
+
+
+NATIVE_LOGS = "0xffffFFFfFFffffffffffffffFfFFFfffFFFfFFfE"
+"""Whose logs transfers of the native coin emit from EIP-7708 on, in the form of those of a token."""
+
+
+@pytest.mark.django_db(transaction=True)
+def test_logs_of_the_native_coin_are_no_deposit_beside_the_coins_own(
+    street: Street, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The local node knows no fork that emits them. A token at that address does, in one transaction with the coin.
+    mainnet = street.mainnet
+    mainnet._move(mainnet.tokens["USDC"], NATIVE_LOGS)
+    monkeypatch.setitem(mainnet.tokens, "POL", NATIVE_LOGS)
+    mainnet.fund("POL", mainnet._payer, POL)
+    payment, other = street.open(), street.open()
+    due = int(payment.due)
+    ours, theirs = payment.deposit_address, other.deposit_address
+    [sent] = mainnet.pay([("POL", ours, due), ("USDC", ours, due), ("POL", ours, due), ("POL", theirs, due)])
+    street.let_blocks_pass()
+    assert [log["address"] == NATIVE_LOGS.lower() for log in mainnet.receipt(sent)["logs"]] == [True, False, True, True]
+    assert (now(payment).status, now(payment).received, now(other).received) == ("completed", due, 0)
+    assert [(each.payment, each.amount) for each in Deposit.objects.all()] == [(payment, due)]
+    assert not Discrepancy.objects.exists()
+    found = registry.chain(PRODUCTION, POLYGON).find_transfers(sent)
+    assert [each.amount for each in found if each.asset is not None] == [due]
+    assert reconcile() == 0
 
 
 @pytest.mark.django_db(transaction=True)

@@ -9,19 +9,20 @@ from django.utils import timezone
 
 from merchants.ledger.balances import balance
 from merchants.ledger.invariants import Finding, Scope, registered
-from payments import booking_sweeps, sweeping
-from payments.chains.evm import abi, sending
+from payments.chains.evm import abi, prices, sending
 from payments.chains.evm.development import devnet
-from payments.chains.networks import POLYGON
-from payments.models import Deposit, Payment, Sweep, SweepRequest, SweptAddress
-from payments.operations.dangers import Danger, of_rows
+from payments.deposits.postings import chain_account
+from payments.models import Deposit, Payment
+from payments.operations.alarm_rules import AlarmCondition, of_rows
 from payments.operations.states import AlarmKind
-from payments.postings import chain_account
 from payments.transfers.models import Transfer
+from payments.treasury import sweep_booking, sweeping
+from payments.treasury.models import Sweep, SweepRequest, SweptAddress
 from tests.evm.front import GWEI
 from tests.evm.street import PRODUCTION, Street, reconcile
+from tests.networks import POLYGON
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 
 def findings() -> list[Finding]:
@@ -29,7 +30,7 @@ def findings() -> list[Finding]:
     return list(check(Scope()))
 
 
-def alarms() -> list[Danger]:
+def alarms() -> list[AlarmCondition]:
     return [each for each in of_rows(PRODUCTION, POLYGON) if each.kind == AlarmKind.ADDRESS_PASSED_OVER]
 
 
@@ -119,9 +120,9 @@ def test_an_address_is_given_enough_gas_where_the_estimate_is_too_low(
 ) -> None:
     payment = street.paid()
     with monkeypatch.context() as without:
-        without.setattr(sending, "_SWEEP_GAS_LEAST", 0)
-        without.setattr(sending, "_SWEEP_GAS_LEAST_PER_DEPOSIT", 0)
-        without.setattr(sending, "with_margin", lambda gas: gas - gas // 12)
+        without.setattr(sending, "_SWEEP_GAS_LEAST", 40_000)
+        without.setattr(sending.Sending, "_gas_per_deposit", 1)
+        without.setattr(prices, "with_margin", lambda gas: gas - gas // 12)
         street.sweep()
     assert free(payment), "the control: a sweep succeeds although its only address ran out of gas"
     assert SweptAddress.objects.get().reason == "passing"
@@ -164,7 +165,7 @@ def test_what_a_sweep_passed_over_before_addresses_were_looked_at_is_found_and_s
     Deposit.objects.filter(payment=frozen).update(sweep=sweep)
     Sweep.objects.update(is_itemised=False)
 
-    booking_sweeps.book_sweeps()
+    sweep_booking.book_sweeps()
     assert (free(frozen), free(other)) == (True, False)
     assert Sweep.objects.get().is_itemised
     street.sweep()

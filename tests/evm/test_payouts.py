@@ -18,22 +18,22 @@ from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from payments.chains.evm.development import devnet
-from payments.transfers import driving, services
+from payments.transfers import executor, services
 from payments.transfers import tasks as transfer_tasks
 from payments.transfers.models import Envelope, Payout, Transfer
 from payments.transfers.states import OPEN_TRANSFERS, PayoutStatus, TransferStatus
 from refunds import tasks as refund_tasks
 from refunds.models import Refund
 from refunds.states import RefundStatus
-from tests.evm.mainnet import Mainnet, settings_for
-from tests.evm.node import ETHEREUM_ID, POLYGON_ID, TestNode, running_node
+from tests.evm.mainnet import Mainnet, prepared_mainnet, settings_for_production_alone
+from tests.evm.node import ETHEREUM_ID, POLYGON_ID
 from tests.evm.shop import RATE_SOURCES, Shop
 from tests.evm.storm import DROPPED, Server, Storm
 from tests.gauntlet import failpoints
 from tests.gauntlet.failpoints import SIDES, Failpoint
 from tests.journeys.test_paid import reconcile
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 CHAIN_IDS = {"ethereum": ETHEREUM_ID, "polygon": POLYGON_ID}
 STEPS = ("transfer.sign", "transfer.commit", "transfer.send", "transfer.sent", "transfer.replace", "transfer.final")
@@ -46,23 +46,23 @@ class Killed(BaseException):
 
 
 @pytest.fixture
-def nodes() -> Iterator[dict[str, TestNode]]:
-    found = {network: running_node(chain_id, "payouts") for network, chain_id in CHAIN_IDS.items()}
+def mainnets() -> Iterator[dict[str, Mainnet]]:
+    found = {network: prepared_mainnet(network) for network in CHAIN_IDS}
     with ExitStack() as stack:
-        for node in found.values():
-            stack.enter_context(node.put_back())
+        for mainnet in found.values():
+            stack.enter_context(mainnet.node.put_back())
         yield found
 
 
 @pytest.fixture
-def shop(nodes: dict[str, TestNode], settings: Settings) -> Shop:
+def shop(mainnets: dict[str, Mainnet], settings: Settings) -> Shop:
     settings.RATE_SOURCES = RATE_SOURCES
-    use_providers(settings, {network: [node.url] for network, node in nodes.items()})
-    return Shop({network: Mainnet(network, node) for network, node in nodes.items()})
+    use_providers(settings, {network: [mainnet.node.url] for network, mainnet in mainnets.items()})
+    return Shop(mainnets)
 
 
 def use_providers(settings: Settings, urls: Mapping[str, list[str]]) -> None:
-    for name, value in settings_for(urls).items():
+    for name, value in settings_for_production_alone(urls).items():
         setattr(settings, name, value)
 
 
@@ -74,7 +74,7 @@ def bad_weather(shop: Shop, settings: Settings, dropped: Mapping[str, float] = D
         for network, mainnet in shop.mainnets.items():
             storms[network] = Storm(mainnet.node.url, CHAIN_IDS[network], seed=7, dropped=dropped)
             server = stack.enter_context(Server(storms[network]))
-            threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+            threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
             stack.callback(server.shutdown)
             urls[network] = server.urls
             storms[network].mine()  # what fees are read from
@@ -86,13 +86,22 @@ def test_every_payout_is_on_the_chain_once_whatever_happens(
     shop: Shop, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     payments = shop.earn(2)
-    shop.give_back(payments, 10)
+    parts = 10
+    shop.give_back(payments, parts)
     untried = deque(DEATHS)
 
     def die() -> None:
         if armed.name in untried:
             untried.remove(armed.name)
         raise Killed
+
+    def told() -> Counter[str]:
+        return sum((storm.told for storm in storms.values()), Counter[str]())
+
+    def was_a_storm() -> bool:
+        """Deaths at nearly every step, lost broadcasts of both kinds, and fees that had to be raised."""
+        dropped = min(told()["forgotten"], told()["unanswered"])
+        return len(untried) <= 3 and dropped >= 3 and Envelope.objects.count() > Transfer.objects.count()
 
     with bad_weather(shop, settings) as storms:
         for turn in range(ROUNDS_MAX):
@@ -106,20 +115,20 @@ def test_every_payout_is_on_the_chain_once_whatever_happens(
                     connection.close()
             let_time_pass(storms)
             if is_over():
-                break
+                if was_a_storm():
+                    break
+                shop.give_back(payments, 1, before=parts)  # chance has been kind: there is more to pay
+                parts += 1
+        assert is_over()
+        assert was_a_storm(), (untried, told())
         assert "Clean: 0 errors, 0 warnings" in reconcile()
-    told = sum((storm.told for storm in storms.values()), Counter[str]())
     assert shop.left() == shop.asked
-    assert shop.asked.total() == 40
+    assert shop.asked.total() == 4 * parts >= 40
     for network, mainnet in shop.mainnets.items():
         used = Transfer.objects.filter(network=network, status=TransferStatus.FINAL).values_list("sequence", flat=True)
         assert sorted(used) == list(range(mainnet.used_nonces(devnet.HOT_WALLET)))
     assert not Refund.objects.exclude(status=RefundStatus.COMPLETED).exists()
     shop.assert_books_are_the_chain()
-    # And it was a storm.
-    assert len(untried) <= 3, untried
-    assert min(told["forgotten"], told["unanswered"]) >= 3
-    assert Envelope.objects.count() > Transfer.objects.count()
 
 
 @pytest.mark.parametrize("is_careful", [True, False], ids=["careful", "careless"])
@@ -137,7 +146,7 @@ def test_what_nobody_answered_for_is_paid_once_by_us_and_twice_by_who_signs_it_a
 
     if not is_careful:
         monkeypatch.setattr(services, "record_sent", take_for_lost)
-        monkeypatch.setattr(driving, "ROUNDS_MAX", 2)
+        monkeypatch.setattr(executor, "ROUNDS_MAX", 2)
     with bad_weather(shop, settings, {"unanswered": 1.0}) as storms:
         for _ in range(4):
             work()

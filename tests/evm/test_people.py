@@ -2,38 +2,51 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 from decimal import Decimal
 from functools import cache
 
 import pytest
+from django.core.management import CommandError, call_command
 from django.db import transaction
+from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from config.environments import Environment
 from payments import tasks as payment_tasks
 from payments.chains import registry
+from payments.chains.errors import NetworkUnavailable
 from payments.chains.evm import abi, configuration
 from payments.chains.evm.adapter import EvmChain
+from payments.chains.evm.addresses import parse
+from payments.chains.evm.deployment import appointment, with_owner
 from payments.chains.evm.development import devnet
-from payments.chains.evm.readiness import ASK_AGAIN_SECONDS
 from payments.chains.evm.set_up import PEOPLE_SECONDS
-from payments.chains.networks import POLYGON
-from payments.models import Payment, ScanCursor, Sweep
-from payments.operations.models import Alarm
-from payments.operations.tasks import watch_dangers
-from payments.services import NetworkUnavailable, NewPayment, create_payment
+from payments.chains.readiness import ASK_AGAIN_SECONDS
+from payments.deposits.models import ScanCursor
+from payments.models import Payment
+from payments.operations.models import Alarm, NetworkSnapshot, RoleChange
+from payments.operations.services import know_role_change
+from payments.operations.states import AlarmKind
+from payments.operations.tasks import raise_alarms
+from payments.operations.watching_roles import watch_roles
+from payments.services import NewPayment, create_payment
 from payments.transfers import tasks as transfer_tasks
 from payments.transfers.models import Transfer
-from tests.evm.mainnet import Mainnet, settings_for
+from payments.treasury.models import Sweep
+from tests.evm.mainnet import Mainnet, settings_for_production_alone
 from tests.evm.node import POLYGON_ID, running_node
 from tests.evm.shop import RATE_SOURCES, Shop
+from tests.factories import make_user
+from tests.networks import POLYGON, with_set
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 PRODUCTION = Environment.PRODUCTION
-FACTORY, OWNER, WALLET = devnet.DEPLOYMENT.factory, devnet.OWNER, devnet.HOT_WALLET
+FACTORY, OWNER, WALLET, PAYER = devnet.DEPLOYMENT.factory, devnet.OWNER, devnet.HOT_WALLET, devnet.PAYER
 THIEF = "0x90F79bf6EB2c4f870365E785982E1f101E93b906"
 BLOCKS_UNTIL_FINAL = 13
 COIN = 10**6
@@ -91,7 +104,7 @@ def prepared() -> Mainnet:
 def scene(settings: Settings) -> Iterator[Scene]:
     mainnet = prepared()
     settings.RATE_SOURCES = RATE_SOURCES
-    for name, value in settings_for({POLYGON: [mainnet.node.url]}).items():
+    for name, value in settings_for_production_alone({POLYGON: [mainnet.node.url]}).items():
         setattr(settings, name, value)
     with mainnet.node.put_back():
         yield Scene(mainnet)
@@ -116,7 +129,7 @@ def test_a_factory_that_answers_to_a_stranger_is_not_swept_with_and_takes_no_pay
     assert scene.held(THIEF) == 0
     [fault] = ScanCursor.objects.filter(environment=PRODUCTION, network=POLYGON).values_list("fault", flat=True)
     assert fault == told(**{role: THIEF})
-    watch_dangers()
+    raise_alarms()
     assert list(Alarm.objects.open().filter(kind="network_not_set_up").values_list("message", flat=True)) == [fault]
     with pytest.raises(NetworkUnavailable):
         scene.open()
@@ -147,3 +160,88 @@ def test_a_change_is_noticed_while_nothing_waits_to_be_swept(scene: Scene) -> No
     scene.now += PEOPLE_SECONDS
     scene.look()
     assert ScanCursor.objects.get(environment=PRODUCTION, network=POLYGON).fault == told(treasury=THIEF)
+
+
+@pytest.mark.parametrize(
+    ("function", "role"),
+    [("set_treasury(address)", "treasury"), ("set_operator(address)", "operator")],
+)
+def test_a_change_of_roles_is_an_alarm_at_once_with_who_and_when(scene: Scene, function: str, role: str) -> None:
+    watch_roles(PRODUCTION, POLYGON)
+    assert not RoleChange.objects.exists()
+    scene.tell_factory(function, THIEF)
+    for _ in range(2):  # the block is not final: it is read again, and noted once
+        watch_roles(PRODUCTION, POLYGON)
+    change = RoleChange.objects.get()
+    assert (change.role, change.account, change.made_by) == (role, THIEF, OWNER)
+    raise_alarms()
+    alarm = Alarm.objects.open().get(kind=AlarmKind.ROLE_CHANGED)
+    assert (
+        f"{role} of the factory {FACTORY} on polygon (production) became {THIEF}, by {OWNER} in block" in alarm.message
+    )
+    stored = {each["name"]: each for each in NetworkSnapshot.objects.get(network=POLYGON).roles}
+    assert stored[role] == {"name": role, "holder": THIEF, "expected": WALLET}
+    assert know_role_change(change, known_by="ada@example.com")
+    raise_alarms()
+    assert not Alarm.objects.open().filter(kind=AlarmKind.ROLE_CHANGED).exists()
+
+
+def test_a_change_of_roles_of_a_former_factory_is_an_alarm_too(scene: Scene, settings: Settings) -> None:
+    node = scene.mainnet.node
+    former = parse(node.deploy(with_owner(PAYER).creation))
+    node.mine(BLOCKS_UNTIL_FINAL)  # who its first owner was is no news
+    settings.NETWORK_SETTINGS = with_set(POLYGON, former_addresses={"10": f"plain:{former}"})
+    watch_roles(PRODUCTION, POLYGON)
+    node.succeed(PAYER, former, appointment(WALLET, THIEF))
+    watch_roles(PRODUCTION, POLYGON)
+    noted = RoleChange.objects.order_by("ordinal").values_list("factory", "role", "account", "made_by")
+    assert list(noted) == [(former, "operator", WALLET, PAYER), (former, "treasury", THIEF, PAYER)]
+    raise_alarms()
+    told = Alarm.objects.open().filter(kind=AlarmKind.ROLE_CHANGED).values_list("message", flat=True)
+    assert any(f"treasury of the factory {former} on polygon (production) became {THIEF}" in each for each in told)
+
+
+def test_an_offered_and_an_accepted_owner_are_noted(scene: Scene) -> None:
+    watch_roles(PRODUCTION, POLYGON)
+    scene.tell_factory("transfer_ownership(address)", THIEF)
+    scene.tell_factory("accept_ownership()", sender=THIEF)
+    watch_roles(PRODUCTION, POLYGON)
+    noted = RoleChange.objects.order_by("height").values_list("role", "account", "made_by")
+    assert list(noted) == [("offered owner", THIEF, OWNER), ("owner", THIEF, THIEF)]
+
+
+def call_of(said: str, what: str) -> str:
+    """The data of a call that `factory_roles` shows."""
+    return said.partition(what)[2].partition("data  ")[2].split()[0]
+
+
+def test_the_owner_is_replaced_by_the_calls_that_the_command_shows(scene: Scene, settings: Settings) -> None:
+    out, new_owner = io.StringIO(), devnet.PAYER
+    call_command("factory_roles", offer_to=new_owner, stdout=out)
+    for sender, what in ((OWNER, "The owner offers it"), (new_owner, f"{new_owner} accepts it")):
+        scene.mainnet.node.succeed(sender, FACTORY, bytes.fromhex(call_of(out.getvalue(), what)[2:]))
+    with pytest.raises(CommandError, match="polygon: owner"):
+        call_command("factory_roles", stdout=io.StringIO())
+    scene.sweep()
+    assert scene.held(WALLET) == 0
+
+    settings.NETWORK_SETTINGS = with_set(POLYGON, owner=new_owner)
+    call_command("factory_roles", stdout=io.StringIO())
+    scene.sweep()
+    assert scene.held(WALLET) == 80 * COIN
+    scene.shop.assert_books_are_the_chain()
+
+
+def test_roles_stand_beside_the_settings_in_the_admin(scene: Scene) -> None:
+    watch_roles(PRODUCTION, POLYGON)
+    scene.tell_factory("set_treasury(address)", THIEF)
+    watch_roles(PRODUCTION, POLYGON)
+    client = Client()
+    client.force_login(make_user(is_staff=True, is_superuser=True))
+    snapshot = NetworkSnapshot.objects.get(network=POLYGON)
+    shown = client.get(reverse("admin:operations_networksnapshot_change", args=[snapshot.pk])).text
+    assert f"treasury {THIEF}; by the settings {WALLET}" in shown
+    assert f"owner {OWNER}</div>" in shown
+    chosen = {"action": "know", "_selected_action": [RoleChange.objects.get().pk], "confirmed": "yes"}
+    client.post(reverse("admin:operations_rolechange_changelist"), chosen)
+    assert RoleChange.objects.get().known_by

@@ -11,20 +11,15 @@ import httpx
 import pytest
 
 from payments.chains.errors import ChainUnavailable, NotSetUp
-from payments.chains.evm.providers import (
-    DISAGREES_SECONDS,
-    DOWN_AFTER_SECONDS,
-    INVENTS_SECONDS,
-    PROBE_SECONDS,
-    Providers,
-)
+from payments.chains.evm.providers import Providers
 from payments.chains.evm.questions import Question, header, logs, nonce, receipt, usual_tip
 from payments.chains.evm.rpc import LARGEST_REPLY_BYTES, Rpc, RpcError
+from payments.chains.provider_pool import DISAGREES_SECONDS, DOWN_AFTER_SECONDS, INVENTS_SECONDS, PROBE_SECONDS
 from tests.evm.fakes import CHAIN_ID, FakeProvider, Refusal, block_hash
 
 
 class Scene:
-    def __init__(self, *names: str, one_may_decide: bool = False) -> None:
+    def __init__(self, *names: str, one_may_decide: bool = False, agreeing: int = 2) -> None:
         self.now = 1_000.0
         head_at = time.time()
         self.fakes = [FakeProvider(name, head_at=head_at) for name in names]
@@ -33,6 +28,7 @@ class Scene:
             network="polygon",
             block_seconds=2,
             one_may_decide=one_may_decide,
+            agreeing=agreeing,
             clock=lambda: self.now,
         )
 
@@ -279,6 +275,39 @@ class TestFailingOver:
             alone.head()
         with pytest.raises(NotSetUp, match=r"polygon has one provider, only.* POLYGON_RPC_URLS.*SINGLE_PROVIDER"):
             alone.require_enough()
+
+    def test_with_three_of_five_two_that_lie_alike_are_outvoted_and_told_of(self) -> None:
+        scene = Scene("one", "two", "three", "four", "five", agreeing=3)
+        for fake, number in zip(scene.fakes, (9, 9, 5, 5, 5), strict=True):
+            fake.answers["eth_getTransactionCount"] = partial(lambda number, *_: hex(number), number)
+        assert scene.providers.agree_on(nonce("0x" + "11" * 20, 100)) == 5
+        assert scene.problems() == [("one", "disagrees"), ("two", "disagrees")]
+
+    def test_two_of_four_that_lie_alike_are_not_believed_where_three_must_agree(self) -> None:
+        scene = Scene("one", "two", "three", "four", agreeing=3)
+        for fake, number in zip(scene.fakes, (9, 9, 5, 5), strict=True):
+            fake.answers["eth_getTransactionCount"] = partial(lambda number, *_: hex(number), number)
+        with pytest.raises(ChainUnavailable, match="do not agree"):
+            scene.providers.agree_on(nonce("0x" + "11" * 20, 100))
+        assert {kind for _, kind in scene.problems()} == {"disagrees"}
+
+    def test_the_head_and_the_middle_need_as_many(self) -> None:
+        scene = Scene("one", "two", "three", agreeing=3)
+        scene.fakes[0].height = 103
+        scene.fakes[1].height = 102
+        assert scene.providers.head().height == 100
+        for fake in scene.fakes:
+            fake.answers["eth_maxPriorityFeePerGas"] = lambda: "0x5"
+        scene.fakes[2].fail()
+        with pytest.raises(ChainUnavailable, match="Only 2 of 3"):
+            scene.providers.head()
+        with pytest.raises(ChainUnavailable, match="Only 2 of 3"):
+            scene.providers.middle(usual_tip())
+
+    def test_fewer_than_must_agree_are_not_enough_and_one_alone_may_decide_all_the_same(self) -> None:
+        with pytest.raises(NotSetUp, match=r"has 2 providers.* when 3 .*POLYGON_RPC_URLS.*PROVIDERS_THAT_AGREE"):
+            Scene("one", "two", agreeing=3).providers.require_enough()
+        Scene("only", one_may_decide=True, agreeing=3).providers.require_enough()
 
     def test_where_two_are_listed_two_must_agree_whatever_the_operator_says(self) -> None:
         scene = Scene("one", "two", one_may_decide=True)

@@ -11,17 +11,19 @@ from structlog.testing import capture_logs
 
 from config.environments import Environment
 from payments import tasks
-from payments.chains.errors import ChainUnavailable, NotSetUp
+from payments.chains.configured import settings_of
+from payments.chains.errors import ChainUnavailable, NetworkUnavailable, NotSetUp
 from payments.chains.evm.development import devnet
-from payments.chains.evm.readiness import ASK_AGAIN_SECONDS, Readiness
-from payments.models import ScanCursor
+from payments.chains.readiness import ASK_AGAIN_SECONDS, Readiness
+from payments.deposits.models import ScanCursor
 from payments.rates.quoting import RateUnavailable
-from payments.services import NetworkUnavailable, NewPayment, create_payment
-from payments.transfers import driving
+from payments.services import NewPayment, create_payment
+from payments.transfers import executor
 from payments.transfers.models import Transfer, Wallet
 from tests.evm.harness import NodeHarness, profile_of
 from tests.evm.node import ETHEREUM_ID, running_node
 from tests.factories import make_merchant
+from tests.networks import put_profile, with_set
 
 PRODUCTION, SANDBOX = Environment.PRODUCTION, Environment.SANDBOX
 
@@ -96,7 +98,7 @@ def give_wrong_decimals(monkeypatch: pytest.MonkeyPatch) -> None:
     profile = profile_of("polygon")
     assets = dict(profile.assets)
     assets["DAI"] = replace(assets["DAI"], decimals=6)
-    monkeypatch.setattr("payments.chains.registry.REAL_PROFILES", {"polygon": replace(profile, assets=assets)})
+    put_profile(monkeypatch, replace(profile, assets=assets))
 
 
 def ask_for_payment() -> None:
@@ -140,16 +142,16 @@ class TestOnANode:
     @pytest.mark.parametrize(
         ("setting", "value", "said"),
         [
-            ("EVM_FACTORY", devnet.PAYER, "There is no contract at"),
-            ("EVM_FACTORY", devnet.token("DAI"), "is not the factory of this version"),
-            ("EVM_HOT_WALLET", devnet.PAYER, "the hot wallet is"),
-            ("EVM_FACTORY", "", "EVM_FACTORY is not set"),
+            ("factory", devnet.PAYER, "There is no contract at"),
+            ("factory", devnet.token("DAI"), "is not the factory of any version"),
+            ("hot_wallet", devnet.PAYER, "the hot wallet is"),
+            ("factory", "", "EVM_FACTORY is not set"),
         ],
     )
     def test_contracts_that_are_not_ours_are_named(
         self, harness: NodeHarness, settings: Settings, setting: str, value: str, said: str
     ) -> None:
-        setattr(settings, setting, value)
+        settings.NETWORK_SETTINGS = with_set("polygon", **{setting: value})
         tasks.watch_networks()
         assert said in cursor().fault
         assert cursor().cursor is None
@@ -157,33 +159,40 @@ class TestOnANode:
     def test_a_coin_that_is_no_token_is_named(self, harness: NodeHarness, monkeypatch: pytest.MonkeyPatch) -> None:
         profile = profile_of("polygon")
         assets = {"USDC": replace(profile.assets["USDC"], contract=devnet.OWNER)}
-        monkeypatch.setattr("payments.chains.registry.REAL_PROFILES", {"polygon": replace(profile, assets=assets)})
+        put_profile(monkeypatch, replace(profile, assets=assets))
         tasks.watch_networks()
         assert cursor().fault == f"There is no token at {devnet.OWNER} on polygon, for USDC."
 
     def test_providers_that_do_not_answer_are_no_fault_of_the_settings(
         self, harness: NodeHarness, settings: Settings
     ) -> None:
-        url = settings.EVM_PROVIDERS["polygon"][0]
-        settings.EVM_PROVIDERS = {"polygon": ["http://127.0.0.1:9"]}
+        [url] = settings_of("polygon").rpc_urls
+        settings.NETWORK_SETTINGS = with_set("polygon", rpc_urls=("http://127.0.0.1:9",))
         tasks.watch_networks()
         assert cursor().fault == ""
         assert cursor().failing_since is not None
-        settings.EVM_PROVIDERS = {"polygon": [url]}
+        settings.NETWORK_SETTINGS = with_set("polygon", rpc_urls=(url,))
         tasks.watch_networks()
         assert cursor().failing_since is None
 
     def test_providers_of_another_chain_are_a_fault(self, harness: NodeHarness, settings: Settings) -> None:
-        right = settings.EVM_PROVIDERS
+        [right] = settings_of("polygon").rpc_urls
         ethereum = running_node(ETHEREUM_ID).url
-        settings.EVM_PROVIDERS = {"polygon": [ethereum, ethereum.replace("127.0.0.1", "localhost")]}
+        again = ethereum.replace("127.0.0.1", "localhost")
+        settings.NETWORK_SETTINGS = with_set("polygon", rpc_urls=(ethereum, again))
         tasks.watch_networks()
         assert cursor().fault.startswith("No provider of polygon is one: 127.0.0.1:")
         assert cursor().fault.count("speaks for chain '0x1', not for 0x89") == 2
-        settings.EVM_PROVIDERS = {"polygon": [ethereum, *right["polygon"]]}
+        settings.NETWORK_SETTINGS = with_set(
+            "polygon",
+            rpc_urls=(
+                ethereum,
+                right,
+            ),
+        )
         tasks.watch_networks()
         assert "No provider" not in cursor().last_error, "one is right, so the other is at fault and no setting of ours"
-        settings.EVM_PROVIDERS = right
+        settings.NETWORK_SETTINGS = with_set("polygon", rpc_urls=(right,))
         tasks.watch_networks()
         assert (cursor().fault, cursor().failing_since) == ("", None)
 
@@ -193,22 +202,22 @@ class TestOnANode:
         with monkeypatch.context() as wrong:
             give_wrong_decimals(wrong)
             tasks.watch_networks()
-        settings.EVM_PROVIDERS = {"polygon": ["http://127.0.0.1:9"]}
+        settings.NETWORK_SETTINGS = with_set("polygon", rpc_urls=("http://127.0.0.1:9",))
         tasks.watch_networks()
         assert cursor().fault == "DAI on polygon has 18 decimals, not 6."
 
     def test_nothing_is_paid_with_another_key_and_deposits_are_still_read(
         self, harness: NodeHarness, settings: Settings
     ) -> None:
-        elsewhere = settings.EVM_PROVIDERS["polygon"][0].replace("127.0.0.1", "localhost")
-        settings.EVM_PROVIDERS = {"polygon": [elsewhere]}  # where nobody has looked at the key yet
-        settings.EVM_HOT_WALLET_KEY = devnet.PAYER_KEY
+        elsewhere = settings_of("polygon").rpc_urls[0].replace("127.0.0.1", "localhost")
+        # Where nobody has looked at the key yet.
+        settings.NETWORK_SETTINGS = with_set("polygon", rpc_urls=(elsewhere,), hot_wallet_key=devnet.PAYER_KEY)
         tasks.sweep()
         fault = f"EVM_HOT_WALLET is {devnet.HOT_WALLET}, but the key is that of {devnet.PAYER}."
         assert Wallet.objects.get().last_error == fault
-        assert driving.drive(PRODUCTION, "polygon") is False
+        assert executor.run_round(PRODUCTION, "polygon") is False
         with pytest.raises(NotSetUp, match="but the key is that of"):
-            driving.sign_sweep(
+            executor.sign_sweep(
                 environment=PRODUCTION,
                 network="polygon",
                 asset=harness.profile.assets["USDC"],
@@ -220,7 +229,7 @@ class TestOnANode:
         assert (cursor().fault, cursor().failing_since) == ("", None)
 
     def test_the_web_process_asks_for_no_key(self, harness: NodeHarness, settings: Settings) -> None:
-        settings.EVM_HOT_WALLET_KEY = ""
+        settings.NETWORK_SETTINGS = with_set("polygon", hot_wallet_key="")
         harness.chain.require_set_up()
         tasks.watch_networks()
         assert cursor().fault == ""

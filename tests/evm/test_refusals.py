@@ -19,7 +19,7 @@ from payments.chains.evm.addresses import encode
 from payments.chains.evm.development import devnet
 from payments.chains.evm.providers import Providers
 from payments.chains.evm.trying import ANYBODY, Trials
-from payments.chains.networks import POLYGON, REAL_PROFILES
+from payments.chains.networks import NETWORKS
 from payments.models import Payment
 from payments.operations import tasks as operation_tasks
 from payments.operations.models import Alarm
@@ -29,13 +29,13 @@ from refunds import tasks as refund_tasks
 from refunds.models import Refund
 from refunds.services import NewRefund, create_refund
 from tests.evm.fakes import FakeProvider, Refusal
-from tests.evm.mainnet import Mainnet, settings_for
-from tests.evm.node import POLYGON_ID, running_node
+from tests.evm.mainnet import Mainnet, prepared_mainnet, settings_for_production_alone
 from tests.evm.shop import RATE_SOURCES, Shop
+from tests.networks import POLYGON
 
 RECIPIENT = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
 WALLET = devnet.HOT_WALLET
-USDC = REAL_PROFILES[POLYGON].assets["USDC"]
+USDC = NETWORKS[POLYGON].real.assets["USDC"]
 
 
 class Counter:
@@ -63,17 +63,17 @@ class Counter:
         transfer_tasks.drive()
         refund_tasks.follow_payouts()
         operation_tasks.measure_networks()
-        operation_tasks.watch_dangers()
+        operation_tasks.raise_alarms()
 
 
 @pytest.fixture
 def counter(settings: Settings) -> Iterator[Counter]:
-    node = running_node(POLYGON_ID, "refusals")
+    mainnet = prepared_mainnet(POLYGON)
     settings.RATE_SOURCES = RATE_SOURCES
-    for name, value in settings_for({POLYGON: [node.url]}).items():
+    for name, value in settings_for_production_alone({POLYGON: [mainnet.node.url]}).items():
         setattr(settings, name, value)
-    with node.put_back():
-        yield Counter(Mainnet(POLYGON, node))
+    with mainnet.node.put_back():
+        yield Counter(mainnet)
 
 
 def outcome(refund: Refund) -> tuple[str, str, str]:

@@ -15,15 +15,17 @@ from config.environments import Environment
 from payments import tasks
 from payments.chains import registry
 from payments.chains.evm.development import devnet
-from payments.chains.networks import POLYGON, TEST_PROFILES
-from payments.models import Payment, ScanCursor
+from payments.chains.operator_settings import TESTNET
+from payments.deposits.models import ScanCursor
+from payments.models import Payment
 from payments.services import NewPayment, create_payment
 from tests.evm.node import TestNode, running_node
 from tests.factories import make_merchant
+from tests.networks import POLYGON, profile_of_test, with_set
 
 SANDBOX = Environment.SANDBOX
 AMOY_ID = 80_002
-USDC = TEST_PROFILES[POLYGON].assets["USDC"].contract
+USDC = profile_of_test(POLYGON).assets["USDC"].contract
 
 
 @pytest.fixture
@@ -33,12 +35,16 @@ def amoy(settings: Settings) -> Iterator[TestNode]:
         tokens = devnet.prepare(node.rpc)  # the deployer's bytes, so that the factory stands there already
         put_token(node, tokens["USDC"], USDC)
         settings.SANDBOX_CHAIN = "testnet"
-        settings.TESTNET_EVM_PROVIDERS = {"ethereum": [], "polygon": [node.url]}
-        settings.TESTNET_EVM_SINGLE_PROVIDER_NETWORKS = ["polygon"]
-        settings.TESTNET_EVM_OWNER = devnet.OWNER
-        settings.TESTNET_EVM_HOT_WALLET = devnet.HOT_WALLET
-        settings.TESTNET_EVM_HOT_WALLET_KEY = devnet.HOT_WALLET_KEY
-        settings.TESTNET_EVM_FACTORY = devnet.DEPLOYMENT.factory
+        settings.NETWORK_SETTINGS = with_set(
+            POLYGON,
+            TESTNET,
+            rpc_urls=(node.url,),
+            one_may_decide=True,
+            owner=devnet.OWNER,
+            hot_wallet=devnet.HOT_WALLET,
+            hot_wallet_key=devnet.HOT_WALLET_KEY,
+            factory=devnet.DEPLOYMENT.factory,
+        )
         yield node
 
 
@@ -58,10 +64,10 @@ def said_by(command: str, **options: object) -> str:
 
 
 def test_the_factory_is_deployed_by_the_settings_of_test_networks(amoy: TestNode, settings: Settings) -> None:
-    settings.EVM_HOT_WALLET = settings.EVM_OWNER = ""
+    settings.NETWORK_SETTINGS = with_set(POLYGON, hot_wallet="", owner="")
     said = said_by("deploy_deposits", network=POLYGON, testnet=True)
-    assert said.endswith(f"TESTNET_EVM_FACTORY={devnet.DEPLOYMENT.factory}\n")
-    settings.TESTNET_EVM_OWNER = ""
+    assert f"TESTNET_EVM_FACTORY={devnet.DEPLOYMENT.factory}\n" in said
+    settings.NETWORK_SETTINGS = with_set(POLYGON, TESTNET, owner="")
     with pytest.raises(CommandError, match="TESTNET_EVM_OWNER is not set"):
         said_by("deploy_deposits", network=POLYGON, testnet=True)
 

@@ -7,14 +7,14 @@ import pytest
 from merchants.ledger.balances import balance
 from merchants.ledger.breakers import close_breaker
 from payments.chains.evm import abi
-from payments.chains.networks import POLYGON
-from payments.losses.models import Bearer, MissingCoins
-from payments.losses.services import approve_loss, propose_loss
+from payments.deposits.postings import chain_account
 from payments.models import Payment
-from payments.postings import chain_account
+from payments.treasury.losses.models import Bearer, MissingCoins
+from payments.treasury.losses.services import approve_loss, propose_loss
 from tests.evm.street import PRODUCTION, Street, now, reconcile
+from tests.networks import POLYGON
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 
 def destroy(street: Street, payment: Payment) -> None:

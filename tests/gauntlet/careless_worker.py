@@ -18,22 +18,21 @@ WINDOW_SECONDS = 0.2
 def be_careless() -> None:
     from config import ids
     from webhooks.schedule import Reply
-    from webhooks.sending import desk
+    from webhooks.sending import store
     from webhooks.sending.attempts import Sent, record
-    from webhooks.sending.claiming import Claim, claim
+    from webhooks.sending.due_deliveries import DueDelivery, take_due
 
-    def claim_and_record(dispatcher: int, **options: Any) -> list[Claim]:
-        claims = claim(dispatcher, **options)
+    def take_and_record(dispatcher: int, **options: Any) -> list[DueDelivery]:
+        due = take_due(dispatcher, **options)
         assumed = [
-            Sent(ids.new_uuid(), each, dispatcher, options["now"], timedelta(), Reply(status_code=200))
-            for each in claims
+            Sent(ids.new_uuid(), each, dispatcher, options["now"], timedelta(), Reply(status_code=200)) for each in due
         ]
         if assumed:
             record(assumed, chance=random.Random())
             time.sleep(WINDOW_SECONDS)
-        return claims
+        return due
 
-    vars(desk)["claim"] = claim_and_record
+    vars(store)["take_due"] = take_and_record
 
 
 if __name__ == "__main__":

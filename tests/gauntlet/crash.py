@@ -75,7 +75,7 @@ class Plan:
     refunds_each: int = 0
 
     def payment(self, merchant: int, number: int) -> dict[str, Any]:
-        network = NETWORKS[(merchant + number) % len(NETWORKS)]
+        network = list(NETWORKS)[(merchant + number) % len(NETWORKS)]
         return {
             "amount": 10 + number,
             "currency": "USD",

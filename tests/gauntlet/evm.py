@@ -25,11 +25,10 @@ from pathlib import Path
 
 from django.conf import settings
 
-from payments.chains import registry
 from payments.chains.evm import providers
 from payments.chains.evm.development import devnet
 from payments.chains.evm.development.node import LocalNode
-from payments.chains.networks import ETHEREUM, POLYGON, REAL_PROFILES
+from payments.chains.networks import NETWORKS
 from payments.models import Payment
 from payments.transfers import rounds, services
 from payments.transfers import tasks as transfer_tasks
@@ -45,6 +44,7 @@ from tests.gauntlet import failpoints, lives
 from tests.gauntlet.failpoints import SIDES, Failpoint
 from tests.gauntlet.installation import Installation
 from tests.gauntlet.report import Check, Progress
+from tests.networks import ETHEREUM, POLYGON
 from webhooks.sending.fan_out import fan_out
 
 CHAIN_IDS = {ETHEREUM: ETHEREUM_ID, POLYGON: POLYGON_ID}
@@ -193,9 +193,10 @@ def _stormy(
 
 def _hurry(crashes: Path, armed: Failpoint | None) -> None:
     """What is particular to the worker of the gauntlet: it is in a hurry, it will die, and it tells of its errors."""
-    vars(rounds)["REPLACE_AFTER"] = vars(rounds)["FEES_PAUSE"] = PATIENCE
-    profiles = {name: replace(profile, block_seconds=BLOCK_SECONDS) for name, profile in REAL_PROFILES.items()}
-    vars(registry)["REAL_PROFILES"] = profiles
+    vars(rounds)["FEES_PAUSE"] = PATIENCE
+    for name, network in NETWORKS.items():
+        real = replace(network.real, block_seconds=BLOCK_SECONDS, replace_after_seconds=PATIENCE.total_seconds())
+        NETWORKS[name] = replace(network, real=real)
     logging.getLogger().addHandler(_Errors(crashes))
     if armed is not None:
         failpoints.arm(armed)

@@ -61,7 +61,7 @@ def run(installation: Installation, chance: random.Random) -> list[Check]:
         progress.say(_standing(kills))
     for name in processes:
         installation.stop(name)
-    return _judge(installation, merchants, kills)
+    return _checks_of(installation, merchants, kills)
 
 
 def _named(name: str, command: list[str]) -> list[str]:
@@ -76,7 +76,7 @@ def _earn(progress: Progress) -> list[Merchant]:
     for number in range(MERCHANTS):
         merchant = open_merchant(name=f"Merchant {number}", email=f"merchant{number}@example.com")
         merchants.append(merchant)
-        network = NETWORKS[number % len(NETWORKS)]
+        network = list(NETWORKS)[number % len(NETWORKS)]
         request = NewPayment(
             amount=Decimal(100 + number),
             currency="USD",
@@ -118,11 +118,11 @@ def _standing(kills: int) -> str:
     return f"{kills} kills, {runs} runs, {paid} of {Settlement.objects.count()} settlements paid"
 
 
-def _judge(installation: Installation, merchants: list[Merchant], kills: int) -> list[Check]:
+def _checks_of(installation: Installation, merchants: list[Merchant], kills: int) -> list[Check]:
     completed = Settlement.objects.filter(status=SettlementStatus.COMPLETED).count()
     arrived = Counter[str]()
     for number in range(len(merchants)):
-        network = NETWORKS[number % len(NETWORKS)]
+        network = list(NETWORKS)[number % len(NETWORKS)]
         asset = registry.asset(Environment.SANDBOX, network, "USDC")
         held = registry.chain(Environment.SANDBOX, network).balance(_wallet(network, number), asset)
         due = int(Payment.objects.get(merchant=merchants[number]).due)

@@ -9,9 +9,11 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from django.core.management import call_command
 from django.db import connection, connections
 
 from config.embedded.postgres import DATABASE, SUPERUSER, EmbeddedPostgres
+from tests.template import lay_migrated
 
 
 class Servers:
@@ -26,9 +28,14 @@ class Servers:
     def close(self) -> None:
         self._stack.close()
 
-    def new(self, name: str) -> EmbeddedPostgres:
+    def new(self, name: str, *, is_migrated: bool = False) -> EmbeddedPostgres:
+        """A running server with an empty database, or a migrated one."""
         server = self._server(name)
+        is_done = is_migrated and lay_migrated(server)
         server.start()
+        if is_migrated and not is_done:
+            with working_on(server):
+                call_command("migrate", verbosity=0)
         return server
 
     def copy_of(self, primary: EmbeddedPostgres, name: str, *, is_standby: bool = False) -> EmbeddedPostgres:

@@ -19,10 +19,10 @@ from config.installation import tasks as installation_tasks
 from config.installation.models import Standstill
 from merchants.ledger.balances import balance
 from payments.chains import registry
+from payments.deposits.postings import available_account
 from payments.models import Payment
 from payments.operations import tasks as operation_tasks
 from payments.operations.models import Alarm
-from payments.postings import available_account
 from payments.services import NewPayment, create_payment
 from payments.states import PaymentStatus
 from payments.transfers import tasks as transfer_tasks
@@ -49,10 +49,7 @@ def server(django_db_blocker: DjangoDbBlocker) -> Iterator[tuple[Servers, Embedd
     standing.forget()
     with django_db_blocker.unblock():
         try:
-            server = servers.new("drill")
-            with working_on(server):
-                call_command("migrate", verbosity=0)
-            yield servers, server
+            yield servers, servers.new("drill", is_migrated=True)
         finally:
             standing.forget()
             servers.close()
@@ -133,7 +130,7 @@ def drill(servers: Servers, postgres: EmbeddedPostgres, mainnet: Mainnet) -> Non
         transfer_tasks.drive()
         assert mainnet.used_nonces(Wallet.objects.get().address) == sent
         assert not Transfer.objects.filter(purpose="payout").exists()
-        operation_tasks.watch_dangers()
+        operation_tasks.raise_alarms()
         assert Alarm.objects.open().filter(environment=PRODUCTION, kind="database_restored").count() == 1
 
         with pytest.raises(CommandError, match="not final yet"):

@@ -86,7 +86,7 @@ def run(*statements: str) -> None:
 
 
 def wait_until_true(query: str) -> None:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 120
     while value(query) is not True:
         assert time.monotonic() < deadline, query
         time.sleep(0.05)

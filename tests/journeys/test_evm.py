@@ -25,17 +25,17 @@ from payments.chains import registry
 from payments.chains.evm.addresses import encode
 from payments.chains.evm.development import devnet
 from payments.chains.networks import COINS
-from payments.models import Deposit, Payment, Sweep
-from payments.postings import chain_account
+from payments.deposits.postings import chain_account
+from payments.models import Deposit, Payment
 from payments.transfers import tasks as transfer_tasks
 from payments.transfers.models import Payout, Transfer
 from payments.transfers.postings import gas_account, hot_account
 from payments.transfers.states import PayoutStatus, TransferPurpose, TransferStatus
+from payments.treasury.models import Sweep
 from refunds import tasks as refund_tasks
 from settlements import tasks as settlement_tasks
 from tests.evm.conftest import nodes_end_with_the_run
-from tests.evm.mainnet import Mainnet, Part, settings_for
-from tests.evm.node import ETHEREUM_ID, POLYGON_ID, running_node
+from tests.evm.mainnet import Mainnet, Part, prepared_mainnet, settings_for_production_alone
 from tests.evm.shop import BLOCKS_UNTIL_CONFIRMED, RATE_SOURCES, price_coins_at_a_dollar
 from tests.factories import ApiClient, api_client, make_key, make_merchant
 from tests.journeys.test_paid import call
@@ -45,7 +45,6 @@ __all__ = ["nodes_end_with_the_run"]
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("real_rates")]
 
 PRODUCTION = Environment.PRODUCTION
-CHAIN_IDS = {"ethereum": ETHEREUM_ID, "polygon": POLYGON_ID}
 OTHER = {"ethereum": "polygon", "polygon": "ethereum"}
 PAYMENTS_EACH, REFUNDS_EACH = 50, 5
 WINDOW_SECONDS = 3_600
@@ -69,13 +68,14 @@ def real_rates(settings: Settings) -> None:
 
 @pytest.fixture
 def mainnets(settings: Settings) -> Iterator[dict[str, Mainnet]]:
-    nodes = {network: running_node(chain_id, "journey") for network, chain_id in CHAIN_IDS.items()}
+    found = {network: prepared_mainnet(network) for network in OTHER}
+    nodes = {network: mainnet.node for network, mainnet in found.items()}
     # Two providers each, that must agree: one node under two names.
     providers = {name: [node.url, node.url.replace("127.0.0.1", "localhost")] for name, node in nodes.items()}
-    for name, value in settings_for(providers).items():
+    for name, value in settings_for_production_alone(providers).items():
         setattr(settings, name, value)
     with nodes["ethereum"].put_back(), nodes["polygon"].put_back():
-        yield {network: Mainnet(network, node) for network, node in nodes.items()}
+        yield found
 
 
 @pytest.fixture

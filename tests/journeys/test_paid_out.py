@@ -127,12 +127,13 @@ def assert_statement_balances(client: Any, settlement: Any) -> None:
 @pytest.mark.parametrize("network", NETWORKS)
 def test_every_coin_of_every_network_can_be_given_back(network: str) -> None:
     client = key_of(make_merchant())
-    for coin in ("USDC", "USDT", "DAI"):
-        payment = new_payment(client, network, coin, 12.34)
+    payments = [new_payment(client, network, coin, 12.34) for coin in ("USDC", "USDT", "DAI")]
+    for payment in payments:
         call(client, "POST", f"/payments/{payment['id']}/simulate", {"scenario": "exact"})
-        let_time_pass()
-        refund = call(client, "POST", "/refunds", {"paymentId": payment["id"]})
-        let_money_move()
+    let_time_pass()
+    refunds = [call(client, "POST", "/refunds", {"paymentId": payment["id"]}) for payment in payments]
+    let_money_move()
+    for payment, refund in zip(payments, refunds, strict=True):
         assert call(client, "GET", f"/refunds/{refund['id']}")["status"] == "completed"
         paid = call(client, "GET", f"/payments/{payment['id']}")
         assert (paid["status"], paid["amountRefunded"]) == ("refunded", "12.340000")

@@ -1,4 +1,4 @@
-"""What operators see of the books, and that they change nothing there."""
+"""What operators see of the ledger, and that they change nothing there."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Permission
 from django.test import Client
 from django.urls import reverse
+from pytest_django.fixtures import Settings
 
 from config import ids
 from merchants.ledger.breakers import open_breaker
@@ -124,7 +125,8 @@ def closed_by() -> str | None:
     return breaker.closed_by if breaker.closed_at else None
 
 
-def test_a_breaker_is_closed_by_a_person_who_was_asked(operator: Client) -> None:
+def test_a_breaker_is_closed_by_a_person_who_was_asked(operator: Client, settings: Settings) -> None:
+    settings.SANDBOX_OPERATORS_TO_DECIDE = 1
     open_breaker(environment="sandbox", network="ethereum", reason="<u>a loss</u>")
     breaker = Breaker.objects.get()
     asked = close(operator, breaker)

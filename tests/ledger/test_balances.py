@@ -54,14 +54,14 @@ def test_a_balance_at_an_instant_counts_what_was_posted_before_it() -> None:
 def test_a_merchants_balances_by_network_and_asset(merchant: Merchant) -> None:
     owner = str(merchant.pk)
     dai = AccountRef("polygon", "DAI", "chain:deposit")
-    move(50, debit=COINS, credit=available_account(owner))
-    move(20, debit=receivable_account(owner), credit=available_account(owner))
+    move(50, debit=COINS, credit=payment_account(owner))
+    move(20, debit=receivable_account(owner), credit=COINS)
     move(10**18, debit=dai, credit=available_account(owner, network="polygon", asset="DAI"))
     move(99, debit=COINS, credit=available_account())
     move(99, debit=COINS, credit=payment_account(owner))
     move(1, debit=COINS, credit=available_account(owner), environment=PRODUCTION)
     assert merchant_balances(merchant, SANDBOX) == [
-        MerchantBalance("ethereum", "USDC", available=70, receivable=20),
+        MerchantBalance("ethereum", "USDC", available=0, receivable=20),
         MerchantBalance("polygon", "DAI", available=10**18, receivable=0),
     ]
     assert merchant_balances(merchant, PRODUCTION) == [MerchantBalance("ethereum", "USDC", available=1, receivable=0)]

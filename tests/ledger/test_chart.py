@@ -16,6 +16,8 @@ def test_every_kind_has_rules() -> None:
     [
         ("chain:deposit", Group.ASSET, Side.DEBIT, False, Owner.NOBODY),
         ("chain:hot", Group.ASSET, Side.DEBIT, False, Owner.NOBODY),
+        ("chain:cold", Group.ASSET, Side.DEBIT, False, Owner.NOBODY),
+        ("chain:moving", Group.ASSET, Side.DEBIT, False, Owner.NOBODY),
         ("gas", Group.ASSET, Side.DEBIT, False, Owner.NOBODY),
         ("merchant:receivable", Group.ASSET, Side.DEBIT, False, Owner.MERCHANT),
         ("payment", Group.LIABILITY, Side.CREDIT, False, Owner.PAYMENT),
@@ -27,6 +29,7 @@ def test_every_kind_has_rules() -> None:
         ("fee:service", Group.EQUITY, Side.CREDIT, True, Owner.NOBODY),
         ("fee:network", Group.EQUITY, Side.DEBIT, True, Owner.NOBODY),
         ("rounding", Group.EQUITY, Side.CREDIT, True, Owner.NOBODY),
+        ("withdrawn", Group.EQUITY, Side.DEBIT, False, Owner.NOBODY),
     ],
 )
 def test_the_rules_of_a_kind(kind: str, group: Group, side: Side, may_go_negative: bool, owner: Owner) -> None:
@@ -35,7 +38,7 @@ def test_the_rules_of_a_kind(kind: str, group: Group, side: Side, may_go_negativ
 
 
 def test_only_coins_are_on_a_chain() -> None:
-    assert kinds_where(on_chain=True) == ["chain:deposit", "chain:hot", "gas"]
+    assert kinds_where(on_chain=True) == ["chain:deposit", "chain:hot", "chain:cold", "chain:moving", "gas"]
 
 
 def test_a_natural_balance_is_positive_on_the_side_the_kind_grows_on() -> None:

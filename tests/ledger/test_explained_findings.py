@@ -16,7 +16,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from merchants.ledger import explanations
+from merchants.ledger import explained_findings
 from merchants.ledger.breakers import close_breaker
 from merchants.ledger.invariants import Finding, Scope, invariant
 from merchants.ledger.models import ExplainedFinding, ReconcileRun
@@ -123,7 +123,7 @@ def test_an_operator_explains_in_the_admin_and_the_log_says_so(books: None) -> N
     assert run()[0] == 0
     act = {"action": "withdraw", "_selected_action": [explained.pk], "confirmed": "yes"}
     browser.post(reverse("admin:ledger_explainedfinding_changelist"), act)
-    assert explanations.in_force(timezone.now()) == {}
+    assert explained_findings.in_force(timezone.now()) == {}
 
 
 def test_a_run_that_did_not_see_everything_gives_a_bound(books: None) -> None:

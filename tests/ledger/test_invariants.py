@@ -1,4 +1,4 @@
-"""Every kind of damage to the books is planted once, and must be found by the check that is there for it."""
+"""Every kind of damage to the ledger is planted once, and must be found by the check that is there for it."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from tests.ledger.books import (
 
 pytestmark = pytest.mark.django_db
 
-LEDGER_CHECKS = ["I1", "I2", "I3", "I4", "I5", "I14"]
+LEDGER_CHECKS = ["I1", "I2", "I3", "I4", "I5", "I14", "I20"]
 
 
 def vandalise(sql: str, *parameters: uuid.UUID | int | str) -> None:
-    """Change the books as a superuser could: with every trigger and foreign key asleep."""
+    """Change the ledger as a superuser could: with every trigger and foreign key asleep."""
     with connection.cursor() as cursor:
         cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
         cursor.execute("SET LOCAL session_replication_role = replica")

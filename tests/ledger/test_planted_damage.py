@@ -17,17 +17,23 @@ import pytest
 from django.db import connection, transaction
 from pytest_django.fixtures import Settings
 
+from merchants.four_eyes.services import agree
 from merchants.ledger.invariants import Scope, registered
 from merchants.ledger.posting import AccountRef, Line, post
+from merchants.models import Merchant
 from payments import tasks as payment_tasks
 from payments.chains import registry
 from payments.chains.simulated import control
 from payments.models import Deposit, Payment
+from payments.treasury.house.models import Withdrawal
+from payments.treasury.house.withdrawals import follow_payouts
 from refunds import tasks as refund_tasks
 from settlements import tasks as settlement_tasks
-from settlements.models import Settlement
+from settlements.debts.ending import propose_end, propose_taking_back
+from settlements.models import Debt, DebtDecision, DebtEnding, DebtOffset, Settlement
 from settlements.services import run_now
-from tests.factories import make_merchant
+from tests.factories import make_merchant, make_user
+from tests.house import scenes as house
 from tests.payments.scenes import (
     BLOCKS_UNTIL_FINAL,
     ETHEREUM,
@@ -37,7 +43,9 @@ from tests.payments.scenes import (
     end_window,
     make_payment,
     mine,
+    mine_and_watch,
     now,
+    pay,
     pay_and_confirm,
     pay_without_memo,
     watch,
@@ -163,8 +171,8 @@ DAMAGE: dict[str, tuple[str, Plant]] = {
     "a payout is in two transfers": (
         "I11p",
         sql(
-            "INSERT INTO transfers_transferline (transfer_id, payout_id, place) "
-            f"SELECT id, {PAID}, 99 FROM transfers_transfer WHERE network = 'stellar' AND status = 'final' LIMIT 1"
+            "INSERT INTO transfers_transferline (transfer_id, payout_id, place, claimable_balance) "
+            f"SELECT id, {PAID}, 99, '' FROM transfers_transfer WHERE network = 'stellar' AND status = 'final' LIMIT 1"
         ),
     ),
     "money arrived and nobody recorded it": ("I12", sql("DELETE FROM payments_deposit WHERE network = 'polygon'")),
@@ -175,7 +183,7 @@ DAMAGE: dict[str, tuple[str, Plant]] = {
             "(SELECT id FROM payments_deposit WHERE network = 'ethereum' ORDER BY id LIMIT 1)"
         ),
     ),
-    "coins are in the books only": ("I12w", invent_coins),
+    "coins are in the ledger only": ("I12w", invent_coins),
     "an issuer has destroyed a deposit": ("I12d", destroy_a_deposit),
     "a hold was never posted": (
         "I19",
@@ -186,7 +194,7 @@ DAMAGE: dict[str, tuple[str, Plant]] = {
             f" 1, 1, 'open', now(), '', '', '', '' FROM payments_payment WHERE id = {COMPLETED}"
         ),
     ),
-    "the books are older than the chain": ("I13", sql("UPDATE transfers_wallet SET next_sequence = 0")),
+    "the ledger is older than the chain": ("I13", sql("UPDATE transfers_wallet SET next_sequence = 0")),
     "a liability is larger than the coins": (
         "I14",
         sql("UPDATE ledger_account SET balance = balance - 10^15 WHERE kind = 'merchant:available'"),
@@ -199,6 +207,13 @@ DAMAGE: dict[str, tuple[str, Plant]] = {
     "reserved money is gone": (
         "I18",
         sql(f"UPDATE ledger_account SET balance = -5 WHERE kind = 'payout' AND owner = {PAID}::text"),
+    ),
+    "a debt stands beside what is available": (
+        "I20",
+        sql(
+            "UPDATE ledger_account SET balance = 5 WHERE kind = 'merchant:receivable'",
+            "UPDATE ledger_account SET balance = -5 WHERE kind = 'merchant:available'",
+        ),
     ),
     "a counter is wrong": (
         "C1",
@@ -218,6 +233,56 @@ DAMAGE: dict[str, tuple[str, Plant]] = {
         ),
     ),
     "a settlement's status is another": ("S3", sql("UPDATE settlements_settlement SET status = 'failed'")),
+    "a debt offset says that it repaid more": ("S7", sql("UPDATE settlements_debtoffset SET repaid = repaid + 1")),
+    "a debt offset is gone": ("S7", sql("DELETE FROM settlements_debtoffset")),
+    "a debt offset was made at another rate": ("S7", sql("UPDATE settlements_debtoffset SET rate = 0.9")),
+    "what repaid a debt was moved elsewhere": (
+        "S7",
+        sql("UPDATE payments_balancechange SET network = 'stellar' WHERE kind = 'debt_offset'"),
+    ),
+    "more of a debt was written off than decided": (
+        "S8",
+        sql("UPDATE settlements_debtdecision SET amount = amount + 1"),
+    ),
+    "a debt was written off by nobody": ("S8", sql("DELETE FROM settlements_debtdecision")),
+    "a debt was written off for another merchant": (
+        "S8",
+        sql("UPDATE settlements_debtdecision SET merchant_id = (SELECT min(id::text)::uuid FROM merchants_merchant)"),
+    ),
+    "a debt is owed again, and nobody decided so": (
+        "S8",
+        sql("UPDATE settlements_debtdecision SET taken_back_at = NULL, taken_back_by = '', taken_back_reason = ''"),
+    ),
+    "a merchant was given nothing of what was written off": (
+        "S8",
+        sql("DELETE FROM payments_balancechange WHERE kind = 'debt_written_off'"),
+    ),
+    "the house was paid elsewhere than the list says": (
+        "H1",
+        sql("UPDATE house_allowedaddress SET address = '0x00000000000000000000000000000000000000aA'"),
+    ),
+    "nobody has agreed to a payout of the house": ("H1", sql("DELETE FROM house_withdrawal")),
+    "a withdrawal says that less of it was earned": ("H2", sql("UPDATE house_withdrawal SET of_stock = of_stock - 1")),
+    "money goes back to an address that its sender has not signed for": (
+        "I21",
+        sql(
+            "INSERT INTO payments_payerreturn (id, environment, network, asset, decimals, amount, recipient, memo, "
+            "memo_type, signed_text, signature, status, transaction_hash, failure_message, deposit_id, payout_id) "
+            "SELECT gen_random_uuid(), payout.environment, payout.network, payout.asset, payout.decimals, "
+            "payout.amount, payout.recipient, '', '', 'To be paid to: somebody', '', 'completed', '', '', deposit.id, "
+            "payout.id FROM transfers_payout AS payout JOIN payments_deposit AS deposit "
+            "ON deposit.network = payout.network WHERE payout.merchant_id IS NULL LIMIT 1"
+        ),
+    ),
+    "a wallet was paid whose key was lost before": (
+        "S9",
+        sql(
+            "INSERT INTO merchant_wallets_merchantwallet (id, merchant_id, environment, network, address, label, "
+            "status, asked_by_id, takes_effect_at, proof, signed_text, signature) "
+            "SELECT '00000000-0000-7000-8000-000000000000', merchant_id, environment, network, destination, '', "
+            "'lost', 0, now(), '', '', '' FROM settlements_settlement LIMIT 1"
+        ),
+    ),
     "a settlement was told to nobody": ("S4", sql("DELETE FROM webhooks_event WHERE type = 'settlement.completed'")),
 }
 
@@ -243,14 +308,43 @@ def business(settings: Settings, db: None) -> None:
     refunds.ask(given_back, "25.5", destination=transfers.somebody(ETHEREUM))
     let_money_move()
     run_now(merchant=merchant, environment=SANDBOX, requested_by="a test")
+    people = make_user(is_staff=True, is_superuser=True), make_user(is_staff=True, is_superuser=True)
+    house.withdraw(house.its_address(people), 100, people)
     let_money_move()
+    repay_a_debt_from_another_network()
     pay_and_confirm(make_payment(ETHEREUM, merchant=other))
     assert now(given_back).status == "partially_refunded"
+    assert Withdrawal.objects.get().status == "completed"
     assert set(Settlement.objects.values_list("status", "network")) == {
         ("completed", ETHEREUM),
         ("completed", STELLAR),
     }
     assert set(Payment.objects.values_list("status", flat=True)) >= {"completed", "underpaid", "created"}
+
+
+def repay_a_debt_from_another_network() -> None:
+    """A merchant is paid what a reorganisation takes back, and then has money on another network."""
+    merchant = make_merchant()
+    pay(make_payment(ETHEREUM, merchant=merchant))
+    mine_and_watch(ETHEREUM, 3)
+    run_now(merchant=merchant, environment=SANDBOX, requested_by="a test")
+    control.reorg(ETHEREUM, 3, "dropped")
+    mine_and_watch(ETHEREUM)
+    write_off_and_take_back(merchant)
+    pay_and_confirm(make_payment(POLYGON, amount="99", merchant=merchant))
+    let_money_move()
+    run_now(merchant=merchant, environment=SANDBOX, requested_by="a test")
+    assert DebtOffset.objects.count() == 1
+
+
+def write_off_and_take_back(merchant: Merchant) -> None:
+    """Operators write 1 USDC of a debt off, and another 2 that are owed again."""
+    ada, ben = make_user(is_staff=True, is_superuser=True), make_user(is_staff=True, is_superuser=True)
+    for amount in (1_000_000, 2_000_000):
+        debt = Debt.objects.get(owner=str(merchant.pk), balance__gt=0)
+        agree(propose_end(debt, amount=amount, ending=DebtEnding.WRITTEN_OFF, reason="Closed.", by=ada), by=ben)
+    latest = DebtDecision.objects.latest("pk")
+    agree(propose_taking_back(latest, reason="A mistake.", by=ada), by=ben)
 
 
 def let_money_move() -> None:
@@ -261,6 +355,7 @@ def let_money_move() -> None:
             transfers.finish(network)
         payment_tasks.sweep()
         refund_tasks.follow_payouts()
+        follow_payouts()
         settlement_tasks.advance_due()
 
 

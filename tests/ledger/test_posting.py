@@ -1,4 +1,4 @@
-"""The one writer of the books: what it takes, what it refuses, and that it posts once."""
+"""The one writer of the ledger: what it takes, what it refuses, and that it posts once."""
 
 from __future__ import annotations
 
@@ -220,7 +220,7 @@ class TestRefusals:
         assert list(Posting.objects.values_list("kind", flat=True)) == ["moved"]
         assert balance(account, environment=SANDBOX) == 5
 
-    def test_drafts_are_judged_in_their_order(self) -> None:
+    def test_drafts_are_checked_in_their_order(self) -> None:
         account = available_account()
         earn = draft(Line(COINS, 5), Line(account, -5), reference="earn")
         spend = draft(Line(account, 5), Line(FEES, -5), reference="spend")
@@ -263,7 +263,7 @@ class TestLockAccounts:
         known, unknown = available_account(), available_account()
         move(5, debit=COINS, credit=known)
         assert lock_accounts([known, unknown, COINS], environment=SANDBOX) == {known: 5, unknown: 0, COINS: 5}
-        assert Account.objects.count() == 3
+        assert Account.objects.count() == 4  # with what the one who was paid owes
 
     def test_no_accounts_are_no_locks(self) -> None:
         assert lock_accounts([], environment=SANDBOX) == {}

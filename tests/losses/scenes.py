@@ -11,9 +11,10 @@ from payments import tasks
 from payments.chains import registry
 from payments.chains.simulated import control
 from payments.chains.simulated.models import SimulatedTransfer
-from payments.losses.models import Bearer, MissingCoins, MissingStatus
-from payments.losses.services import approve_loss, propose_loss
-from payments.models import Payment, ScanCursor
+from payments.deposits.models import ScanCursor
+from payments.models import Payment
+from payments.treasury.losses.models import Bearer, MissingCoins, MissingStatus
+from payments.treasury.losses.services import approve_loss, propose_loss
 from settlements.proposals import unsettled
 from tests.payments.scenes import BLOCKS_UNTIL_FINAL, ETHEREUM, SANDBOX, mine_and_watch, units
 from tests.transfers.scenes import drive

@@ -9,7 +9,7 @@ from django.test import Client
 from django.urls import reverse
 
 from merchants.models import User
-from payments.losses.models import Bearer, MissingCoins
+from payments.treasury.losses.models import Bearer, MissingCoins
 from tests.dashboard.conftest import browser_of
 from tests.factories import make_member, make_user
 from tests.losses.scenes import destroy, look, lose, open_missing

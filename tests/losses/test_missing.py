@@ -13,11 +13,19 @@ from config import ids
 from config.errors import InvalidParameter
 from merchants.models import Merchant
 from payments import tasks
-from payments.losses import holdings
-from payments.losses.models import Bearer, MissingCoins
-from payments.losses.services import MissingDecided, NotProposed, SecondPersonNeeded, approve_loss, propose_loss
-from payments.models import BalanceChange, ScanCursor, Sweep
+from payments.deposits.models import ScanCursor
+from payments.models import BalanceChange
 from payments.operations.models import Alarm
+from payments.treasury.losses import holdings
+from payments.treasury.losses.models import Bearer, MissingCoins
+from payments.treasury.losses.services import (
+    MissingDecided,
+    NotProposed,
+    SecondPersonNeeded,
+    approve_loss,
+    propose_loss,
+)
+from payments.treasury.models import Sweep
 from tests.factories import make_merchant
 from tests.ledger.reconciling import run, stopped
 from tests.losses.scenes import bring_back, destroy, look, lose, open_missing, send_unread, settleable, sweep
@@ -216,7 +224,11 @@ def test_what_is_held_is_shown_as_carried_over(merchant: Merchant) -> None:
     look()
     reply = client_of(merchant).call("GET", "/settlements/next").json()
     [planned] = reply["settlements"]
-    assert (planned["amount"], planned["refundAmount"]) == ("70.000000", "30.000000")
+    assert (planned["amount"], planned["grossAmount"], planned["refundAmount"]) == (
+        "70.000000",
+        "70.000000",
+        "0.000000",
+    )
     [left] = reply["carriedOver"]
     assert (left["amount"], left["reason"]) == ("30.000000", "coins_missing")
     shown = client_of(merchant).call("GET", f"/payments/{payment.public_id}").json()

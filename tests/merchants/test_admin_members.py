@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from django.test import Client
 
-from merchants.models import Member, Merchant, Role
+from merchants.models import Member, Merchant
+from merchants.roles import Role
 from tests.factories import make_member, make_user
 
 pytestmark = pytest.mark.django_db

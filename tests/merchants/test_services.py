@@ -11,23 +11,20 @@ from pytest_django.fixtures import Settings
 
 from config.environments import Environment
 from config.errors import InvalidParameter
-from merchants.models import Member, Merchant, MerchantSettings, Plan, Role
+from merchants.models import Merchant, MerchantSettings, Plan
+from merchants.roles import Role
 from merchants.services import (
-    AlreadyMember,
-    LastOwner,
-    add_member,
     change_fee,
     change_plan,
     fee_bps_of,
     open_merchant,
-    remove_member,
     rename_merchant,
     resume_merchant,
     suspend_merchant,
     update_settings,
 )
 from merchants.wallets import ANY_WALLET, WalletRules
-from tests.factories import make_member, make_merchant, make_user
+from tests.factories import make_merchant, make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -56,25 +53,6 @@ def test_a_merchant_that_cannot_be_is_refused_by_name_and_leaves_nothing(wrong: 
         open_merchant(**{"name": "Shop", "email": "shop@example.com", **wrong})
     assert refusal.value.param == param
     assert not Merchant.objects.exists()
-
-
-def test_somebody_is_a_member_once() -> None:
-    member = make_member(role=Role.VIEWER)
-    with pytest.raises(AlreadyMember):
-        add_member(merchant=member.merchant, user=member.user, role=Role.OWNER)
-    assert Member.objects.get().role == Role.VIEWER
-    with pytest.raises(InvalidParameter):
-        add_member(merchant=member.merchant, user=make_user(), role="king")
-
-
-def test_the_last_owner_stays() -> None:
-    merchant = make_merchant()
-    first, second, viewer = make_member(merchant), make_member(merchant), make_member(merchant, role=Role.VIEWER)
-    remove_member(member=viewer)
-    remove_member(member=first)
-    with pytest.raises(LastOwner):
-        remove_member(member=second)
-    assert list(merchant.members.all()) == [second]
 
 
 def test_a_plan_sets_the_budget_of_an_enterprise_merchant_only() -> None:

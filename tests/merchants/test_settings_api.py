@@ -42,6 +42,8 @@ def test_a_new_merchant_is_shown_with_its_defaults() -> None:
         },
         "paymentTolerance": "0.00",
         "latePayments": "hold",
+        "surplus": "ask",
+        "surplusKept": "0.00",
         "walletAllowList": [],
         "balances": [],
         "createdAt": merchant.created_at.strftime("%Y-%m-%dT%H:%M:%S.")
@@ -91,6 +93,20 @@ def test_a_change_merges_and_answers_with_the_merchant() -> None:
     assert client.call("GET", "/merchant").json() == record
 
 
+def test_what_becomes_of_a_surplus_is_chosen() -> None:
+    client = api_client(make_key())
+
+    def chosen(**body: str) -> tuple[str, str]:
+        record = client.call("PATCH", "/merchant/settings", json_body=body).json()
+        return record["surplus"], record["surplusKept"]
+
+    assert chosen(surplus="keep", surplusKept="0.75") == ("keep", "0.75")
+    assert chosen(surplusKept="0.5") == ("keep", "0.50")
+    assert chosen(latePayments="accept") == ("keep", "0.50")
+    assert chosen(surplus="give_back") == ("give_back", "0.00")
+    assert chosen(surplus="ask") == ("ask", "0.00")
+
+
 def test_a_weekly_or_monthly_schedule_gets_its_first_day_when_none_is_named() -> None:
     client = api_client(make_key())
     weekly = client.call("PATCH", "/merchant/settings", json_body={"settlementSchedule": {"frequency": "weekly"}})
@@ -134,6 +150,11 @@ WALLET = "0x52908400098527886E0F7030069857D2E4169EE7"
         ({"paymentTolerance": "0.125"}, "paymentTolerance"),
         ({"paymentTolerance": True}, "paymentTolerance"),
         ({"latePayments": "drop"}, "latePayments"),
+        ({"surplus": "drop"}, "surplus"),
+        ({"surplus": "keep"}, "surplusKept"),
+        ({"surplusKept": "0.5"}, "surplusKept"),
+        ({"surplus": "keep", "surplusKept": "1.01"}, "surplusKept"),
+        ({"surplus": "give_back", "surplusKept": "0.5"}, "surplusKept"),
         ({"walletAllowList": WALLET}, "walletAllowList"),
         ({"walletAllowList": ["0x12"]}, "walletAllowList.0"),
         ({"walletAllowList": [WALLET, WALLET.lower()]}, "walletAllowList"),
@@ -178,6 +199,7 @@ def test_the_balance_shows_what_the_books_hold_in_this_environment() -> None:
     assert client.call("GET", "/balance").json() == {
         "object": "balance",
         "environment": "sandbox",
+        "at": None,
         "balances": expected,
     }
     assert client.call("GET", "/merchant").json()["balances"] == expected

@@ -6,9 +6,9 @@ from datetime import timedelta
 
 from django.db.models import F
 
-from payments.models import ScanCursor
+from payments.deposits.models import ScanCursor
 from payments.operations import tasks
-from payments.operations.dangers import Danger
+from payments.operations.alarm_rules import AlarmCondition
 from payments.operations.models import Alarm
 from payments.operations.services import set_alarms
 from payments.operations.states import AlarmKind
@@ -26,14 +26,14 @@ def open_alarms() -> list[tuple[str, str]]:
 
 
 def look() -> None:
-    """One round of the worker that looks for dangers."""
+    """One round of the task that raises alarms."""
     tasks.measure_networks()
-    tasks.watch_dangers()
+    tasks.raise_alarms()
 
 
-def there_is(*dangers: Danger, environment: str = PRODUCTION, network: str = "polygon") -> None:
-    """These are the dangers of a network now, and no others."""
-    set_alarms(environment=environment, network=network, kinds=EVERY_KIND, dangers=dangers)
+def there_is(*conditions: AlarmCondition, environment: str = PRODUCTION, network: str = "polygon") -> None:
+    """Let exactly these conditions hold on a network."""
+    set_alarms(environment=environment, network=network, kinds=EVERY_KIND, conditions=conditions)
 
 
 def let_alarms_age(by: timedelta) -> None:

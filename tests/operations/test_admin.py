@@ -15,20 +15,22 @@ from pytest_django.fixtures import Settings
 
 from payments import tasks as payment_tasks
 from payments.chains import registry
-from payments.models import SweepRequest
-from payments.operations.dangers import Danger
+from payments.chains.operator_settings import TESTNET
+from payments.operations.alarm_rules import AlarmCondition
 from payments.operations.models import Alarm, NetworkSnapshot
 from payments.operations.services import acknowledge_alarm
 from payments.operations.states import AlarmKind
 from payments.transfers.models import Transfer
+from payments.treasury.models import SweepRequest
 from tests.factories import make_user
+from tests.networks import with_set
 from tests.operations.scenes import SANDBOX, look, there_is
 from tests.payments.scenes import ETHEREUM, POLYGON, confirm, make_payment, pay, pay_and_confirm
 
 pytestmark = pytest.mark.django_db
 
-LOW = Danger(AlarmKind.GAS_TANK_LOW, "The hot wallet holds 1 POL; it should hold 2 POL.")
-FAILING = Danger(AlarmKind.PROVIDER_FAILING, "cannot be reached", "one.example")
+LOW = AlarmCondition(AlarmKind.GAS_TANK_LOW, "The hot wallet holds 1 POL; it should hold 2 POL.")
+FAILING = AlarmCondition(AlarmKind.PROVIDER_FAILING, "cannot be reached", "one.example")
 
 
 def operator(*permissions: str) -> Client:
@@ -61,9 +63,9 @@ class TestStart:
     def test_it_begins_with_what_is_wrong(self) -> None:
         there_is(LOW)
         start = page(operator(), "index")
-        assert "Gas money runs out on polygon (production)" in start
+        assert "The gas balance runs low on polygon (production)" in start
         assert "The hot wallet holds 1 POL; it should hold 2 POL." in start
-        assert start.index("Gas money runs out") < start.index("Deposits")
+        assert start.index("The gas balance runs low") < start.index("Deposits")
         there_is()
         assert "Nothing is wrong with the networks." in page(operator(), "index")
 
@@ -77,7 +79,7 @@ class TestStart:
     def test_it_shows_no_alarms_to_whoever_may_not_see_them(self) -> None:
         there_is(LOW)
         start = page(operator("view_payment"), "index")
-        assert "Gas money" not in start
+        assert "gas balance" not in start
         assert "Payments" in start
 
     def test_nobody_else_sees_it(self) -> None:
@@ -95,12 +97,12 @@ class TestAlarms:
     def test_one_says_what_to_do(self) -> None:
         there_is(LOW)
         shown = page(operator(), "operations_alarm_change", Alarm.objects.get().pk)
-        assert "Send some of the network&#x27;s own coin to the hot wallet." in shown
+        assert "Send native coins to the hot wallet." in shown
 
     def test_somebody_looks_after_it(self) -> None:
         there_is(LOW)
         client, alarm = operator(), Alarm.objects.get()
-        assert "You look after: Gas money runs out on polygon (production)." in act(client, "acknowledge", alarm)
+        assert "You look after: The gas balance runs low on polygon (production)." in act(client, "acknowledge", alarm)
         assert "somebody looks after it already" in act(operator(), "acknowledge", alarm)
         alarm.refresh_from_db()
         assert f"{alarm.acknowledged_by} looks after it." in page(client, "index")
@@ -131,8 +133,7 @@ class TestNetworks:
 
     def test_it_says_where_one_provider_decides_alone(self, settings: Settings) -> None:
         settings.SANDBOX_CHAIN = "testnet"
-        settings.TESTNET_EVM_PROVIDERS = {"ethereum": [], "polygon": ["https://one.example"]}
-        settings.TESTNET_EVM_SINGLE_PROVIDER_NETWORKS = ["polygon"]
+        settings.NETWORK_SETTINGS = with_set(POLYGON, TESTNET, rpc_urls=("https://one.example",), one_may_decide=True)
         NetworkSnapshot.objects.create(environment=SANDBOX, network=POLYGON, providers=["one.example"])
         warned = "One provider alone decides about money on polygon (sandbox)"
         assert warned in page(operator(), "operations_networksnapshot_changelist")
@@ -141,7 +142,8 @@ class TestNetworks:
         said = StringIO()
         call_command("networks", stdout=said)
         assert "WARNING    one provider decides about money alone: EVM_SINGLE_PROVIDER_NETWORKS" in said.getvalue()
-        settings.TESTNET_EVM_PROVIDERS = {"ethereum": [], "polygon": ["https://one.example", "https://two.example"]}
+        two = ("https://one.example", "https://two.example")
+        settings.NETWORK_SETTINGS = with_set(POLYGON, TESTNET, rpc_urls=two)
         assert warned not in page(operator(), "operations_networksnapshot_changelist")
 
     def test_a_network_has_a_page_with_coins_and_costs(self, settings: Settings) -> None:

@@ -6,28 +6,36 @@ import time
 from datetime import timedelta
 
 import pytest
+from django.contrib.admin.models import LogEntry
+from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from merchants.ledger.breakers import close_breaker, open_breaker
-from payments import sweeping
 from payments import tasks as payment_tasks
 from payments.chains import registry
 from payments.chains.base import Chain
 from payments.chains.evm.adapter import EvmChain
+from payments.chains.evm.derivation import Derivation, Derivations
 from payments.chains.evm.development import devnet
 from payments.chains.evm.fees import FeeRules
-from payments.chains.evm.providers import DOWN_AFTER_SECONDS, PROBE_SECONDS, Providers
-from payments.chains.networks import REAL_PROFILES
+from payments.chains.evm.providers import Providers
+from payments.chains.evm.questions import nonce
+from payments.chains.networks import NETWORKS
+from payments.chains.provider_pool import DOWN_AFTER_SECONDS, PROBE_SECONDS
+from payments.chains.putting_aside import APART_SECONDS, CONTRADICTIONS
 from payments.chains.simulated import control
-from payments.halting import clear_halt
-from payments.models import ScanCursor
+from payments.deposits.finality_halts import clear_halt
+from payments.deposits.models import ScanCursor
 from payments.operations import tasks
-from payments.operations.models import Alarm
+from payments.operations.models import Alarm, NetworkSnapshot
 from payments.operations.services import note_providers
 from payments.transfers.models import Transfer, Wallet
 from payments.transfers.services import freeze_wallet, thaw_wallet
+from payments.treasury import sweeping
 from tests.evm.fakes import FakeProvider, block_hash
+from tests.factories import make_user
 from tests.operations.scenes import SANDBOX, let_alarms_age, let_cursor_age, look, open_alarms
 from tests.payments.scenes import ETHEREUM, POLYGON, STELLAR, make_payment, mine, mine_and_watch, pay_and_confirm, watch
 from tests.transfers.scenes import COIN, ask, drive, finish, stock, the_wallet
@@ -135,7 +143,7 @@ class TestPayingOut:
         look()
         assert open_alarms() == [(ETHEREUM, "wallet_frozen")]
         assert Alarm.objects.get().subject == wallet.address
-        thaw_wallet(wallet, next_sequence=1, thawed_by="Ada")
+        thaw_wallet(wallet, {"": 1}, thawed_by="Ada")
         look()
         assert open_alarms() == []
 
@@ -173,7 +181,7 @@ class TestPayingOut:
         Transfer.objects.update(status="dead", next_step_at=None, finished_at=timezone.now() - timedelta(minutes=11))
         look()
         assert open_alarms() == [(POLYGON, "sweep_stuck")]
-        assert message().endswith("is not in the books yet.")
+        assert message().endswith("is not in the ledger yet.")
         payment_tasks.sweep()
         look()
         assert open_alarms() == []
@@ -181,7 +189,7 @@ class TestPayingOut:
 
 class TestGasTank:
     def leave(self, network: str, units: int) -> None:
-        """Let the hot wallet hold so much of the network's own coin."""
+        """Let the hot wallet hold so much of the native coin."""
         wallet = registry.chain(SANDBOX, network).payout_address()
         control.drain_native(network, address=wallet)
         mine(network)
@@ -249,9 +257,9 @@ class Scene:
             [fake.rpc for fake in self.fakes], network=POLYGON, block_seconds=2, clock=lambda: self.now
         )
         self.chain = EvmChain(
-            REAL_PROFILES[POLYGON],
+            NETWORKS[POLYGON].real,
             providers=self.providers,
-            factory=devnet.DEPLOYMENT.factory,
+            derivations=Derivations(Derivation(devnet.DEPLOYMENT.factory, None)),
             owner=devnet.OWNER,
             wallet=devnet.HOT_WALLET,
             rules=FeeRules(),
@@ -279,6 +287,36 @@ class TestProviders:
     def told(self) -> list[tuple[str, str, str]]:
         found = Alarm.objects.open().order_by("kind", "subject")
         return [(alarm.kind, alarm.subject, alarm.message) for alarm in found]
+
+    def test_one_that_is_put_aside_is_asked_again_when_an_operator_says_so(self, scene: Scene) -> None:
+        liar = scene.fakes[0]
+        liar.answers["eth_getTransactionCount"] = lambda *_: "0x9"
+        for fake in scene.fakes[1:]:
+            fake.answers["eth_getTransactionCount"] = lambda *_: "0x5"
+        scene.providers.head()
+        for _ in range(CONTRADICTIONS):
+            scene.providers.agree_on(nonce(devnet.HOT_WALLET, 60))
+            scene.now += APART_SECONDS
+        snapshot = NetworkSnapshot.objects.create(environment=SANDBOX, network=POLYGON)
+
+        def is_aside() -> bool:
+            scene.poll()
+            return "put_aside" in scene.chain.provider_states()[0].problems
+
+        assert is_aside()
+        assert ("provider_put_aside", "one.example") in {told[:2] for told in self.told()}
+        client, operator = Client(), make_user(is_staff=True, is_superuser=True)
+        client.force_login(operator)
+        chosen = {"action": "let_back", "_selected_action": [snapshot.pk], "confirmed": "yes"}
+        client.post(reverse("admin:operations_networksnapshot_changelist"), chosen)
+        assert LogEntry.objects.filter(user=operator, object_id=str(snapshot.pk)).count() == 1
+        assert not is_aside()
+        # The same word is heeded once: who goes on lying is put aside again, and for longer.
+        for _ in range(CONTRADICTIONS):
+            scene.providers.agree_on(nonce(devnet.HOT_WALLET, 60))
+            scene.now += APART_SECONDS
+        assert is_aside()
+        assert "Not asked for 2 h" in str(self.told())
 
     def test_one_that_fails(self, scene: Scene) -> None:
         scene.fakes[0].fail()
@@ -320,5 +358,5 @@ class TestProviders:
         scene.fakes[0].fail()
         scene.poll()
         let_alarms_age(timedelta(hours=1))
-        tasks.watch_dangers()
+        tasks.raise_alarms()
         assert [kind for kind, _, _ in self.told()] == ["provider_failing"]

@@ -13,7 +13,7 @@ from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 from structlog.testing import capture_logs
 
-from payments.operations.dangers import Danger
+from payments.operations.alarm_rules import AlarmCondition
 from payments.operations.models import Alarm
 from payments.operations.services import acknowledge_alarm, clear_alarms_of_unused
 from payments.operations.states import ADVICE, AlarmKind
@@ -21,9 +21,9 @@ from tests.operations.scenes import PRODUCTION, let_alarms_age, open_alarms, the
 
 pytestmark = pytest.mark.django_db
 
-FROZEN = Danger(AlarmKind.WALLET_FROZEN, "looks odd", "0xabc")
-LOW = Danger(AlarmKind.GAS_TANK_LOW, "The hot wallet holds 1 POL; it should hold 2 POL.")
-FAILING = Danger(AlarmKind.PROVIDER_FAILING, "cannot be reached", "one.example")
+FROZEN = AlarmCondition(AlarmKind.WALLET_FROZEN, "looks odd", "0xabc")
+LOW = AlarmCondition(AlarmKind.GAS_TANK_LOW, "The hot wallet holds 1 POL; it should hold 2 POL.")
+FAILING = AlarmCondition(AlarmKind.PROVIDER_FAILING, "cannot be reached", "one.example")
 
 
 def test_what_goes_on_is_one_alarm() -> None:
@@ -39,7 +39,7 @@ def test_what_goes_on_is_one_alarm() -> None:
 
 
 def test_each_subject_has_an_alarm_of_its_own() -> None:
-    there_is(FROZEN, Danger(AlarmKind.WALLET_FROZEN, "also", "0xdef"))
+    there_is(FROZEN, AlarmCondition(AlarmKind.WALLET_FROZEN, "also", "0xdef"))
     there_is(FROZEN)
     assert list(Alarm.objects.open().values_list("subject", flat=True)) == ["0xabc"]
 
@@ -60,7 +60,7 @@ def test_an_alarm_tells_the_latest_and_since_when() -> None:
     there_is(LOW)
     let_alarms_age(timedelta(minutes=10))
     raised_at = Alarm.objects.get().raised_at
-    there_is(Danger(LOW.kind, "Less still."))
+    there_is(AlarmCondition(LOW.kind, "Less still."))
     alarm = Alarm.objects.get()
     assert (alarm.raised_at, alarm.message) == (raised_at, "Less still.")
     assert timezone.now() - alarm.last_seen_at < timedelta(minutes=1)
@@ -99,7 +99,7 @@ def test_two_workers_raise_it_once() -> None:
 
     def raise_it() -> None:
         try:
-            barrier.wait(timeout=10)
+            barrier.wait(timeout=60)
             there_is(LOW)
         finally:
             connection.close()
@@ -108,7 +108,7 @@ def test_two_workers_raise_it_once() -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(timeout=10)
+        thread.join(timeout=60)
     assert Alarm.objects.count() == 1
 
 

@@ -1,4 +1,4 @@
-"""What waits, what of it is dust, what a sweep would cost, and how long the gas money lasts."""
+"""What waits, what of it is dust, what a sweep would cost, and how long the gas balance lasts."""
 
 from __future__ import annotations
 
@@ -9,19 +9,20 @@ from django.core.management import call_command
 from pytest_django.fixtures import Settings
 
 from config.money import Asset
-from payments import native
 from payments import tasks as payment_tasks
 from payments.chains import registry
-from payments.chains.networks import NATIVE_COINS
+from payments.chains.networks import NETWORKS
 from payments.chains.simulated import control
+from payments.chains.simulated.adapter import SimulatedChain
 from payments.operations.figures import CoinFigures, NetworkFigures, coins_text, figures_of, snapshots_in_use
 from payments.operations.models import NetworkSnapshot
+from payments.treasury import native_deposits
 from tests.operations.scenes import SANDBOX, look
 from tests.payments.scenes import ETHEREUM, STELLAR, confirm, make_payment, mine, pay, pay_and_confirm, watch
 
 pytestmark = pytest.mark.django_db
 
-ETH = NATIVE_COINS[ETHEREUM]
+ETH = NETWORKS[ETHEREUM].real.native
 
 
 def figures(network: str = ETHEREUM) -> NetworkFigures:
@@ -83,6 +84,14 @@ def test_where_deposits_arrive_at_the_wallet_there_are_no_sweeps() -> None:
     assert found.tank.use == "100,000,000,000 payouts at 0.00001 XLM"
 
 
+def test_what_the_network_keeps_as_a_reserve_is_in_no_tank(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On stellar an account can never spend its last coins, so that they pay for no transfer."""
+    monkeypatch.setattr(SimulatedChain, "reserve", lambda chain, account: 10**6 * 10**7 - 200)
+    tank = figures(STELLAR).tank
+    assert tank is not None
+    assert (tank.balance, tank.payouts_left, tank.is_low()) == (200, 2, True)
+
+
 def test_a_network_that_never_answered_is_shown_as_that() -> None:
     control.outage(ETHEREUM, 60)
     found = figures()
@@ -105,7 +114,7 @@ def test_the_networks_own_coin_that_somebody_sent_is_shown_apart() -> None:
     control.fund_native(ETHEREUM, address=payment.deposit_address, amount=5 * 10**17)
     mine(ETHEREUM)
     watch()
-    native.look_at(SANDBOX, ETHEREUM, [payment])
+    native_deposits.look_at(SANDBOX, ETHEREUM, [payment])
     found = figures()
     assert (found.stray, [coin.sweepable for coin in found.coins]) == (5 * 10**17, [0, 0, 0])
     out = StringIO()
@@ -147,7 +156,7 @@ class TestCommand:
         text, use = self.shown(), "0 sweeps of 50 new addresses at 0.00253 ETH, or 0 payouts at 0.000065 ETH"
         assert text.splitlines()[:7] == [
             "ethereum (sandbox)",
-            "  ALARM      Gas money runs out: The hot wallet holds 0 ETH; it should hold 0.00644 ETH.",
+            "  ALARM      The gas balance runs low: The hot wallet holds 0 ETH; it should hold 0.00644 ETH.",
             "  head       7, 1 final, 6 behind",
             f"  gas tank   0 ETH, should be 0.00644 ETH; enough for {use}",
             "  USDC       60.00 USDC at 1 address: swept next, about 0.00008 ETH; dust: 0.10 USDC at 1 address",

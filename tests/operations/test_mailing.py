@@ -8,20 +8,20 @@ import pytest
 from django.core import mail
 from pytest_django.fixtures import Settings
 
-from payments.operations.dangers import Danger
+from payments.operations.alarm_rules import AlarmCondition
 from payments.operations.mailing import LOCK, mail_alarms
 from payments.operations.models import Alarm
 from payments.operations.states import AlarmKind
-from payments.operations.tasks import watch_dangers
+from payments.operations.tasks import raise_alarms
+from tests.advisory_locks import beside_another
 from tests.operations.scenes import let_alarms_age, there_is
-from tests.turns import beside_another
 
 pytestmark = pytest.mark.django_db
 
 OPERATORS = ["ada@example.com", "grace@example.com"]
-FROZEN = Danger(AlarmKind.WALLET_FROZEN, "looks odd", "0xabc")
-LOW = Danger(AlarmKind.GAS_TANK_LOW, "The hot wallet holds 1 POL; it should hold 2 POL.")
-FAILING = Danger(AlarmKind.PROVIDER_FAILING, "cannot be reached", "one.example")
+FROZEN = AlarmCondition(AlarmKind.WALLET_FROZEN, "looks odd", "0xabc")
+LOW = AlarmCondition(AlarmKind.GAS_TANK_LOW, "The hot wallet holds 1 POL; it should hold 2 POL.")
+FAILING = AlarmCondition(AlarmKind.PROVIDER_FAILING, "cannot be reached", "one.example")
 
 
 @pytest.fixture(autouse=True)
@@ -42,15 +42,15 @@ def test_an_alarm_is_told_once_and_its_end_once() -> None:
     there_is()
     assert (mail_alarms(), mail_alarms()) == (1, 0)
     assert subjects() == [
-        "[Ballast] Gas money runs out on polygon (production)",
-        "[Ballast] Over: Gas money runs out on polygon (production)",
+        "[Ballast] The gas balance runs low on polygon (production)",
+        "[Ballast] Over: The gas balance runs low on polygon (production)",
     ]
     raised, over = mail.outbox
     assert raised.to == over.to == OPERATORS
     assert "The hot wallet holds 1 POL; it should hold 2 POL." in raised.body
-    assert "Send some of the network's own coin to the hot wallet." in raised.body
+    assert "Send native coins to the hot wallet." in raised.body
     assert "https://pay.example.com/admin/" in raised.body
-    assert over.body.startswith("Over: Gas money runs out on polygon (production)\nFrom 20")
+    assert over.body.startswith("Over: The gas balance runs low on polygon (production)\nFrom 20")
 
 
 def test_what_comes_back_is_told_again() -> None:
@@ -67,7 +67,7 @@ def test_what_happens_together_is_one_mail() -> None:
     there_is(LOW, network="ethereum")
     assert mail_alarms() == 3
     there_is(FROZEN)
-    there_is(LOW, Danger(AlarmKind.NETWORK_HALTED, "changed"), network="ethereum")
+    there_is(LOW, AlarmCondition(AlarmKind.NETWORK_HALTED, "changed"), network="ethereum")
     assert mail_alarms() == 2
     assert subjects() == ["[Ballast] Alarms: 3 raised", "[Ballast] Alarms: 1 raised, 1 over"]
 
@@ -103,7 +103,7 @@ def test_without_addresses_nobody_is_told_until_there_are_some(settings: Setting
     assert mail_alarms() == 0
     settings.OPERATOR_EMAILS = OPERATORS
     assert mail_alarms() == 1
-    assert subjects() == ["[Ballast] Gas money runs out on polygon (production)"]
+    assert subjects() == ["[Ballast] The gas balance runs low on polygon (production)"]
 
 
 def test_a_mail_server_that_fails_leaves_it_due(settings: Settings) -> None:
@@ -119,8 +119,8 @@ def test_an_alarm_of_a_network_that_is_in_use_no_longer_ends_with_a_mail(setting
     settings.PRODUCTION_NETWORKS = []
     there_is(LOW)
     mail_alarms()
-    watch_dangers()
-    assert subjects()[-1] == "[Ballast] Over: Gas money runs out on polygon (production)"
+    raise_alarms()
+    assert subjects()[-1] == "[Ballast] Over: The gas balance runs low on polygon (production)"
 
 
 @pytest.mark.django_db(transaction=True)

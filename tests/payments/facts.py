@@ -1,11 +1,11 @@
-"""What the judge of payments is told, in words its tests share: amounts in base units, instants around one window."""
+"""What decides about a payment, in words its tests share: amounts in base units, instants around one window."""
 
 from __future__ import annotations
 
 import uuid
 from datetime import UTC, datetime, timedelta
 
-from payments.assessment import DepositFact, Facts
+from payments.deposits.assessment import AssessmentFacts, DepositFact
 from payments.states import PaymentStatus
 
 EXPIRES_AT = datetime(2027, 5, 1, 12, 0, tzinfo=UTC)
@@ -39,8 +39,8 @@ def facts(
     accepted: bool = False,
     returned: int = 0,
     read_until: datetime | None = IN_TIME,
-) -> Facts:
-    return Facts(
+) -> AssessmentFacts:
+    return AssessmentFacts(
         due=due,
         tolerance_bps=tolerance_bps,
         expires_at=EXPIRES_AT,

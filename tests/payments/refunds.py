@@ -10,11 +10,12 @@ from django.db import transaction
 from config import ids
 from merchants.ledger.chart import AccountKind
 from merchants.ledger.posting import AccountRef, Line, PostingDraft, post_draft
-from payments import postings, refunding
+from payments.deposits import postings, refund_accounting
 from payments.models import BalanceChange, Discrepancy, Payment
 from payments.transfers.postings import hot_account, payout_account
 from tests.payments import scenes
 from tests.payments.scenes import ETHEREUM, SANDBOX, make_payment, mine, mine_and_watch, now, pay, pay_and_confirm
+from tests.worlds import populated_once
 
 FLOAT = 10**30
 
@@ -38,9 +39,9 @@ class Reserved:
 
 def reserve(payment: Payment, amount: int, discrepancy: Discrepancy | None = None) -> Reserved:
     with transaction.atomic():
-        locked = refunding.lock_payment(payment.pk)
+        locked = refund_accounting.lock_payment(payment.pk)
         refund = Reserved(ids.new_uuid(), payment.pk, discrepancy, amount)
-        refunding.reserve(
+        refund_accounting.reserve(
             payment=locked,
             discrepancy=discrepancy,
             amount=amount,
@@ -58,8 +59,8 @@ def reserve_all(discrepancy: Discrepancy) -> Reserved:
 def give_back(refund: Reserved) -> Payment:
     """The payout failed, or was called back."""
     with transaction.atomic():
-        refunding.give_back(
-            payment=refunding.lock_payment(refund.payment_id),
+        refund_accounting.give_back(
+            payment=refund_accounting.lock_payment(refund.payment_id),
             discrepancy=refund.discrepancy,
             amount=refund.amount,
             payout_id=refund.id,
@@ -74,11 +75,11 @@ def complete(refund: Reserved) -> Payment:
     source = postings.refundable_account(payment, refund.discrepancy)
     network, asset = source.network, source.asset
     with transaction.atomic():
-        locked = refunding.lock_payment(payment.pk)
+        locked = refund_accounting.lock_payment(payment.pk)
         payout, hot = payout_account(network, asset, refund.id), hot_account(network, asset)
         lines = (Line(payout, refund.amount), Line(hot, -refund.amount))
         post_draft(PostingDraft("payout_paid", str(refund.id), lines), environment=SANDBOX)
-        refunding.complete(
+        refund_accounting.complete(
             payment=locked,
             discrepancy=refund.discrepancy,
             amount=refund.amount,
@@ -88,7 +89,7 @@ def complete(refund: Reserved) -> Payment:
 
 
 def refund_all(payment: Payment) -> Payment:
-    return complete(reserve(payment, refunding.refundable(payment)))
+    return complete(reserve(payment, refund_accounting.refundable(payment)))
 
 
 def fill_hot_wallet(network: str, asset: str) -> None:
@@ -116,11 +117,13 @@ def balance_changes(payment: Payment) -> list[tuple[str, int]]:
     return [(row.kind, row.amount) for row in rows]
 
 
+@populated_once
 def completed(amount: str = "", **fields: object) -> Payment:
     """A payment of 100 on ethereum whose money is final."""
     return pay_and_confirm(make_payment(ETHEREUM, **fields), amount)  # type: ignore[arg-type]
 
 
+@populated_once
 def unfinal(amount: str = "") -> tuple[Payment, str]:
     """A payment whose money is credited and not final."""
     mine(ETHEREUM, 7)

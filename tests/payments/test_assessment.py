@@ -1,4 +1,4 @@
-"""The judge, by a table of what can have arrived."""
+"""The assessment of a payment, by a table of what can have arrived."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from payments.assessment import Facts, assess
+from payments.deposits.assessment import AssessmentFacts, assess
 from payments.states import PaymentStatus, StatusReason
 from tests.payments.facts import (
     AFTER_GRACE,
@@ -33,7 +33,7 @@ class Case:
     """`expected` is (status, received, released, surplus, late deposits, close)."""
 
     title: str
-    given: Facts
+    given: AssessmentFacts
     expected: tuple[PaymentStatus, int, int, int, int, bool]
     reasons: tuple[str, ...] = ()
 
@@ -52,6 +52,12 @@ CASES = [
         "sent in the window's last instant",
         facts(deposit(DUE, EXPIRES_AT), read_until=LATE),
         (COMPLETED, DUE, DUE, 0, 0, False),
+    ),
+    Case(
+        "a part sent in the window's last instant",
+        facts(deposit(400_000, EXPIRES_AT), read_until=LATE, closes_at=GRACE_ENDS),
+        (UNDERPAID, 400_000, 0, 0, 0, False),
+        ("underpaid",),
     ),
     # Tolerance, at its edges: half a per cent of a million is five thousand.
     Case(
@@ -322,11 +328,11 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.title)
 def test_what_arrived_becomes_exactly_this(case: Case) -> None:
-    judged = assess(case.given)
-    expected = (judged.status, judged.received, judged.released, judged.surplus, len(judged.late), judged.close)
+    found = assess(case.given)
+    expected = (found.status, found.received, found.released, found.surplus, len(found.late), found.close)
     assert expected == case.expected
-    assert judged.reasons == tuple(StatusReason(reason) for reason in case.reasons)
-    assert len(judged.counted) == len(case.given.deposits) - len(judged.late)
+    assert found.reasons == tuple(StatusReason(reason) for reason in case.reasons)
+    assert len(found.counted) == len(case.given.deposits) - len(found.late)
 
 
 def test_the_least_that_completes_a_payment_is_rounded_up() -> None:
@@ -339,6 +345,6 @@ def test_the_least_that_completes_a_payment_is_rounded_up() -> None:
 def test_counted_deposits_go_first_so_that_nothing_already_credited_turns_late() -> None:
     late = deposit(DUE, LATE, counted=True)
     early = deposit(DUE)
-    judged = assess(facts(early, late, closes_at=GRACE_ENDS, read_until=LATE))
-    assert judged.counted == {early.id, late.id}
-    assert (judged.released, judged.surplus) == (DUE, DUE)
+    found = assess(facts(early, late, closes_at=GRACE_ENDS, read_until=LATE))
+    assert found.counted == {early.id, late.id}
+    assert (found.released, found.surplus) == (DUE, DUE)

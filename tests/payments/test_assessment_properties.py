@@ -1,4 +1,4 @@
-"""What must be true of any judgement, whatever arrived."""
+"""What must be true of any assessment, whatever arrived."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import datetime
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from payments.assessment import Assessment, DepositFact, Facts, assess
+from payments.deposits.assessment import Assessment, AssessmentFacts, DepositFact, assess
 from tests.payments.facts import (
     AFTER_GRACE,
     CANCELLED,
@@ -39,9 +39,9 @@ def deposits_strategy(draw: st.DrawFn) -> DepositFact:
 
 
 @st.composite
-def facts_strategy(draw: st.DrawFn) -> Facts:
+def facts_strategy(draw: st.DrawFn) -> AssessmentFacts:
     accepted = draw(st.booleans())
-    return Facts(
+    return AssessmentFacts(
         due=draw(AMOUNTS),
         tolerance_bps=draw(st.integers(0, 50)),
         expires_at=EXPIRES_AT,
@@ -55,58 +55,62 @@ def facts_strategy(draw: st.DrawFn) -> Facts:
     )
 
 
-def as_booked(given: Facts, judged: Assessment) -> Facts:
-    """The facts at the next judgement, once this one has been written down."""
+def as_booked(given: AssessmentFacts, assessment: Assessment) -> AssessmentFacts:
+    """The facts at the next assessment, once this one has been written down."""
     return replace(
         given,
-        closed=given.closed or judged.close,
+        closed=given.closed or assessment.close,
         deposits=tuple(
-            replace(each, counted=each.id in judged.counted, held=each.id in judged.late) if each.confirmed else each
+            replace(each, counted=each.id in assessment.counted, held=each.id in assessment.late)
+            if each.confirmed
+            else each
             for each in given.deposits
         ),
     )
 
 
 @given(facts_strategy(), st.randoms(use_true_random=False))
-def test_the_order_in_which_deposits_are_known_does_not_matter(given: Facts, order: random.Random) -> None:
+def test_the_order_in_which_deposits_are_known_does_not_matter(given: AssessmentFacts, order: random.Random) -> None:
     shuffled = list(given.deposits)
     order.shuffle(shuffled)
     assert assess(replace(given, deposits=tuple(shuffled))) == assess(given)
 
 
 @given(facts_strategy())
-def test_every_deposit_either_counts_or_is_late(given: Facts) -> None:
-    judged = assess(given)
-    assert not judged.counted & judged.late
-    assert judged.counted | judged.late == {each.id for each in given.deposits}
+def test_every_deposit_either_counts_or_is_late(given: AssessmentFacts) -> None:
+    assessment = assess(given)
+    assert not assessment.counted & assessment.late
+    assert assessment.counted | assessment.late == {each.id for each in given.deposits}
 
 
 @given(facts_strategy())
-def test_the_merchant_gets_at_most_what_is_due_and_nobody_more_than_arrived(given: Facts) -> None:
-    judged = assess(given)
+def test_the_merchant_gets_at_most_what_is_due_and_nobody_more_than_arrived(given: AssessmentFacts) -> None:
+    assessment = assess(given)
     confirmed = sum(each.amount for each in given.deposits if each.confirmed)
-    assert 0 <= judged.released <= given.due
-    assert judged.surplus >= 0
-    assert judged.released + judged.surplus <= judged.received <= confirmed
-    assert judged.released + judged.surplus in (0, judged.received)
+    assert 0 <= assessment.released <= given.due
+    assert assessment.surplus >= 0
+    assert assessment.released + assessment.surplus <= assessment.received <= confirmed
+    assert assessment.released + assessment.surplus in (0, assessment.received)
 
 
 @given(facts_strategy())
-def test_a_payment_is_completed_exactly_when_something_is_released(given: Facts) -> None:
+def test_a_payment_is_completed_exactly_when_something_is_released(given: AssessmentFacts) -> None:
     assume(not given.closed)
-    judged = assess(given)
-    assert (judged.status is COMPLETED) == (judged.released > 0)
+    assessment = assess(given)
+    assert (assessment.status is COMPLETED) == (assessment.released > 0)
 
 
 @given(facts_strategy())
-def test_one_unit_too_little_never_completes_by_itself(given: Facts) -> None:
+def test_one_unit_too_little_never_completes_by_itself(given: AssessmentFacts) -> None:
     assume(not given.accepted)
-    judged = assess(given)
-    assert (judged.status is COMPLETED) == (not given.cancelled and judged.received >= given.needed)
+    assessment = assess(given)
+    assert (assessment.status is COMPLETED) == (not given.cancelled and assessment.received >= given.needed)
 
 
 @given(facts_strategy(), AMOUNTS, INSTANTS)
-def test_more_confirmed_money_never_undoes_a_completed_payment(given: Facts, amount: int, sent_at: datetime) -> None:
+def test_more_confirmed_money_never_undoes_a_completed_payment(
+    given: AssessmentFacts, amount: int, sent_at: datetime
+) -> None:
     given = replace(given, cancelled=False, closed=False, deposits=(*given.deposits, deposit(given.due)))
     first = assess(given)
     assert first.status is COMPLETED
@@ -118,7 +122,7 @@ def test_more_confirmed_money_never_undoes_a_completed_payment(given: Facts, amo
 
 
 @given(facts_strategy())
-def test_judging_again_changes_nothing(given: Facts) -> None:
+def test_assessing_again_changes_nothing(given: AssessmentFacts) -> None:
     first = assess(given)
     again = assess(as_booked(given, first))
     assert (again.status, again.received, again.released, again.surplus) == (
@@ -132,7 +136,7 @@ def test_judging_again_changes_nothing(given: Facts) -> None:
 
 
 @given(facts_strategy())
-def test_a_cancelled_payment_counts_nothing_whatever_arrives(given: Facts) -> None:
-    judged = assess(replace(given, cancelled=True))
-    assert (judged.status, judged.received, judged.released, judged.close) == (CANCELLED, 0, 0, False)
-    assert judged.late == {each.id for each in given.deposits}
+def test_a_cancelled_payment_counts_nothing_whatever_arrives(given: AssessmentFacts) -> None:
+    assessment = assess(replace(given, cancelled=True))
+    assert (assessment.status, assessment.received, assessment.released, assessment.close) == (CANCELLED, 0, 0, False)
+    assert assessment.late == {each.id for each in given.deposits}

@@ -8,10 +8,10 @@ import pytest
 from django.db import transaction
 
 from merchants.ledger.posting import InsufficientFunds
-from payments import refunding
+from payments.deposits import refund_accounting
+from payments.deposits.acceptance import accept_discrepancy
+from payments.deposits.refund_accounting import InsufficientBalance
 from payments.models import BalanceChange, Payment
-from payments.refunding import InsufficientBalance
-from payments.services import accept_discrepancy
 from tests.payments import scenes
 from tests.payments.refunds import (
     Reserved,
@@ -76,8 +76,8 @@ def test_a_posting_made_again_changes_nothing_twice() -> None:
     [change] = BalanceChange.objects.all()
     settlement = uuid.uuid4()
     BalanceChange.objects.update(settlement=settlement)
-    Payment.objects.filter(pk=payment.pk).update(released=0, booking_count=0)  # as if it had never been judged
-    scenes.judge(payment)
+    Payment.objects.filter(pk=payment.pk).update(released=0, booking_count=0)  # as if it had never been assessed
+    scenes.assess(payment)
     assert [row.pk for row in BalanceChange.objects.all()] == [change.pk]
     assert BalanceChange.objects.get().settlement == settlement
 
@@ -86,10 +86,10 @@ def test_a_refusal_leaves_no_change_behind() -> None:
     payment = completed()
     scenes.spend(payment, "100")
     with transaction.atomic():
-        locked = refunding.lock_payment(payment.pk)
+        locked = refund_accounting.lock_payment(payment.pk)
         refund = Reserved(uuid.uuid4(), payment.pk, None, 1)
         with pytest.raises(InsufficientBalance) as refusal:
-            refunding.reserve(
+            refund_accounting.reserve(
                 payment=locked,
                 discrepancy=None,
                 amount=1,

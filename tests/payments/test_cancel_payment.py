@@ -95,7 +95,7 @@ def test_a_payment_whose_money_has_been_seen_cannot_be_cancelled() -> None:
     assert_not_cancellable(payment, SEEN)
 
 
-def test_not_even_before_the_seen_money_has_been_judged() -> None:
+def test_not_even_before_the_seen_money_has_been_assessed() -> None:
     payment = make_payment(ETHEREUM)
     pay(payment, "0.01")
     mine(ETHEREUM)

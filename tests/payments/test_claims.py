@@ -5,12 +5,15 @@ from __future__ import annotations
 import pytest
 
 from payments.chains import registry
+from payments.chains.errors import NetworkUnavailable
 from payments.chains.simulated import control
 from payments.chains.simulated.blocks import NATIVE
+from payments.chains.simulated.models import SimulatedTransaction
 from payments.chains.simulated.networks import address_named, look_alike
-from payments.claims import MOST_TRANSFERS_SHOWN, explain_claim
-from payments.models import ReadingRequest, ScanCursor
-from payments.services import NetworkUnavailable, accept_discrepancy, cancel_payment
+from payments.deposits.acceptance import accept_discrepancy
+from payments.deposits.models import ReadingRequest, ScanCursor
+from payments.diagnosis.claims import MOST_TRANSFERS_SHOWN, explain_claim
+from payments.services import cancel_payment
 from tests.payments.claiming import UNKNOWN, claim, message, said
 from tests.payments.scenes import (
     ETHEREUM,
@@ -63,6 +66,14 @@ def test_what_waits_for_a_block_is_pending() -> None:
     assert record["message"] == (
         "Polygon (simulated) knows the transaction, but it is in no block yet. Nothing has moved until it is in one."
     )
+
+
+def test_what_the_payer_signed_finds_the_deposit_whose_fee_somebody_raised() -> None:
+    payment = make_payment(STELLAR)
+    in_the_block, signed = pay(payment), "ab" * 32
+    SimulatedTransaction.objects.filter(transaction_hash=in_the_block).update(inner_hash=signed)
+    mine_and_watch(STELLAR)
+    assert said(payment, in_the_block) == said(payment, signed) == ("credited", [("credited", True)])
 
 
 def test_a_failed_transaction_moved_nothing() -> None:
@@ -186,7 +197,7 @@ def test_short_money_says_what_is_missing() -> None:
     assert said(payment, transaction_hash) == ("underpaid", [("underpaid", True)])
     assert (
         message(payment, transaction_hash)
-        == "It matches and is in the books, but 60.00 USDC of what is due has not arrived."
+        == "It matches and is counted, but 60.00 USDC of what is due has not arrived."
     )
 
 

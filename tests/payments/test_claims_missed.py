@@ -8,8 +8,10 @@ import pytest
 import structlog
 from django.utils import timezone
 
+from payments import tasks
 from payments.chains.simulated import control
-from payments.models import Payment, ReadingRequest, ScanCursor
+from payments.deposits.models import ReadingRequest, ScanCursor
+from payments.models import Payment
 from tests.payments.claiming import claim, said, skip_unread_blocks
 from tests.payments.scenes import (
     ETHEREUM,
@@ -107,7 +109,7 @@ def test_money_that_came_when_nobody_watched_any_more_is_brought_in_without_an_a
 
 def test_missed_money_on_the_other_network_is_read_there() -> None:
     payment = make_payment(ETHEREUM)
-    watch()
+    tasks.watch_networks()
     transaction_hash = pay(payment, "100", network=POLYGON)
     mine(POLYGON, 10)
     skip_unread_blocks(POLYGON)

@@ -18,7 +18,8 @@ from merchants import counting
 from merchants.services import update_settings
 from payments.chains import registry
 from payments.chains.simulated.networks import simulated_profile
-from payments.models import PAYMENTS, Payment, ScanCursor
+from payments.deposits.models import ScanCursor
+from payments.models import PAYMENTS, Payment
 from payments.services import create_payment
 from tests.factories import api_client, make_key, make_merchant
 from tests.payments.creating import assert_refused, body, create
@@ -81,6 +82,7 @@ def test_every_field_of_the_record_says_what_it_should(settings: Settings) -> No
         "exchangeRate": {"rate": "0.8667", "source": "bundled table of 2025-11-20"},
         "depositAddress": payment.deposit_address,
         "memo": None,
+        "muxedAddress": None,
         "paymentUri": payment.payment_uri,
         "confirmations": 0,
         "requiredConfirmations": 3,
@@ -92,6 +94,7 @@ def test_every_field_of_the_record_says_what_it_should(settings: Settings) -> No
         "webhookUrl": "https://shop.example.com/hooks",
         "expiresIn": 900,
         "metadata": {"order": "7"},
+        "paymentLink": None,
         "environment": "sandbox",
         "completedAt": None,
         "cancelledAt": None,

@@ -69,7 +69,7 @@ def test_an_amount_stays_exactly_what_it_was(amount: str, currency: str, minor_u
         (0, "USD", "Must be greater than 0."),
         (-5, "USD", "Must be greater than 0."),
         (1_000_000.01, "USD", "Must be at most 1,000,000."),
-        (1_000_001, "JPY", "Must be at most 1,000,000."),
+        (10**12 + 1, "IDR", "Must be at most 1,000,000,000,000."),
         ("19.99", "USD", "Must be a number, not a string"),
         (True, "USD", "Must be a number."),
         (None, "USD", ""),
@@ -78,6 +78,18 @@ def test_an_amount_stays_exactly_what_it_was(amount: str, currency: str, minor_u
 )
 def test_an_amount_that_cannot_be_is_refused(amount: Any, currency: str, message: str) -> None:
     assert_refused(create(amount=amount, currency=currency), code="invalid_parameter", param="amount", message=message)
+
+
+@pytest.mark.parametrize("currency", ["IDR", "JPY", "EUR", "BHD"])
+def test_the_largest_amount_is_worth_the_same_in_every_currency(currency: str) -> None:
+    rate = quote(currency, "USDC").rate / quote("USD", "USDC").rate
+    largest = int((1_000_000 * rate).to_integral_value())
+    message = f"Must be at most {largest:,} {currency}: as much as 1,000,000 USD at the current rate."
+    refused = create(amount=largest + 1, currency=currency)
+    assert_refused(refused, code="invalid_parameter", param="amount", message=message)
+    assert create(amount=largest, currency=currency).status_code == 201
+    [payment] = Payment.objects.all()
+    assert Decimal(995_000) < from_units(payment.due, payment.decimals) < Decimal(1_005_000)
 
 
 @pytest.mark.parametrize("currency", ["XTS", "usd", "BTC", "", 5, None])

@@ -9,12 +9,19 @@ import pytest
 from config.errors import InvalidParameter
 from merchants.models import Merchant
 from payments.chains import registry
+from payments.chains.simulated import control
+from payments.chains.simulated.models import SimulatedTransfer
+from payments.chains.simulated.networks import address_named
+from payments.chains.stellar import addresses as stellar_addresses
+from payments.deposits import payable
 from payments.models import Payment
 from payments.transfers.models import Wallet
+from settlements.presenters import SettlementRow
 from settlements.services import redirect_failed
-from tests.factories import make_merchant
-from tests.payments.scenes import ETHEREUM, POLYGON, SANDBOX, STELLAR, make_payment
-from tests.settlements.page_scenes import earn_and_settle, fail
+from tests.factories import api_client, make_key, make_merchant
+from tests.payments.creating import assert_refused, body, create
+from tests.payments.scenes import ETHEREUM, POLYGON, SANDBOX, STELLAR, make_payment, watch
+from tests.settlements.page_scenes import earn_and_settle, fail, make_settlements, pay_out
 
 pytestmark = pytest.mark.django_db
 
@@ -87,6 +94,66 @@ def test_a_failed_settlement_is_sent_to_none_of_them(merchant: Merchant, wallet:
     with pytest.raises(InvalidParameter) as refusal:
         redirect_failed(failed, wallet=wallet(ETHEREUM), requested_by="Ada")
     assert refusal.value.param == "wallet"
+
+
+# Accounts of many people.
+
+
+def exchange_wallet(name: str = "an exchange") -> str:
+    """The account of one that asks for memos. Each test asks about another: a process remembers what it was told."""
+    wallet = address_named(STELLAR, name)
+    control.describe_account(STELLAR, wallet, refuses="memo_required")
+    return wallet
+
+
+def test_an_account_that_asks_for_memos_is_refused_and_its_m_address_taken(merchant: Merchant) -> None:
+    exchange = exchange_wallet()
+    assert_refused(
+        create(merchant, network=STELLAR, merchantWallet=exchange),
+        code="invalid_parameter",
+        param="merchantWallet",
+        message="Name the M address",
+    )
+    own = stellar_addresses.mux(exchange, 4711)
+    reply = create(merchant, network=STELLAR, merchantWallet=own)
+    assert (reply.status_code, reply.json()["merchantWallet"]) == (201, own)
+
+
+def test_a_silent_network_refuses_no_wallet_and_is_asked_in_no_database_transaction(merchant: Merchant) -> None:
+    exchange = exchange_wallet("another exchange")
+    watch()
+    control.outage(STELLAR, 60)
+    assert create(merchant, network=STELLAR, merchantWallet=exchange).status_code == 201
+    assert payable.has_to_be_asked_about(SANDBOX, STELLAR, address_named(STELLAR, "a third"))
+    assert not payable.has_to_be_asked_about(SANDBOX, STELLAR, exchange)  # not with each payment while it is silent
+
+
+def test_a_request_that_is_repeated_gets_its_reply_though_the_wallet_asks_for_memos_now(merchant: Merchant) -> None:
+    client = api_client(make_key(merchant))
+    wallet = address_named(STELLAR, "a fourth")
+    headers = {"Idempotency-Key": "order 7"}
+    asked = body(STELLAR, merchantWallet=wallet)
+    first = client.call("POST", "/payments", json_body=asked, headers=headers)
+    control.describe_account(STELLAR, wallet, refuses="memo_required")
+    payable._needs_memo.clear()
+    again = client.call("POST", "/payments", json_body=asked, headers=headers)
+    assert (first.status_code, again.status_code, again.content) == (201, 201, first.content)
+    assert client.call("POST", "/payments", json_body=asked).status_code == 400
+
+
+def test_a_settlement_to_an_account_that_began_to_ask_for_memos_fails_with_the_reason(merchant: Merchant) -> None:
+    failed = fail(earn_and_settle(merchant, network=STELLAR), "memo_required")
+    assert (failed.status, failed.failure_code) == ("failed", "memo_required")
+    with pytest.raises(InvalidParameter, match="Name the M address"):
+        redirect_failed(failed, wallet=exchange_wallet("a fifth"), requested_by="Ada")
+    own = stellar_addresses.mux(failed.destination, 4711)
+    redirect_failed(failed, wallet=own, requested_by="Ada")
+    [settlement] = make_settlements(merchant)
+    assert settlement.destination == own
+    assert SettlementRow(settlement, "UTC").memo == "4711"
+    paid = pay_out(settlement)
+    assert paid.status == "completed"
+    assert SimulatedTransfer.objects.get(recipient=failed.destination).memo == "4711"
 
 
 @pytest.fixture

@@ -6,9 +6,11 @@ import pytest
 
 from config.errors import InvalidParameter
 from payments.chains.simulated import control
-from payments.halting import clear_halt
-from payments.models import Discrepancy, Payment, ScanCursor
-from payments.services import DiscrepancyResolved, accept_discrepancy, cancel_payment
+from payments.deposits.acceptance import DiscrepancyResolved, accept_discrepancy
+from payments.deposits.finality_halts import clear_halt
+from payments.deposits.models import ScanCursor
+from payments.models import Discrepancy, Payment
+from payments.services import cancel_payment
 from payments.states import DiscrepancyStatus
 from tests.payments.scenes import (
     ETHEREUM,
@@ -60,7 +62,8 @@ def test_short_money_that_is_accepted_completes_the_payment(network: str) -> Non
     assert (payment.status, payment.status_reasons, payment.received) == ("completed", ["underpaid"], short)
     assert (payment.released, payment.short, payment.closed_at) == (short, 0, None)
     assert books(payment) == {HELD_IN[network]: short, "merchant:available": short}
-    assert events(payment) == ["payment.created", "payment.underpaid", "payment.completed"]
+    told = ["payment.created", "payment.underpaid", "payment.updated", "payment.completed"]  # the window was moved
+    assert events(payment) == told
 
 
 def test_a_decision_says_who_made_it_when_and_why() -> None:
@@ -209,12 +212,12 @@ def test_money_that_names_no_payment_cannot_be_accepted() -> None:
     pay_without_memo(payment, "100")
     confirm(payment)
     before = everything()
-    with pytest.raises(InvalidParameter, match="must be assigned to one"):
+    with pytest.raises(InvalidParameter, match="attribute it to one first"):
         accept_discrepancy(Discrepancy.objects.get(), resolved_by="Ada")
     assert everything() == before
 
 
-def test_a_decision_on_a_halted_network_is_kept_and_judged_when_it_goes_on() -> None:
+def test_a_decision_on_a_halted_network_is_kept_and_assessed_when_it_goes_on() -> None:
     payment = make_payment(STELLAR)
     pay_and_confirm(payment, "99.5")
     payment = end_window(payment)
@@ -304,6 +307,23 @@ def test_a_smaller_payment_is_not_enough_because_a_lost_one_was() -> None:
     assert payment.deposits.get(status="credited").transaction_hash == small.transaction_hash
     assert books(payment) == {"chain:deposit": half, "suspense:underpaid": half}
     assert discrepancies(payment) == [("underpaid", half)]
+    assert_all_is_well()
+
+
+def test_what_is_left_of_accepted_money_is_not_enough_because_all_of_it_was() -> None:
+    payment = make_payment(ETHEREUM)
+    control.mine(ETHEREUM, 6)
+    pay(payment, "0.5")
+    mine_and_watch(ETHEREUM, 5)
+    pay(payment, "60")
+    mine_and_watch(ETHEREUM, 2)
+    payment = accept(end_window(payment))
+    assert payment.released == units(payment, "60.5")
+
+    payment = reorganise(payment, 4, "dropped")
+    half = units(payment, "0.5")
+    assert (payment.status, payment.received, payment.released, payment.accepted) == ("underpaid", half, 0, False)
+    assert books(payment) == {"chain:deposit": half, "suspense:underpaid": half}
     assert_all_is_well()
 
 

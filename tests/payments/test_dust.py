@@ -12,16 +12,20 @@ from pytest_django.fixtures import Settings
 from config import ids
 from config.money import Asset
 from merchants.ledger.posting import Line, PostingDraft, post_draft
-from payments import postings, sweeping, tasks
+from payments import tasks
 from payments.chains import registry
 from payments.chains.base import Costs
-from payments.chains.networks import NATIVE_COINS
+from payments.chains.networks import NETWORKS
 from payments.chains.simulated import control
-from payments.dust import Fees, WaitingAddress
-from payments.models import Payment, ScanCursor, Sweep, SweepRequest
+from payments.deposits import postings
+from payments.deposits.models import ScanCursor
+from payments.models import Payment
 from payments.transfers.models import Payout, Transfer
 from payments.transfers.payouts import request_payout
 from payments.transfers.postings import payout_account
+from payments.treasury import sweeping
+from payments.treasury.dust import Fees, WaitingAddress
+from payments.treasury.models import Sweep, SweepRequest
 from tests.payments.scenes import (
     BLOCKS_UNTIL_FINAL,
     ETHEREUM,
@@ -39,7 +43,7 @@ from tests.transfers.scenes import drive
 CENTS = 10**4
 
 COSTS = Costs(payout=65, sweep=30 * 10**12, first_time=50 * 10**12, again=10 * 10**12)
-FEES = Fees(COSTS, NATIVE_COINS[ETHEREUM], Decimal(3500))
+FEES = Fees(COSTS, NETWORKS[ETHEREUM].real.native, Decimal(3500))
 USDC, DAI = Asset(ETHEREUM, "USDC", 6, "0xa"), Asset(ETHEREUM, "DAI", 18, "0xb")
 
 
@@ -71,7 +75,7 @@ class TestTelling:
         assert FEES.are_paid_by([address(280_001)], USDC)
 
     def test_a_fee_is_rounded_up(self) -> None:
-        assert Fees(COSTS, NATIVE_COINS[ETHEREUM], Decimal("0.3")).usd(7) == 3
+        assert Fees(COSTS, NETWORKS[ETHEREUM].real.native, Decimal("0.3")).usd(7) == 3
 
 
 def sweeps() -> list[list[int]]:

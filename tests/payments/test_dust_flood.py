@@ -11,12 +11,12 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from payments import crediting
-from payments.assessment import assess
 from payments.chains import registry
 from payments.chains.simulated import control
 from payments.checkout import paying
 from payments.checkout.payer import look_at
+from payments.deposits import crediting, recording
+from payments.deposits.assessment import assess
 from payments.models import Payment
 from payments.records import TRANSFERS_SHOWN
 from tests.factories import ApiClient, api_client, make_key, make_merchant
@@ -76,7 +76,7 @@ def dust(payment: Payment, count: int) -> None:
 
 
 def queries_of(count: int) -> tuple[int, int]:
-    """How many it takes to read so many deposits of one block, and to judge their payment."""
+    """How many it takes to read so many deposits of one block, and to assess their payment."""
     payment = make_payment(ETHEREUM)
     dust(payment, count)
     mine(ETHEREUM, 10)
@@ -84,10 +84,10 @@ def queries_of(count: int) -> tuple[int, int]:
         connection,
     ) as reading:
         read(ETHEREUM)
-    with CaptureQueriesContext(connection) as judging:
+    with CaptureQueriesContext(connection) as assessing:
         crediting.assess_payment(payment.pk)
     assert (now(payment).received, now(payment).deposit_count) == (count, count)
-    return len(reading), len(judging)
+    return len(reading), len(assessing)
 
 
 @pytest.mark.django_db
@@ -167,12 +167,12 @@ def test_dust_in_every_block_is_told_now_and_then_and_what_matters_at_once(monke
         crediting.assess_due()
     flooded = now(payment)
     assert flooded.received >= 37
-    assert flooded.version == crediting.TOLD_AT_ONCE
+    assert flooded.version == recording.TOLD_AT_ONCE
     assert flooded.untold == ["payment.underpaid"]
     assert flooded.assess_at is not None
     assert flooded.assess_at > timezone.now()
 
-    monkeypatch.setattr(crediting, "TOLD_AGAIN_AFTER", timedelta())
+    monkeypatch.setattr(recording, "TOLD_AGAIN_AFTER", timedelta())
     crediting.assess_payment(payment.pk)
     told = Event.objects.about(payment.pk).order_by("-id")[0]
     assert (told.type, told.payload["amountReceived"]) == ("payment.underpaid", f"0.{flooded.received:06}")
@@ -180,7 +180,7 @@ def test_dust_in_every_block_is_told_now_and_then_and_what_matters_at_once(monke
 
     monkeypatch.undo()
     payment = pay_and_confirm(payment)
-    assert (payment.status, events(payment)[-2:]) == ("completed", ["payment.completed", "payment.overpaid"])
+    assert (payment.status, events(payment)[-2:]) == ("completed", ["payment.underpaid", "payment.completed"])
     assert_all_is_well()
 
 

@@ -10,14 +10,14 @@ from pytest_django.fixtures import Settings
 
 from merchants.ledger.breakers import is_open, open_breaker
 from merchants.ledger.models import Breaker
-from payments import crediting
 from payments.chains import registry
+from payments.chains.errors import NetworkUnavailable
 from payments.chains.simulated import control
 from payments.chains.simulated.adapter import SimulatedChain
-from payments.halting import clear_halt
-from payments.models import ScanCursor
-from payments.services import NetworkUnavailable
-from payments.watching import watch_network
+from payments.deposits import crediting
+from payments.deposits.finality_halts import clear_halt
+from payments.deposits.models import ScanCursor
+from payments.deposits.watching import watch_network
 from tests.payments.scenes import (
     ETHEREUM,
     HELD_IN,
@@ -26,6 +26,7 @@ from tests.payments.scenes import (
     SANDBOX,
     STELLAR,
     assert_all_is_well,
+    assess,
     books,
     confirm,
     cursor_of,
@@ -33,7 +34,6 @@ from tests.payments.scenes import (
     end_window,
     events,
     findings,
-    judge,
     make_payment,
     mine,
     mine_and_watch,
@@ -85,7 +85,7 @@ def test_a_changed_final_block_halts_crediting_until_a_person_has_looked(network
     with pytest.raises(NetworkUnavailable) as refusal:
         make_payment(network)
     assert (refusal.value.code, refusal.value.param) == ("network_unavailable", "network")
-    assert judge(payment).status == "created"
+    assert assess(payment).status == "created"
     assert [finding.subject for finding in findings()["I15"]] == [f"network {network} (sandbox)"]
 
     clear_halt(environment=SANDBOX, network=network, cleared_by="Ada")
@@ -216,4 +216,4 @@ def test_a_window_that_has_ended_stays_ended_while_blocks_are_read_again(monkeyp
     monkeypatch.setattr(registry, "SimulatedChain", partial(SimulatedChain, scan_transactions=1))
     watch_network(SANDBOX, STELLAR)
     assert cursor_of(STELLAR).read_until == ended
-    assert judge(payment).status == "expired"
+    assert assess(payment).status == "expired"

@@ -16,9 +16,11 @@ from merchants.counting import fold_counts
 from merchants.ledger.invariants import CouldNotCheck, Finding, Scope, registered
 from payments import tasks
 from payments.chains.simulated import control
-from payments.models import Payment, ScanCursor
-from payments.services import accept_discrepancy, cancel_payment
-from payments.simulator import SCENARIOS, ScenarioNotPossible, simulate_payment
+from payments.checkout.simulator import SCENARIOS, ScenarioNotPossible, simulate_payment
+from payments.deposits.acceptance import accept_discrepancy
+from payments.deposits.models import ScanCursor
+from payments.models import Payment
+from payments.services import cancel_payment
 from tests.factories import make_merchant
 from tests.payments.scenes import (
     BLOCKS_UNTIL_FINAL,
@@ -41,6 +43,7 @@ from tests.payments.scenes import (
     pay_without_memo,
     watch,
 )
+from tests.worlds import populated_once
 
 pytestmark = pytest.mark.django_db
 
@@ -56,11 +59,17 @@ def test_sixty_payments_through_every_scenario_leave_nothing_to_find() -> None:
     reached: set[str] = set()
     for number in range(60):
         payment = make_payment(
-            chance.choice(NETWORKS),
+            chance.choice(list(NETWORKS)),
             chance.choice(COINS),
             f"{chance.randint(1, 200_000) / 100:.2f}",
             merchant=chance.choice(merchants),
         )
+        if number % 15 == 0:  # some expire and some are underpaid, whatever is drawn
+            end_window(payment)
+            continue
+        if number % 15 == 1:
+            simulate_payment(now(payment), "underpaid")
+            continue
         if chance.random() < 0.1:
             cancel_payment(payment)
         for _ in range(chance.choice([0, 1, 1, 2])):
@@ -110,6 +119,7 @@ def undo() -> Iterator[None]:
 
 
 @pytest.fixture
+@populated_once
 def paid(undo: None) -> Payment:
     """A completed payment of 100 on ethereum, among others in other states."""
     watch()
@@ -238,8 +248,10 @@ def test_a_deposit_said_to_be_for_somebody_else_is_found(paid: Payment) -> None:
 def test_a_deposit_that_never_was_on_the_chain_is_found(paid: Payment) -> None:
     deposit = paid.deposits.get()
     vandalise("UPDATE payments_deposit SET transaction_hash = %s WHERE id = %s", "0x" + "ab" * 32, deposit.pk)
+    vandalise("UPDATE payments_deposit SET said_by = '{one.example,two.example}' WHERE id = %s", deposit.pk)
     finding, unrecorded = sorted(findings()["I12"], key=lambda each: each.delta or 0)
     assert (finding.expected, finding.actual, finding.delta) == (100_000_000, 0, -100_000_000)
+    assert "another provider than one.example, two.example, who said it" in finding.proposal
     assert (unrecorded.subject, unrecorded.delta) == (f"{deposit} to {deposit.recipient}", 100_000_000)
 
 
@@ -351,13 +363,13 @@ def test_an_altered_counter_is_found(paid: Payment, folded: bool) -> None:
     assert (finding.expected, finding.actual, finding.delta) == (1, 3, 2)
 
 
-def test_a_payment_nobody_judges_is_found_after_five_minutes(paid: Payment) -> None:
+def test_a_payment_nobody_assesses_is_found_after_five_minutes(paid: Payment) -> None:
     known = {each.code: each for each in registered()}
     Payment.objects.filter(pk=paid.pk).update(assess_at=timezone.now() - timedelta(minutes=4, seconds=50))
     assert list(known["I15"].check(Scope())) == []
     Payment.objects.filter(pk=paid.pk).update(assess_at=timezone.now() - timedelta(minutes=5, seconds=1))
     [finding] = known["I15"].check(Scope())
-    assert (finding.subject, finding.expected) == (f"payment {paid.pk} (completed)", "judged within 5 minutes")
+    assert (finding.subject, finding.expected) == (f"payment {paid.pk} (completed)", "assessed within 5 minutes")
     assert list(known["I15"].check(Scope(network=STELLAR))) == []
 
 

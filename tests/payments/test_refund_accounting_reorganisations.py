@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from payments import refunding
+from payments.deposits import refund_accounting
+from payments.deposits.acceptance import accept_discrepancy
+from payments.deposits.refund_accounting import RefundExceedsPayment
 from payments.models import Discrepancy
-from payments.refunding import RefundExceedsPayment
-from payments.services import accept_discrepancy
 from payments.states import DiscrepancyStatus
 from tests.payments import scenes
 from tests.payments.refunds import (
@@ -52,7 +52,7 @@ def test_money_refunded_before_it_was_undone_is_owed_by_the_merchant(part: str, 
     assert (payment.status, payment.received, payment.released) == ("created", 0, 0)
     assert (payment.refunded, payment.returned) == (taken, taken if final else 0)
     assert "reversed" in payment.status_reasons
-    assert refunding.refundable(payment) == 0
+    assert refund_accounting.refundable(payment) == 0
     owed = {"merchant:receivable": taken}
     assert books(payment) == (owed if final else owed | {"payout": taken})
     assert_only_receivables_are_missing()
@@ -79,9 +79,10 @@ def test_a_refunded_payment_is_refunded_again_when_its_transfer_comes_back() -> 
     mine_and_watch(ETHEREUM, 2)
     payment = now(payment)
     assert (payment.status, payment.released, payment.returned) == ("refunded", payment.due, payment.due)
-    assert refunding.refundable(payment) == 0
+    assert refund_accounting.refundable(payment) == 0
     assert books(payment) == {"chain:deposit": payment.due}
-    assert events(payment)[2:] == ["payment.refunded", "payment.reversed", "payment.pending", "payment.refunded"]
+    told = ["payment.updated", "payment.refunded", "payment.reversed", "payment.pending", "payment.refunded"]
+    assert events(payment)[2:] == told
     with pytest.raises(RefundExceedsPayment):
         reserve(payment, 1)
     assert_all_is_well()
@@ -114,7 +115,7 @@ def test_a_surplus_that_went_back_and_comes_again_goes_back_once() -> None:
     payment = now(payment)
     # What was given back counts against the price now, and the surplus waits again: no more than came in can leave.
     assert (payment.status, payment.refunded, payment.surplus) == ("completed", *[units(payment, "30")] * 2)
-    assert refunding.refundable(payment) == units(payment, "70")
+    assert refund_accounting.refundable(payment) == units(payment, "70")
     assert_all_is_well()
     complete(reserve(payment, units(payment, "70")))
     complete(reserve_all(discrepancy(payment)))
@@ -146,7 +147,7 @@ def test_short_money_that_went_back_and_comes_again_repays_the_merchant() -> Non
     mine_and_watch(ETHEREUM, 3)
     payment = now(payment)
     assert (payment.status, payment.short) == ("refunded", units(payment, "60"))
-    assert refunding.open_discrepancies(payment) == []  # it went back once already
+    assert refund_accounting.open_discrepancies(payment) == []  # it went back once already
     with pytest.raises(RefundExceedsPayment):
         reserve_all(discrepancy(payment))
     accept_discrepancy(discrepancy(payment), resolved_by="Ada")
@@ -167,11 +168,11 @@ def test_half_of_refunded_short_money_undone_leaves_the_other_half_waiting() -> 
     payment = reorganise(payment, 4, "dropped", only=[second])
     thirty = units(payment, "30")
     assert (payment.status, discrepancies(payment)) == ("underpaid", [("underpaid", thirty)])
-    assert refunding.open_discrepancies(payment) == []  # more than that is on its way back already
+    assert refund_accounting.open_discrepancies(payment) == []  # more than that is on its way back already
     assert_only_receivables_are_missing()
     payment = give_back(refund)
     assert books(payment) == {"chain:deposit": thirty, "suspense:underpaid": thirty}
-    assert refunding.open_discrepancies(payment) == [discrepancy(payment)]
+    assert refund_accounting.open_discrepancies(payment) == [discrepancy(payment)]
     assert_all_is_well()
 
 
@@ -205,7 +206,7 @@ def test_a_completed_refund_of_an_undone_payment_is_told_all_the_same() -> None:
     reorganise(payment, 6, "dropped", only=[transaction_hash])
     payment = complete(refund)
     assert (payment.status, payment.returned, events(payment)[-1]) == ("created", payment.due, "payment.refunded")
-    assert payment.version == 4
+    assert payment.version == 5
     assert_only_receivables_are_missing()
 
 

@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
-from payments import refunding
+from payments.deposits import refund_accounting
+from payments.deposits.acceptance import DiscrepancyResolved, accept_discrepancy
 from payments.models import Discrepancy, Payment
-from payments.services import DiscrepancyResolved, accept_discrepancy, cancel_payment
+from payments.services import cancel_payment
 from payments.states import DiscrepancyStatus
 from tests.payments.refunds import (
     assert_all_is_well,
@@ -79,31 +80,32 @@ def test_money_in_suspense_goes_back_whole(
 ) -> None:
     payment = reach()
     waiting = discrepancy(payment)
-    assert refunding.open_discrepancies(payment) == [waiting]
+    assert refund_accounting.open_discrepancies(payment) == [waiting]
     refund = reserve_all(waiting)
     payment = now(payment)
     assert (payment.refunded, payment.returned) == (units(payment, refunded), 0)
     resolved = Discrepancy.objects.get(pk=waiting.pk)
     assert (resolved.status, resolved.resolved_by) == (DiscrepancyStatus.REFUNDED, refund.public_id)
     assert resolved.resolved_at is not None
-    assert refunding.open_discrepancies(payment) == []
+    assert refund_accounting.open_discrepancies(payment) == []
     assert [kind for kind, _ in balance_changes(payment)] == (["payment"] if reach is too_much else [])
     assert_all_is_well()
 
     # It fails, and can be tried again or accepted.
-    before = events(payment)
+    before, told = events(payment), ["payment.updated"] if payment.refunded else []
+    assert before[-1:] == told or not told
     payment = give_back(refund)
     assert payment.refunded == 0
     assert discrepancies(payment) == [(waiting.kind, waiting.amount)]
     reopened = Discrepancy.objects.get(pk=waiting.pk)
     assert (reopened.resolved_by, reopened.resolved_at) == ("", None)
-    assert events(payment) == before
+    assert events(payment) == [*before, *told]
     assert_all_is_well()
 
     fill_hot_wallet(waiting.network, waiting.asset)
     payment = complete(reserve_all(reopened))
     assert (payment.status, payment.returned) == (status, units(payment, returned))
-    assert events(payment) == [*before, "payment.refunded"]
+    assert events(payment) == [*before, *told, *told, "payment.refunded"]
     assert payment.completed_at is None or reach is too_much
     assert_all_is_well()
 
@@ -112,7 +114,7 @@ def test_a_surplus_that_went_back_leaves_the_price_to_be_refunded() -> None:
     payment = too_much()
     fill_hot_wallet(ETHEREUM, "USDC")
     payment = complete(reserve_all(discrepancy(payment)))
-    assert refunding.refundable(payment) == payment.due
+    assert refund_accounting.refundable(payment) == payment.due
     payment = refund_all(payment)
     assert (payment.status, payment.refunded, payment.returned) == ("refunded", units(payment, "130"), payment.due)
     assert books(payment) == {"chain:deposit": units(payment, "130")}
@@ -124,7 +126,7 @@ def test_the_price_goes_back_and_the_surplus_waits() -> None:
     fill_hot_wallet(ETHEREUM, "USDC")
     payment = refund_all(payment)
     assert (payment.status, payment.returned) == ("refunded", payment.due)
-    assert refunding.open_discrepancies(payment) == [discrepancy(payment)]
+    assert refund_accounting.open_discrepancies(payment) == [discrepancy(payment)]
     payment = complete(reserve_all(discrepancy(payment)))
     assert (payment.status, payment.refunded) == ("refunded", units(payment, "130"))
     assert_all_is_well()
@@ -139,7 +141,7 @@ def test_accepted_money_is_no_longer_in_suspense() -> None:
         reserve_all(waiting)
     assert refusal.value.param == "discrepancyId"
     assert everything() == before
-    assert refunding.refundable(now(payment)) == payment.due
+    assert refund_accounting.refundable(now(payment)) == payment.due
 
 
 def test_nothing_in_suspense_is_refunded_twice() -> None:

@@ -1,4 +1,4 @@
-"""Refunds in any order, among payments, reorganisations and decisions: the books hold at every moment."""
+"""Refunds in any order, among payments, reorganisations and decisions: the ledger holds at every moment."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
 from merchants.ledger.invariants import Scope, Severity, registered
-from payments import refunding, tasks
+from payments import tasks
 from payments.chains.simulated import control
+from payments.deposits import refund_accounting
+from payments.deposits.acceptance import accept_discrepancy
+from payments.deposits.refund_accounting import InsufficientBalance, RefundExceedsPayment
 from payments.models import Discrepancy, Payment
-from payments.refunding import InsufficientBalance, RefundExceedsPayment
-from payments.services import accept_discrepancy
 from payments.states import DiscrepancyStatus
 from tests.factories import make_merchant
 from tests.payments.refunds import REFUNDS_ASIDE, Reserved, complete, fill_hot_wallet, give_back, reserve
@@ -28,6 +29,7 @@ from tests.payments.scenes import (
     ETHEREUM,
     STELLAR,
     assert_all_is_well,
+    assert_events_tell_the_records,
     end_window,
     findings,
     make_merchant_who,
@@ -95,12 +97,12 @@ def refund(number: int, percent: int) -> Step:
 
     def step(world: World) -> None:
         payment = world.payment(number)
-        if left := refunding.refundable(payment):
+        if left := refund_accounting.refundable(payment):
             with suppress(InsufficientBalance):
                 world.reserved.append(reserve(payment, left * percent // 100 or 1))
         payment = now(payment)
         with pytest.raises(RefundExceedsPayment):
-            reserve(payment, refunding.refundable(payment) + 1)
+            reserve(payment, refund_accounting.refundable(payment) + 1)
 
     return step
 
@@ -108,7 +110,7 @@ def refund(number: int, percent: int) -> Step:
 def refund_suspense(number: int) -> Step:
     def step(world: World) -> None:
         for payment in (world.payment(number), *world.payments):
-            if waiting := refunding.open_discrepancies(now(payment)):
+            if waiting := refund_accounting.open_discrepancies(now(payment)):
                 world.reserved.append(reserve(payment, waiting[0].amount, waiting[0]))
                 return
 
@@ -247,6 +249,7 @@ def assert_the_books_hold() -> None:
     found = {code: list(known[code].check(Scope())) for code in AT_ANY_MOMENT}
     assert {code for code, some in found.items() if some} <= {"I14"}, found
     assert all(finding.severity == Severity.WARNING for finding in found["I14"])
+    assert_events_tell_the_records()
 
 
 def assert_only_receivables_are_missing() -> None:

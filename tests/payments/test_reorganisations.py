@@ -1,4 +1,4 @@
-"""What a reorganisation does to a payment, to the books and to a merchant who has spent the money already.
+"""What a reorganisation does to a payment, to the ledger and to a merchant who has spent the money already.
 
 Ethereum credits after three blocks and is final after seven, so that there is something to undo.
 """
@@ -14,6 +14,7 @@ import pytest
 from merchants.models import Merchant
 from payments.chains.simulated import control
 from payments.chains.simulated.models import SimulatedTransfer
+from payments.deposits.acceptance import accept_discrepancy
 from payments.models import Payment
 from payments.states import DiscrepancyStatus
 from tests.payments.scenes import (
@@ -23,6 +24,7 @@ from tests.payments.scenes import (
     books,
     deposit_of,
     discrepancies,
+    discrepancy,
     end_window,
     events,
     findings,
@@ -37,6 +39,7 @@ from tests.payments.scenes import (
     units,
     watch,
 )
+from tests.worlds import populated_once
 
 pytestmark = pytest.mark.django_db
 
@@ -145,6 +148,7 @@ def in_units(payment: Payment, amounts: dict[str, str]) -> dict[str, int]:
     return {name: units(payment, amount) for name, amount in amounts.items()}
 
 
+@populated_once
 def reached(case: Case) -> tuple[Payment, str]:
     payment = ready()
     transaction_hash = case.reach(payment)
@@ -163,6 +167,7 @@ def test_a_transfer_that_is_undone_leaves_nothing_behind(case: Case, outcome: co
     told = events(payment)
     payment = reorganise(payment, 6, outcome, only=[transaction_hash])
     assert (payment.status, payment.received, books(payment)) == (case.without, 0, {})
+    assert (payment.released, payment.surplus, payment.short, payment.closed_at) == (0, 0, 0, None)
     assert events(payment) == [*told, *case.told]
     assert (deposit_of(transaction_hash).status, deposit_of(transaction_hash).booked_to) == ("orphaned", "")
     assert discrepancies(payment) == []
@@ -277,6 +282,23 @@ def test_late_money_within_the_grace_is_undone_like_any_other() -> None:
 # The same on-chain transaction runs again in another block and moves something else, as a swap may.
 
 
+def test_late_money_that_was_accepted_is_late_again_when_it_comes_back() -> None:
+    payment = ready()
+    transaction_hash = held_late(payment)
+    accept_discrepancy(discrepancy(payment), resolved_by="jo")
+    assert now(payment).status == "completed"
+    control.reorg(ETHEREUM, 6, "moved", only=[transaction_hash])
+    mine_and_watch(ETHEREUM)  # the old block and the new one are read at once
+    payment = now(payment)
+    assert deposit_of(transaction_hash).status == "seen"
+    assert (payment.status, payment.received, books(payment)) == ("expired", 0, {})
+    mine_and_watch(ETHEREUM, CREDIT_BLOCKS)
+    assert now(payment).status == "expired"
+    assert books(payment) == {"chain:deposit": payment.due, "suspense:late": payment.due}
+    assert discrepancies(payment) == [("late", payment.due)]
+    assert_all_is_well()
+
+
 def run_again(payment: Payment, transaction_hash: str, **changed: Any) -> Payment:
     control.reorg(ETHEREUM, 6, "moved", only=[transaction_hash])
     SimulatedTransfer.objects.filter(transaction__transaction_hash=transaction_hash).update(**changed)
@@ -339,6 +361,19 @@ def test_money_the_merchant_has_spent_is_owed_when_the_chain_takes_it_back(spent
     owed = units(payment, spent)
     assert books(payment) == {"merchant:receivable": owed, "payout": owed}
     assert_solvent_but_for_receivables()
+
+
+def test_money_released_again_in_the_same_assessment_repays_what_its_reversal_left_owing() -> None:
+    payment = ready()
+    pay(payment)
+    mine_and_watch(ETHEREUM, 2)
+    surplus = pay(payment, "50")
+    mine_and_watch(ETHEREUM, CREDIT_BLOCKS)
+    spend(payment, "100")
+    payment = reorganise(payment, 3, "dropped", only=[surplus])
+    assert (payment.status, payment.released, payment.surplus) == ("completed", payment.due, 0)
+    assert books(payment) == {"chain:deposit": payment.due, "payout": payment.due}
+    assert_all_is_well()
 
 
 def test_what_comes_back_repays_what_is_owed() -> None:

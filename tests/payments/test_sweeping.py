@@ -13,17 +13,21 @@ from pytest_django.fixtures import Settings
 from config import ids
 from merchants.ledger.invariants import Scope, registered
 from merchants.ledger.posting import Line, PostingDraft, post_draft
-from payments import postings, sweeping, tasks
-from payments.booking_sweeps import book_sweeps
+from payments import tasks
 from payments.chains import registry
 from payments.chains.simulated import control
-from payments.halting import clear_halt
-from payments.models import Deposit, Payment, ScanCursor, Sweep
-from payments.services import accept_discrepancy
-from payments.transfers import driving
-from payments.transfers.models import Transfer
+from payments.deposits import postings
+from payments.deposits.acceptance import accept_discrepancy
+from payments.deposits.finality_halts import clear_halt
+from payments.deposits.models import ScanCursor
+from payments.models import Deposit, Payment
+from payments.transfers import executor
+from payments.transfers.models import Transfer, Wallet
 from payments.transfers.payouts import request_payout
 from payments.transfers.postings import hot_account, payout_account
+from payments.treasury import sweeping
+from payments.treasury.models import Sweep
+from payments.treasury.sweep_booking import book_sweeps
 from tests.payments.scenes import (
     BLOCKS_UNTIL_FINAL,
     ETHEREUM,
@@ -183,7 +187,7 @@ def test_two_sweepers_take_each_deposit_once(monkeypatch: pytest.MonkeyPatch) ->
     def slow(**asked: Any) -> Transfer | None:
         monkeypatch.undo()
         assert sweeping.sweep_due(SANDBOX, ETHEREUM) == 1  # the other one, which began later
-        return driving.sign_sweep(**asked)
+        return executor.sign_sweep(**asked)
 
     monkeypatch.setattr(sweeping, "sign_sweep", slow)
     assert sweeping.sweep_due(SANDBOX, ETHEREUM) == 0
@@ -200,7 +204,7 @@ def test_money_that_a_sweep_took_along_is_not_swept_again() -> None:
     drive(ETHEREUM)
     assert on_chain(ETHEREUM, payment.deposit_address) == 0
 
-    # The books do not have these coins yet, and the sweep waits for them.
+    # The ledger does not have these coins yet, and the sweep waits for them.
     assert book_sweeps() == 0
     assert hot(ETHEREUM) == 0
     watch()
@@ -246,6 +250,23 @@ def test_a_provider_that_is_behind_does_not_make_a_sweep_look_empty(monkeypatch:
     assert book_sweeps() == 0
     assert sweeps() == [(payment.due, None)]
     Transfer.objects.update(transaction_hash=real_hash)
+    assert book_sweeps() == 1
+    assert sweeps() == [(payment.due, payment.due)]
+
+
+def test_coins_that_a_sweep_brought_elsewhere_are_not_booked_as_ours() -> None:
+    payment = pay_and_confirm(make_payment(ETHEREUM))
+    tasks.sweep()
+    drive(ETHEREUM, 2)
+    mine_and_watch(ETHEREUM, BLOCKS_UNTIL_FINAL[ETHEREUM])
+    drive(ETHEREUM)
+    wallet = the_wallet(ETHEREUM).address
+    Wallet.objects.update(address="0x" + "ab" * 20)  # the coins went to another wallet than the one they are booked to
+    assert book_sweeps() == 0
+    assert sweeps() == [(payment.due, None)]
+    assert "came to no wallet of ours" in Sweep.objects.get().last_error
+    assert books(payment)["chain:deposit"] == payment.due
+    Wallet.objects.update(address=wallet)
     assert book_sweeps() == 1
     assert sweeps() == [(payment.due, payment.due)]
 

@@ -1,4 +1,4 @@
-"""The hot wallets against the books at one height, and the operator's coins on their way into the books."""
+"""The hot wallets against the ledger at one height, and the operator's coins on their way into the ledger."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection, transaction
+from django.db.migrations.executor import MigrationExecutor
 
 from merchants.ledger.balances import balance
 from merchants.ledger.chart import AccountKind
@@ -17,12 +18,19 @@ from merchants.ledger.posting import AccountRef, Line, post
 from payments import tasks
 from payments.chains import registry
 from payments.chains.simulated import control
+from payments.deposits.watching import watch_network
 from payments.models import Deposit, Discrepancy
 from payments.states import DiscrepancyStatus
 from payments.transfers.models import Transfer
-from payments.transfers.sighting import look_at_wallets, sights
-from payments.treasury import NothingToBook, WalletBalance, book_treasury, treasury_balance, wallet_findings
-from payments.watching import watch_network
+from payments.transfers.wallet_snapshot import take_wallet_snapshots, wallet_snapshots
+from payments.treasury.models import TreasuryBooking
+from payments.treasury.wallet_balances import (
+    NothingToBook,
+    WalletBalance,
+    book_treasury,
+    treasury_balance,
+    wallet_findings,
+)
 from tests.factories import make_merchant
 from tests.payments.scenes import (
     BLOCKS_UNTIL_FINAL,
@@ -39,6 +47,7 @@ from tests.payments.scenes import (
     watch,
 )
 from tests.transfers import scenes as transfers
+from tests.worlds import populated_once
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -47,7 +56,7 @@ COIN = {ETHEREUM: 10**6, POLYGON: 10**6, STELLAR: 10**7}
 
 def findings(network: str | None = None, *, at_block: int | None = None) -> list[Finding]:
     scope = Scope(network=network)
-    return [finding for sight in sights(scope) for finding in wallet_findings(sight, at_block=at_block)]
+    return [finding for snapshot in wallet_snapshots(scope) for finding in wallet_findings(snapshot, at_block=at_block)]
 
 
 def told(network: str | None = None, *, at_block: int | None = None) -> list[tuple[str, int | None, str]]:
@@ -84,6 +93,7 @@ def vandalise(sql: str, *parameters: Any) -> None:
 
 
 @pytest.fixture
+@populated_once
 def busy(db: None) -> None:
     """Deposits on stellar, where they arrive at the hot wallet, and payouts on two networks; all is booked."""
     for network in (ETHEREUM, STELLAR):
@@ -122,7 +132,7 @@ class TestComparing:
         assert (finding.expected, finding.actual, finding.delta) == (0, 4 * 10**6, 4 * 10**6)
         assert finding.severity is Severity.WARNING
         assert finding.proposal == (
-            "if these are your own coins: manage.py book_treasury --env sandbox --network ethereum --asset USDT"
+            "if these are coins of yours: manage.py book_treasury --env sandbox --network ethereum --asset USDT"
         )
 
     def test_a_payout_on_its_way_is_explained_at_every_step(self, busy: None) -> None:
@@ -167,25 +177,25 @@ class TestComparing:
 
     @pytest.mark.parametrize("network", [ETHEREUM, STELLAR])
     def test_every_height_of_the_past_agrees(self, busy: None, network: str) -> None:
-        [sight] = sights(Scope(network=network))
-        for height in range(sight.finalized_height + 1):
+        [snapshot] = wallet_snapshots(Scope(network=network))
+        for height in range(snapshot.finalized_height + 1):
             # Coins were there before they were booked; they are booked since the block they were seen at.
             if wrong := [each for each in told(network, at_block=height) if each[2] == Severity.ERROR]:
                 pytest.fail(f"at block {height}: {wrong}")
-        assert told(network, at_block=sight.finalized_height) == []
+        assert told(network, at_block=snapshot.finalized_height) == []
 
     def test_a_height_that_is_not_final_cannot_be_compared(self, busy: None) -> None:
-        [sight] = sights(Scope(network=ETHEREUM))
+        [snapshot] = wallet_snapshots(Scope(network=ETHEREUM))
         with pytest.raises(CouldNotCheck, match="is not final"):
-            findings(ETHEREUM, at_block=sight.finalized_height + 1)
+            findings(ETHEREUM, at_block=snapshot.finalized_height + 1)
 
     def test_a_network_that_does_not_answer_cannot_be_compared(self, busy: None) -> None:
         scope = Scope(network=ETHEREUM)
-        scope.observed(look_at_wallets)
+        scope.observed(take_wallet_snapshots)
         control.outage(ETHEREUM, 60)
-        [sight] = sights(scope)
+        [snapshot] = wallet_snapshots(scope)
         with pytest.raises(CouldNotCheck, match="ethereum did not answer"):
-            list(wallet_findings(sight))
+            list(wallet_findings(snapshot))
 
     def test_a_coin_that_is_not_in_use_cannot_be_counted(self, busy: None) -> None:
         vandalise("UPDATE ledger_account SET asset = 'BUSD' WHERE kind = 'chain:hot' AND network = 'ethereum'")
@@ -236,7 +246,7 @@ class TestBooking:
         book(POLYGON, amount="100.5")
         book(POLYGON, amount="0.5")
         assert treasury(POLYGON) == 101 * COIN[POLYGON]
-        with pytest.raises(CommandError, match="holds 149000000 base units that the books do not know of"):
+        with pytest.raises(CommandError, match="holds 149000000 base units that are not in the ledger"):
             book(POLYGON, amount="150")
         assert list(Posting.objects.values_list("reference", flat=True).order_by("id")) == [
             "sandbox:polygon:USDC:1",
@@ -255,7 +265,7 @@ class TestBooking:
         before = treasury(STELLAR)
         put_in(STELLAR, 40)
         watch()
-        assert told(STELLAR) == [], "they are in the books, as somebody's who named no payment"
+        assert told(STELLAR) == [], "they are in the ledger, as somebody's who named no payment"
         with pytest.raises(CommandError, match="nothing to book"):
             book(STELLAR)
         stray = Discrepancy.objects.get(amount=40 * COIN[STELLAR])
@@ -335,6 +345,27 @@ def test_what_is_missing_less_the_fees_that_may_have_been_paid() -> None:
         return WalletBalance(SANDBOX, native, account, 1, 100, on_chain, (), in_flight).unexplained
 
     assert [unexplained(100, 0), unexplained(105, 9), unexplained(91, 9), unexplained(90, 9)] == [0, 5, 0, -1]
+
+
+def test_coins_booked_before_heights_had_a_table_are_explained_after_the_upgrade(db: None) -> None:
+    put_in(POLYGON, 250)
+    book(POLYGON)
+    control.fund_native(POLYGON, address=hot_wallet(POLYGON), amount=5)
+    mine(POLYGON, BLOCKS_UNTIL_FINAL[POLYGON])
+    book(POLYGON, "POL")
+    before = list(TreasuryBooking.objects.values_list("posting__reference", "height").order_by("posting"))
+    assert [reference for reference, _ in before] == ["sandbox:polygon:USDC:1", "sandbox:polygon:POL:1"]
+    # At block 0 there are the coins for fees that a simulated wallet begins with, and nothing is booked yet.
+    at_the_beginning = [("POL", 10**24, Severity.WARNING)]
+    assert told(POLYGON, at_block=0) == at_the_beginning
+    try:
+        MigrationExecutor(connection).migrate([("payments", "0008_token_fees")])
+        assert "payments_treasurybooking" not in connection.introspection.table_names()
+    finally:
+        executor = MigrationExecutor(connection)
+        executor.migrate(executor.loader.graph.leaf_nodes())  # of all apps: later ones went back with it
+    assert list(TreasuryBooking.objects.values_list("posting__reference", "height").order_by("posting")) == before
+    assert told(POLYGON, at_block=0) == at_the_beginning
 
 
 def test_postings_of_the_treasury_by_hand_count_for_every_height(db: None) -> None:

@@ -9,15 +9,19 @@ from django.core.management import call_command
 from django.db import connection
 from django.db.models import F
 
+from config.database_time import CLOCKS_APART
 from merchants.ledger import breakers
-from payments import booking_sweeps, tasks
+from payments import tasks
 from payments.chains import registry
 from payments.chains.simulated import control
 from payments.chains.simulated.models import SimulatedTransfer, Stretch
-from payments.claims import explain_claim
-from payments.models import Deposit, Discrepancy, Payment, ReadingRequest, Sweep
-from payments.services import take_discrepancy
-from payments.strays import CLOCKS_APART, LOOK_AHEAD
+from payments.deposits.acceptance import take_discrepancy
+from payments.deposits.addresses import LOOK_AHEAD
+from payments.deposits.models import ReadingRequest
+from payments.diagnosis.claims import explain_claim
+from payments.models import Deposit, Discrepancy, Payment
+from payments.treasury import sweep_booking
+from payments.treasury.models import Sweep
 from tests.payments.scenes import (
     BLOCKS_UNTIL_FINAL,
     ETHEREUM,
@@ -170,10 +174,10 @@ def test_a_surplus_waits_until_the_block_of_its_sweep_has_been_read() -> None:
     drive(ETHEREUM, 2)
     mine(ETHEREUM, BLOCKS_UNTIL_FINAL[ETHEREUM])
     drive(ETHEREUM)
-    assert booking_sweeps.book_sweeps() == 0
+    assert sweep_booking.book_sweeps() == 0
     assert held() == []
     watch()
-    assert booking_sweeps.book_sweeps() == 1
+    assert sweep_booking.book_sweeps() == 1
     assert held() == [("unasked", 1)]
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 from django.utils import timezone
 
-from payments import strays
 from payments.chains import registry
 from payments.chains.simulated import control
 from payments.chains.simulated.networks import look_alike
-from payments.halting import clear_halt
-from payments.models import Deposit, Discrepancy, ScanCursor
+from payments.deposits import unattributed
+from payments.deposits.finality_halts import clear_halt
+from payments.deposits.models import ScanCursor
+from payments.models import Deposit, Discrepancy
 from tests.payments.scenes import (
     ETHEREUM,
     NETWORKS,
@@ -121,5 +122,5 @@ def test_memo_less_money_waits_while_its_network_is_halted() -> None:
     mine(STELLAR)
     read(STELLAR)
     ScanCursor.objects.filter(network=STELLAR).update(halted_at=timezone.now())
-    assert strays.book_strays(SANDBOX, STELLAR) == 0
+    assert unattributed.book_unattributed(SANDBOX, STELLAR) == 0
     assert books(payment) == {}

@@ -13,13 +13,15 @@ from django.db import connection
 from django.db.models import F
 from django.utils import timezone
 
-from payments import crediting, tasks, watching
+from payments import tasks
 from payments.chains import registry
 from payments.chains.base import Scan
 from payments.chains.simulated.adapter import SimulatedChain
-from payments.models import Deposit, Payment, ScanCursor
-from payments.strays import next_addresses
-from payments.watching import PaymentAddresses, watch_network
+from payments.deposits import crediting, watching
+from payments.deposits.addresses import PaymentAddresses, next_addresses
+from payments.deposits.models import ScanCursor
+from payments.deposits.watching import watch_network
+from payments.models import Deposit, Payment
 from tests.payments.scenes import (
     ETHEREUM,
     NETWORKS,
@@ -27,11 +29,11 @@ from tests.payments.scenes import (
     SANDBOX,
     STELLAR,
     assert_all_is_well,
+    assess,
     books,
     cursor_of,
     deposit_of,
     events,
-    judge,
     make_payment,
     mine,
     mine_and_watch,
@@ -148,13 +150,13 @@ def test_trouble_with_one_network_keeps_no_other_from_being_read() -> None:
     assert (now(first).status, now(last).status) == ("completed", "completed")
 
 
-def test_a_payment_that_cannot_be_judged_keeps_no_other_waiting() -> None:
+def test_a_payment_that_cannot_be_assessed_keeps_no_other_waiting() -> None:
     broken, sound = make_payment(STELLAR), make_payment(STELLAR)
     for payment in (broken, sound):
         pay(payment)
     mine(STELLAR)
     read(STELLAR)
-    Payment.objects.filter(pk=broken.pk).update(released=broken.due + 1)  # more than any judgement could find
+    Payment.objects.filter(pk=broken.pk).update(released=broken.due + 1)  # more than any assessment could find
     assert crediting.assess_due() == 1
     assert (now(broken).status, now(sound).status) == ("created", "completed")
     assert now(broken).assess_at is not None
@@ -188,14 +190,15 @@ def test_the_lease_is_there_while_the_network_is_asked(monkeypatch: pytest.Monke
 
     class Curious(SimulatedChain):
         def scan(self, *arguments: Any) -> Scan:
-            leases.append(cursor_of(STELLAR).leased_until - timezone.now())
+            leases.append(cursor_of(STELLAR).leased_until)
             assert watch_network(SANDBOX, STELLAR) is False  # a second watcher keeps off
             return super().scan(*arguments)
 
     monkeypatch.setattr(registry, "SimulatedChain", Curious)
+    before = timezone.now()
     watch_network(SANDBOX, STELLAR)
-    [lease] = leases
-    assert timedelta(seconds=55) < lease <= watching.LEASE
+    [leased_until] = leases
+    assert before + watching.LEASE <= leased_until <= timezone.now() + watching.LEASE
     assert cursor_of(STELLAR).leased_until <= timezone.now()
 
 
@@ -220,7 +223,7 @@ def test_one_transfer_read_twenty_times_is_credited_once() -> None:
     for _ in range(20):
         ScanCursor.objects.filter(network=ETHEREUM).update(cursor=None)  # from the first block again
         watch()
-        judge(payment)
+        assess(payment)
     payment = now(payment)
     assert Deposit.objects.count() == 1
     assert (payment.deposit_count, payment.booking_count, payment.version) == (1, 1, 2)

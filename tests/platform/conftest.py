@@ -1,4 +1,4 @@
-"""A run of its own for each test that asks for one."""
+"""A run of its own for each test that asks for one. Those of a file share a folder, and so its database."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from pathlib import Path
 import pytest
 
 from config.embedded.postgres import EmbeddedPostgres
-from tests.platform.runs import Run, free_port
+from tests.platform.runs import Run
+from tests.ports import free_port
+from tests.template import lay_migrated
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def var() -> Iterator[Path]:
     folder = Path(tempfile.mkdtemp(prefix="ballast-run-"))
     folder.chmod(0o755)
@@ -24,9 +26,9 @@ def var() -> Iterator[Path]:
 
 @pytest.fixture
 def run(var: Path) -> Iterator[Run]:
-    started = Run(var, free_port())
-    yield started
-    if started.process.poll() is None:
-        started.stop()
-    for process in started.family():
-        process.kill()
+    """Its database is migrated already: `test_pages_as_pasted` begins with an empty folder, as a person does."""
+    server = EmbeddedPostgres(var)
+    if not server.data.exists():
+        lay_migrated(server)
+    with Run(var, free_port()) as started:
+        yield started

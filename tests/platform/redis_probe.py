@@ -5,14 +5,17 @@ from __future__ import annotations
 
 import django
 
+from tests.patience import SECONDS, wait_for_redis
+
 django.setup()
 
 
 def main() -> None:
+    wait_for_redis()
     from django.core.cache import cache
 
     from config.celery import app
-    from config.waiting import is_waiting
+    from config.queued_tasks import is_waiting
     from merchants.access.throttling import FallbackLog, log
 
     cache.set("probe", "kept", 10)
@@ -24,7 +27,7 @@ def main() -> None:
     print("waiting", is_waiting("chain", "payments.assess_due"), is_waiting("chain", "payments.expire_due"))
     with app.connection_for_read() as broker:
         queue = broker.SimpleQueue("chain")
-        message = queue.get(timeout=5)
+        message = queue.get(timeout=SECONDS)
         message.ack()
         print("broker", message.headers["task"])
         queue.close()

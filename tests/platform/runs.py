@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import shlex
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import time
 from contextlib import suppress
 from pathlib import Path
+from typing import Self
 
 import psutil
 
@@ -20,14 +20,14 @@ READY_SECONDS = 120  # a machine busy with other tests; alone it takes about fou
 
 
 class Run:
-    """One `python -m config.embedded run` on a port and in a folder of its own."""
+    """One `python -m config.embedded run` on a port and in a folder of its own. Enter it to have it ended."""
 
-    def __init__(self, var: Path, port: int) -> None:
+    def __init__(self, var: Path, port: int, **variables: str) -> None:
         self.var, self.port = var, port
         kept = {name: value for name, value in os.environ.items() if name in {"PATH", "HOME", "LANG"}}
         self.environment = {
             **kept, "BALLAST_VAR": str(var), "BALLAST_PORT": str(port), "BALLAST_MODE": "embedded",
-            "DATABASE_URL": "", "REDIS_URL": "", "PUBLIC_URL": "", "LOG_FORMAT": "json",
+            "DATABASE_URL": "", "REDIS_URL": "", "PUBLIC_URL": "", "LOG_FORMAT": "json", **variables,
         }  # fmt: skip
         descriptor, name = tempfile.mkstemp()
         self.output = Path(name)
@@ -36,6 +36,15 @@ class Run:
                 [sys.executable, "-m", "config.embedded", "run"], cwd=ROOT, env=self.environment,
                 stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
             )  # fmt: skip
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.process.poll() is None:
+            self.stop()
+        for process in self.family():
+            process.kill()
 
     @property
     def printed(self) -> str:
@@ -69,12 +78,6 @@ class Run:
     def stop(self, number: int = signal.SIGTERM) -> int:
         self.process.send_signal(number)
         return self.process.wait(60)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def demo(var: Path) -> dict[str, str]:

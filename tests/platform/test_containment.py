@@ -16,19 +16,22 @@ from pytest_django.fixtures import Settings
 from config.celery import app
 from merchants.models import Merchant
 from payments.chains.registry import places_in_use
-from payments.models import Deposit, Sweep
+from payments.models import Deposit
 from payments.services import end_window
+from payments.treasury.models import Sweep
+from refunds.batches import confirm_batch
 from refunds.states import RefundStatus
 from settlements.models import SettlementRun
 from tests.factories import make_merchant
 from tests.payments import scenes as paying
 from tests.payments.scenes import ETHEREUM, POLYGON, STELLAR, make_payment
 from tests.refunds import scenes as refunding
+from tests.refunds.filing import preview
 from tests.sending.delivering import endpoint_at, happen
 from tests.settlements import scenes as settling
 from tests.transfers import scenes as sending
 from webhooks.models import Delivery, Endpoint, Event
-from webhooks.sending.claiming import Claim
+from webhooks.sending.due_deliveries import DueDelivery
 from webhooks.sending.fan_out import fan_out
 from webhooks.sending.preparing import Preparation
 from webhooks.services import disable_endpoint
@@ -75,29 +78,35 @@ def _is_about(given: Any, key: Any) -> bool:
 STEPS_OF_NETWORKS: dict[str, list[str]] = {
     "payments.watch_networks": [
         "payments.tasks.watch_network",
-        "payments.strays.book_strays",
+        "payments.deposits.unattributed.book_unattributed",
         "payments.tasks.note_providers",
     ],
     "payments.sweep": [
         "payments.tasks.check_set_up",
-        "payments.sweeping.sweep_due",
-        "payments.native.sweep_asked",
+        "payments.treasury.sweeping.sweep_due",
+        "payments.treasury.native_deposits.sweep_asked",
     ],
-    "payments.look_for_native_coin": ["payments.native.look_for_some"],
+    "payments.look_for_native_coin": ["payments.treasury.native_deposits.look_for_some"],
     "operations.measure_networks": ["payments.operations.tasks.measure_network"],
-    "operations.watch_dangers": ["payments.operations.dangers.of_rows"],
-    "transfers.drive": ["payments.transfers.driving.drive"],
+    "operations.audit_wallets": ["payments.operations.tasks.audit_wallet"],
+    "operations.watch_dangers": ["payments.operations.alarm_rules.of_rows"],
+    "transfers.drive": ["payments.transfers.executor.run_round"],
 }
 """By task, what it does for each network in turn, in the order in which it is done."""
 
 LAST_STEPS = {
-    "payments.watch_networks": "payments.crediting.assess_due",
-    "payments.sweep": "payments.booking_sweeps.book_sweeps",
+    "payments.watch_networks": "payments.deposits.crediting.assess_due",
+    "payments.sweep": "payments.treasury.sweep_booking.book_sweeps",
     "operations.watch_dangers": "payments.operations.tasks.mail_alarms",
 }
 """What a task does in the end for all networks together."""
 
-NEEDED = {"payments.tasks.check_set_up": {"payments.sweeping.sweep_due", "payments.native.sweep_asked"}}
+NEEDED = {
+    "payments.tasks.check_set_up": {
+        "payments.treasury.sweeping.sweep_due",
+        "payments.treasury.native_deposits.sweep_asked",
+    }
+}
 """Steps without which others of the same network are not done."""
 
 
@@ -180,6 +189,7 @@ def two_windows_over() -> Outcome:
     payments = [make_payment(network) for network in (ETHEREUM, POLYGON)]
     for payment in payments:
         end_window(payment)
+        paying.assess(payment)  # tells of the moved window
         paying.mine(payment.network)
         paying.read(payment.network)
     return payments[0].pk, lambda: paying.now(payments[1]).status == "expired"
@@ -219,6 +229,14 @@ def two_refunds_to_follow() -> Outcome:
     return first.pk, lambda: refunding.fresh(second).status == RefundStatus.PROCESSING
 
 
+def two_rows_of_a_file() -> Outcome:
+    merchant = make_merchant()
+    batch = preview(*(refunding.paid(merchant=merchant) for _ in range(2)))
+    confirm_batch(batch, confirmed_by="jo@example.com")
+    first, second = batch.rows.order_by("id")
+    return first.pk, lambda: batch.rows.get(pk=second.pk).refund is not None
+
+
 def two_schedules() -> Outcome:
     """Of two merchants whose day is over."""
     merchants = sorted([make_merchant(), make_merchant()], key=lambda merchant: merchant.pk)
@@ -247,15 +265,16 @@ Outcome = tuple[Any, Callable[[], bool]]
 """What the fault is about, and whether the other one has got on."""
 
 STEPS_OF_ROWS: list[tuple[str, str, Callable[[], Outcome]]] = [
-    ("payments.watch_networks", "payments.crediting.hold_deposit", two_deposits_of_nobody),
-    ("payments.assess_due", "payments.crediting.assess_locked", two_paid),
-    ("payments.expire_due", "payments.crediting.ask_for_judgement", two_windows_over),
-    ("payments.sweep", "payments.sweeping._choose", two_coins_to_sweep),
-    ("payments.sweep", "payments.sweeping._sign", two_coins_to_sweep),
-    ("payments.sweep", "payments.booking_sweeps._read", two_sweeps_to_book),
-    ("payments.sweep", "payments.booking_sweeps._book", two_sweeps_to_book),
+    ("payments.watch_networks", "payments.deposits.unattributed._reason", two_deposits_of_nobody),
+    ("payments.assess_due", "payments.deposits.crediting.assess_locked", two_paid),
+    ("payments.expire_due", "payments.deposits.crediting.request_assessment", two_windows_over),
+    ("payments.sweep", "payments.treasury.sweeping._choose", two_coins_to_sweep),
+    ("payments.sweep", "payments.treasury.sweeping._sign", two_coins_to_sweep),
+    ("payments.sweep", "payments.treasury.sweep_booking._read", two_sweeps_to_book),
+    ("payments.sweep", "payments.treasury.sweep_booking._book", two_sweeps_to_book),
     ("refunds.resolve_destinations", "refunds.tasks.resolve_destination", two_refunds_to_resolve),
     ("refunds.follow_payouts", "refunds.tasks.follow_payout", two_refunds_to_follow),
+    ("refunds.make_batches", "refunds.tasks.make_row", two_rows_of_a_file),
     ("settlements.run_due", "settlements.runs.due_period", two_schedules),
     ("settlements.run_due", "settlements.runs.run_scheduled", two_schedules),
     ("settlements.advance_due", "settlements.services.advance", two_settlements),
@@ -286,9 +305,9 @@ def test_an_event_that_cannot_be_prepared_is_a_failed_attempt_and_others_are_sen
     [poisoned], [good] = happen(merchant), happen(other)
     fan_out()
     deliveries = [Delivery.objects.get(event=event) for event in (poisoned, good)]
-    claims = [Claim(each.pk, each.endpoint_id, each.event_id, False, "1") for each in deliveries]
+    due = [DueDelivery(each.pk, each.endpoint_id, each.event_id, False, "1") for each in deliveries]
     plant(monkeypatch, faulty, about=poisoned.public_id if "render" in faulty else deliveries[0].endpoint_id)
-    first, second = Preparation().prepare(claims, now=timezone.now())
+    first, second = Preparation().prepare(due, now=timezone.now())
     assert first.target.problem.startswith("Ballast could not ")
     assert (second.target.problem, second.message.id) == ("", good.public_id)
 
@@ -297,7 +316,7 @@ def test_an_event_that_cannot_be_fanned_out_stands_before_no_other(monkeypatch: 
     merchant = make_merchant()
     endpoint_at(SHOP, merchant)
     poisoned, good = happen(merchant, 2)
-    plant(monkeypatch, "webhooks.sending.fan_out._told", about=poisoned.pk)
+    plant(monkeypatch, "webhooks.sending.fan_out._deliveries_of", about=poisoned.pk)
     assert fan_out() == 1
     assert [delivery.event_id for delivery in Delivery.objects.all()] == [good.pk]
     assert Event.objects.get(is_fanned_out=False) == poisoned

@@ -10,18 +10,20 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
 import pytest
 
 from config.embedded.postgres import EmbeddedPostgres, PostgresError, home_of, socket_folder_of
+from tests.patience import until
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root has to run PostgreSQL as somebody else")
 
 
-@pytest.fixture
-def var() -> Iterator[Path]:
+@contextmanager
+def new_folder() -> Iterator[Path]:
     """A folder any account may pass through, as a checkout under /srv or /home usually is."""
     folder = Path(tempfile.mkdtemp(prefix="ballast-var-"))
     folder.chmod(0o755)
@@ -31,6 +33,27 @@ def var() -> Iterator[Path]:
     if server.home != server.link:
         shutil.rmtree(server.home, ignore_errors=True)
     shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def var() -> Iterator[Path]:
+    with new_folder() as folder:
+        yield folder
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[Path]:
+    with new_folder() as folder:
+        with EmbeddedPostgres(folder, durable=False):
+            pass
+        yield folder
+
+
+@pytest.fixture
+def used(shared: Path) -> Iterator[Path]:
+    """A folder that has been used before, with its server stopped: initdb is most of what a first start costs."""
+    yield shared
+    EmbeddedPostgres(shared).stop_left_over()
 
 
 def value(server: EmbeddedPostgres, query: str) -> object:
@@ -59,21 +82,21 @@ def test_it_starts_keeps_its_data_and_stops(var: Path) -> None:
             connection.execute("create table kept as select 7 as number")
         running = process_id(server)
     assert not server.is_running()
-    assert not is_alive(running)
+    until(lambda: not is_alive(running))  # it removes its note of itself a moment before it ends
     with EmbeddedPostgres(var) as server:
         assert value(server, "select number from kept") == 7
 
 
-def test_nobody_else_can_reach_the_data_or_the_socket(var: Path) -> None:
-    with EmbeddedPostgres(var, durable=False) as server:
+def test_nobody_else_can_reach_the_data_or_the_socket(used: Path) -> None:
+    with EmbeddedPostgres(used, durable=False) as server:
         for folder in (server.home, server.data, server.socket_folder):
             assert stat.S_IMODE(folder.stat().st_mode) == 0o700
         assert stat.S_IMODE((server.socket_folder / ".s.PGSQL.5432").stat().st_mode) == 0o700
 
 
-def test_the_last_one_out_stops_it(var: Path) -> None:
-    with EmbeddedPostgres(var, durable=False) as first:
-        second = EmbeddedPostgres(var, durable=False)
+def test_the_last_one_out_stops_it(used: Path) -> None:
+    with EmbeddedPostgres(used, durable=False) as first:
+        second = EmbeddedPostgres(used, durable=False)
         second.start()
         assert process_id(second) == process_id(first)
         second.stop()
@@ -81,8 +104,8 @@ def test_the_last_one_out_stops_it(var: Path) -> None:
     assert not first.is_running()
 
 
-def test_whoever_started_it_may_leave_first(var: Path) -> None:
-    starter, other = EmbeddedPostgres(var, durable=False), EmbeddedPostgres(var, durable=False)
+def test_whoever_started_it_may_leave_first(used: Path) -> None:
+    starter, other = EmbeddedPostgres(used, durable=False), EmbeddedPostgres(used, durable=False)
     starter.start()
     other.start()
     starter.stop()
@@ -91,26 +114,26 @@ def test_whoever_started_it_may_leave_first(var: Path) -> None:
     assert not other.is_running()
 
 
-def test_a_user_that_is_killed_holds_nothing(var: Path) -> None:
+def test_a_user_that_is_killed_holds_nothing(used: Path) -> None:
     """The kernel drops a dead process's lock, so the next one out stops the server."""
     script = (
         "import sys, time; from pathlib import Path; from config.embedded.postgres import EmbeddedPostgres;"
         "EmbeddedPostgres(Path(sys.argv[1]), durable=False).start(); print('up', flush=True); time.sleep(60)"
     )
     root = Path(__file__).resolve().parents[2]
-    with subprocess.Popen([sys.executable, "-c", script, str(var)], cwd=root, stdout=subprocess.PIPE) as user:
+    with subprocess.Popen([sys.executable, "-c", script, str(used)], cwd=root, stdout=subprocess.PIPE) as user:
         assert user.stdout is not None
         assert user.stdout.readline() == b"up\n"
         user.kill()
-    server = EmbeddedPostgres(var, durable=False)
+    server = EmbeddedPostgres(used, durable=False)
     assert server.is_running()
     with server:
         assert value(server, "select 1") == 1
     assert not server.is_running()
 
 
-def test_it_recovers_from_being_killed(var: Path) -> None:
-    with EmbeddedPostgres(var) as server:
+def test_it_recovers_from_being_killed(used: Path) -> None:
+    with EmbeddedPostgres(used) as server:
         with server.connect() as connection:
             connection.execute("create table kept as select 7 as number")
         killed = psutil.Process(process_id(server))
@@ -119,23 +142,20 @@ def test_it_recovers_from_being_killed(var: Path) -> None:
         psutil.wait_procs(family, timeout=10)
         assert not server.is_running()
         assert (server.data / "postmaster.pid").exists()
-    with EmbeddedPostgres(var) as server:
+    with EmbeddedPostgres(used) as server:
         assert value(server, "select number from kept") == 7
 
 
-def test_a_process_that_took_the_old_number_is_neither_taken_for_it_nor_touched(var: Path) -> None:
-    with EmbeddedPostgres(var, durable=False) as server:
-        pass
+def test_a_process_that_took_the_old_number_is_neither_taken_for_it_nor_touched(used: Path) -> None:
+    server = EmbeddedPostgres(used, durable=False)
     (server.data / "postmaster.pid").write_text(f"{os.getpid()}\n{server.data}\n")
     assert not server.is_running()
     with server:
         assert value(server, "select 1") == 1
 
 
-def test_an_interrupted_first_start_is_begun_again(var: Path) -> None:
-    server = EmbeddedPostgres(var, durable=False)
-    with server:
-        pass
+def test_an_interrupted_first_start_is_begun_again(used: Path) -> None:
+    server = EmbeddedPostgres(used, durable=False)
     (server.data / "PG_VERSION").unlink()
     with server:
         assert value(server, "select count(*) from pg_database where datname = 'ballast'") == 1
@@ -201,6 +221,6 @@ def test_binaries_that_cannot_be_reached_are_copied_to_where_they_can(
 
 
 @as_root
-def test_an_account_of_its_own_runs_it(var: Path) -> None:
-    with EmbeddedPostgres(var, durable=False) as server:
+def test_an_account_of_its_own_runs_it(used: Path) -> None:
+    with EmbeddedPostgres(used, durable=False) as server:
         assert psutil.Process(process_id(server)).username() == "ballast"

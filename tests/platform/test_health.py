@@ -11,7 +11,7 @@ from pytest_django.plugin import DjangoDbBlocker
 from config import beat, health
 from config.celery import app
 from config.redis_servers import RedisServers
-from payments.operations.dangers import Danger
+from payments.operations.alarm_rules import AlarmCondition
 from payments.operations.states import AlarmKind
 from tests.operations.scenes import there_is
 
@@ -45,7 +45,7 @@ def test_ready_tells_how_long_ago_beat_ticked(client: Client) -> None:
 
 @pytest.mark.django_db
 def test_ready_counts_the_alarms_of_production(client: Client) -> None:
-    low = Danger(AlarmKind.GAS_TANK_LOW, "The hot wallet holds nothing.")
+    low = AlarmCondition(AlarmKind.GAS_TANK_LOW, "The hot wallet holds nothing.")
     there_is(low)
     there_is(low, environment="sandbox")
     reply = client.get("/health/ready")

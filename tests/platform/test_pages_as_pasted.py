@@ -8,20 +8,30 @@ import signal
 import subprocess
 import textwrap
 import time
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 import httpx
 import pytest
 from django.core.management import get_commands
 
-from tests.platform.runs import ROOT, Run, demo, free_port
+from tests.platform.runs import READY_SECONDS, ROOT, Run, demo
+from tests.ports import free_port
 
 A_SHELL = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/tmp", "LANG": "C.UTF-8"}  # noqa: S108 - as a person's
 
 WAIT = """
 until curl -s "$BALLAST_SANDBOX_BASE_URL/{path}" -H "Authorization: Bearer $BALLAST_PUBLIC_KEY" \
-    -H "X-Api-Secret: $BALLAST_SECRET_KEY" | grep -q '"status":"{status}"'; do sleep 1; done
+    -H "X-Api-Secret: $BALLAST_SECRET_KEY" | grep -q '"status":"{status}"'; do sleep 0.2; done
 """
+
+
+@pytest.fixture(scope="module")
+def run(var: Path) -> Iterator[Run]:
+    """One for all tests of this file, with blocks that come four times as fast as a person's."""
+    with Run(var, free_port(), SIMULATED_BLOCK_SECONDS="0.5") as started:
+        yield started
 
 
 def blocks(page: str, *headings: str) -> list[str]:
@@ -37,7 +47,7 @@ def blocks(page: str, *headings: str) -> list[str]:
 def paste(script: str) -> str:
     done = subprocess.run(
         ["bash", "-e", "-o", "pipefail", "-c", script],
-        cwd=ROOT, env=A_SHELL, capture_output=True, text=True, check=False, timeout=240,
+        cwd=ROOT, env=A_SHELL, capture_output=True, text=True, check=False, timeout=600,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
@@ -73,18 +83,18 @@ def test_the_readme_and_the_page_on_webhooks_work_as_pasted(run: Run) -> None:
         assert_it_listens(listening, run, port)
     finally:
         os.killpg(listening.pid, signal.SIGTERM)
-        listening.wait(20)
+        listening.wait(60)
 
 
 def assert_it_listens(listening: subprocess.Popen[str], run: Run, port: str) -> None:
     assert listening.stdout is not None
     lines = iter(listening.stdout.readline, "")
-    heard = "".join(line for line, _ in zip(lines, range(2), strict=False))
+    heard = "".join(islice(lines, 2))
     assert f"http://127.0.0.1:{port}/" in heard
     assert f"http://127.0.0.1:{run.port}/dashboard/webhooks/new" in heard + next(lines)
     values = demo(run.var)
     headers = {"Authorization": f"Bearer {values['BALLAST_PUBLIC_KEY']}", "X-Api-Secret": values["BALLAST_SECRET_KEY"]}
-    with httpx.Client(base_url=values["BALLAST_SANDBOX_BASE_URL"], headers=headers) as shop:
+    with httpx.Client(base_url=values["BALLAST_SANDBOX_BASE_URL"], headers=headers, timeout=READY_SECONDS) as shop:
         found = shop.get("/webhooks").json()["data"]
         (webhook,) = [each["id"] for each in found if each["url"] == f"http://127.0.0.1:{port}/"]
         shop.post(f"/webhooks/{webhook}/test")

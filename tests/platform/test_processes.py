@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 from pathlib import Path
 
 import psutil
 import pytest
 
 from config.embedded.processes import FAILURES_ALLOWED, Child, ProcessFailed, record, stop_left_overs
+from tests.patience import until
 
 FOLDER = Path(__file__).parent
 
@@ -20,15 +20,13 @@ def child(code: str) -> Child:
 
 
 def wait_until_gone(process_id: int) -> None:
-    deadline = time.monotonic() + 20
-    while time.monotonic() < deadline:
+    def is_gone() -> bool:
         try:
-            if psutil.Process(process_id).status() == psutil.STATUS_ZOMBIE:
-                return
+            return psutil.Process(process_id).status() == psutil.STATUS_ZOMBIE
         except psutil.NoSuchProcess:
-            return
-        time.sleep(0.02)
-    raise AssertionError(f"process {process_id} is still there")
+            return True
+
+    until(is_gone)
 
 
 def test_a_process_that_ends_is_started_again_after_a_pause() -> None:
@@ -66,8 +64,7 @@ def test_a_process_that_ignores_the_request_is_killed_with_all_it_started(tmp_pa
     one.start()
     outer = one.process_id
     assert outer is not None
-    while not note.exists():
-        time.sleep(0.02)
+    until(note.exists)
     one.stop(patience_seconds=0.2)
     wait_until_gone(outer)
     wait_until_gone(int(note.read_text()))

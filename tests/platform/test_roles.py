@@ -17,7 +17,8 @@ from django.views.debug import technical_500_response
 
 from config import logs, roles
 from config.variables import Variables
-from tests.platform.test_settings import PRODUCTION, python
+from tests.networks import with_set
+from tests.platform.test_settings import PRODUCTION, forked
 
 ROOT = Path(__file__).resolve().parents[2]
 OF_ONE_MACHINE = {
@@ -34,7 +35,9 @@ OF_ONE_MACHINE = {
 
 PROVIDERS = ["https://polygon.example/v2/opaque-path", "https://b.example/?key=opaque-query"]
 
-ONLY_IN_FILES = {"TESTNET_EVM_KEYSTORE", "TESTNET_EVM_KEYSTORE_PASSWORD"}
+LONG = "an opaque value of more than 32 letters"
+
+ONLY_IN_FILES = {"TESTNET_EVM_KEYSTORE", "TESTNET_EVM_KEYSTORE_PASSWORD", "TESTNET_STELLAR_HOT_WALLET_KEY_FILE"}
 
 
 @pytest.fixture
@@ -45,23 +48,34 @@ def nothing_concealed() -> Iterator[None]:
     logs._concealed = before
 
 
+OF_THE_SIGNER = {"SIGNER_LISTEN", "SIGNER_FOLDER"}
+"""Settings of that process alone, which has its own file, and of the others only what it signs by."""
+
+
 def services() -> dict[str, dict[str, Any]]:
-    found: dict[str, dict[str, Any]] = yaml.safe_load((ROOT / "compose.yaml").read_text())["services"]
+    found: dict[str, dict[str, Any]] = {}
+    for name in ("compose.yaml", "compose.signer.yaml"):
+        found |= yaml.safe_load((ROOT / name).read_text())["services"]
     return {name: service for name, service in found.items() if service.get("image") == "ballast"}
 
 
 def test_compose_gives_each_process_every_setting_and_its_own_secrets_alone() -> None:
     documented = set(re.findall(r"^#?([A-Z_]+)=", (ROOT / ".env.example").read_text(), re.MULTILINE))
-    settings = documented - roles.USERS.keys() - OF_ONE_MACHINE
+    settings = documented - roles.USERS.keys() - OF_ONE_MACHINE - OF_THE_SIGNER
     for name, service in services().items():
         assert "env_file" not in service
         given, role = set(service["environment"]), service["environment"]["BALLAST_ROLE"]
         assert role == name
-        assert given - roles.USERS.keys() == settings
+        if role == "signer":
+            known = settings | OF_THE_SIGNER | {"BALLAST_MODE", "BALLAST_ROLE"}
+            assert OF_THE_SIGNER < given - roles.USERS.keys() < known - {"DATABASE_URL", "REDIS_URL", "SIGNER_URL"}
+        else:
+            assert given - roles.USERS.keys() == settings
         assert given & roles.USERS.keys() == {
             secret for secret in roles.USERS.keys() - ONLY_IN_FILES if roles.uses(role, secret)
         }
-        assert ("hot_wallet" in service.get("secrets", ())) is (role == "money")
+        mounted = ["hot_wallet", "stellar_hot_wallet"] if role in ("money", "signer") else []
+        assert service.get("secrets", []) == mounted
     assert set(services()) == set(roles.ROLES) - {roles.ALL}
 
 
@@ -70,7 +84,9 @@ def test_each_process_starts_without_the_secrets_of_the_others(role: str) -> Non
     needed = {name: value for name, value in PRODUCTION.items() if name not in roles.USERS or roles.uses(role, name)}
     worker = "import config.celery, django; django.setup(); config.celery.app.tasks"
     entry = "import config.wsgi" if role == "web" else worker
-    result = python("-c", entry, **needed, BALLAST_ROLE=role)
+    if role == "signer":  # without what all the others share, too
+        needed = {"BALLAST_MODE": "production", "SIGNER_SECRET": LONG, "PAYOUT_INTENT_KEY": LONG}
+    result = forked("-c", entry, **needed, BALLAST_ROLE=role)
     assert result.returncode == 0, result.stderr
 
 
@@ -121,7 +137,8 @@ def test_no_error_page_shows_a_secret_of_the_settings(
     settings.DEBUG = True
     for name in roles.USERS:
         setattr(settings, name, f"opaque-{name.lower()}")
-    settings.EVM_PROVIDERS = {"polygon": PROVIDERS}
+    secrets = {name: f"opaque-{name}" for name in ("keystore", "keystore_password", "hot_wallet_key")}
+    settings.NETWORK_SETTINGS = with_set("polygon", rpc_urls=tuple(PROVIDERS), **secrets)
     request = RequestFactory().get("/", headers={"Accept": accept})
     by_name = technical_500_response(request, *error()).content.decode()
     assert "EVM_HOT_WALLET_KEY" in by_name or accept == "text/plain"
@@ -147,3 +164,39 @@ def test_a_log_line_redacts_the_secrets_of_the_settings_under_whatever_name(monk
     written = logs.redact(line)
     assert set(written.values()) == {f"said '{logs.REDACTED}' twice"}
     assert json.dumps(written).count("opaque") == 0
+
+
+def test_the_page_on_security_names_the_processes_of_each_secret() -> None:
+    page = (ROOT / "docs/security.md").read_text()
+    rows = re.findall(r"^\| ((?:`[A-Z_]+`(?:, )?)+) \| ([a-z, ]+) \|$", page, re.MULTILINE)
+    found = {name: set(users.split(", ")) for names, users in rows for name in re.findall(r"`(\w+)`", names)}
+    assert found == {secret: set(users) for secret, users in roles.USERS.items()}
+
+
+@pytest.mark.usefixtures("nothing_concealed")
+@pytest.mark.parametrize(
+    "address",
+    [
+        "https://polygon.example/v2/opaque-key-0123456789",
+        "https://opaque-key-0123456789@polygon.example",
+        "https://user:opaque-key-0123456789@polygon.example/",
+        "https://polygon.example/?apikey=opaque-key-0123456789",
+        "https://polygon.example/#opaque-key-0123456789",
+        "polygon.example/v2/opaque-key-0123456789",
+        "polygon.example:443/v2/opaque-key-0123456789",
+        "https//polygon.example/v2/opaque-key-0123456789",
+        "https:/polygon.example/opaque-key-0123456789",
+        "https://[polygon.example/opaque-key-0123456789",
+        "https://polygon.example:opaque-key-0123456789/",
+        "htps://polygon.example/v2/opaque-key-0123456789?x=opaque-key-0123456789",
+    ],
+)
+def test_the_key_in_the_address_of_a_provider_is_redacted_however_it_is_misspelled(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("POLYGON_RPC_URLS", address)
+    variables = Variables()
+    variables.addresses("POLYGON_RPC_URLS")
+    logs.conceal(variables.secrets)
+    said = logs.redact({"innocent": address, "more": "it failed at opaque-key-0123456789"})
+    assert "opaque-key-0123456789" not in json.dumps(said)

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.platform.forks import run_in_fork
+
 ROOT = Path(__file__).resolve().parents[2]
 PRODUCTION = {
     "BALLAST_MODE": "production",
@@ -23,23 +25,27 @@ PRODUCTION = {
 }
 
 
-def python(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+def production(**variables: str) -> dict[str, str]:
+    """The whole environment of a process. An empty value is what an unset variable is to Ballast."""
     clean = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
-    # An empty value is what an unset variable is to Ballast, and keeps a developer's .env out of this.
+    # These are blank so that a developer's .env stays out of it.
     blank = dict.fromkeys([*PRODUCTION, "DEBUG", "RATE_SOURCES", "BALLAST_VAR"], "")
-    del blank["BALLAST_MODE"]
+    return {**clean, **blank, "BALLAST_MODE": "production", **variables}
+
+
+def python(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, *arguments],
-        cwd=ROOT,
-        env={**clean, **blank, "BALLAST_MODE": "production", **variables},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+        cwd=ROOT, env=production(**variables), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+def forked(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    return run_in_fork(*arguments, environment=production(**variables))
 
 
 def load_settings(**variables: str) -> subprocess.CompletedProcess[str]:
-    return python("-c", "import config.settings", **variables)
+    return forked("-c", "import config.settings", **variables)
 
 
 def test_production_without_settings_names_every_missing_one() -> None:
@@ -60,7 +66,7 @@ def test_production_without_settings_names_every_missing_one() -> None:
 
 
 def test_production_settings_pass_every_deployment_check() -> None:
-    result = python("manage.py", "check", "--deploy", "--fail-level", "WARNING", **PRODUCTION)
+    result = forked("manage.py", "check", "--deploy", "--fail-level", "WARNING", **PRODUCTION)
     assert result.returncode == 0, result.stderr
     assert "no issues" in result.stdout
 
@@ -88,6 +94,10 @@ def test_production_settings_pass_every_deployment_check() -> None:
         ("DATABASE_STATEMENT_TIMEOUT_SECONDS", "-1", "DATABASE_STATEMENT_TIMEOUT_SECONDS is '-1'"),
         ("DATABASE_STATEMENT_TIMEOUT_SECONDS", "inf", "DATABASE_STATEMENT_TIMEOUT_SECONDS is 'inf'"),
         ("SIMULATED_BLOCK_SECONDS", "soon", "SIMULATED_BLOCK_SECONDS is 'soon'"),
+        ("POLYGON_RPC_URLS", "http://node.example:8545,https://b.example", "POLYGON_RPC_URLS has an http address"),
+        ("STELLAR_HORIZON_URLS", "http://10.0.0.7", "STELLAR_HORIZON_URLS has an http address"),
+        ("TESTNET_POLYGON_RPC_URLS", "http://localhost.example", "TESTNET_POLYGON_RPC_URLS has an http address"),
+        ("PROVIDERS_THAT_AGREE", "1", "PROVIDERS_THAT_AGREE is '1'; set it to a number of at least 2"),
         ("STELLAR_ISSUERS", "USDT", "STELLAR_ISSUERS has entries that are not NAME=VALUE: USDT"),
         ("TRUSTED_PROXIES", "10.0.0.0/33", "TRUSTED_PROXIES has '10.0.0.0/33'"),
         ("REDIS_URL", "localhost", "REDIS_URL is not a Redis address"),
@@ -195,7 +205,7 @@ DEPLOYING = {
 def test_what_cannot_be_reached_or_is_set_wrongly_ends_a_command_in_one_line(
     arguments: tuple[str, ...], variables: dict[str, str], said: str
 ) -> None:
-    ended = python(*arguments, DJANGO_SETTINGS_MODULE="config.settings", **variables)
+    ended = forked(*arguments, DJANGO_SETTINGS_MODULE="config.settings", **variables)
     assert ended.returncode != 0
     [line] = [line for line in ended.stderr.splitlines() if not line.startswith("{")]  # the log has lines of its own
     assert line.startswith(said)
@@ -231,7 +241,7 @@ def test_every_process_says_at_its_start_where_one_provider_decides_alone(
     urls: str, networks: str, warned: bool
 ) -> None:
     chosen = {"POLYGON_RPC_URLS": urls, "EVM_SINGLE_PROVIDER_NETWORKS": networks}
-    started = python("-c", "import config.wsgi", **{**PRODUCTION, **POLYGON, **chosen})
+    started = forked("-c", "import config.wsgi", **{**PRODUCTION, **POLYGON, **chosen})
     assert started.returncode == 0, started.stderr
     told = [line for line in started.stderr.splitlines() if "one provider decides about money alone" in line]
     assert len(told) == warned

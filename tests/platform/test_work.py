@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -18,13 +18,14 @@ from pytest_django.plugin import DjangoDbBlocker
 
 from config import beat, pulses
 from config.celery import app
-from payments.models import ScanCursor
+from payments.deposits.models import ScanCursor
 from payments.operations.models import Alarm, Pulse
 from payments.operations.states import AlarmKind
-from payments.operations.tasks import watch_dangers
-from payments.transfers.driving import drive_due
+from payments.operations.tasks import raise_alarms
+from payments.transfers.executor import run_due
 from payments.transfers.models import Payout
 from tests.factories import make_user
+from tests.patience import until
 from tests.payments.scenes import POLYGON
 from tests.transfers.scenes import ask, stock
 from webhooks.sending.dispatch import dispatch
@@ -32,6 +33,8 @@ from webhooks.sending.dispatch import dispatch
 pytestmark = pytest.mark.django_db(transaction=True)
 
 # Of the schedule. What the dispatcher does, it does as `dispatch`, and not for five idle seconds.
+LESS_OFTEN = {"operations.audit_wallets": 10_800, "invoices.issue_due": 10_800, "payments.record_rates": 900}
+"""How long they may be late."""
 TASKS = sorted(entry["task"] for entry in app.conf.beat_schedule.values())
 
 
@@ -49,14 +52,6 @@ def running() -> Iterator[beat.ElectedScheduler]:
         yield scheduler
     finally:
         scheduler.close()
-
-
-def until(is_so: Callable[[], bool]) -> None:
-    """Once PostgreSQL has seen that a beat's connection has ended, which takes it a moment."""
-    deadline = time.monotonic() + 10
-    while not is_so():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 def work(status: int) -> Any:
@@ -85,6 +80,7 @@ class TestRunning:
         assert limits[("task", "settlements.run_due")] == 180
         assert limits[("task", "payments.refresh_rates")] == 180
         assert limits[("task", "merchants.purge_idempotency")] == 10_800
+        assert limits[("reconcile", "quick")] == 900
         assert all(0 <= item["ageSeconds"] < 60 for item in body["work"])
 
     @pytest.mark.parametrize(
@@ -95,7 +91,7 @@ class TestRunning:
             ("dispatcher", "", 60),
             ("wallets", "", 120),
             *(
-                ("task", task, 10_800 if "purge" in task else 180)
+                ("task", task, LESS_OFTEN.get(task, 10_800 if "purge" in task else 180))
                 for task in TASKS
                 if task not in {"payments.watch_networks", "webhooks.deliver_due", "transfers.drive"}
             ),
@@ -113,7 +109,7 @@ class TestRunning:
         work(200)
         Payout.objects.update(next_attempt_at=F("next_attempt_at") - timedelta(seconds=121))
         assert work(503)["behind"] == ["wallets sandbox polygon"]
-        drive_due()
+        run_due()
         assert work(200)["behind"] == []
 
     def test_a_halted_network_waits_for_a_person_and_is_not_behind(self) -> None:
@@ -123,12 +119,12 @@ class TestRunning:
 
     def test_what_is_behind_is_an_alarm_until_it_is_done(self) -> None:
         let_pulse_age("task", "settlements.run_due", 1000)
-        watch_dangers()
+        raise_alarms()
         alarm = Alarm.objects.open().get()
         assert (alarm.kind, alarm.environment, str(alarm)) == ("work_behind", "production", "Work is behind: task")
         assert re.match(r"task settlements.run_due: last done 10\d\d s ago, 180 s are allowed", alarm.message)
         app.tasks["settlements.run_due"].apply(throw=True)
-        watch_dangers()
+        raise_alarms()
         assert not Alarm.objects.open().exists()
 
 
@@ -195,14 +191,14 @@ class TestClocks:
         assert [record.levelname for record in caplog.records if record.message == "clock_is_off"] == ["ERROR"]
         body = work(503)
         assert (body["behind"], body["clocks"]["mostSecondsOff"]) == (["clock"], pytest.approx(300, abs=1))
-        watch_dangers()
+        raise_alarms()
         alarm = Alarm.objects.open().get()
         assert alarm.kind == AlarmKind.CLOCK_OFF
         assert alarm.message.endswith(f": {words} of the database's.")
         assert "worker" in alarm.subject
 
         pulses.note_clock("worker", at_once=True)
-        watch_dangers()
+        raise_alarms()
         assert not Alarm.objects.open().exists()
         work(200)
 

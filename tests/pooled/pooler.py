@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import pwd
 import shutil
-import signal
 import socket
 import subprocess
 import tempfile
@@ -20,18 +19,15 @@ class Pooler:
     """Enter it to have it run. `extra` are further lines of its configuration."""
 
     def __init__(self, *, host: str, port: str | int, user: str, sessions: int = 3, extra: str = "") -> None:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port: int = probe.getsockname()[1]
         self._folder = Path(tempfile.mkdtemp(prefix="ballast-pgbouncer-"))
-        # What tests empty the ledger with is a setting of the test database, which sessions of before do not know.
-        target = f"host={host} port={port or 5432} user={user} connect_query='SET ballast.allow_truncate = on'"
+        self.host = str(self._folder)
+        """A socket in a folder of its own: a free port might be somebody else's by the time pgbouncer wants it."""
         self._configuration = f"""[databases]
-* = {target}
+* = host={host} port={port or 5432} user={user}
 [pgbouncer]
-listen_addr = 127.0.0.1
-listen_port = {self.port}
-unix_socket_dir =
+listen_addr =
+listen_port = 5432
+unix_socket_dir = {self._folder}
 auth_type = any
 pool_mode = transaction
 default_pool_size = {sessions}
@@ -43,7 +39,7 @@ logfile = {self._folder}/log
         self._process: subprocess.Popen[bytes] | None = None
 
     def address(self, database: str) -> str:
-        return f"postgres://anybody@127.0.0.1:{self.port}/{database}"
+        return f"postgres://anybody@/{self.host}/{database}"
 
     def __enter__(self) -> Self:
         if BINARY is None:
@@ -61,17 +57,18 @@ logfile = {self._folder}/log
             group=account.pw_gid if account else None,
             extra_groups=[] if account else None,
         )
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 60
         while True:
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", self.port)) == 0:
+            with socket.socket(socket.AF_UNIX) as probe:
+                if probe.connect_ex(f"{self.host}/.s.PGSQL.5432") == 0:
                     return self
+            assert self._process.poll() is None, (self._folder / "log").read_text()
             assert time.monotonic() < deadline, (self._folder / "log").read_text()
             time.sleep(0.02)
 
     def __exit__(self, *_: object) -> None:
         if self._process is not None:
-            self._process.send_signal(signal.SIGQUIT)
+            self._process.kill()  # a run in the background ignores SIGINT and SIGQUIT, and so would pgbouncer
             self._process.wait(10)
         shutil.rmtree(self._folder, ignore_errors=True)
 

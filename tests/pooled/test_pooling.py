@@ -17,14 +17,16 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from pytest_django.fixtures import Settings
 
 from config import sessions
+from config.advisory_locks import LockClass, named_lock
 from config.beat import LOCK, ElectedScheduler
 from config.celery import app
 from config.pooled.base import DatabaseWrapper
-from config.turns import turn_at
 from settlements import tasks as settlement_tasks
+from tests.advisory_locks import holders
+from tests.database_address import database_address
+from tests.patience import until
 from tests.pooled.pooler import BINARY, Pooler
-from webhooks.sending.desk import Desk
-from webhooks.sending.leases import LOCK_CLASS
+from webhooks.sending.store import DeliveryStore
 
 needs_pgbouncer = pytest.mark.skipif(
     BINARY is None, reason="pgbouncer is not installed (Debian: apt install pgbouncer)"
@@ -47,7 +49,7 @@ def pooler() -> Iterator[Pooler]:
 
 def pooled(pooler: Pooler, engine: type[BaseDatabaseWrapper] = DatabaseWrapper) -> BaseDatabaseWrapper:
     options = {name: value for name, value in real()["OPTIONS"].items() if name != "options"}
-    place = {"HOST": "127.0.0.1", "PORT": pooler.port, "USER": "anybody", "PASSWORD": "", "OPTIONS": options}
+    place = {"HOST": pooler.host, "PORT": "", "USER": "anybody", "PASSWORD": "", "OPTIONS": options}
     return engine({**real(), **place, "DISABLE_SERVER_SIDE_CURSORS": True}, alias="default")
 
 
@@ -95,21 +97,24 @@ def test_limits_hold_in_a_database_transaction_and_outside_of_one(behind: BaseDa
 
 
 def test_a_statement_that_takes_too_long_is_ended(behind: BaseDatabaseWrapper, settings: Settings) -> None:
-    with limit(settings, statement_timeout="50ms"):
+    with limit(settings, statement_timeout="1s"):
         with pytest.raises(OperationalError, match="statement timeout"):
-            value("SELECT pg_sleep(10)")
+            value("SELECT pg_sleep(60)")
         with transaction.atomic():
             value("SELECT 1")
             with pytest.raises(OperationalError, match="statement timeout"):
-                value("SELECT pg_sleep(10)")
+                value("SELECT pg_sleep(60)")
             transaction.set_rollback(True)
 
 
 def test_a_transaction_that_does_nothing_is_ended(behind: BaseDatabaseWrapper, settings: Settings) -> None:
-    with limit(settings, idle_in_transaction_session_timeout="50ms"):
+    with limit(settings, idle_in_transaction_session_timeout="1s"):
         connection.set_autocommit(False)
-        value("SELECT 1")
-        subprocess.run(["sleep", "0.5"], check=True)
+        session = value("SELECT pg_backend_pid()")
+        other = sessions.new_session()
+        sessions_here = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+        until(lambda: not value(f"{sessions_here} AND pid = {session}", other))
+        other.close()
         with pytest.raises(DatabaseError, match="idle-in-transaction timeout"):
             value("SELECT 1")
     connection.close()
@@ -180,26 +185,23 @@ def test_a_beat_that_was_not_told_of_the_pooler_does_not_lead(settings: Settings
 def test_a_turn_is_one_sessions(behind: BaseDatabaseWrapper) -> None:
     other = sessions.new_session()
     try:
-        with turn_at("a piece of work") as is_ours:
+        with named_lock("a piece of work") as is_ours:
             assert is_ours
-            assert value("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()") == 0
-            assert value("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted", other) == 1
-        assert value("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted", other) == 0
+            [holder] = holders(LockClass.TASK, on=other)
+            assert holder != value("SELECT pg_backend_pid()")
+        until(lambda: holders(LockClass.TASK, on=other) == [])
     finally:
         other.close()
 
 
 def test_a_dispatcher_holds_its_number_by_a_session_that_does_all_of_its_work(behind: BaseDatabaseWrapper) -> None:
-    desk = Desk()
-    desk.exchange([], room=0, probes=0, holdings=[])
-    holders = "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND classid = %s AND objid = %s"
-    with connection.cursor() as cursor:
-        cursor.execute(holders, [LOCK_CLASS, desk.number])
-        assert cursor.fetchall() == [(value("SELECT pg_backend_pid()"),)]
+    store = DeliveryStore()
+    store.exchange([], room=0, probes=0, holdings=[])
+    assert holders(LockClass.DISPATCHER, store.number) == [value("SELECT pg_backend_pid()")]
     assert value("SHOW statement_timeout") == "30s"
-    desk.give_back()
+    store.give_back()
     connection.close()
-    assert value(holders % (LOCK_CLASS, desk.number), behind) is None
+    until(lambda: holders(LockClass.DISPATCHER, store.number, on=behind) == [])  # PostgreSQL sees the session end
 
 
 @pytest.mark.parametrize(
@@ -224,19 +226,20 @@ def test_a_start_that_lacks_one_of_the_settings_says_which(variables: dict[str, 
 
 def test_the_journeys_go_the_whole_way() -> None:
     """A payment from its creation to its settlement and back, with every process's database behind the pooler."""
-    place = real()
-    host, port, user, password = (str(place[name] or "") for name in ("HOST", "PORT", "USER", "PASSWORD"))
-    login = f"{user}:{password}" if password else user
-    place_of_server = f"/{host}" if host.startswith("/") else f"{host}:{port or 5432}"  # a socket's folder, or a host
-    direct = f"postgres://{login}@{place_of_server}/pooled_journeys"
-    with Pooler(host=host, port=port, user=user) as pooler:
+    template = real()["TEST"].get("TEMPLATE")  # of a server of our own
+    if template:
+        with connection.cursor() as cursor:
+            cursor.execute("DROP DATABASE IF EXISTS test_pooled_journeys")
+            cursor.execute(f"CREATE DATABASE test_pooled_journeys TEMPLATE {template}")
+    with Pooler(host=real()["HOST"], port=real()["PORT"], user=real()["USER"]) as pooler:
         environment = {
             **{name: text for name, text in os.environ.items() if not name.startswith(("PYTEST", "COV"))},
             "DATABASE_URL": pooler.address("pooled_journeys"),
             "DATABASE_POOL_MODE": "transaction",
-            "DATABASE_DIRECT_URL": direct,
+            "DATABASE_DIRECT_URL": database_address("pooled_journeys"),
         }
         journeys = ["tests/journeys/test_paid.py", "tests/journeys/test_paid_out.py"]
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--create-db", *journeys]
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+        command += ["--reuse-db" if template else "--create-db", *journeys]
         done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from config.money import FIAT_DIGITS
 from payments.rates.observations import Observation
-from payments.rates.providers import PROVIDERS, UnreadableAnswer
+from payments.rates.providers import PROVIDERS, UnreadableReply
 from payments.rates.tables import pegged_rates
 
 RECORDINGS = Path(__file__).parent / "recordings"
@@ -127,7 +127,7 @@ def read(provider: str, path: str, content: bytes) -> list[Observation]:
     """What a parser believes; the only exception it may raise means that it believes nothing."""
     try:
         return PROVIDERS[provider].requests[path](content, NOW)
-    except UnreadableAnswer:
+    except UnreadableReply:
         return []
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import time
 from datetime import timedelta
 from decimal import Decimal
 
@@ -13,10 +12,11 @@ from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
 from config.money import FIAT_DIGITS
+from payments.rates import quoting
 from payments.rates.models import CurrentRate, RateSnapshot
 from payments.rates.observations import COINS
 from payments.rates.providers import PROVIDERS
-from payments.rates.quoting import Quote, RateUnavailable, quote, refresh_rates
+from payments.rates.quoting import Quote, RateUnavailable, forget_rates, quote, refresh_rates
 from tests.rates.conftest import NOW, Answer, ProviderServer, say
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("real_sources")]
@@ -131,11 +131,11 @@ def test_a_packed_answer_is_read(provider_server: ProviderServer) -> None:
 @pytest.mark.parametrize("behaviour", ["hang", "trickle"])
 def test_an_exchange_that_does_not_finish_is_left_behind(provider_server: ProviderServer, behaviour: str) -> None:
     provider_server.answers["kraken"] = getattr(provider_server, behaviour)
-    started = time.monotonic()
     refreshed = refresh_rates(now=NOW, providers=provider_server.providers())
 
-    assert time.monotonic() - started < 4
-    assert [failure.partition("/")[0] for failure in refreshed.failures] == ["kraken"]
+    (failure,) = refreshed.failures
+    assert failure.startswith("kraken/")
+    assert failure.endswith(": TimeoutError"), "by reads alone it would end with one of httpx, or with a whole reply"
     assert quote("USD", "USDC", now=NOW).source == "bitfinex, bitstamp, gemini"
 
 
@@ -253,9 +253,14 @@ def test_old_snapshots_are_pruned_and_rates_stay_one_row_per_pair(provider_serve
     assert CurrentRate.objects.filter(base="USDC").count() == 1
 
 
-def test_quoting_reads_the_rows_at_most_once_a_second(provider_server: ProviderServer) -> None:
+def test_quoting_reads_the_rows_at_most_once_a_second(
+    provider_server: ProviderServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert quoting.REMEMBERED_SECONDS == 1
+    monkeypatch.setattr(quoting, "REMEMBERED_SECONDS", 600.0)  # which is longer than twenty quotes take anywhere
     refresh_rates(now=NOW, providers=provider_server.providers())
     with CaptureQueriesContext(connection) as queries:
         for _ in range(20):
             quote("EUR", "USDC", now=NOW)
+    forget_rates()
     assert len(queries) == 1

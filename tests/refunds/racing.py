@@ -10,12 +10,13 @@ from decimal import Decimal
 from threading import Barrier
 from typing import Any
 
+import pytest
 from django.db import connection
 from django.db.models import Sum
 from django.test import override_settings
 
-from payments import refunding
 from payments.chains.simulated import control
+from payments.deposits import refund_accounting
 from payments.models import Payment
 from refunds.models import Refund
 from refunds.services import NewRefund, create_refund
@@ -78,7 +79,7 @@ def ask_at_once(payment: Payment, threads: int) -> Round:
         return create_refund(payment=payment, request=request, requested_by="race")
 
     outcomes = race([ask] * threads)
-    refused = [outcome for outcome in outcomes if isinstance(outcome, refunding.RefundExceedsPayment)]
+    refused = [outcome for outcome in outcomes if isinstance(outcome, refund_accounting.RefundExceedsPayment)]
     granted = [outcome for outcome in outcomes if isinstance(outcome, Refund)]
     errors = [repr(outcome) for outcome in outcomes if outcome not in refused and outcome not in granted]
     reserved = Refund.objects.filter(payment=payment).standing().aggregate(total=Sum("amount"))["total"]
@@ -90,11 +91,13 @@ def rounds(count: int, threads: int) -> list[Round]:
 
 
 @contextmanager
-def without_the_payments_lock() -> Iterator[None]:
-    """Whoever asks for the payment gets it as it is, and so does everybody else."""
-    real = refunding.lock_payment
-    refunding.lock_payment = lambda payment_id: Payment.objects.get(pk=payment_id)
-    try:
+def without_the_payments_lock(*, with_events: bool = False) -> Iterator[None]:
+    """Whoever asks for the payment gets it as it is, and so does everybody else.
+
+    `with_events` leaves the second guard: the database takes one event for each version of a payment.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(refund_accounting, "lock_payment", lambda payment_id: Payment.objects.get(pk=payment_id))
+        if not with_events:
+            patch.setattr(refund_accounting, "record_payment_events", lambda *_: None)
         yield
-    finally:
-        refunding.lock_payment = real

@@ -15,7 +15,7 @@ from merchants.models import Merchant
 from payments.chains.simulated import control
 from payments.chains.simulated.networks import address_named
 from payments.models import Discrepancy, Payment
-from payments.transfers import driving
+from payments.transfers import executor
 from payments.transfers.postings import payout_account
 from refunds import tasks
 from refunds.models import Refund
@@ -25,13 +25,14 @@ from tests.payments.scenes import (
     BLOCKS_UNTIL_FINAL,
     SANDBOX,
     STELLAR,
-    judge,
+    assess,
     make_payment,
     mine,
     now,
     part_of,
     read,
 )
+from tests.worlds import populated_once
 from webhooks.models import Event
 
 PAYER = "the payer"
@@ -41,26 +42,31 @@ def wallet(network: str = STELLAR, name: str = PAYER) -> str:
     return address_named(network, name)
 
 
+@populated_once
 def paid(
     network: str = STELLAR,
     amount: str = "100",
     *,
     received: Sequence[str] = (),
     senders: Sequence[str] = (PAYER,),
+    has_memo: bool = False,
     merchant: Merchant | None = None,
     **fields: Any,
 ) -> Payment:
     """A payment of so many dollars whose money has come, all of it or what is named, in turn from these payers.
 
+    With `has_memo`, the payers name the payment by its memo, as they do in the app of an exchange.
     Only its own network is read: many tests begin with this.
     """
     payment = make_payment(network, amount=amount, merchant=merchant, **fields)
     parts = [part_of(payment, part) for part in received] or [due_of(payment)]
+    if has_memo:
+        parts = [replace(part, recipient=payment.deposit_address, memo=payment.memo) for part in parts]
     for number, part in enumerate(parts):
         control.pay_together(network, [part], sender=wallet(network, senders[number % len(senders)]))
     mine(network, BLOCKS_UNTIL_FINAL[network])
     read(network)
-    return judge(payment)
+    return assess(payment)
 
 
 def due_of(payment: Payment) -> control.Part:
@@ -89,9 +95,9 @@ def send(network: str = STELLAR, rounds: int = 3) -> None:
     """Whatever can be sent is sent and final, and refunds have followed."""
     resolve()
     for _ in range(rounds):
-        driving.drive(SANDBOX, network)
+        executor.run_round(SANDBOX, network)
         control.mine(network, control.deepest_reorg(network) + 1)
-    driving.drive(SANDBOX, network)
+    executor.run_round(SANDBOX, network)
     tasks.follow_payouts()
 
 
@@ -105,7 +111,7 @@ def told(refund: Refund) -> list[str]:
 
 
 def reserved(refund: Refund) -> int:
-    """What waits for it in the books."""
+    """What waits for it in the ledger."""
     return balance(payout_account(refund.network, refund.cryptocurrency, refund.id), environment=SANDBOX)
 
 

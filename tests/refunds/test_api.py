@@ -17,7 +17,7 @@ from merchants.counting import fold_counts
 from merchants.models import Merchant
 from payments.chains import registry
 from payments.chains.stellar.addresses import mux
-from payments.services import accept_discrepancy
+from payments.deposits.acceptance import accept_discrepancy
 from refunds.models import Refund
 from tests.api.errors import check_error
 from tests.factories import ApiClient, api_client, make_key, make_merchant
@@ -101,14 +101,17 @@ def test_a_refund_is_recorded_as_it_was_asked_for(client: ApiClient, merchant: M
         "cryptoAmount": f"{refund.amount // 10**7}.{refund.amount % 10**7:07}"[:-1],
         "tokenFee": "0.000000",
         "receivedAmount": None,
+        "returnsFee": False,
         "cryptocurrency": "USDC",
         "network": "stellar",
         "destination": wallet(name="elsewhere"),
         "memo": "42",
+        "memoType": "id",
         "status": "pending",
         "claimUrl": None,
         "reason": "One of two bags was out of stock",
         "transactionHash": None,
+        "claimableBalanceId": None,
         "holdReason": None,
         "failureCode": None,
         "failureMessage": None,
@@ -311,6 +314,11 @@ def test_memos_are_for_stellar(client: ApiClient, merchant: Merchant) -> None:
     assert refusal(client, **{**on_stellar, "destination": muxed}, memo="42") == (400, "invalid_parameter", "memo")
     assert created(client, **{**on_stellar, "destination": muxed}, amount=1)["destination"] == muxed
     assert created(client, **on_stellar, memo="order 42", amount=1)["memo"] == "order 42"
+    assert refusal(client, **on_stellar, memo="order 42", memoType="id") == (400, "invalid_parameter", "memoType")
+    assert refusal(client, **on_stellar, memo="0042", memoType="id") == (400, "invalid_parameter", "memoType")
+    assert refusal(client, **on_stellar, memo="42", memoType="hash") == (400, "invalid_parameter", "memoType")
+    given = created(client, **on_stellar, memo="42", memoType="text", amount=1)
+    assert (given["memo"], given["memoType"]) == ("42", "text")
 
 
 def test_a_refund_without_address_can_be_given_one(client: ApiClient, merchant: Merchant) -> None:

@@ -12,7 +12,8 @@ from django.test import Client
 from django.utils import timezone
 
 from config import ids
-from merchants.models import Member, Role
+from merchants.models import Member
+from merchants.roles import Role
 from payments.chains.simulated import control
 from payments.models import Payment
 from payments.services import cancel_payment
@@ -109,6 +110,19 @@ def test_without_an_amount_all_that_is_left_is_refunded(client: Client, member: 
     assert (refund.amount, refund.destination, refund.memo) == (payment.due, wallet(name="elsewhere"), "42")
 
 
+def test_the_overview_says_which_refunds_wait_for_the_payers_account(client: Client, member: Member) -> None:
+    control.describe_account(STELLAR, wallet(name="new"), refuses="no_trustline")
+    for title in ("A refund waits for the payer's account", "2 refunds wait for payers' accounts"):
+        refund = ask(paid(merchant=member.merchant), destination=wallet(name="new"))
+        assert title not in unescape(page(client, "/dashboard"))
+        send(rounds=0)
+        shown = unescape(page(client, "/dashboard"))
+        assert title in shown
+        assert "add a trustline" in shown
+        one = f'href="/dashboard/refunds/{refund.public_id}"'
+        assert ('href="/dashboard/refunds?status=pending"' if title.startswith("2") else one) in shown
+
+
 def test_a_form_refunds_once(client: Client, member: Member) -> None:
     payment = paid(merchant=member.merchant)
     asked = {"source": "payment", "amount": "10", "form_id": form_id(client, payment)}
@@ -122,7 +136,7 @@ def test_money_in_suspense_is_chosen(client: Client, member: Member) -> None:
     surplus = discrepancy(payment)
     shown = page(client, f"/dashboard/payments/{payment.public_id}/refund")
     assert "100.00 USD of the payment itself" in shown
-    assert "25.00 USDC on Stellar (simulated), in suspense: more than was due" in shown
+    assert "25.00 USDC on Stellar (simulated), waiting for a decision: more than was due" in shown
     response = submit(client, payment, source=surplus.public_id, amount="3")
     assert "leave out the amount" in unescape(response.text)
     submit(client, payment, source=surplus.public_id)
@@ -218,17 +232,17 @@ def test_a_refund_tells_its_story(client: Client, member: Member) -> None:
     assert "Cancel the refund" not in shown
     titles = re.findall(r'class="timeline__item">\s*<p class="table__main">([^<]+)<', shown)
     assert titles == [
-        "Created, and the money reserved",
-        "Has an address, waiting to be sent",
         "Completed: final on its network",
+        "Has an address, waiting to be sent",
+        "Created, and the money reserved",
     ]
 
 
-def amounts_on_the_timeline(client: Client, payment: Payment) -> list[tuple[str, str]]:
-    """What happened to a payment, by its page, with the amount that stands below it."""
+def amounts_on_the_timeline(client: Client, payment: Payment, title: str) -> list[str]:
+    """The amounts below the lines of this title, newest first; empty for a line without one."""
     shown = page(client, f"/dashboard/payments/{payment.public_id}")
     item = r'class="timeline__item">\s*<p class="table__main">([^<]+)</p>\s*(?:<p class="soft">([^<]+)</p>)?'
-    return re.findall(item, shown)
+    return [amount for found, amount in re.findall(item, shown) if found == title]
 
 
 def test_a_payment_tells_how_much_of_it_was_refunded(client: Client, member: Member) -> None:
@@ -236,12 +250,9 @@ def test_a_payment_tells_how_much_of_it_was_refunded(client: Client, member: Mem
     for amount in ("40", "60"):
         ask(payment, amount)
         send()
-    assert amounts_on_the_timeline(client, payment) == [
-        ("Created", ""),
-        ("Completed", "100.000000 USDC received"),
-        ("Refunded", "40.000000 USDC refunded in all"),
-        ("Refunded", "100.000000 USDC refunded in all"),
-    ]
+    assert amounts_on_the_timeline(client, payment, "Completed") == ["100.000000 USDC received"]
+    refunded = amounts_on_the_timeline(client, payment, "Refunded")
+    assert refunded == ["100.000000 USDC refunded in all", "40.000000 USDC refunded in all"]
 
 
 def test_money_that_never_was_the_payment_s_is_no_amount_of_its_own(client: Client, member: Member) -> None:
@@ -249,7 +260,7 @@ def test_money_that_never_was_the_payment_s_is_no_amount_of_its_own(client: Clie
     pay_and_confirm(payment)
     ask(payment, discrepancy=discrepancy(payment))
     send()
-    assert amounts_on_the_timeline(client, payment)[-1] == ("Refunded", "")
+    assert amounts_on_the_timeline(client, payment, "Refunded") == [""]
 
 
 def test_a_refund_is_cancelled(client: Client, member: Member) -> None:
@@ -268,9 +279,9 @@ def test_a_refund_without_address_shows_the_link_and_takes_one(client: Client, m
     address = f"/dashboard/refunds/{refund.public_id}"
     shown = page(client, address)
     assert "Nobody can tell where the money is to go" in shown
-    claim = re.search(r'data-copy="(http://127.0.0.1:8000/refund/[^"]+)"', shown)
-    assert claim
-    assert Client().get(claim[1].removeprefix("http://127.0.0.1:8000")).status_code == 200
+    link = re.search(r'data-copy="(http://127.0.0.1:8000/refund/[^"]+)"', shown)
+    assert link
+    assert Client().get(link[1].removeprefix("http://127.0.0.1:8000")).status_code == 200
     refused = client.post(f"{address}/destination", {"destination": "hello"})
     assert "starts with G or M" in unescape(refused.text)
     client.post(f"{address}/destination", {"destination": wallet(), "memo": "42"})
@@ -302,7 +313,7 @@ def test_a_viewer_sees_neither_link_nor_form(member: Member) -> None:
 
 def test_a_failure_is_explained_with_what_to_do_next(client: Client, member: Member) -> None:
     control.describe_account(STELLAR, wallet(), refuses="memo_required")
-    refund = ask(paid(merchant=member.merchant))
+    refund = ask(paid(merchant=member.merchant), destination=wallet())
     send(rounds=0)
     shown = page(client, f"/dashboard/refunds/{refund.public_id}")
     assert "This account belongs to many people, as those of exchanges do, and needs a memo." in shown

@@ -15,11 +15,11 @@ from django.utils import timezone
 
 from config import ids
 from payments.chains.simulated import control
-from payments.transfers import driving
+from payments.transfers import executor
 from refunds import tasks
-from refunds.claims import CLAIM_LIFETIME, ClaimInvalid, claim_url, read_claim
+from refunds.destination_links import LINK_LIFETIME, DestinationLinkInvalid, destination_link_url, read_destination_link
 from refunds.models import Refund
-from refunds.payer import ClaimView
+from refunds.payer import RefundView
 from refunds.services import cancel_refund, give_destination
 from refunds.states import NamedBy
 from tests.factories import make_merchant
@@ -38,7 +38,7 @@ def waiting(network: str = STELLAR, **fields: Any) -> Refund:
 
 
 def link(refund: Refund) -> str:
-    url = claim_url(refund)
+    url = destination_link_url(refund)
     assert url is not None
     return url.removeprefix("http://127.0.0.1:8000")
 
@@ -57,9 +57,9 @@ def post(path: str, **fields: str) -> Any:
 def test_the_link_says_which_refund_and_which_version_of_it() -> None:
     refund = waiting()
     token = link(refund).removeprefix("/refund/")
-    claim = read_claim(token)
-    assert (claim.refund_id, claim.version, claim.expired) == (refund.pk, 1, False)
-    assert claim.is_open(refund)
+    said = read_destination_link(token)
+    assert (said.refund_id, said.version, said.expired) == (refund.pk, 1, False)
+    assert said.is_open(refund)
 
 
 @pytest.mark.parametrize("tampered", ["", "x", "a:b:c", "ref_1", "%00", "é", "0" * 5000])
@@ -68,16 +68,16 @@ def test_what_was_not_signed_here_is_no_link(tampered: str) -> None:
     for text in (tampered, token[:-1], token + "x", token.replace(":", "", 1), tampered + token):
         if text and text != token:
             assert Client().get(f"/refund/{text}").status_code == 404
-            with pytest.raises(ClaimInvalid):
-                read_claim(text)
+            with pytest.raises(DestinationLinkInvalid):
+                read_destination_link(text)
 
 
 @pytest.mark.parametrize("said", [["ref_1", 1], [1, 2], "ref", {"refund": 1}, None, []])
 def test_what_was_signed_for_something_else_is_no_link(said: Any) -> None:
-    with pytest.raises(ClaimInvalid):
-        read_claim(signing.dumps(said, salt="refunds.claims"))
-    with pytest.raises(ClaimInvalid):
-        read_claim(signing.dumps([ids.REFUND.encode(ids.new_uuid()), 1]))
+    with pytest.raises(DestinationLinkInvalid):
+        read_destination_link(signing.dumps(said, salt="refunds.claims"))
+    with pytest.raises(DestinationLinkInvalid):
+        read_destination_link(signing.dumps([ids.REFUND.encode(ids.new_uuid()), 1]))
 
 
 def test_a_refund_that_never_was_has_no_page() -> None:
@@ -88,7 +88,7 @@ def test_a_refund_that_never_was_has_no_page() -> None:
 def test_an_expired_link_takes_no_address(monkeypatch: pytest.MonkeyPatch) -> None:
     refund = waiting()
     path = link(refund)
-    later = (timezone.now() + CLAIM_LIFETIME + timedelta(seconds=1)).timestamp()
+    later = (timezone.now() + LINK_LIFETIME + timedelta(seconds=1)).timestamp()
     monkeypatch.setattr("django.core.signing.time.time", lambda: later)
     assert "This link has expired" in page(path)
     assert "<form" not in page(path)
@@ -112,24 +112,26 @@ def test_the_page_is_private_and_says_who_pays_how_much_on_which_network() -> No
         assert words in text
     for secret in ("secret reason", "private", refund.merchant.email, str(refund.payment_id), refund.requested_by):
         assert secret not in text
-    assert isinstance(response.context["refund"], ClaimView)
+    assert isinstance(response.context["refund"], RefundView)
 
 
 def test_nothing_but_the_allowed_fields_leaves() -> None:
-    assert {field.name for field in dataclasses.fields(ClaimView)} == {
-        "sandbox", "payee", "state", "amount", "coin", "coin_name", "network", "price", "reference", "takes_memo",
-        "is_open", "is_over", "destination", "memo", "transaction_hash",
+    assert {field.name for field in dataclasses.fields(RefundView)} == {
+        "sandbox", "payee", "state", "amount", "coin", "coin_name", "network", "price", "reference", "family",
+        "is_open", "is_over", "destination", "memo", "transaction_hash", "claimable_balance",
     }  # fmt: skip
 
 
 def test_a_payer_gives_an_address_compares_it_and_confirms() -> None:
     refund = waiting()
     path, mine = link(refund), wallet(name="mine")
-    shown = unescape(post(path, destination=f" {mine} ", memo="0042").text)
+    shown = unescape(post(path, destination=f" {mine} ", memo=" 42 ").text)
     fours = re.findall(r'claim-address__four">([^<]+)<', shown)
     assert "".join(fours) == mine
     assert {len(four) for four in fours} == {4}
     assert 'value="42"' in shown
+    assert "sent as a number" in shown
+    assert "memo_is_text" not in shown
     assert fresh(refund).status == "requires_action"
 
     unticked = unescape(post(path, destination=mine, memo="42", confirm="yes").text)
@@ -142,6 +144,18 @@ def test_a_payer_gives_an_address_compares_it_and_confirms() -> None:
     assert (refund.status, refund.destination, refund.memo, refund.named_by) == ("pending", mine, "42", "payer")
 
 
+def test_a_memo_of_digits_stays_the_text_that_a_payer_says_it_is() -> None:
+    refund = waiting()
+    path, mine = link(refund), wallet(name="mine")
+    shown = unescape(post(path, destination=mine, memo="42", memo_is_text="on").text)
+    assert "sent as text" in shown
+    assert '<input type="hidden" name="memo_is_text" value="on">' in shown
+    post(path, destination=mine, memo="42", memo_is_text="on", **CONFIRMED)
+    refund = fresh(refund)
+    assert refund.payout is not None
+    assert (refund.memo, refund.memo_type, refund.payout.memo_type) == ("42", "text", "text")
+
+
 def test_the_page_follows_the_money_to_its_hash() -> None:
     refund = waiting(POLYGON)
     stock(POLYGON, 200 * 10**6)
@@ -151,7 +165,7 @@ def test_the_page_follows_the_money_to_its_hash() -> None:
     post(path, destination=mine.lower(), **CONFIRMED)
     assert "This link has been used: we have your address" in page(path)
     assert "<form" not in page(path)
-    driving.drive(SANDBOX, POLYGON)
+    executor.run_round(SANDBOX, POLYGON)
     tasks.follow_payouts()
     assert "Your money is on its way" in page(path)
     send(POLYGON)
@@ -208,14 +222,14 @@ def test_what_the_merchant_decided_in_between_counts() -> None:
 
 def test_a_refused_address_says_what_to_do() -> None:
     refund = waiting()
-    control.describe_account(STELLAR, wallet(name="mine"), refuses="no_trustline")
+    control.describe_account(STELLAR, wallet(name="mine"), refuses="destination_refused")
     path = link(refund)
     post(path, destination=wallet(name="mine"), **CONFIRMED)
     resolve()
     send(rounds=0)
     text = page(path)
     assert "It could not be sent" in text
-    assert "does not take this coin" in text
+    assert "does not let this account have it" in text
     assert "Ask Harbour Coffee" in text
 
 

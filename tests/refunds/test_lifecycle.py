@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import get_args
 
 import pytest
+from django.utils import timezone
 
 from merchants import counting
-from payments.chains.errors import RecipientProblem
+from payments.chains.base import Identity
+from payments.chains.errors import ChainUnavailable, RecipientProblem
 from payments.chains.simulated import control
+from payments.chains.simulated.adapter import SimulatedChain
+from payments.chains.stellar import addresses as stellar_addresses
 from payments.models import Payment
 from payments.states import DiscrepancyStatus
-from payments.transfers import driving
+from payments.transfers import executor
 from payments.transfers.models import Payout
 from payments.transfers.payouts import fail_payout
-from refunds import tasks
+from refunds import tasks, wording
 from refunds.models import REFUNDS, Refund
 from refunds.services import (
     RefundHasDestination,
@@ -39,6 +44,7 @@ from tests.payments.scenes import (
     events,
     make_payment,
     mine,
+    part_of,
     pay,
     pay_and_confirm,
     units,
@@ -108,7 +114,7 @@ def test_a_refund_on_its_way_says_so_and_cannot_be_called_back() -> None:
     mine(POLYGON, BLOCKS_UNTIL_FINAL[POLYGON])
     refund = ask(payment, "40")
     resolve()
-    driving.drive(SANDBOX, POLYGON)
+    executor.run_round(SANDBOX, POLYGON)
     tasks.follow_payouts()
     assert fresh(refund).status == "processing"
     tasks.follow_payouts()
@@ -126,7 +132,7 @@ def test_a_refund_on_its_way_says_so_and_cannot_be_called_back() -> None:
 def test_a_signed_refund_cannot_be_called_back_before_it_has_followed_its_payout() -> None:
     refund = ask(paid())
     resolve()
-    driving.drive(SANDBOX, STELLAR)
+    executor.run_round(SANDBOX, STELLAR)
     assert fresh(refund).status == "pending"
     with pytest.raises(RefundNotCancellable):
         cancel_refund(refund)
@@ -137,8 +143,9 @@ def test_a_signed_refund_cannot_be_called_back_before_it_has_followed_its_payout
 def test_a_named_destination_is_paid_without_asking_anybody_about_it() -> None:
     elsewhere = wallet(name="elsewhere")
     refund = ask(paid_by_two(), "30", destination=elsewhere, memo="  0042 ")
-    assert (refund.destination, refund.memo, refund.named_by) == (elsewhere, "42", "merchant")
-    assert Payout.objects.get().memo == "42"
+    assert (refund.destination, refund.memo, refund.named_by) == (elsewhere, "0042", "merchant")
+    payout = Payout.objects.get()
+    assert (payout.memo, payout.memo_type) == ("0042", "text"), "no number is written so: it stays as it was said"
     send()
     assert told(refund) == ["created", "completed"]
     assert on_chain(STELLAR, elsewhere) == refund.amount
@@ -204,6 +211,43 @@ def test_a_contract_is_not_paid_back() -> None:
     assert_all_is_well()
 
 
+def test_money_that_named_its_payment_by_a_memo_goes_back_nowhere_without_the_payers_word() -> None:
+    payment = paid(has_memo=True)
+    refund = ask(payment)
+    resolve()
+    refund = fresh(refund)
+    assert (refund.status, refund.destination, refund.payout_id) == ("requires_action", "", None)
+    send()
+    assert on_chain(STELLAR, wallet()) == 0
+    give_destination(refund, address=wallet(), memo="4711", named_by=NamedBy.PAYER)
+    send()
+    assert (fresh(refund).status, fresh(refund).memo) == ("completed", "4711")
+    assert on_chain(STELLAR, wallet()) == payment.due
+    assert_all_is_well()
+
+
+def test_money_of_one_person_in_a_shared_account_goes_back_to_that_person() -> None:
+    control.describe_account(STELLAR, wallet(), refuses="memo_required")
+    payment = make_payment(STELLAR)
+    customer = stellar_addresses.mux(wallet(), 4711)
+    for part in ("60", "40"):
+        control.pay_together(STELLAR, [part_of(payment, part)], sender=customer)
+    refund = ask(confirm(payment))
+    send()
+    assert (fresh(refund).status, fresh(refund).destination) == ("completed", customer)
+    assert on_chain(STELLAR, wallet()) == payment.due
+
+
+def test_one_part_that_came_with_a_memo_is_enough_to_ask_the_payer() -> None:
+    payment = make_payment(STELLAR)
+    named = replace(part_of(payment, "40"), recipient=payment.deposit_address, memo=payment.memo)
+    for part in (part_of(payment, "60"), named):
+        control.pay_together(STELLAR, [part], sender=wallet())
+    refund = ask(confirm(payment))
+    resolve()
+    assert fresh(refund).status == "requires_action"
+
+
 def test_a_silent_network_is_asked_again_later_and_holds_up_no_other() -> None:
     on_polygon, on_stellar = ask(paid(POLYGON)), ask(paid(STELLAR))
     control.outage(POLYGON, 60)
@@ -249,19 +293,53 @@ def test_a_refund_that_needs_an_address_can_be_cancelled() -> None:
 def test_an_address_the_network_refuses_fails_the_refund_and_the_money_comes_back() -> None:
     payment = paid()
     before = books(payment)
-    for problem in get_args(RecipientProblem):
+    for problem in {*get_args(RecipientProblem)} - {"no_trustline"}:
         control.describe_account(STELLAR, wallet(), refuses=problem)
-        refund = ask(payment)
+        refund = ask(payment, destination=wallet())
         send(rounds=0)
         refund = fresh(refund)
         assert (refund.status, refund.failure_code, refund.transaction_hash) == ("failed", problem, "")
         assert refund.failure_message
         assert (books(payment), refunded(payment)) == (before, ("completed", 0, 0))
-        assert told(refund) == ["created", "pending", "failed"]
+        assert told(refund) == ["created", "failed"]
     assert_all_is_well()
     again = ask(payment, destination=wallet(name="elsewhere"))
     send()
     assert fresh(again).status == "completed"
+    assert_all_is_well()
+
+
+def test_a_sender_who_cannot_be_asked_about_holds_up_no_other_refund(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    first, second = ask(paid()), ask(paid())
+    known = SimulatedChain.pay_back_address
+
+    def differing(chain: SimulatedChain, identity: Identity, sender: str) -> str | None:
+        if identity == first_seen:
+            raise ChainUnavailable("No two providers of stellar say the same.")
+        return known(chain, identity, sender)
+
+    deposit = first.payment.deposits.get()
+    first_seen = deposit.transaction_hash, deposit.ordinal
+    monkeypatch.setattr(SimulatedChain, "pay_back_address", differing)
+    resolve()
+    assert (fresh(first).payout, fresh(second).destination) == (None, wallet())
+
+
+def test_an_account_without_a_trustline_is_waited_for() -> None:
+    payment = paid()
+    control.describe_account(STELLAR, wallet(name="new"), refuses="no_trustline")
+    refund = ask(payment, destination=wallet(name="new"))
+    send(rounds=0)
+    payout = fresh(refund).payout
+    assert payout is not None
+    assert (fresh(refund).status, payout.status, payout.hold_reason) == ("pending", "held", "no_trustline")
+    assert wording.held(fresh(refund)) is not None
+    control.describe_account(STELLAR, wallet(name="new"))
+    Payout.objects.filter(pk=payout.pk).update(next_attempt_at=timezone.now())
+    send()
+    assert fresh(refund).status == "completed"
     assert_all_is_well()
 
 
@@ -282,7 +360,7 @@ def test_a_refund_whose_payout_has_failed_cannot_be_cancelled_as_well() -> None:
 def test_a_transfer_that_can_never_be_mined_makes_the_refund_wait_again() -> None:
     refund = ask(paid())
     resolve()
-    driving.drive(SANDBOX, STELLAR)
+    executor.run_round(SANDBOX, STELLAR)
     tasks.follow_payouts()
     assert fresh(refund).status == "processing"
     Payout.objects.filter(pk=refund.pk).update(status="ready", transfer=None)

@@ -1,4 +1,4 @@
-"""Whatever happens to the refunds of a payment, in whatever order: the books agree, and no more leaves than came in."""
+"""Whatever happens to the refunds of a payment, in any order: the ledger agrees, and no more leaves than came in."""
 
 from __future__ import annotations
 

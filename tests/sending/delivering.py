@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import threading
-import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
 
@@ -18,9 +19,11 @@ from merchants.models import Merchant
 from webhooks.events import PAYMENT_COMPLETED
 from webhooks.models import Delivery, Endpoint, Event
 from webhooks.recording import build_event, record_events
+from webhooks.sending import dispatch as dispatching
 from webhooks.sending.dispatch import dispatch
 from webhooks.sending.fan_out import fan_out
 from webhooks.services import register_endpoint
+from webhooks.states import DeliveryStatus
 
 
 def endpoint_at(url: str, merchant: Merchant, *, events: Sequence[str] = ("*",)) -> Endpoint:
@@ -55,8 +58,8 @@ def happen(
     return events
 
 
-def deliver(*, idle_seconds: float = 0.3, run_seconds: float = 20.0) -> int:
-    """Run the dispatcher until nothing is due; answers the attempts it made."""
+def deliver(*, idle_seconds: float = 0.1, run_seconds: float = 60.0) -> int:
+    """Run the dispatcher until nothing is due; returns the attempts it made."""
     return dispatch(run_seconds=run_seconds, idle_seconds=idle_seconds)
 
 
@@ -80,20 +83,38 @@ def pass_time(delta: timedelta) -> None:
     Endpoint.objects.update(next_claim_at=F("next_claim_at") - delta)
 
 
-def until(condition: Callable[[], bool], seconds: float = 5.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it never came to pass"
-        time.sleep(0.01)
+def is_all_delivered() -> bool:
+    return not Delivery.objects.exclude(status=DeliveryStatus.DELIVERED).exists()
 
 
-def in_background(work: Callable[[], int]) -> threading.Thread:
-    def run() -> None:
+@contextmanager
+def beside(
+    work: Callable[..., int] = dispatch,
+    *,
+    run_seconds: float = 600,
+    idle_seconds: float = 600,
+    stops_when: Callable[[], bool] = lambda: False,
+) -> Iterator[Future[int]]:
+    """A dispatcher works beside the block, and ends with it, however it ends: left alone it would serve the next test.
+
+    Yields what `work` will return. It is told to stop at the end of the block, or once `stops_when` is true.
+    """
+    is_left = threading.Event()
+
+    def run() -> int:
         try:
-            work()
+            return work(
+                run_seconds=run_seconds, idle_seconds=idle_seconds, is_stopping=lambda: is_left.is_set() or stops_when()
+            )
         finally:
             connection.close()
 
-    thread = threading.Thread(target=run)
-    thread.start()
-    return thread
+    with ThreadPoolExecutor(1) as pool:
+        working = pool.submit(run)
+        try:
+            yield working
+        finally:
+            is_left.set()
+            if dispatching._current is not None:
+                dispatching._current.nudge()
+        working.result()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Callable, Coroutine, Iterable
+from ipaddress import ip_address
 from typing import Any, TypeVar
 
 import pytest
@@ -20,16 +21,24 @@ _real_connect = socket.socket.connect
 
 
 def watch_connections(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """Addresses that a socket of this process is connected to from now on."""
+    """Addresses that a socket of this process is connected to from now on; all but this machine's refuse at once."""
     dialled: list[Any] = []
 
     def connect(self: socket.socket, address: Any) -> None:
         if self.family in (socket.AF_INET, socket.AF_INET6):
             dialled.append(address)
+            if not is_of_this_machine(address[0]):
+                raise ConnectionRefusedError(f"nothing goes from a test to {address[0]}")
         _real_connect(self, address)
 
     monkeypatch.setattr(socket.socket, "connect", connect)
     return dialled
+
+
+def is_of_this_machine(host: str) -> bool:
+    address = ip_address(host.partition("%")[0])
+    address = getattr(address, "ipv4_mapped", None) or address
+    return address.is_loopback or address.is_unspecified
 
 
 def answer_names(monkeypatch: pytest.MonkeyPatch, answers: Callable[[str], Iterable[str] | None]) -> list[str]:

@@ -80,7 +80,7 @@ def test_no_spelling_of_a_forbidden_address_is_ever_dialled(shop: Shop, monkeypa
     answer_names(monkeypatch, answers)
     dialled = watch_connections(monkeypatch)
 
-    replies = post_all(urls(shop.port), deadline_seconds=5)
+    replies = post_all(urls(shop.port))
 
     assert dialled == []
     assert shop.arrivals == []
@@ -101,9 +101,10 @@ def test_standard_ports_are_guarded_as_well(shop: Shop, monkeypatch: pytest.Monk
 def test_a_client_without_the_guard_does_get_inside(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     """The control: the same spellings, by the same library as it comes."""
     answer_names(monkeypatch, answers)
+    watch_connections(monkeypatch)
 
     async def run() -> None:
-        timeout = aiohttp.ClientTimeout(total=2, sock_connect=0.3)
+        timeout = aiohttp.ClientTimeout(total=60)
         async with aiohttp.ClientSession(timeout=timeout) as session:
 
             async def post(url: str) -> None:
@@ -124,7 +125,7 @@ def test_loopback_and_nothing_else_can_be_allowed(shop: Shop, monkeypatch: pytes
     answer_names(monkeypatch, answers)
     dialled = watch_connections(monkeypatch)
 
-    post_all(urls(shop.port), allow_loopback=True, deadline_seconds=2)
+    post_all(urls(shop.port), allow_loopback=True)
 
     hosts = {ip_address(host) for host, *_ in dialled}
     inside = {host for host in hosts if is_forbidden(host)}

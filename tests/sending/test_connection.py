@@ -17,6 +17,7 @@ import pytest
 
 from tests.sending.spies import answer_names, in_loop, post
 from webhooks.schedule import Outcome, Reply
+from webhooks.sending import outbound
 from webhooks.sending.connection import HEAD_BYTES_MAX, RECEIVED_BYTES_MAX, REPLY_BYTES_MAX
 from webhooks.sending.outbound import KEEP_ALIVE_SECONDS, Outbound, parse_url
 
@@ -103,7 +104,7 @@ def post_in_turn(url: str, number: int, *, pause_seconds: float = 0.05) -> list[
     """By one client, one after the other."""
 
     async def run() -> list[Reply]:
-        async with Outbound(allow_loopback=True, deadline_seconds=2) as client:
+        async with Outbound(allow_loopback=True) as client:
             replies = []
             for _ in range(number):
                 replies.append(await client.post(url, body=b"{}", headers={}))
@@ -113,6 +114,12 @@ def post_in_turn(url: str, number: int, *, pause_seconds: float = 0.05) -> list[
     return in_loop(run)
 
 
+@pytest.fixture
+def _connections_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A slow machine may need longer between two requests than connections are kept."""
+    monkeypatch.setattr(outbound, "KEEP_ALIVE_SECONDS", 600.0)
+
+
 def statuses(replies: list[Reply]) -> list[int | None]:
     return [reply.status_code for reply in replies]
 
@@ -120,6 +127,7 @@ def statuses(replies: list[Reply]) -> list[int | None]:
 # --- used again, or not ------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("_connections_stay")
 def test_a_connection_is_used_again() -> None:
     with Server(answer(OK)) as server:
         assert statuses(post_in_turn(server.url, 5)) == [200] * 5
@@ -153,18 +161,29 @@ def test_a_connection_that_may_hold_anything_else_is_not_used_again(reply: bytes
 
 
 def test_a_reply_that_nobody_asked_for_answers_no_later_request() -> None:
+    is_answered, is_smuggled = threading.Event(), threading.Event()
+
     def visit(server: Server, connection: socket.socket) -> None:
         server.read(connection)
         connection.sendall(OK)
-        threading.Event().wait(0.03)
+        is_answered.wait(60)
         connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nsmuggled")
+        is_smuggled.set()
         server.read(connection)
 
+    async def run(url: str) -> list[Reply]:
+        async with Outbound(allow_loopback=True) as client:
+            first = await client.post(url, body=b"{}", headers={})
+            is_answered.set()
+            await asyncio.to_thread(is_smuggled.wait, 60)
+            await asyncio.sleep(0.01)  # the loop reads what has come
+            return [first, await client.post(url, body=b"{}", headers={})]
+
     with Server(visit, answer(OTHER)) as server:
-        replies = post_in_turn(server.url, 2, pause_seconds=0.2)
-        assert [reply.body for reply in replies] == [b"ok", b"other"]
+        assert [reply.body for reply in in_loop(lambda: run(server.url))] == [b"ok", b"other"]
 
 
+@pytest.mark.usefixtures("_connections_stay")
 def test_a_request_into_a_connection_that_is_just_being_closed_is_sent_again() -> None:
     """The server has closed, or reads the request and closes without a word: no byte of a reply came back."""
 
@@ -190,6 +209,7 @@ def test_a_new_connection_that_closes_without_a_word_is_a_failure_at_once() -> N
         assert server.connections == 1
 
 
+@pytest.mark.usefixtures("_connections_stay")
 def test_a_reply_that_breaks_off_in_a_connection_used_before_is_a_failure_and_not_sent_again() -> None:
     with Server(answer_and_close(OK, b"HTTP/1.1 20")) as server:
         replies = post_in_turn(server.url, 2)
@@ -201,6 +221,7 @@ def test_a_reply_that_breaks_off_in_a_connection_used_before_is_a_failure_and_no
 # --- what a reply consists of ------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("_connections_stay")
 @pytest.mark.parametrize(
     ("reply", "expected"),
     [
@@ -358,6 +379,7 @@ def tls_shop(certificate: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) ->
         yield server
 
 
+@pytest.mark.usefixtures("_connections_stay")
 def test_a_host_is_asked_by_its_name_and_known_by_its_certificate(
     tls_shop: Server, certificate: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:

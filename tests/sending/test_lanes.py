@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from webhooks.sending.claiming import Claim
+from webhooks.sending.due_deliveries import DueDelivery
 from webhooks.sending.lanes import AHEAD_MAX, Lanes
 from webhooks.sending.preparing import Message, Prepared, Target
 
@@ -18,7 +18,7 @@ A, B, C = (uuid.UUID(int=number) for number in (1, 2, 3))
 def taken(endpoint_id: uuid.UUID, number: int = 1, *, is_probe: bool = False) -> list[Prepared]:
     target = Target("https://shop.example/hook", (), False, "", "1", datetime.max.replace(tzinfo=UTC))
     return [
-        Prepared(Claim(uuid.uuid4(), endpoint_id, uuid.uuid4(), is_probe, "1"), target, Message("evt_1", b"{}"))
+        Prepared(DueDelivery(uuid.uuid4(), endpoint_id, uuid.uuid4(), is_probe, "1"), target, Message("evt_1", b"{}"))
         for _ in range(number)
     ]
 
@@ -29,7 +29,7 @@ def sendable(lanes: Lanes) -> list[Prepared]:
 
 
 def endpoints(sent: list[Prepared]) -> list[uuid.UUID]:
-    return [prepared.claim.endpoint_id for prepared in sent]
+    return [prepared.due.endpoint_id for prepared in sent]
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def test_at_most_four_of_an_endpoint_are_in_flight_and_the_next_goes_when_one_is
 def test_after_a_failure_nothing_more_is_sent_until_the_database_has_been_told(lanes: Lanes) -> None:
     lanes.add([*taken(A, 6), *taken(B, 6)])
     sent = sendable(lanes)
-    lanes.end(next(each for each in sent if each.claim.endpoint_id == A), is_success=False)
+    lanes.end(next(each for each in sent if each.due.endpoint_id == A), is_success=False)
     lanes.add(taken(A, 2))
     assert sendable(lanes) == []
 
@@ -86,7 +86,7 @@ def test_what_is_held_is_what_is_in_flight_and_what_waits(lanes: Lanes) -> None:
     sent = sendable(lanes)
     lanes.end(sent[0], is_success=True)
     [holding] = lanes.take_stock({A: 1})
-    assert set(holding.delivery_ids) == {each.claim.delivery_id for each in six[1:]}
+    assert set(holding.delivery_ids) == {each.due.delivery_id for each in six[1:]}
 
 
 def test_what_waits_for_an_endpoint_that_does_not_answer_is_let_go(lanes: Lanes) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, date, datetime
 from decimal import Decimal
 
 from config.environments import Environment
@@ -11,9 +12,15 @@ from payments.chains import registry
 from payments.chains.errors import RecipientProblem
 from payments.chains.simulated import control
 from payments.models import Payment
+from payments.operations.accounting.periods import Days
+from settlements.invoices.issuer import Issuer
+from settlements.invoices.issuing import issue_month
+from settlements.invoices.models import BillingDetails, Invoice, InvoiceSeries
 from settlements.models import Settlement
 from settlements.services import advance, run_now
-from tests.payments.scenes import BLOCKS_UNTIL_FINAL, ETHEREUM, judge, make_payment, mine, pay, read
+from tests.accounting.clock import made_at
+from tests.ledger.books import COINS, FEES, available_account, move
+from tests.payments.scenes import BLOCKS_UNTIL_FINAL, ETHEREUM, assess, make_payment, mine, pay, read
 from tests.transfers.scenes import finish, stock
 
 SANDBOX = Environment.SANDBOX
@@ -28,7 +35,7 @@ def earn(
     pay(payment)
     mine(network, BLOCKS_UNTIL_FINAL[network])
     read(network)
-    return judge(payment)
+    return assess(payment)
 
 
 def make_settlements(merchant: Merchant) -> list[Settlement]:
@@ -46,6 +53,19 @@ def earn_and_settle(
     return settlement
 
 
+def make_invoice(merchant: Merchant) -> Invoice:
+    """An invoice over ten coins of fees in January 2026; for a merchant that has none yet."""
+    details = BillingDetails.objects.create(merchant=merchant, name=merchant.name, address="Quay 1", country="DE")
+    InvoiceSeries.objects.get_or_create(environment=SANDBOX, defaults={"begins_on": date(2026, 1, 1)})
+    own = available_account(str(merchant.pk))
+    with made_at(datetime(2026, 1, 15, tzinfo=UTC)):
+        move(10_000_000, debit=COINS, credit=own)
+        move(10_000_000, debit=own, credit=FEES)
+    by = Issuer("Example Payments GmbH", "Kaistraße 1", "DE", "DE123456789")
+    [invoice] = issue_month(details, SANDBOX, Days(date(2026, 1, 1), date(2026, 1, 31)), by)
+    return invoice
+
+
 def fill_treasury(network: str = ETHEREUM, coin: str = "USDC", amount: str = "100000") -> None:
     """The operator has coins there to pay with and to convert into."""
     asset = registry.asset(SANDBOX, network, coin)
@@ -59,7 +79,7 @@ def pay_out(settlement: Settlement) -> Settlement:
     return advance(settlement.id)
 
 
-def fail(settlement: Settlement, problem: RecipientProblem = "no_trustline") -> Settlement:
+def fail(settlement: Settlement, problem: RecipientProblem = "destination_refused") -> Settlement:
     """Its wallet refuses what is sent to it."""
     control.describe_account(settlement.network, settlement.destination, refuses=problem)
     return advance(settlement.id)

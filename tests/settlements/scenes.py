@@ -1,6 +1,6 @@
 """What merchants earn, how it is settled and what comes of it, in words the tests of settlements share.
 
-Amounts are written as people say them, `"12.5"`, and the books are read in base units.
+Amounts are written as people say them, `"12.5"`, and the ledger is read in base units.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from merchants.ledger.posting import AccountRef, Line, post
 from merchants.models import Merchant
 from merchants.services import SettingsChanges, update_settings
 from payments.chains import registry
-from payments.chains.networks import ETHEREUM, NETWORKS, POLYGON, STELLAR
+from payments.chains.networks import NETWORKS
 from payments.chains.simulated import control
 from payments.chains.simulated.networks import address_named
 from payments.models import BalanceChange
@@ -34,6 +34,7 @@ from settlements.models import SETTLEMENTS, Settlement, SettlementRun
 from settlements.services import run_now
 from settlements.states import SettlementProblem, SettlementStatus
 from tests.factories import make_merchant
+from tests.networks import ETHEREUM, POLYGON, STELLAR
 from tests.payments.scenes import assert_all_is_well
 from tests.transfers.scenes import drive, finish, on_chain
 from tests.transfers.scenes import stock as stock_units
@@ -71,7 +72,7 @@ def earn(
     at: datetime | None = None,
     environment: str = SANDBOX,
 ) -> BalanceChange:
-    """Money becomes a merchant's, or is the merchant's no more: in the books, and as what settlements are made of.
+    """Money becomes a merchant's, or is the merchant's no more: in the ledger, and as what settlements are made of.
 
     What a payment leaves behind, but quicker. Its coins are at deposit addresses: what is paid out is the operator's.
     """
@@ -104,7 +105,7 @@ def earn(
 
 
 def stock_treasury(amount: str, coin: str = "USDC", network: str = ETHEREUM) -> None:
-    """The operator puts coins of their own into the hot wallet, on the chain, for good, and in the books."""
+    """The operator puts coins of their own into the hot wallet, on the chain, for good, and in the ledger."""
     stock_units(network, units(amount, coin, network), coin)
     control.mine(network, control.deepest_reorg(network) + 1)
 
@@ -141,7 +142,7 @@ def available(merchant: Merchant, coin: str = "USDC", network: str = ETHEREUM) -
 
 
 def owed(merchant: Merchant, coin: str = "USDC", network: str = ETHEREUM) -> int:
-    """What the merchant has available, by the books."""
+    """What the merchant has available, by the ledger."""
     return balance(available(merchant, coin, network), environment=SANDBOX)
 
 

@@ -54,15 +54,18 @@ def test_a_pending_settlement_is_shown_with_every_field(settings: Settings) -> N
         "grossAmount": "100.000000",
         "feeAmount": "0.500000",
         "refundAmount": "0.000000",
+        "debtAmount": "0.000000",
         "amount": "99.500000",
         "tokenFee": "0.000000",
         "receivedAmount": None,
         "paymentCount": 1,
         "exchangeRate": None,
+        "rateMoment": "when_paid",
         "periodStart": format_instant(settlement.period_start),
         "periodEnd": format_instant(settlement.period_end),
         "scheduledFor": format_instant(settlement.period_end),
         "transactionHash": None,
+        "claimableBalanceId": None,
         "failureCode": None,
         "failureMessage": None,
         "environment": "sandbox",
@@ -91,7 +94,7 @@ def test_a_converted_settlement_says_at_which_rate_and_which_transaction_paid_it
 def test_a_failed_settlement_says_why() -> None:
     settlement = fail(earn_and_settle(make_merchant()))
     record = client_of(settlement).call("GET", f"/settlements/{settlement.public_id}").json()
-    assert (record["status"], record["failureCode"]) == ("failed", "no_trustline")
+    assert (record["status"], record["failureCode"]) == ("failed", "destination_refused")
     assert record["failureMessage"]
     assert record["transactionHash"] is None
 
@@ -193,8 +196,12 @@ def test_the_next_run_names_what_will_be_paid_and_what_is_carried_over_with_the_
             "grossAmount": "100.000000",
             "feeAmount": "1.000000",
             "refundAmount": "0.000000",
+            "debtAmount": "0.000000",
             "amount": "99.000000",
             "paymentCount": 1,
+            "exchangeRate": None,
+            "problem": None,
+            "problemMessage": None,
         }
     ]
     assert found["carriedOver"] == [

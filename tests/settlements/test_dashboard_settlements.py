@@ -13,17 +13,23 @@ from pytest_django.fixtures import Settings
 
 from config.environments import Environment
 from merchants import listing
-from merchants.models import Member, Role
+from merchants.models import Member
+from merchants.roles import Role
 from merchants.services import SettingsChanges, update_settings
-from payments.chains.networks import ETHEREUM, POLYGON, STELLAR
+from payments.chains.errors import RecipientProblem
+from payments.chains.simulated import control
+from payments.chains.simulated.adapter import SimulatedChain
 from payments.chains.simulated.networks import address_named
+from payments.deposits import payable
+from payments.deposits.models import RefusedWallet
 from payments.models import BalanceChange
 from settlements.models import Settlement, SettlementRun
 from settlements.planning import CarryReason
 from settlements.states import SettlementProblem
 from settlements.wording import CARRIED, WHAT_NEXT
 from tests.dashboard.conftest import browser_of
-from tests.factories import make_member, make_merchant
+from tests.factories import api_client, make_key, make_member, make_merchant
+from tests.networks import ETHEREUM, POLYGON, STELLAR
 from tests.payments.scenes import WALLETS
 from tests.refunds.scenes import ask
 from tests.settlements.page_scenes import (
@@ -141,7 +147,7 @@ def test_settling_now_asks_first_and_then_settles(client: Client, member: Member
 
 def test_settling_what_does_not_hold_still_is_refused_for_now(client: Client, member: Member) -> None:
     payment = earn(member.merchant, "100")
-    BalanceChange.objects.update(amount=2 * payment.due)  # more than the books know of
+    BalanceChange.objects.update(amount=2 * payment.due)  # more than the ledger has
     answer = client.post("/dashboard/settlements/now")
     assert (answer.status_code, answer.headers["Retry-After"]) == (409, "5")
     assert "Nothing was settled. Try again in 5 seconds." in answer.text
@@ -222,8 +228,8 @@ def test_one_that_waits_says_for_what(client: Client, member: Member) -> None:
 def test_a_failed_one_says_why_and_can_be_tried_again(client: Client, member: Member) -> None:
     failed = fail(earn_and_settle(member.merchant, network=STELLAR))
     page = client.get(page_of(failed)).text
-    assert "The wallet does not hold this coin yet" in page
-    assert "Add a trustline" in page
+    assert "The issuer of the coin forbids this wallet" in page
+    assert "Ask the issuer of the coin why" in page
     accept_again(failed)
     answer = client.post(f"{page_of(failed)}/retry", follow=True).text
     assert "The wallet is paid again with the next settlement." in answer
@@ -232,6 +238,70 @@ def test_a_failed_one_says_why_and_can_be_tried_again(client: Client, member: Me
     [again] = make_settlements(member.merchant)
     assert pay_out(again).status == "completed"
     assert (again.destination, again.amount) == (failed.destination, failed.amount)
+
+
+def test_one_that_waits_for_a_trustline_says_how_to_add_it_and_can_be_hurried(client: Client, member: Member) -> None:
+    fill_treasury(STELLAR)
+    waiting = fail(earn_and_settle(member.merchant, network=STELLAR), "no_trustline")
+    page = client.get(page_of(waiting)).text
+    assert "add the asset USDC of the issuer G" in page
+    assert "Once the trustline is there" in page
+    earn(member.merchant, network=STELLAR)
+    listed = client.get("/dashboard/settlements").text
+    assert "A settlement waits until this wallet holds the coin" in listed
+    assert 'href="/dashboard/settlements?status=pending"' in listed
+    accept_again(waiting)
+    assert "is looked at again" in client.post(f"{page_of(waiting)}/retry", follow=True).text
+    assert pay_out(waiting).status == "completed"
+
+
+@pytest.mark.parametrize(
+    ("problem", "words"),
+    [("no_trustline", "this wallet did not hold USDC yet"), ("memo_required", "account wanted a memo")],
+)
+def test_the_preview_says_why_the_wallet_could_not_be_paid_when_last_asked_about(
+    client: Client, member: Member, monkeypatch: pytest.MonkeyPatch, problem: RecipientProblem, words: str
+) -> None:
+    fill_treasury(STELLAR)
+    earn(member.merchant, network=STELLAR)
+    wallet = WALLETS[STELLAR]
+    control.describe_account(STELLAR, wallet, refuses=problem)
+    monkeypatch.setattr(payable, "_needs_memo", {})  # a process of its own
+    payable.ask_about(Environment.SANDBOX, STELLAR, wallet, merchant_id=member.merchant.pk)
+    with monkeypatch.context() as silent:
+        silent.setattr(SimulatedChain, "check_recipient", None)
+        for page in ("/dashboard/settlements", "/dashboard/settlements/now"):
+            assert words in client.get(page).text
+        reply = api_client(make_key(member.merchant)).call("GET", "/settlements/next").json()
+    [planned] = reply["settlements"]
+    assert (planned["problem"], words in planned["problemMessage"]) == (problem, True)
+    control.describe_account(STELLAR, wallet, refuses="")
+    [settlement] = make_settlements(member.merchant)
+    assert pay_out(settlement).status == "completed"
+    assert not RefusedWallet.objects.exists()
+
+
+def test_the_overview_says_what_waits_for_a_wallet_until_it_is_paid(client: Client, member: Member) -> None:
+    fill_treasury(STELLAR)
+    waiting = earn_and_settle(member.merchant, network=STELLAR)
+    words = "100.00 USDC cannot be paid yet: the wallet does not hold USDC."
+    assert words not in client.get("/dashboard").text
+    fail(waiting, "no_trustline")
+    page = client.get("/dashboard").text
+    assert words in page
+    assert f'<a href="{page_of(waiting)}">What to do</a>' in page
+    assert words not in browser_of(make_member(make_merchant())).get("/dashboard").text
+    [other] = make_settlements_in("USDT", member)
+    fail(other, "no_trustline")
+    page = client.get("/dashboard").text
+    assert "2 settlements wait for your wallets" in page
+    assert 'href="/dashboard/settlements?status=pending"' in page
+
+
+def make_settlements_in(currency: str, member: Member) -> list[Settlement]:
+    change_settings(member, settlement_currency=currency)
+    earn(member.merchant, network=STELLAR)
+    return make_settlements(member.merchant)
 
 
 def test_a_failed_one_can_be_paid_to_another_wallet(client: Client, member: Member) -> None:
@@ -284,4 +354,23 @@ def test_a_statement_is_downloaded_as_csv_or_json(client: Client, member: Member
     assert json_file.headers["Content-Type"] == "application/json"
     assert json_file.headers["Content-Disposition"].endswith(f'{settlement.public_id}.json"')
     assert json.loads(json_file.content)["coins"][0]["closingBalance"] == "100.000000"
-    assert client.get(f"{page_of(settlement)}/statement?format=pdf").status_code == 404
+    for form in ("datev", "xero", "quickbooks"):
+        file = client.get(f"{page_of(settlement)}/statement?format={form}")
+        assert file.headers["Content-Disposition"].endswith(f'{form}.csv"')
+    for query in ("format=pdf", "format=xero&coin=DAI"):
+        assert client.get(f"{page_of(settlement)}/statement?{query}").status_code == 404
+
+
+def test_a_statement_for_paper_has_every_line_and_balance(client: Client, member: Member) -> None:
+    settlement = earn_and_settle(member.merchant)
+    page = client.get(f"{page_of(settlement)}/print").text
+    assert "Opening balance" in page
+    assert "<strong>100.00 USDC</strong>" in page
+    assert "data-print" in page
+
+
+def test_the_next_three_runs_are_shown_with_their_offsets(client: Client, member: Member) -> None:
+    change_settings(member, settlement_timezone="Asia/Kathmandu")
+    run = client.get("/dashboard/settlements").context["next_run"]
+    assert [each.endswith("00:00 (UTC+5:45)") for each in run.then] == [True, True]
+    assert client.get("/dashboard/settings").text.count("(UTC+5:45)") == 2

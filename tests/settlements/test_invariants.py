@@ -18,11 +18,13 @@ from settlements.models import Settlement
 from tests.factories import make_merchant
 from tests.payments.scenes import findings
 from tests.settlements.scenes import advance, earn, pay_out, settle_one, stock_treasury
+from tests.worlds import populated_once
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
+@populated_once
 def merchant() -> Merchant:
     """One settlement completed, one handed over, one not yet, and some money unsettled."""
     merchant = make_merchant()
@@ -52,8 +54,8 @@ def test_nothing_is_found_on_what_is_sound(merchant: Merchant) -> None:
     assert findings() == {}
     for scope in (Scope(since=timezone.now() - timedelta(hours=1)), Scope(network="stellar"), Scope(environments=())):
         ours = [known for known in registered() if known.code.startswith("S")]
-        assert [known.code for known in ours] == ["S1", "S2", "S3", "S4", "S5", "S6"]
-        assert [list(known.check(scope)) for known in ours] == [[]] * 6
+        assert [known.code for known in ours] == ["S1", "S2", "S3", "S4", "S5", "S6", "S7", "S8", "S9", "S10"]
+        assert [list(known.check(scope)) for known in ours] == [[]] * 10
 
 
 def move_period(_: Merchant) -> None:

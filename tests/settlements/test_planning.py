@@ -13,17 +13,16 @@ from hypothesis import strategies as st
 
 from config.money import format_crypto, whole_millionths
 from merchants.wallets import WalletRules, instants_after, wallet_key
+from settlements.debts.conversion import Price, converted
 from settlements.planning import (
     CarriedOver,
     CarryReason,
     CoinPart,
-    Place,
     Plan,
     Pot,
-    Price,
     Terms,
     Totals,
-    converted,
+    WalletKey,
     plan,
 )
 
@@ -38,9 +37,10 @@ PRICES = {
 }
 
 
-def pot(wallet: str = ONE, coin: str = "USDC", *, network: str = ETHEREUM, **amounts: int) -> Pot:
+def pot(wallet: str = ONE, coin: str = "USDC", *, network: str = ETHEREUM, paid_to: str = "", **amounts: int) -> Pot:
     decimals = 18 if coin == "DAI" else 7 if network == STELLAR else 6
-    return Pot(network, wallet, coin, decimals, **{name: amount * UNIT for name, amount in amounts.items()})
+    facts: dict[str, Any] = {name: amount * UNIT for name, amount in amounts.items()}
+    return Pot(network, wallet, coin, decimals, paid_to=paid_to, **facts)
 
 
 def planned(*pots: Pot, terms: Terms = TERMS, **facts: Any) -> Plan:
@@ -76,7 +76,39 @@ def test_the_fee_is_rounded_down_to_the_base_unit() -> None:
 def test_no_fee_is_taken_of_money_that_was_reversed_or_came_back() -> None:
     facts = pot(paid=300, reversed=-100, returned=1_000)
     [settlement] = planned(facts, terms=replace(TERMS, fee_bps=100)).settlements
-    assert settlement.totals == Totals(1_300 * UNIT, 2 * UNIT, 100 * UNIT, 1_198 * UNIT)
+    assert settlement.totals == Totals(1_200 * UNIT, 2 * UNIT, 0, 1_198 * UNIT)
+
+
+def test_what_was_undone_gives_back_its_fee_at_the_rate_that_was_taken() -> None:
+    facts = replace(pot(reversed=-100, returned=396), charged=-80 * UNIT, charged_fee=-80 * UNIT * 100)
+    [settlement] = planned(facts, terms=replace(TERMS, fee_bps=500)).settlements
+    assert settlement.totals == Totals(296 * UNIT, -1_800_000, 0, 297_800_000)
+
+
+def test_a_fee_that_is_given_back_is_converted_as_it_would_have_been_taken() -> None:
+    facts = replace(pot(coin="USDT", returned=100, reversed=-100), charged=-100 * UNIT, charged_fee=-12_345_670_000)
+    odd = {"USDT": Price(Decimal("0.987654321"), "a table", NOW)}
+    [settlement] = planned(facts, prices=odd).settlements
+    assert settlement.totals == Totals(0, -1_219_325, 0, 1_219_325)
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 10**9), st.integers(0, 10**9), st.integers(0, 10**9)), min_size=1, max_size=12),
+    st.integers(0, 9_999),
+    st.sampled_from([6, 7, 18]),
+)
+def test_over_any_history_the_fee_is_the_rate_times_what_was_kept(
+    runs: list[tuple[int, int, int]], bps: int, decimals: int
+) -> None:
+    kept = remainder = fees = 0
+    for paid, undone, returned in runs:
+        terms = replace(TERMS, fee_bps=bps, fee_remainders={(ETHEREUM, "DAI"): remainder})
+        undone = min(undone, kept + paid)
+        pot = Pot(ETHEREUM, ONE, "DAI", decimals, paid=paid, reversed=-undone, returned=undone + returned + 10**9)
+        prices = {"DAI": Price(Decimal(10) ** 18, "a table", NOW)}  # so that nothing is too little to convert
+        [part] = planned(pot, terms=terms, prices=prices).settlements[0].parts
+        kept, fees, remainder = kept + paid - undone, fees + part.fee, remainder + part.fee_remainder
+        assert fees == whole_millionths(kept * bps // 10_000, decimals)
 
 
 def test_refunds_that_came_back_after_their_period_count_as_gross() -> None:
@@ -107,11 +139,13 @@ def test_other_coins_are_converted_and_rounded_down() -> None:
         "gross": "10000000000000000001",
         "fee": "100000000000000000",
         "refund": "1000000000000000000",
+        "offset": "0",
         "net": "8900000000000000001",
         "rate": "0.999",
         "source": "a table",
         "quotedAt": "2026-11-21T12:00:00.000Z",
         "converted": "8891100",
+        "marketRate": "",
     }
 
 
@@ -150,6 +184,16 @@ def test_what_refunds_took_away_is_carried_over() -> None:
     assert found.carried_over == (
         CarriedOver(ETHEREUM, ONE, "USDC", 6, -20 * UNIT, CarryReason.NOTHING_LEFT),
     )  # and nothing at all of USDT
+
+
+def test_what_only_the_fee_keeps_back_is_not_said_to_be_gone_to_refunds() -> None:
+    terms = replace(TERMS, fee_bps=1_000)
+    found = planned(pot(paid=100, refunded=-95), pot(OTHER, "DAI", paid=100, refunded=-100), terms=terms)
+    assert left(found) == [(ONE, "USDC", 5 * UNIT, CarryReason.FEE_TAKES_REST)]
+    found = planned(pot(paid=100, refunded=-90), terms=terms)
+    assert left(found) == [(ONE, "USDC", 10 * UNIT, CarryReason.FEE_TAKES_REST)]
+    found = planned(pot(paid=100, refunded=-101), terms=terms)
+    assert left(found) == [(ONE, "USDC", -UNIT, CarryReason.NOTHING_LEFT)]
 
 
 def test_wallets_in_the_red_are_made_up_for_by_the_one_with_most() -> None:
@@ -219,8 +263,8 @@ def test_wallets_that_cannot_be_paid_are_left_with_the_reason() -> None:
         pot(ONE, paid=1),
         pot(OTHER, paid=2),
         pot("GONE", network=STELLAR, paid=3),
-        blocked={Place(ETHEREUM, ONE)},
-        invalid={Place(ETHEREUM, OTHER)},
+        blocked={WalletKey(ETHEREUM, ONE)},
+        invalid={WalletKey(ETHEREUM, OTHER)},
         decimals={ETHEREUM: 6},
     )
     assert found.settlements == ()
@@ -232,7 +276,7 @@ def test_wallets_that_cannot_be_paid_are_left_with_the_reason() -> None:
 
 
 def test_a_blocked_wallet_makes_up_for_nobody() -> None:
-    found = planned(pot(ONE, paid=100), pot(OTHER, refunded=-20), blocked={Place(ETHEREUM, ONE)})
+    found = planned(pot(ONE, paid=100), pot(OTHER, refunded=-20), blocked={WalletKey(ETHEREUM, ONE)})
     assert found.settlements == ()
     assert left(found) == [
         (ONE, "USDC", 100 * UNIT, CarryReason.WALLET_BLOCKED),
@@ -256,17 +300,19 @@ pots = st.builds(
 
 
 @given(
-    st.lists(pots, max_size=20, unique_by=lambda pot: (pot.place, pot.coin)),
+    st.lists(pots, max_size=20, unique_by=lambda pot: (pot.wallet_key, pot.coin)),
     st.integers(0, 9_999),
     st.sampled_from([Decimal(0), Decimal(1), Decimal("250.5")]),
     st.sets(st.sampled_from([ONE, OTHER])),
+    st.sets(st.sampled_from([OTHER, THIRD])),
 )
 def test_a_plan_pays_out_what_there_is_and_never_more(
-    pots: list[Pot], fee_bps: int, minimum: Decimal, blocked: set[str]
+    pots: list[Pot], fee_bps: int, minimum: Decimal, blocked: set[str], replaced: set[str]
 ) -> None:
+    pots = [replace(each, paid_to=ONE if each.wallet in replaced else "") for each in pots]
     terms = Terms("USDC", fee_bps, minimum)
-    places = {Place(network, wallet) for network in (ETHEREUM, STELLAR) for wallet in blocked}
-    found = planned(*pots, terms=terms, blocked=places)
+    blocked_wallets = {WalletKey(network, wallet) for network in (ETHEREUM, STELLAR) for wallet in blocked}
+    found = planned(*pots, terms=terms, blocked=blocked_wallets)
 
     in_all: defaultdict[tuple[str, str], int] = defaultdict(int)
     taken: defaultdict[tuple[str, str], int] = defaultdict(int)
@@ -274,10 +320,11 @@ def test_a_plan_pays_out_what_there_is_and_never_more(
         in_all[each.network, each.coin] += each.total
     used: list[tuple[str, str, str]] = []
     for settlement in found.settlements:
-        assert settlement.wallet not in blocked
+        assert settlement.wallet not in blocked | replaced
+        assert len({part.coin for part in settlement.parts}) == len(settlement.parts)
         totals = settlement.totals
         assert totals.amount > 0
-        assert min(totals.fee, totals.refund) >= 0
+        assert min(totals.gross, totals.refund) >= 0
         assert totals.gross - totals.fee - totals.refund == totals.amount
         for part in settlement.parts:
             members = [each for each in pots if (each.network, each.coin) == (settlement.network, part.coin)]
@@ -312,7 +359,7 @@ def with_every_digit(pot: Pot) -> Pot:
 
 
 @given(
-    st.lists(pots.map(with_every_digit), max_size=20, unique_by=lambda pot: (pot.place, pot.coin)),
+    st.lists(pots.map(with_every_digit), max_size=20, unique_by=lambda pot: (pot.wallet_key, pot.coin)),
     st.integers(0, 9_999),
     st.sampled_from(["USDC", "DAI"]),
 )

@@ -92,7 +92,7 @@ def test_without_its_guards_a_run_is_made_more_than_once(monkeypatch: pytest.Mon
     now = timezone.now() + timedelta(days=1)
     at_once(lambda _: runs.run_due(now, environment=SANDBOX))
     assert SettlementRun.objects.count() > FEW
-    assert Settlement.objects.count() == FEW  # the changes and the books still let nothing be paid twice
+    assert Settlement.objects.count() == FEW  # the changes and the ledger still let nothing be paid twice
 
 
 def test_two_people_who_ask_at_once_share_what_there_is() -> None:

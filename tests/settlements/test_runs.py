@@ -185,7 +185,7 @@ def test_a_run_can_be_limited_to_a_merchant_and_an_environment() -> None:
 def test_a_merchant_whose_run_fails_holds_up_nobody(caplog: pytest.LogCaptureFixture) -> None:
     broken, sound = make_merchant(), make_merchant()
     change = earn(broken, "10")
-    # Rows that promise more than the books hold: no run may pay that out.
+    # Rows that promise more than the ledger holds: no run may pay that out.
     BalanceChange.objects.filter(pk=change.pk).update(amount=20_000_000)
     earn(sound, "10")
     assert runs.run_due(tomorrow(), environment=SANDBOX) == 1
@@ -309,7 +309,7 @@ def test_a_preview_shows_the_next_run_and_changes_nothing() -> None:
     merchant = make_merchant_who(settlement_minimum=Decimal(5))
     earn(merchant, "10")
     earn(merchant, "2", network=STELLAR)
-    found = preview(merchant, SANDBOX, timezone.now() + timedelta(seconds=1))
+    found = preview(merchant, merchant.settings.get(environment=SANDBOX), timezone.now() + timedelta(seconds=1))
     assert found.period is not None
     assert found.period.ends_at == tomorrow()
     assert [(each.network, each.totals.amount) for each in found.plan.settlements] == [(ETHEREUM, 10_000_000)]
@@ -322,7 +322,7 @@ def test_a_preview_shows_the_next_run_and_changes_nothing() -> None:
 
 def test_who_asks_for_runs_has_a_preview_without_a_date() -> None:
     merchant = make_merchant_who(settlement_frequency="manual")
-    assert preview(merchant, SANDBOX, timezone.now()).period is None
+    assert preview(merchant, merchant.settings.get(environment=SANDBOX), timezone.now()).period is None
 
 
 def test_ids_of_runs_sort_by_time() -> None:

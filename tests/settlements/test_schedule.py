@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, time, timedelta
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from merchants.models import MerchantSettings
-from settlements.schedule import Period, asked_period, first_instant, latest_period, next_period
+from settlements.schedule import Period, asked_period, ended_periods, first_instant, periods_after
 
 ZONES = [
     "UTC",
@@ -34,6 +34,18 @@ FIRST_DAY, LAST_DAY = date(2025, 1, 1), date(2027, 12, 31)
 
 def schedule(frequency: str = "daily", at: time = time(0), zone: str = "UTC", **fields: Any) -> MerchantSettings:
     return MerchantSettings(settlement_frequency=frequency, settlement_time=at, settlement_timezone=zone, **fields)
+
+
+def latest_period(chosen: MerchantSettings, now: datetime) -> Period | None:
+    return ended_periods(chosen, now)[-1] if ended_periods(chosen, now) else None
+
+
+def next_period(chosen: MerchantSettings, now: datetime) -> Period | None:
+    return next(periods_after(chosen, now), None)
+
+
+def coming_periods(chosen: MerchantSettings, now: datetime, count: int) -> list[Period]:
+    return list(islice(periods_after(chosen, now), count))
 
 
 def instant(text: str) -> datetime:
@@ -158,3 +170,20 @@ def test_the_latest_has_ended_and_the_next_has_not(
     assert latest.key != following.key
     assert next_period(chosen, latest.ends_at) == following
     assert latest_period(chosen, following.ends_at) == following
+
+
+def test_the_next_three_runs_keep_their_time_when_the_clocks_change() -> None:
+    chosen = schedule(at=time(9), zone="Europe/Berlin")
+    coming = coming_periods(chosen, instant("2027-03-26T12:00:00"), 3)
+    assert [period.ends_at for period in coming] == [
+        instant("2027-03-27T08:00:00"),
+        instant("2027-03-28T07:00:00"),
+        instant("2027-03-29T07:00:00"),
+    ]
+    assert coming_periods(schedule("manual"), instant("2027-03-26T12:00:00"), 3) == []
+
+
+def test_the_next_three_months_come_one_after_the_other() -> None:
+    chosen = schedule("monthly", settlement_monthday=31)
+    coming = coming_periods(chosen, instant("2027-12-31T00:00:00"), 3)
+    assert [period.key for period in coming] == ["2028-01", "2028-02", "2028-03"]

@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from config.csv_cells import text_cell
 from config.money import to_units
 from payments.states import BalanceChangeKind
-from settlements.statement_formats import CSV_COLUMNS, statement_csv, statement_record, text_cell
+from settlements.statement_formats import CSV_COLUMNS, statement_csv, statement_record
 from settlements.statements import CoinAccount, StatementDoesNotBalance, build_statement, fiat_share
 from settlements.states import SettlementStatus
 from tests.settlements.statement_rows import (
@@ -110,9 +111,9 @@ def test_before_the_conversion_each_coin_closes_with_its_own() -> None:
 def test_a_statement_that_does_not_balance_is_refused() -> None:
     changes = [change(5_000_000), change(2_000_000)]
     parts = [coin_part("USDC", changes)]
-    with pytest.raises(StatementDoesNotBalance, match="5000000 USDC in rows, 7000000 in the books"):
+    with pytest.raises(StatementDoesNotBalance, match="5000000 USDC in rows, 7000000 in the ledger"):
         build_statement(settlement_of(parts), changes[:1])
-    with pytest.raises(StatementDoesNotBalance, match="closes with 1 in place of 0"):
+    with pytest.raises(StatementDoesNotBalance, match="closes with 1 instead of 0"):
         build_statement(settlement_of(parts, amount=6_999_999), changes)
     with pytest.raises(StatementDoesNotBalance, match="does not know of its DAI"):
         build_statement(settlement_of(parts), [*changes, change(1, coin="DAI")])
@@ -182,6 +183,9 @@ def test_json_shows_every_digit() -> None:
         },
         "transactionHash": None,
         "tokenFee": None,
+        "claimableBalanceId": None,
+        "debtOffset": None,
+        "returnsFee": None,
     }
     assert [entry["amount"] for entry in usdc["entries"]] == ["1.000000", "-0.005000", "2.497500", "-3.492500"]
     assert usdc["closingBalance"] == "0.000000"

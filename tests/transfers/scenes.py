@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.db import transaction
+from django.utils import timezone
 
 from config import ids
 from config.environments import Environment
@@ -11,14 +12,14 @@ from merchants.ledger.chart import AccountKind
 from merchants.ledger.posting import AccountRef, Line, post
 from merchants.models import Merchant
 from payments.chains import registry
-from payments.chains.networks import ETHEREUM, POLYGON, STELLAR
 from payments.chains.simulated import control
 from payments.chains.simulated.networks import address_named
-from payments.transfers import driving
+from payments.transfers import executor
 from payments.transfers.models import Payout, Transfer, Wallet
 from payments.transfers.payouts import request_payout
 from payments.transfers.postings import hot_account, payout_account
 from tests.factories import make_merchant
+from tests.networks import ETHEREUM, POLYGON, STELLAR
 
 __all__ = ["ETHEREUM", "POLYGON", "STELLAR"]
 
@@ -31,7 +32,7 @@ def treasury(network: str, coin: str = "USDC") -> AccountRef:
 
 
 def stock(network: str, amount: int, coin: str = "USDC") -> None:
-    """The operator puts coins into the hot wallet, in base units: on the chain and in the books."""
+    """The operator puts coins into the hot wallet, in base units: on the chain and in the ledger."""
     chain = registry.chain(SANDBOX, network)
     control.fund(network, address=chain.payout_address(), code=coin, amount=amount)
     control.mine(network)
@@ -51,6 +52,7 @@ def ask(
     coin: str = "USDC",
     to: str = "",
     memo: str = "",
+    memo_type: str = "",
     merchant: Merchant | None = None,
 ) -> Payout:
     """A payout with its money reserved, as a refund or a settlement would ask for it."""
@@ -68,12 +70,13 @@ def ask(
             amount=amount,
             recipient=to or somebody(network),
             memo=memo,
+            memo_type=memo_type,
         )
 
 
 def drive(network: str, rounds: int = 1) -> bool:
     """So many rounds of its wallet; True when one of them got something done."""
-    moved = [driving.drive(SANDBOX, network) for _ in range(rounds)]
+    moved = [executor.run_round(SANDBOX, network) for _ in range(rounds)]
     return any(moved)
 
 
@@ -98,7 +101,7 @@ def the_wallet(network: str) -> Wallet:
 
 
 def reserved(payout: Payout) -> int:
-    """What still waits for it in the books."""
+    """What still waits for it in the ledger."""
     return balance(payout_account(payout.network, payout.asset, payout.id), environment=SANDBOX)
 
 
@@ -109,3 +112,9 @@ def hot(network: str, coin: str = "USDC") -> int:
 def on_chain(network: str, address: str, coin: str = "USDC") -> int:
     """What an address holds on the chain."""
     return registry.chain(SANDBOX, network).balance(address, registry.asset(SANDBOX, network, coin))
+
+
+def wait_no_longer() -> None:
+    """Whatever waits for a time is due now."""
+    Payout.objects.filter(next_attempt_at__isnull=False).update(next_attempt_at=timezone.now())
+    Transfer.objects.filter(next_step_at__isnull=False).update(next_step_at=timezone.now())

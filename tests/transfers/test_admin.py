@@ -118,10 +118,12 @@ class TestPolicy:
         change = reverse("admin:transfers_payoutpolicy_change", args=[policy.pk])
         assert client.post(change, limits).status_code == 302
         policy.refresh_from_db()
-        assert (policy.payouts_enabled, policy.approval_above, policy.transfer_limit) == (False, None, 7)
+        assert (policy.payouts_enabled, policy.approval_above, policy.transfer_limit) == (False, 10_000, 7)
         assert policy.environment == "production"
         told = LogEntry.objects.get().change_message
-        assert told == "payouts_enabled: True → False; approval_above: 10000 → None; transfer_limit: 100000 → 7"
+        assert told == (
+            "payouts_enabled: True → False; proposed approval_above: 10000 → None; transfer_limit: 100000 → 7"
+        )
 
     def test_policies_are_neither_added_nor_removed(self) -> None:
         client, _ = operator()
@@ -178,7 +180,7 @@ class TestWallets:
 def test_payouts_and_transfers_are_found_by_any_hash(held: Payout) -> None:
     client, _ = operator()
     for _ in range(2):
-        approve_payout(held, operator=make_user())
+        approve_payout(held, operator=make_user(is_staff=True))
     finish(ETHEREUM)
     transfer = Transfer.objects.get()
     transaction_hash = transfer.envelopes.get().transaction_hash
@@ -191,6 +193,10 @@ def test_payouts_and_transfers_are_found_by_any_hash(held: Payout) -> None:
     shown = page(client, "transfer_change", transfer.pk)
     assert transaction_hash in shown
     assert held.recipient in shown
+    assert "nobody is asked on a simulated network" in shown
+    for said_by, words in ((None, "not recorded"), (["one.example", "two.example"], "one.example, two.example")):
+        Transfer.objects.update(said_by=said_by)
+        assert words in page(client, "transfer_change", transfer.pk)
 
 
 def test_nobody_adds_changes_or_deletes(held: Payout) -> None:

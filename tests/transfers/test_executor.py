@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from django.db import transaction
@@ -14,14 +17,17 @@ from merchants.ledger.balances import balance
 from merchants.ledger.chart import AccountKind
 from merchants.ledger.posting import AccountRef
 from payments.chains import registry
-from payments.chains.base import Payout as ChainPayout
+from payments.chains.base import PayoutInstruction, TransactionStatus
 from payments.chains.simulated import control
 from payments.chains.simulated.adapter import SimulatedChain
+from payments.chains.simulated.networks import simulated_profile
 from payments.transfers import rounds, services
 from payments.transfers.models import Envelope, Payout, Transfer, Wallet
-from payments.transfers.payouts import PayoutNotCancellable, cancel_payout, request_payout
+from payments.transfers.payouts import PayoutNotCancellable, cancel_payout, request_payout, retry_held
+from payments.transfers.rounds import Round
 from payments.transfers.states import HoldReason, PayoutStatus, TransferStatus
 from tests.factories import make_merchant
+from tests.networks import put_simulated
 from tests.transfers.scenes import (
     COIN,
     ETHEREUM,
@@ -39,6 +45,7 @@ from tests.transfers.scenes import (
     stock,
     the_transfer,
     the_wallet,
+    wait_no_longer,
 )
 
 pytestmark = pytest.mark.django_db
@@ -114,7 +121,7 @@ def test_what_the_network_lost_is_sent_again_as_it_was(network: str) -> None:
 
 
 def test_a_transfer_that_waits_too_long_offers_more_and_keeps_every_hash(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rounds, "REPLACE_AFTER", timedelta(0))
+    put_simulated(monkeypatch, ETHEREUM, replace_after_seconds=0)
     stock(ETHEREUM, 10 * COIN)
     payout = ask(ETHEREUM)
     drive(ETHEREUM)
@@ -136,9 +143,9 @@ def test_an_offer_that_was_lost_is_made_again_while_the_one_before_waits(monkeyp
     drive(ETHEREUM)
     control.set_fee_level(ETHEREUM, 5)
     control.lose_broadcasts(ETHEREUM, 1)
-    monkeypatch.setattr(rounds, "REPLACE_AFTER", timedelta(0))
+    put_simulated(monkeypatch, ETHEREUM, replace_after_seconds=0)
     drive(ETHEREUM)
-    monkeypatch.setattr(rounds, "REPLACE_AFTER", timedelta(hours=1))
+    put_simulated(monkeypatch, ETHEREUM, replace_after_seconds=3600)
     finish(ETHEREUM)
     assert fresh(payout).status == PayoutStatus.PAID
     _, high = the_transfer().envelopes.all()
@@ -170,7 +177,7 @@ def test_what_was_sent_waits_above_the_cap_and_holds_up_nobody(monkeypatch: pyte
     third = ask(ETHEREUM)
     drive(ETHEREUM)
     control.set_fee_level(ETHEREUM, 101)
-    monkeypatch.setattr(rounds, "REPLACE_AFTER", timedelta(0))
+    put_simulated(monkeypatch, ETHEREUM, replace_after_seconds=0)
     control.mine(ETHEREUM, control.deepest_reorg(ETHEREUM) + 1)
     drive(ETHEREUM)
     waiting = Transfer.objects.get(payouts=third)
@@ -184,7 +191,7 @@ def test_what_was_sent_waits_above_the_cap_and_holds_up_nobody(monkeypatch: pyte
 
 
 def test_the_version_that_was_replaced_may_still_be_the_one_that_is_mined(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rounds, "REPLACE_AFTER", timedelta(0))
+    put_simulated(monkeypatch, ETHEREUM, replace_after_seconds=0)
     stock(ETHEREUM, 10 * COIN)
     payout = ask(ETHEREUM)
     drive(ETHEREUM, rounds=2)
@@ -238,26 +245,58 @@ def test_many_are_paid_by_one_transfer_where_the_network_allows_it() -> None:
 
 def test_payouts_with_different_memos_do_not_share_a_transfer() -> None:
     stock(STELLAR, 1000 * COIN)
-    for memo in ("1", "2", "2", ""):
-        ask(STELLAR, memo=memo)
+    for memo, memo_type in (("1", ""), ("2", "id"), ("2", "id"), ("2", "text"), ("", "")):
+        ask(STELLAR, memo=memo, memo_type=memo_type)
     finish(STELLAR)
-    assert sorted(transfer.lines.count() for transfer in Transfer.objects.all()) == [1, 1, 2]
+    assert sorted(transfer.lines.count() for transfer in Transfer.objects.all()) == [1, 1, 1, 2]
 
 
-def test_when_one_spoils_a_shared_transfer_the_others_are_paid_alone() -> None:
+def test_those_who_spoil_a_shared_transfer_leave_it_and_the_others_are_paid_together() -> None:
     stock(STELLAR, 1000 * COIN)
-    people = [somebody(STELLAR, f"person {number}") for number in range(5)]
+    people = [somebody(STELLAR, f"person {number}") for number in range(6)]
     payouts = [ask(STELLAR, to=person) for person in people]
     drive(STELLAR)
-    control.describe_account(STELLAR, people[2], refuses="no_trustline")
+    for number, problem in ((2, "no_trustline"), (4, "destination_refused")):
+        control.describe_account(STELLAR, people[number], refuses=problem)  # type: ignore[arg-type]  # a Literal
+    finish(STELLAR)
+    assert [fresh(payout).status for payout in payouts] == ["paid", "paid", "held", "paid", "failed", "paid"]
+    assert (fresh(payouts[2]).hold_reason, fresh(payouts[4]).failure_code) == ("no_trustline", "destination_refused")
+    assert fresh(payouts[4]).failure_message == "The issuer of USDC forbids this account to receive it."
+    assert [transfer.lines.count() for transfer in Transfer.objects.order_by("id")] == [6, 4]
+    assert [reserved(payouts[number]) for number in (2, 4)] == [COIN, COIN]
+
+    control.describe_account(STELLAR, people[2])
+    wait_no_longer()
+    finish(STELLAR)
+    assert [on_chain(STELLAR, person) for person in people] == [COIN, COIN, COIN, COIN, 0, COIN]
+
+
+def test_when_nobody_knows_who_spoils_a_shared_transfer_each_is_sent_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    stock(STELLAR, 1000 * COIN)
+    payouts = [ask(STELLAR, to=somebody(STELLAR, f"person {number}")) for number in range(3)]
+    control.describe_account(STELLAR, payouts[1].recipient, refuses="destination_refused")
+    with monkeypatch.context() as silent:
+        silent.setattr(SimulatedChain, "check_recipient", lambda chain, payout: None)
+        silent.setattr(rounds.Round, "_settle", untold(rounds.Round._settle))
+        finish(STELLAR, rounds=2)
+    assert Transfer.objects.first().lines.count() == 3  # type: ignore[union-attr]  # there is one
+    assert {fresh(payout).is_alone for payout in payouts} == {True}
     finish(STELLAR, rounds=6)
-    assert [fresh(payout).status for payout in payouts] == ["paid", "paid", "failed", "paid", "paid"]
-    assert fresh(payouts[2]).failure_code == "no_trustline"
-    assert [on_chain(STELLAR, person) for person in people] == [COIN, COIN, 0, COIN, COIN]
-    assert reserved(payouts[2]) == COIN
+    assert [fresh(payout).status for payout in payouts] == ["paid", "failed", "paid"]
 
 
-@pytest.mark.parametrize("problem", ["destination_invalid", "no_trustline", "memo_required", "destination_refused"])
+def untold(settle: Callable[..., bool]) -> Callable[..., bool]:
+    """The network does not say who made a transfer fail."""
+
+    def settle_without(
+        here: Round, transfer: Transfer, version: Envelope, status: TransactionStatus, *rest: Any
+    ) -> bool:
+        return settle(here, transfer, version, replace(status, refused={}), *rest)
+
+    return settle_without
+
+
+@pytest.mark.parametrize("problem", ["destination_invalid", "memo_required", "destination_refused"])
 def test_nothing_is_signed_for_an_address_that_cannot_be_paid(problem: str) -> None:
     stock(STELLAR, 10 * COIN)
     control.describe_account(STELLAR, somebody(STELLAR), refuses=problem)  # type: ignore[arg-type]  # parametrised
@@ -266,6 +305,23 @@ def test_nothing_is_signed_for_an_address_that_cannot_be_paid(problem: str) -> N
     assert (fresh(payout).status, fresh(payout).failure_code) == (PayoutStatus.FAILED, problem)
     assert not Transfer.objects.exists()
     assert reserved(payout) == COIN
+
+
+def test_a_payout_waits_until_its_recipient_holds_the_coin() -> None:
+    stock(STELLAR, 10 * COIN)
+    control.describe_account(STELLAR, somebody(STELLAR), refuses="no_trustline")
+    payout = ask(STELLAR)
+    drive(STELLAR)
+    held = fresh(payout)
+    assert (held.status, held.hold_reason) == (PayoutStatus.HELD, HoldReason.NO_TRUSTLINE)
+    assert held.next_attempt_at is not None
+    assert not Transfer.objects.exists()
+    drive(STELLAR)
+    assert fresh(payout).next_attempt_at == held.next_attempt_at, "it is not asked about all the time"
+    control.describe_account(STELLAR, somebody(STELLAR))
+    retry_held(payout)
+    finish(STELLAR)
+    assert (fresh(payout).status, fresh(payout).held_since) == (PayoutStatus.PAID, None)
 
 
 def test_a_transfer_that_fails_again_and_again_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -332,13 +388,13 @@ def test_the_network_is_asked_about_no_more_payouts_than_may_leave_now(monkeypat
     payouts = [ask(ETHEREUM, to=somebody(ETHEREUM, str(number)), merchant=merchant) for number in range(20)]
     check_recipient, asked = SimulatedChain.check_recipient, []
 
-    def counting(chain: SimulatedChain, payout: ChainPayout) -> None:
+    def counting(chain: SimulatedChain, payout: PayoutInstruction) -> None:
         asked.append(payout.recipient)
         check_recipient(chain, payout)
 
     monkeypatch.setattr(SimulatedChain, "check_recipient", counting)
     drive(ETHEREUM)
-    assert asked == [payout.recipient for payout in payouts[: rounds.OPEN_MAX]]
+    assert asked == [payout.recipient for payout in payouts[: simulated_profile(ETHEREUM).transfers_in_flight]]
     finish(ETHEREUM)
     assert asked == [payout.recipient for payout in payouts]
     assert {fresh(payout).status for payout in payouts} == {PayoutStatus.PAID}

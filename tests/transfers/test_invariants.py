@@ -37,6 +37,7 @@ from tests.transfers.scenes import (
     stock,
     the_wallet,
 )
+from tests.worlds import populated_once
 
 pytestmark = pytest.mark.django_db
 
@@ -73,6 +74,7 @@ def vandalise(sql: str, *parameters: Any) -> None:
 
 
 @pytest.fixture
+@populated_once
 def paid(undo: None) -> Payout:
     """Paid on every network; on stellar several share one transfer, one of them to a muxed address."""
     for network in (ETHEREUM, POLYGON, STELLAR):

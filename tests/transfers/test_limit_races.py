@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 from typing import Any
@@ -11,7 +11,7 @@ import pytest
 from django.db import connection
 
 from payments.chains.simulated.adapter import SimulatedChain
-from payments.transfers import driving, services
+from payments.transfers import executor, services
 from payments.transfers.models import Payout, PayoutPolicy, Transfer
 from payments.transfers.payouts import carry, policy_of
 from payments.transfers.states import HoldReason, PayoutStatus
@@ -20,7 +20,7 @@ from tests.transfers.scenes import COIN, ETHEREUM, POLYGON, SANDBOX, ask, drive,
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-TOGETHER_SECONDS = 20
+TOGETHER_SECONDS = 60
 
 
 def set_policy(**changes: object) -> None:
@@ -31,7 +31,7 @@ def set_policy(**changes: object) -> None:
 def drive_both_at_once() -> None:
     def work(network: str) -> None:
         try:
-            driving.drive(SANDBOX, network)
+            executor.run_round(SANDBOX, network)
         finally:
             connection.close()
 
@@ -70,9 +70,11 @@ def test_two_networks_cannot_pass_a_limit_of_a_day_together(
     elif guard == "asked again without the lock":
         both = Barrier(2)
 
-        def carry_together(transfer: Transfer, payouts: Sequence[Payout]) -> None:
+        def carry_together(
+            transfer: Transfer, payouts: Sequence[Payout], claimable_balances: Mapping[int, str]
+        ) -> None:
             both.wait(TOGETHER_SECONDS)
-            carry(transfer, payouts)
+            carry(transfer, payouts, claimable_balances)
 
         monkeypatch.setattr(services, "lock_policy", policy_of)
         monkeypatch.setattr(services, "carry", carry_together)

@@ -9,13 +9,13 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.utils import timezone
 
+from config.advisory_locks import LockClass
 from payments.chains import registry
-from payments.chains.base import Payout as ChainPayout
+from payments.chains.base import PayoutInstruction
 from payments.chains.simulated import control
 from payments.transfers import recovery
 from payments.transfers.models import Payout, Transfer, Wallet
 from payments.transfers.states import PayoutStatus
-from payments.transfers.wallets import LOCK_CLASS
 from tests.transfers.scenes import (
     COIN,
     ETHEREUM,
@@ -42,14 +42,17 @@ def thaw(network: str, **options: int) -> str:
     return out.getvalue()
 
 
-def send_behind_the_books(network: str, payouts: list[Payout], sequence: int = 0, *, is_final: bool = True) -> None:
+def send_behind_the_books(network: str, payouts: list[Payout], *, is_final: bool = True, channel: str = "") -> None:
     """What the lost part of the database had sent."""
     chain = registry.chain(SANDBOX, network)
     parts = tuple(
-        ChainPayout(registry.asset(SANDBOX, network, payout.asset), int(payout.amount), payout.recipient)
+        PayoutInstruction(
+            registry.asset(SANDBOX, network, payout.asset), int(payout.amount), payout.recipient, payout.memo or None
+        )
         for payout in payouts
     )
-    chain.broadcast(chain.sign(parts, sender=chain.payout_address(), sequence=sequence))
+    sender = channel or chain.payout_address()
+    chain.broadcast(chain.sign(parts, sender=sender, sequence=chain.next_sequence(sender)))
     control.mine(network, control.deepest_reorg(network) + 1 if is_final else 1)
 
 
@@ -145,7 +148,7 @@ def test_a_wallet_that_a_worker_holds_is_left_alone() -> None:
     wallet = Wallet.objects.get()
     other = connection.copy()
     with other.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_lock(%s, %s)", [LOCK_CLASS, wallet.pk])
+        cursor.execute("SELECT pg_advisory_lock(%s, %s)", [LockClass.WALLET, wallet.pk])
         with pytest.raises(CommandError, match="busy"):
             thaw(ETHEREUM)
     other.close()

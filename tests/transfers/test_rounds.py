@@ -16,12 +16,13 @@ from payments import tasks as payment_tasks
 from payments.chains import registry
 from payments.chains.errors import ChainUnavailable
 from payments.chains.simulated.adapter import SimulatedChain
-from payments.models import Sweep
-from payments.transfers import driving, rounds
+from payments.transfers import executor, rounds
 from payments.transfers.models import Payout, Transfer
 from payments.transfers.rounds import Round
 from payments.transfers.states import PayoutStatus, TransferPurpose
 from payments.transfers.wallets import wallet_of
+from payments.treasury.models import Sweep
+from tests.networks import put_simulated
 from tests.payments.scenes import make_payment, pay_and_confirm
 from tests.transfers.scenes import (
     COIN,
@@ -40,7 +41,7 @@ from tests.transfers.scenes import (
 
 pytestmark = pytest.mark.django_db
 
-WAIT_SECONDS = 30
+WAIT_SECONDS = 300
 
 
 # --- payouts and sweeps ------------------------------------------------------------------------------
@@ -100,7 +101,7 @@ def test_a_sweep_waits_while_payouts_are_due() -> None:
 
 def test_sweeps_leave_places_to_payouts(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.SWEEP_THRESHOLD = 1
-    monkeypatch.setattr(rounds, "OPEN_MAX", 4)
+    put_simulated(monkeypatch, ETHEREUM, transfers_in_flight=4)
     monkeypatch.setattr(rounds, "SWEEPS_OPEN_MAX", 2)
     stock(ETHEREUM, 10 * COIN)
     for _ in range(4):
@@ -150,10 +151,11 @@ def test_a_slow_network_holds_the_wallet_for_a_bounded_time_and_everybody_is_pai
     stock(ETHEREUM, 100 * COIN)
     payouts = [ask(ETHEREUM, to=somebody(ETHEREUM, str(number))) for number in range(6)]
     network = SlowNetwork(monkeypatch, seconds)
+    monkeypatch.setattr(rounds, "ROUND_MAX", timedelta(seconds=20))
     lengths: list[timedelta] = []
     while len(lengths) < 40 and Payout.objects.filter(status=PayoutStatus.READY).exists():
         lengths.append(network.round())
-    assert max(lengths) <= rounds.TURN + timedelta(seconds=4 * seconds), "one question of each kind more at most"
+    assert max(lengths) <= rounds.ROUND_MAX + timedelta(seconds=4 * seconds), "one question of each kind more at most"
     assert {fresh(payout).status for payout in payouts} == {PayoutStatus.SENDING}
     monkeypatch.undo()
     finish(ETHEREUM)
@@ -164,15 +166,15 @@ def test_networks_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     for network in (ETHEREUM, POLYGON):
         stock(network, 10 * COIN)
         ask(network)
-    driven: list[str] = []
+    rounds: list[str] = []
 
     def busy(environment: str, network: str) -> bool:
-        driven.append(network)
-        return len(driven) < 5
+        rounds.append(network)
+        return len(rounds) < 5
 
-    monkeypatch.setattr(driving, "drive", busy)
-    driving.drive_due()
-    assert driven == [ETHEREUM, POLYGON, ETHEREUM, POLYGON, ETHEREUM, POLYGON]
+    monkeypatch.setattr(executor, "run_round", busy)
+    executor.run_due()
+    assert rounds == [ETHEREUM, POLYGON, ETHEREUM, POLYGON, ETHEREUM, POLYGON]
 
 
 # --- one payout's trouble ----------------------------------------------------------------------------

@@ -11,10 +11,11 @@ from django.utils import timezone
 from merchants.ledger import breakers
 from merchants.ledger.posting import Line, post
 from payments.chains import registry
-from payments.chains.base import Payout as ChainPayout
+from payments.chains.base import PayoutInstruction
 from payments.chains.simulated import control
-from payments.postings import chain_account
-from payments.transfers import driving, rounds
+from payments.chains.simulated.networks import first_sequence
+from payments.deposits.postings import chain_account
+from payments.transfers import executor, rounds
 from payments.transfers.models import Payout, PayoutPolicy, Transfer
 from payments.transfers.payouts import AlreadyApproved, approve_payout, policy_of, reject_payout
 from payments.transfers.postings import hot_account
@@ -189,7 +190,7 @@ def test_somebody_else_signing_with_the_key_freezes_the_wallet() -> None:
     drive(ETHEREUM)
     asset = registry.asset(SANDBOX, ETHEREUM, "USDC")
     stolen = chain.sign(
-        (ChainPayout(asset, 2 * COIN, somebody(ETHEREUM, "a thief")),), sender=chain.payout_address(), sequence=0
+        (PayoutInstruction(asset, 2 * COIN, somebody(ETHEREUM, "a thief")),), sender=chain.payout_address(), sequence=0
     )
     chain.broadcast(stolen)
     control.mine(ETHEREUM, control.deepest_reorg(ETHEREUM) + 1)
@@ -200,7 +201,7 @@ def test_somebody_else_signing_with_the_key_freezes_the_wallet() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_one_wallet_is_driven_by_one_worker_at_a_time() -> None:
+def test_one_worker_at_a_time_runs_rounds_of_a_wallet() -> None:
     for network in NETWORKS:
         stock(network, 1000 * COIN)
     payouts = [ask(network, to=somebody(network, f"p{n}")) for network in NETWORKS for n in range(15)]
@@ -208,7 +209,7 @@ def test_one_wallet_is_driven_by_one_worker_at_a_time() -> None:
     def work(_: int) -> None:
         try:
             for _ in range(6):
-                driving.drive_due()
+                executor.run_due()
         finally:
             connection.close()
 
@@ -217,10 +218,10 @@ def test_one_wallet_is_driven_by_one_worker_at_a_time() -> None:
             list(pool.map(work, range(4)))
         for network in NETWORKS:
             control.mine(network, control.deepest_reorg(network) + 1)
-    driving.drive_due()
+    executor.run_due()
     assert {fresh(payout).status for payout in payouts} == {PayoutStatus.PAID}
     for network in NETWORKS:
         sequences = sorted(Transfer.objects.filter(network=network).values_list("sequence", flat=True))
-        assert sequences == list(range(len(sequences)))
+        assert sequences == list(range(first_sequence(network), first_sequence(network) + len(sequences)))
         for number in range(15):
             assert on_chain(network, somebody(network, f"p{number}")) == COIN

@@ -1,4 +1,4 @@
-"""Random messages, forgeries of them, and the judge of both: the public library of Standard Webhooks, unmodified."""
+"""Random messages and forgeries, to be verified by the public library of Standard Webhooks, unmodified."""
 
 from __future__ import annotations
 

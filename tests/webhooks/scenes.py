@@ -19,7 +19,7 @@ from webhooks.models import Delivery, Endpoint, Event
 from webhooks.recording import build_event, record_events
 from webhooks.schedule import Reply
 from webhooks.sending.attempts import Sent, record
-from webhooks.sending.claiming import claim
+from webhooks.sending.due_deliveries import take_due
 from webhooks.sending.fan_out import fan_out
 from webhooks.sending.preparing import Preparation
 from webhooks.services import register_endpoint
@@ -65,10 +65,10 @@ def make_delivery(endpoint: Endpoint, type: str = "payment.completed") -> Delive
 def send_due(answer: Callable[[str], Reply] = lambda url: SUCCESS) -> int:
     """One round of the dispatcher, the network left out: whoever is called answers at once."""
     now = timezone.now()
-    claims = claim(DISPATCHER, limit=1000, probes=1000, now=now)
+    due = take_due(DISPATCHER, limit=1000, probes=1000, now=now)
     sent = [
-        Sent(ids.new_uuid(), each.claim, DISPATCHER, now, timedelta(milliseconds=120), answer(each.target.url))
-        for each in Preparation().prepare(claims, now=now)
+        Sent(ids.new_uuid(), each.due, DISPATCHER, now, timedelta(milliseconds=120), answer(each.target.url))
+        for each in Preparation().prepare(due, now=now)
     ]
     if sent:
         record(sent, chance=random.Random(1))

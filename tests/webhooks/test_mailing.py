@@ -5,9 +5,9 @@ from django.core import mail
 from django.core.mail.backends.locmem import EmailBackend
 from pytest_django.fixtures import Settings
 
+from tests.advisory_locks import beside_another
 from tests.factories import make_merchant
 from tests.sending.delivering import endpoint_at
-from tests.turns import beside_another
 from webhooks.mailing import LOCK, mail_disabled
 from webhooks.models import Endpoint
 from webhooks.services import disable_endpoint, enable_endpoint

@@ -1,4 +1,5 @@
-"""`docs/webhook-events.md` is written by the code: real events, with what differs from run to run made to stand still.
+"""`docs/webhook-events.md` and `webhooks/samples.json` are written by the code: real events, with what differs from run
+to run made to stand still.
 
 WRITE_SAMPLES=1 make test PYTEST_ARGS=tests/webhooks/test_samples.py
 """
@@ -18,10 +19,11 @@ from pytest_django.fixtures import Settings
 from config.api.renderers import render_json
 from config.samples import cut_addresses
 from payments.chains.simulated import control
-from payments.losses.models import Bearer
+from payments.chains.stellar import addresses
 from payments.models import Payment
 from payments.services import cancel_payment
-from payments.transfers import driving
+from payments.transfers import executor
+from payments.treasury.losses.models import Bearer
 from refunds.models import Refund
 from refunds.services import cancel_refund, follow_payout, give_destination
 from refunds.states import NamedBy
@@ -46,6 +48,7 @@ from webhooks import events
 from webhooks.events import CATALOGUE
 from webhooks.models import Event
 from webhooks.records import event_record
+from webhooks.samples import SAMPLES
 from webhooks.services import send_test
 
 pytestmark = pytest.mark.django_db
@@ -126,14 +129,14 @@ def address_found(payment: Payment) -> Refund:
 def on_its_way(payment: Payment) -> Refund:
     pay_and_confirm(payment)
     refund = ask(payment, "40", destination=wallet())
-    driving.drive(payment.environment, payment.network)
+    executor.run_round(payment.environment, payment.network)
     return follow_payout(refund)
 
 
 def refused(payment: Payment) -> Refund:
     pay_and_confirm(payment)
     refund = ask(payment, "40", destination=wallet(name="a closed account"))
-    control.describe_account(payment.network, refund.destination, refuses="no_trustline")
+    control.describe_account(payment.network, refund.destination, refuses="destination_refused")
     send()
     return refund
 
@@ -153,6 +156,7 @@ SCENES: dict[str, tuple[str, Callable[[Payment], object]]] = {
     events.PAYMENT_CANCELLED: (STELLAR, cancel_payment),
     events.PAYMENT_REVERSED: (ETHEREUM, undone),
     events.PAYMENT_REFUNDED: (STELLAR, lambda payment: (paid_back(payment), payment)[1]),
+    events.PAYMENT_UPDATED: (STELLAR, lambda payment: (asked_back(payment), payment)[1]),
     events.PAYMENT_COINS_MISSING: (ETHEREUM, coins_missing),
     events.PAYMENT_COINS_RESTORED: (ETHEREUM, lambda payment: decided(payment, Bearer.HOUSE)),
     events.PAYMENT_COINS_LOST: (ETHEREUM, lambda payment: decided(payment, Bearer.MERCHANT)),
@@ -200,7 +204,9 @@ def standing_still(body: str, type: str) -> str:
         shown.get("transactionHash"): "c0ffee01" * 8,
     }
     if (memo := shown.get("memo")) is not None:
-        texts = {memo: texts[memo]}  # the address is the same for all
+        # The address is the same for all, and the muxed one is made of both.
+        muxed = addresses.mux(shown["depositAddress"], int(texts[memo]))
+        texts = {memo: texts[memo], shown.get("muxedAddress"): muxed}
     for number, transfer in enumerate(shown.get("transfers", [])):
         texts[transfer["hash"]] = f"{'0x' if transfer['hash'].startswith('0x') else ''}{f'c0ffee{number:02}' * 8}"
     for old, new in texts.items():
@@ -222,22 +228,27 @@ def indented(body: str) -> str:
     return re.sub(r'"\\u0000([^"]*)\\u0000"', r"\1", json.dumps(value, indent=2).replace("\\u2026", "…"))
 
 
-def page() -> str:
-    sections = []
-    for type, sentence in CATALOGUE.items():
-        section = f"## `{type}`\n\n{sentence}\n\n"
-        section += f"```json\n{cut_addresses(indented(standing_still(body_of(type), type)))}\n```\n"
-        sections.append(section)
+def samples() -> dict[str, str]:
+    """The body of every event, as it is shown."""
+    return {type: cut_addresses(indented(standing_still(body_of(type), type))) for type in CATALOGUE}
+
+
+def page(bodies: dict[str, str]) -> str:
+    sections = [f"## `{type}`\n\n{CATALOGUE[type]}\n\n```json\n{body}\n```\n" for type, body in bodies.items()]
     return HEADING + "\n".join(sections)
 
 
-def test_the_page_of_events_shows_what_is_sent(settings: Settings) -> None:
+def test_the_page_of_events_and_the_samples_show_what_is_sent(settings: Settings) -> None:
     settings.PUBLIC_URL = "https://pay.example.com"
     settings.SIMULATED_BLOCK_SECONDS = 0
-    written = page()
+    bodies = samples()
+    written = page(bodies)
+    kept = "{\n" + ",\n".join(f'"{type}": {body}' for type, body in bodies.items()) + "\n}\n"
     if os.environ.get("WRITE_SAMPLES"):
         PAGE.write_text(written, encoding="utf-8")
+        SAMPLES.write_text(kept, encoding="utf-8")
     assert PAGE.read_text(encoding="utf-8") == written
+    assert SAMPLES.read_text(encoding="utf-8") == kept
 
 
 def test_every_event_has_a_sample() -> None:

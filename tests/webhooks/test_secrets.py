@@ -29,7 +29,7 @@ from tests.webhooks.scenes import (
 )
 from webhooks.models import Endpoint, SigningSecret
 from webhooks.secrets import SecretUnreadable, decrypt, encrypt, live_secrets, new_secret, owner_of, reencrypt
-from webhooks.sending.claiming import claim
+from webhooks.sending.due_deliveries import take_due
 from webhooks.sending.fan_out import fan_out
 from webhooks.sending.preparing import Preparation
 from webhooks.services import account_secret, delete_endpoint, rotate_account_secret, rotate_secret
@@ -281,8 +281,8 @@ def test_what_goes_to_a_payment_s_own_address_is_signed_with_the_account_s_secre
     make_endpoint(merchant)
     event = make_event(merchant, direct_url="https://shop.example.com/one-payment")
     fan_out()
-    claims = claim(1, limit=10, probes=10, now=timezone.now())
-    prepared = Preparation().prepare(claims, now=timezone.now())
+    due = take_due(1, limit=10, probes=10, now=timezone.now())
+    prepared = Preparation().prepare(due, now=timezone.now())
     targets = {each.target.url: each.target for each in prepared}
     assert targets["https://shop.example.com/one-payment"].secrets == tuple(secrets_of(merchant))
     assert targets[URL].secrets != tuple(secrets_of(merchant))

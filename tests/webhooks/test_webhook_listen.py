@@ -160,7 +160,7 @@ class Running:
         self.port = int(self.introduction[0].split("127.0.0.1:")[1].split("/")[0])
 
     def call(self, method: str, body: bytes = b"", headers: dict[str, str] | None = None) -> HTTPResponse:
-        connection = HTTPConnection("127.0.0.1", self.port, timeout=10)
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=60)
         connection.request(method, "/", body, headers or {})
         reply = connection.getresponse()
         reply.read()
@@ -169,7 +169,7 @@ class Running:
 
     def end(self, by: signal.Signals) -> str:
         self.process.send_signal(by)
-        rest, _ = self.process.communicate(timeout=10)
+        rest, _ = self.process.communicate(timeout=60)
         return rest
 
 

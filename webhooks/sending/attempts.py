@@ -1,4 +1,4 @@
-"""What became of requests: kept as attempts, and what follows for their deliveries and endpoints."""
+"""Records what became of requests: attempts, and what follows for their deliveries and endpoints."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from django.utils import timezone
 
 from webhooks.models import Attempt, Delivery, Endpoint, EndpointLease
 from webhooks.schedule import FAILING_MAX, Outcome, Reply, next_attempt_at
-from webhooks.sending.claiming import Claim
+from webhooks.sending.due_deliveries import DueDelivery
 from webhooks.sending.recovering import go_on
-from webhooks.sending.statements import together
+from webhooks.sending.statements import pipeline
 from webhooks.services import disable_endpoint
 from webhooks.states import DELIVERY_MOVES, DeliveryStatus, DisabledReason, EndpointStatus
 
 OUTAGE_MIN = timedelta(seconds=30)
-"""An endpoint that failed for less is sent its backlog as fast as it takes it."""
+"""An endpoint that failed for a shorter time is sent its backlog without a limit of pace."""
 
 UNRECORDED_PAUSE = timedelta(minutes=1)
-"""Before a delivery is sent again of which an attempt could not be recorded."""
+"""The wait before a delivery is sent again when its attempt could not be recorded."""
 
 
 class Sent(NamedTuple):
     """What became of one request. The id is that of the attempt, so that it cannot be recorded twice."""
 
     id: uuid.UUID
-    claim: Claim
+    due: DueDelivery
     dispatcher: int
     started_at: datetime
     duration: timedelta
@@ -43,13 +43,12 @@ class Sent(NamedTuple):
         return self.started_at + self.duration
 
 
-# Endpoints, then deliveries: as everybody who locks them does. Shared where nothing about the endpoint will change, so
-# that recording, and making deliveries of new events, do not wait for each other.
+# Endpoints before deliveries, as in docs/locking.md. FOR SHARE where nothing about the endpoint will change, so that
+# recording and fan-out do not wait for each other.
 _HOLD_ENDPOINTS = "SELECT FROM webhooks_endpoint WHERE id = ANY(%(keys)s) ORDER BY id FOR SHARE"
 
-# The usual case, whole: a success of an endpoint that is well. All of it comes as one JSON text, at a fraction of what
-# eight arrays cost. Answers which attempts are left to the long way: also those of a delivery that is not pending any
-# more.
+# The usual case in one statement: successes of endpoints that are well, passed as one JSON text, which costs a fraction
+# of eight arrays. Returns the attempts it did not record, among them those whose delivery is no longer pending.
 _RECORD_SUCCESSES = """
     WITH sent AS (
         SELECT * FROM json_to_recordset(%(sent)s) AS sent (
@@ -88,7 +87,7 @@ _UPDATE_DELIVERIES = """
 def record(results: Sequence[Sent], *, chance: random.Random, again: bool = False) -> None:
     """Write down attempts, what becomes of the deliveries, and what that says of their endpoints.
 
-    Every result whole or not at all. `again` is for results that may have been recorded before: those are left out.
+    Each is recorded completely or not at all. `again` says that some may be recorded already: those are left out.
     """
     if again:
         known = set(Attempt.objects.filter(pk__in=[sent.id for sent in results]).values_list("pk", flat=True))
@@ -99,29 +98,29 @@ def record(results: Sequence[Sent], *, chance: random.Random, again: bool = Fals
 
 
 def put_off(sent: Sent) -> None:
-    """For what cannot be recorded: its delivery is still due, and would be sent again at once."""
-    pending = Delivery.objects.filter(pk=sent.claim.delivery_id, status=DeliveryStatus.PENDING)
+    """Postpone a delivery whose attempt cannot be recorded: it is still due, and would be sent again at once."""
+    pending = Delivery.objects.filter(pk=sent.due.delivery_id, status=DeliveryStatus.PENDING)
     pending.update(next_attempt_at=timezone.now() + UNRECORDED_PAUSE)
 
 
 def _record_usual(results: Sequence[Sent]) -> list[Sent]:
-    """Record the successes of endpoints of which a success says nothing new; answers the rest."""
+    """Record successes that change nothing about their endpoint; returns the other results."""
     successes = [sent for sent in results if sent.reply.outcome is Outcome.SUCCESS]
     if not successes:
         return list(results)
     with transaction.atomic():
-        with together() as send:
-            send(_HOLD_ENDPOINTS, {"keys": list({sent.claim.endpoint_id for sent in successes})})
-            answer = send(_RECORD_SUCCESSES, {"sent": orjson.dumps([_row(sent) for sent in successes]).decode()})
-        left = {key for (key,) in answer.fetchall()}
+        with pipeline() as send:
+            send(_HOLD_ENDPOINTS, {"keys": list({sent.due.endpoint_id for sent in successes})})
+            unrecorded = send(_RECORD_SUCCESSES, {"sent": orjson.dumps([_row(sent) for sent in successes]).decode()})
+        left = {key for (key,) in unrecorded.fetchall()}
     return [sent for sent in results if sent.id in left or sent.reply.outcome is not Outcome.SUCCESS]
 
 
 def _row(sent: Sent) -> dict[str, object]:
     return {
         "id": sent.id,
-        "endpoint_id": sent.claim.endpoint_id,
-        "delivery_id": sent.claim.delivery_id,
+        "endpoint_id": sent.due.endpoint_id,
+        "delivery_id": sent.due.delivery_id,
         "started_at": sent.started_at,
         "ended_at": sent.ended_at,
         "milliseconds": sent.duration // timedelta(milliseconds=1),
@@ -132,12 +131,12 @@ def _row(sent: Sent) -> dict[str, object]:
 
 
 def _record_in_full(results: Sequence[Sent], chance: random.Random) -> None:
-    endpoints = _locked_endpoints({sent.claim.endpoint_id for sent in results})
-    deliveries = _locked_deliveries({sent.claim.delivery_id for sent in results})
+    endpoints = _locked_endpoints({sent.due.endpoint_id for sent in results})
+    deliveries = _locked_deliveries({sent.due.delivery_id for sent in results})
     leased = _leased(endpoints)
     attempts, learned = [], set()
     for sent in results:
-        delivery, endpoint = deliveries[sent.claim.delivery_id], endpoints[sent.claim.endpoint_id]
+        delivery, endpoint = deliveries[sent.due.delivery_id], endpoints[sent.due.endpoint_id]
         delivery.attempt_count += 1
         attempts.append(_attempt(sent, delivery))
         _advance(delivery, sent, chance, is_leased=(endpoint.pk, sent.dispatcher) in leased)
@@ -169,7 +168,7 @@ def _locked_deliveries(keys: set[uuid.UUID]) -> dict[uuid.UUID, Delivery]:
 
 
 def _leased(keys: Collection[uuid.UUID]) -> set[tuple[uuid.UUID, int]]:
-    """Which of these endpoints are whose."""
+    """The leases of these endpoints: pairs of endpoint and dispatcher."""
     return set(EndpointLease.objects.filter(pk__in=keys).values_list("pk", "dispatcher"))
 
 
@@ -212,7 +211,7 @@ def _finish(delivery: Delivery, status: DeliveryStatus) -> None:
 
 
 def _learn(endpoint: Endpoint, sent: Sent) -> bool:
-    """What a result says about the endpoint; True when that is news."""
+    """Note in the endpoint that it fails or works again; True when that is new."""
     if sent.reply.outcome is not Outcome.SUCCESS:
         if endpoint.failing_since is not None:
             return False
@@ -226,8 +225,8 @@ def _learn(endpoint: Endpoint, sent: Sent) -> bool:
 
 
 def _hopeless(endpoints: dict[uuid.UUID, Endpoint], results: Sequence[Sent]) -> list[tuple[Endpoint, DisabledReason]]:
-    gone = {sent.claim.endpoint_id for sent in results if sent.reply.outcome is Outcome.GONE}
-    failed = {sent.claim.endpoint_id for sent in results if sent.reply.outcome is not Outcome.SUCCESS}
+    gone = {sent.due.endpoint_id for sent in results if sent.reply.outcome is Outcome.GONE}
+    failed = {sent.due.endpoint_id for sent in results if sent.reply.outcome is not Outcome.SUCCESS}
     found = []
     for key in sorted(failed):
         endpoint = endpoints[key]

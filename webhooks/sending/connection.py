@@ -1,6 +1,6 @@
-"""One HTTP/1.1 connection to a merchant's endpoint: a request goes out, and the beginning of its reply comes back.
+"""One HTTP/1.1 connection to a merchant's endpoint: it sends a request and reads the beginning of the reply.
 
-There is nothing here that could follow a redirect, keep a cookie, unpack a body or send two requests at once.
+It cannot follow redirects, keep cookies, unpack bodies or send two requests at once.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from webhooks.schedule import Reply, parse_retry_after
 
 REPLY_BYTES_MAX = 16 * 1024
 HEAD_BYTES_MAX = 64 * 1024
-"""Of everything that comes before a body: interim replies, the status and the headers."""
+"""Limit of all that comes before a body: interim replies, the status and the headers."""
 
 RECEIVED_BYTES_MAX = 256 * 1024
-"""Of everything together: a body may also come a byte at a time, each in a chunk with a head of its own."""
+"""Limit of everything: a body may also come in chunks of one byte, each with its own chunk header."""
 
 ERROR_CHARACTERS_MAX = 300
 
 
 class Connection(asyncio.Protocol):
-    """Takes one request at a time, and may be kept for the next when its reply was in good order."""
+    """Takes one request at a time, and may be kept for the next when the reply was well formed."""
 
     def __init__(self) -> None:
         self.idle_since = 0.0
         self._loop = asyncio.get_running_loop()
         self._waiter: asyncio.Future[Reply | None] | None = None
         self._parser = httptools.HttpResponseParser(self)
-        # Small faults of home-made servers that cannot make one reply into two.
+        # Tolerates small faults of servers that cannot turn one reply into two.
         self._parser.set_dangerous_leniencies(
             lenient_headers=True, lenient_optional_cr_before_lf=True, lenient_spaces_after_chunk_size=True
         )
@@ -43,10 +43,10 @@ class Connection(asyncio.Protocol):
         return self._waiter is None and not self._transport.is_closing()
 
     def send(self, request: bytes, *, ends_at: float, late: str) -> asyncio.Future[Reply | None]:
-        """The reply to come; one that says `late` when nothing has come by then, by the loop's clock. Never an error.
+        """Send a request; returns its future reply, or one with the error `late` at `ends_at`. It never raises.
 
-        None when the other side closed the connection before a byte came back: so does a server that was about to
-        close one that it had kept for a while, and has not read the request.
+        None when the other side closed the connection before a byte came back, as a server does that was just closing
+        an idle connection and has not read the request.
         """
         self._status: int | None = None
         self._retry_after = ""
@@ -59,7 +59,7 @@ class Connection(asyncio.Protocol):
         return waiter
 
     def close(self) -> None:
-        """At once. Whoever waits for a reply gets what there is."""
+        """Close at once. A waiting reply gets what has arrived."""
         self._transport.abort()
 
     # --- from the network ----------------------------------------------------------------------------
@@ -68,7 +68,7 @@ class Connection(asyncio.Protocol):
         self._transport = cast("asyncio.Transport", transport)
 
     def data_received(self, data: bytes) -> None:
-        if self._waiter is None:  # a reply that nobody asked for
+        if self._waiter is None:  # a reply without a request
             self.close()
             return
         self._received += len(data)
@@ -115,12 +115,12 @@ class Connection(asyncio.Protocol):
 
     def on_message_begin(self) -> None:
         if self._is_complete:
-            self._may_stay = False  # more than was asked for: nobody knows what the next reply would belong to
+            self._may_stay = False  # more than one reply: the next one could belong to any request
 
-    # --- to whoever waits ----------------------------------------------------------------------------
+    # --- to the waiting request ----------------------------------------------------------------------------
 
     def _end(self, problem: str) -> None:
-        """The status is the verdict: a body that breaks off, drips or never ends changes nothing."""
+        """Complete the reply. Only its status counts: a body that is cut off, slow or endless changes nothing."""
         if self._status is None:
             self._answer(Reply(error=problem))
             return
@@ -133,10 +133,10 @@ class Connection(asyncio.Protocol):
         self._timer.cancel()
         if not (self._may_stay and self._transport.get_write_buffer_size() == 0):
             self.close()
-        if waiter is not None and not waiter.done():  # whoever asked may have gone by now
+        if waiter is not None and not waiter.done():  # the caller may have been cancelled
             waiter.set_result(reply)
 
 
 def shown(text: str) -> str:
-    """Fit to be stored and shown: the other side may have put anything into it."""
+    """Made safe to be stored and shown: the other side may have sent anything."""
     return "".join(character if character.isprintable() else " " for character in text[:ERROR_CHARACTERS_MAX])

@@ -1,4 +1,4 @@
-"""The dispatcher: one event loop that holds many requests open, and two threads that speak to the database for it."""
+"""The dispatcher: one event loop that holds many requests open, and two threads that use the database for it."""
 
 from __future__ import annotations
 
@@ -19,32 +19,32 @@ import uvloop
 from config import ids
 from webhooks.schedule import Outcome, Reply
 from webhooks.sending.attempts import Sent
-from webhooks.sending.desk import Desk
 from webhooks.sending.fan_out import fan_out
 from webhooks.sending.lanes import Lanes
 from webhooks.sending.leases import LEASE, RENEW_AFTER
 from webhooks.sending.outbound import DEADLINE_SECONDS, Outbound
 from webhooks.sending.preparing import USER_AGENT, Prepared
+from webhooks.sending.store import DeliveryStore
 from webhooks.sending.threads import DatabaseLost, DatabaseThread
 from webhooks.signing import signed_headers
 
 logger = structlog.get_logger(__name__)
 
 IN_FLIGHT_MAX = 512
-"""Requests that are open at once; about as many more may be taken ahead of them."""
+"""Requests open at once; about as many more deliveries may be taken ahead."""
 
 PROBES_MAX = IN_FLIGHT_MAX // 2
-"""Endpoints that are failing never take more than this, so that there is always room for those that work."""
+"""Open requests to failing endpoints at most, so that there is always room for those that work."""
 
 BUSY_POLL_SECONDS, IDLE_POLL_SECONDS = 0.05, 0.25
 BUSY_FOR_SECONDS = 1.0
 DATABASE_PAUSE_SECONDS = 0.5
 DATABASE_OUTAGE_MAX_SECONDS = 60.0
 SWITCH_SECONDS = 0.0005
-"""How long a thread with an answer from the database waits for the loop to let it go on; it would be ten times that."""
+"""How long a database thread waits for the interpreter lock while the loop runs; Python's default is ten times that."""
 
 FRESH_SECONDS = (LEASE - RENEW_AFTER).total_seconds() - DEADLINE_SECONDS
-"""When the database has not answered for longer, nothing more is sent: a reply to it might come after the lease."""
+"""When the database has been silent for longer, nothing more is sent: a reply might come after the lease has ended."""
 
 STOP_SECONDS = 5.0
 """What is in flight when the worker is told to stop has this long to finish."""
@@ -56,61 +56,63 @@ _current: Dispatcher | None = None
 
 
 def dispatch(*, run_seconds: float, idle_seconds: float, is_stopping: Callable[[], bool] = lambda: False) -> int:
-    """Send what is due until nothing was for `idle_seconds`, or `run_seconds` have passed; answers the attempts made.
+    """Send what is due until nothing was for `idle_seconds`, or `run_seconds` have passed; returns how many it sent.
 
-    In one process one dispatcher claims: a second call makes that one look at once, and answers 0. A dispatcher whose
-    time is over only waits for its last replies, and the next call starts another beside it.
+    In one process only one dispatcher takes deliveries: a second call makes that one look at once, and returns 0. A
+    dispatcher whose time is over only waits for its last replies, and the next call starts another beside it.
     """
     global _current
     with _lock:
-        if _current is not None and _current.is_claiming:
+        if _current is not None and _current.is_taking:
             _current.nudge()
             return 0
         dispatcher = _current = Dispatcher(is_stopping)
     try:
         return dispatcher.run(run_seconds=run_seconds, idle_seconds=idle_seconds)
     finally:
-        dispatcher.is_claiming = False
+        dispatcher.is_taking = False
 
 
 @cache
 def _exempt_loaded_code() -> None:
-    """Have the garbage collector pass over what is loaded by now: looking through it took a fifth of the time.
+    """Exempt what is loaded by now from garbage collection: scanning it took a fifth of the time.
 
-    Once for each process: what is frozen is never freed again, and later there would be the garbage of earlier runs.
+    Only once in each process: frozen objects are never freed, and later ones would include garbage of earlier runs.
     """
     gc.collect()
     gc.freeze()
 
 
 class Dispatcher:
-    """Claims, sends, records, over and over. Killed, it loses nothing: its leases end with its database session."""
+    """Takes, sends and records deliveries in a loop. Killed, it loses nothing: its leases end with its session."""
 
     def __init__(self, is_stopping: Callable[[], bool] = lambda: False) -> None:
-        self.is_claiming = True
+        self.is_taking = True
         self._is_stopping = is_stopping
-        self._desk = Desk()
-        self._desk_thread = DatabaseThread("webhooks-desk")
+        self._store = DeliveryStore()
+        self._store_thread = DatabaseThread("webhooks-store")
         self._fan_out_thread = DatabaseThread("webhooks-fan-out")
         self._fanning_out: asyncio.Task[int] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._clients: dict[bool, Outbound] = {}
         self._lanes = Lanes()
-        self._places: set[asyncio.Task[None]] = set()
+        self._senders: set[asyncio.Task[None]] = set()
         self._results: list[Sent] = []
         self._fresh_until = 0.0
         self._woken = asyncio.Event()
+        self._is_nudged = False
         self._attempts = 0
         self._lost_at: float | None = None
 
     def nudge(self) -> None:
         """Look at once. From any thread."""
+        self._is_nudged = True
         if self._loop is not None:
             with suppress(RuntimeError):  # it has ended just now
                 self._loop.call_soon_threadsafe(self._woken.set)
 
     def run(self, *, run_seconds: float, idle_seconds: float) -> int:
-        """Until nothing was due for `idle_seconds`, or `run_seconds` have passed; answers the attempts made."""
+        """Run until nothing was due for `idle_seconds`, or `run_seconds` have passed; returns how many it sent."""
         _exempt_loaded_code()
         sys.setswitchinterval(SWITCH_SECONDS)
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
@@ -122,10 +124,10 @@ class Dispatcher:
             async with Outbound() as public, Outbound(allow_loopback=True) as local:
                 self._clients = {False: public, True: local}
                 await self._work(time.monotonic() + run_seconds, idle_seconds)
-                self.is_claiming = False
+                self.is_taking = False
                 await self._finish()
         finally:
-            await self._desk_thread.close()
+            await self._store_thread.close()
             await self._fan_out_thread.close()
         return self._attempts
 
@@ -133,35 +135,36 @@ class Dispatcher:
         quiet_since = time.monotonic()
         while (now := time.monotonic()) < ends_at and not self._is_stopping():
             if await self._step() or self._lanes:
-                quiet_since = now
+                quiet_since = time.monotonic()  # from here on: recording may have taken long
             elif now - quiet_since >= idle_seconds:
                 return
             await self._wait(BUSY_POLL_SECONDS if now - quiet_since < BUSY_FOR_SECONDS else IDLE_POLL_SECONDS)
 
     async def _finish(self) -> None:
-        """Wait for what is in flight, not for long once the worker stops, and give back what has not come by then."""
+        """Wait for what is in flight, only briefly once the worker stops, and give back what has not come by then."""
         self._lanes.forget_waiting()
         stops_at = float("inf")
-        while self._places and time.monotonic() < stops_at:
+        while self._senders and time.monotonic() < stops_at:
             if self._is_stopping():
                 stops_at = min(stops_at, time.monotonic() + STOP_SECONDS)
             await self._wait(IDLE_POLL_SECONDS)
             await self._step()
-        for place in self._places:
-            place.cancel()
+        for sender in self._senders:
+            sender.cancel()
         await self._step()
         if self._fanning_out is not None:
             with suppress(DatabaseLost):
                 await self._fanning_out
-        await self._desk_thread.ask(self._desk.give_back)
+        await self._store_thread.ask(self._store.give_back)
 
     async def _step(self) -> bool:
-        """Write down what came back, send what is due, and find more of it meanwhile; True when there was anything."""
+        """Record results, send what is due and fan out new events meanwhile; True when there was anything to do."""
         try:
-            if self.is_claiming and self._fanning_out is None:
+            found = self._is_nudged and await self._fanned_out()  # the last look has ended: begin another at once
+            if self.is_taking and self._fanning_out is None:
                 self._fanning_out = asyncio.create_task(self._fan_out())
             was_busy = await self._exchange()
-            found = await self._fanned_out()
+            found |= await self._fanned_out()
         except DatabaseLost as error:
             await self._wait_for_database(error)
             return True
@@ -169,11 +172,13 @@ class Dispatcher:
         return was_busy or found
 
     async def _fan_out(self) -> int:
-        """Make the deliveries of all new events; beside the exchange, as the database takes long over many of them."""
-        events = 0
-        while self.is_claiming and (found := await self._fan_out_thread.ask(fan_out)):
-            events += found
-            self._woken.set()
+        """Make the deliveries of all new events; beside the exchange, because many of them take the database long."""
+        events, found = 0, 1
+        while self.is_taking and (found or self._is_nudged):
+            self._is_nudged = False  # what happens from here on may be too late for this look, and then needs another
+            if found := await self._fan_out_thread.ask(fan_out):
+                events += found
+                self._woken.set()
         return events
 
     async def _fanned_out(self) -> bool:
@@ -191,17 +196,17 @@ class Dispatcher:
         asked = time.monotonic()
         if not self._is_fresh():
             self._lanes.forget_waiting()
-        holdings = self._lanes.take_stock(Counter(sent.claim.endpoint_id for sent in results))
+        holdings = self._lanes.take_stock(Counter(sent.due.endpoint_id for sent in results))
         room = IN_FLIGHT_MAX + sum(holding.ahead - len(holding.delivery_ids) for holding in holdings)
         exchange = partial(
-            self._desk.exchange,
+            self._store.exchange,
             results,
-            room=room if self.is_claiming else 0,
+            room=room if self.is_taking else 0,
             probes=PROBES_MAX - self._lanes.probes,
             holdings=holdings,
         )
         try:
-            taken = await self._desk_thread.ask(exchange)
+            taken = await self._store_thread.ask(exchange)
         except DatabaseLost:
             self._results = results + self._results
             self._fresh_until = 0.0  # the leases have ended with the session
@@ -210,13 +215,13 @@ class Dispatcher:
         self._fresh_until = asked + FRESH_SECONDS
         self._lanes.add(taken)
         while self._lanes.in_flight < IN_FLIGHT_MAX and (prepared := self._next()):
-            place = asyncio.create_task(self._send_on(prepared))
-            self._places.add(place)
-            place.add_done_callback(self._places.discard)
+            sender = asyncio.create_task(self._send_on(prepared))
+            self._senders.add(sender)
+            sender.add_done_callback(self._senders.discard)
         return bool(results or taken)
 
     async def _send_on(self, prepared: Prepared | None) -> None:
-        """Send this one, and then in its place whatever comes next."""
+        """Send this one, then whatever comes next, one after the other."""
         while prepared is not None:
             sent = await self._send(prepared)
             self._results.append(sent)
@@ -235,7 +240,7 @@ class Dispatcher:
         started_at, started = datetime.now(UTC), time.monotonic()
         reply = await self._reply(prepared, timestamp=int(started_at.timestamp()))
         duration = timedelta(seconds=time.monotonic() - started)
-        return Sent(ids.new_uuid(), prepared.claim, self._desk.number, started_at, duration, reply)
+        return Sent(ids.new_uuid(), prepared.due, self._store.number, started_at, duration, reply)
 
     async def _reply(self, prepared: Prepared, *, timestamp: int) -> Reply:
         _, target, message = prepared
@@ -245,12 +250,12 @@ class Dispatcher:
         try:
             client = self._clients[target.allow_loopback]
             return await client.post(target.url, body=message.body, headers=_HEADERS | signed)
-        except Exception as error:  # a fault of our own must count as a failed attempt, or it would be tried for ever
-            logger.exception("webhook_request_failed", delivery=str(prepared.claim.delivery_id))
+        except Exception as error:  # our own fault must count as a failed attempt, or it would be tried for ever
+            logger.exception("webhook_request_failed", delivery=str(prepared.due.delivery_id))
             return Reply(error=f"Ballast failed to send it: {type(error).__name__}.")
 
     async def _wait(self, seconds: float) -> None:
-        """Until something comes back or somebody nudges, or it is time to look again."""
+        """Wait until a reply comes, `nudge` is called, or the time has passed."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._woken.wait()

@@ -1,7 +1,7 @@
 """Which deliveries a dispatcher may send now: few for each endpoint, fair to all, never one twice.
 
-An endpoint is one dispatcher's at a time. So who has its lease reads what is due and writes nothing down: it knows
-itself what it has taken, and what it has not sent is simply still due.
+Only one dispatcher at a time has the lease of an endpoint. So it writes nothing when it takes deliveries: it remembers
+what it has taken, and what it has not sent stays due.
 """
 
 from __future__ import annotations
@@ -15,37 +15,37 @@ import orjson
 from django.db import transaction
 
 from webhooks.sending.leases import LEASE, RENEW_AFTER
-from webhooks.sending.statements import together
+from webhooks.sending.statements import pipeline
 
 IN_FLIGHT_PER_ENDPOINT = 4
 PACE = timedelta(milliseconds=100)
 """Between two deliveries to an endpoint that fails, or has just come back: ten a second until its backlog is gone."""
 
 
-class Claim(NamedTuple):
+class DueDelivery(NamedTuple):
     """A delivery that this dispatcher, and no other, is to send now."""
 
     delivery_id: uuid.UUID
     endpoint_id: uuid.UUID
     event_id: uuid.UUID
     is_probe: bool
-    """The endpoint has been failing: this asks whether it is back."""
+    """The endpoint has been failing: this delivery tests whether it is back."""
     endpoint_version: str
-    """Another one whenever anything about the endpoint has changed."""
+    """Changes whenever anything about the endpoint changes."""
 
 
 class Holding(NamedTuple):
-    """What a dispatcher has of one endpoint already."""
+    """What a dispatcher has taken of one endpoint already."""
 
     endpoint_id: uuid.UUID
     delivery_ids: Sequence[uuid.UUID]
     """Sent and not yet recorded, or to be sent."""
     ahead: int
-    """How many more than those that may be in flight it can use."""
+    """How many it can use beyond those that may be in flight."""
 
 
-# Steps from endpoint to endpoint through the index of what is pending, past the backlog of each and past all endpoints
-# that have none. No more are leased than there is work for, so that other dispatchers have theirs.
+# Steps through the index of pending deliveries from endpoint to endpoint, and skips the rest of each backlog. No more
+# endpoints are leased than there is work for, so that other dispatchers get theirs.
 _LEASE = """
     WITH RECURSIVE waiting AS (
         (
@@ -78,9 +78,9 @@ _LEASE = """
     ON CONFLICT (endpoint_id) DO NOTHING
 """
 
-# Each endpoint gives as much as it has room for, oldest first; the places are taken in turn, so that a long backlog of
-# one never stands before the first delivery of another. Nothing that is locked, as by whoever discards it, is taken.
-_CLAIM = """
+# Takes from each endpoint what it has room for, oldest first, and one endpoint after the other, so that a long backlog
+# never delays the first delivery of another. Locked rows, such as those that are being discarded, are skipped.
+_TAKE_DUE = """
     WITH held AS (
         SELECT * FROM json_to_recordset(%(held)s) AS held (endpoint_id uuid, number integer, ahead integer)
     ), ready AS (
@@ -117,7 +117,7 @@ _CLAIM = """
     ORDER BY place, random() LIMIT %(limit)s
 """
 
-# Whoever holds an endpoint may be waiting for one of these deliveries, so it is not waited for in turn.
+# Skips locked endpoints: whoever holds one may be waiting for these deliveries, which would be a deadlock.
 _PACE = """
     UPDATE webhooks_endpoint SET next_claim_at = %(at)s
     WHERE id IN (SELECT id FROM webhooks_endpoint WHERE id = ANY(%(paced)s) FOR NO KEY UPDATE SKIP LOCKED)
@@ -132,24 +132,24 @@ _RELEASE = """
 """
 
 
-def claim(
+def take_due(
     dispatcher: int, *, limit: int, probes: int, now: datetime, holdings: Collection[Holding] = ()
-) -> list[Claim]:
+) -> list[DueDelivery]:
     """Take up to `limit` deliveries that are due, at most `probes` of them to endpoints that have been failing.
 
-    The leases of endpoints of which the dispatcher has anything, in `holdings` or taken now, are renewed; others end.
+    The leases of endpoints in `holdings`, and of those taken from now, are renewed; the dispatcher's other leases end.
     """
     until = now + LEASE
     with transaction.atomic():
         rows = _take(dispatcher, limit, probes, now, until, holdings) if limit > 0 else []
-        claims = [Claim(*row[:5]) for row in rows]
-        in_use = {holding.endpoint_id for holding in holdings} | {each.endpoint_id for each in claims}
-        with together() as send:
-            if paced := [each.endpoint_id for each, row in zip(claims, rows, strict=True) if row[5]]:
+        due = [DueDelivery(*row[:5]) for row in rows]
+        in_use = {holding.endpoint_id for holding in holdings} | {each.endpoint_id for each in due}
+        with pipeline() as send:
+            if paced := [each.endpoint_id for each, row in zip(due, rows, strict=True) if row[5]]:
                 send(_PACE, {"at": now + PACE, "paced": paced})
             send(_RELEASE, {"dispatcher": dispatcher, "in_use": list(in_use)})
             send(_RENEW, {"dispatcher": dispatcher, "until": until, "old": until - RENEW_AFTER})
-        return claims
+        return due
 
 
 def _take(
@@ -170,7 +170,7 @@ def _take(
         "held": orjson.dumps(held).decode(),
         "taken": [key for holding in holdings for key in holding.delivery_ids],
     }
-    with together() as send:
+    with pipeline() as send:
         send(_LEASE, asked)
-        claimed = send(_CLAIM, asked)
-    return claimed.fetchall()
+        taken = send(_TAKE_DUE, asked)
+    return taken.fetchall()

@@ -1,4 +1,4 @@
-"""From events to deliveries: one for each endpoint that listens. Kept off the path of whoever records an event."""
+"""Makes deliveries from events: one for each endpoint that listens. Not done by the request that records an event."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from config.containment import contained
 from webhooks.events import EVERYTHING
 from webhooks.models import Endpoint
 from webhooks.schedule import ATTEMPTS
-from webhooks.sending.statements import together
+from webhooks.sending.statements import pipeline
 
 BATCH = 100
-"""Events of one database transaction; short enough for what waits to be recorded meanwhile."""
+"""Events of one database transaction: few, so that recording attempts does not wait long for it."""
 
 DELIVERIES_MAX = 1000
-"""For the same reason: not many more are made in one database transaction."""
+"""Deliveries of one database transaction, for the same reason."""
 
 Account = tuple[uuid.UUID, str]
 """A merchant's id and an environment."""
@@ -35,7 +35,7 @@ _TAKE = """
     WHERE NOT is_fanned_out ORDER BY id LIMIT %(limit)s FOR NO KEY UPDATE SKIP LOCKED
 """
 
-# They are held, so that none is disabled while it is given something to deliver: that would wait for ever.
+# Locked, so that none is disabled while it is given a delivery, which would then wait for ever.
 _LISTENERS = """
     SELECT id, merchant_id, environment, url, is_direct, events, subscribed_at FROM webhooks_endpoint
     WHERE merchant_id = ANY(%(merchants)s) AND status = 'enabled' AND deleted_at IS NULL
@@ -58,7 +58,7 @@ _DONE = "UPDATE webhooks_event SET is_fanned_out = true WHERE id = ANY(%(events)
 
 
 class _Happened(NamedTuple):
-    """As much of an event as decides who is told."""
+    """What of an event decides which endpoints it is sent to."""
 
     id: uuid.UUID
     merchant_id: uuid.UUID
@@ -72,7 +72,7 @@ class _Happened(NamedTuple):
 
 
 class _Listener(NamedTuple):
-    """As much of an endpoint as decides what it is told."""
+    """What of an endpoint decides which events it is sent."""
 
     id: uuid.UUID
     merchant_id: uuid.UUID
@@ -84,16 +84,16 @@ class _Listener(NamedTuple):
 
 
 def fan_out(*, limit: int = BATCH) -> int:
-    """Make the deliveries of the oldest events that have none yet; answers how many events. Any number may run at once.
+    """Make the deliveries of the oldest events that have none yet; returns how many events. Any number may run at once.
 
-    Only endpoints that were listening when an event happened are told of it.
+    An event goes only to endpoints that were listening when it happened.
     """
-    with together() as send:
+    with pipeline() as send:
         found = send(_ARE_WAITING, {})
     if found.fetchone() is None:
-        return 0  # the answer nearly always, without a transaction
+        return 0  # nearly always, and without a database transaction
     with transaction.atomic():
-        with together() as send:
+        with pipeline() as send:
             taken = send(_TAKE, {"limit": limit})
         if not (events := [_Happened(*row) for row in taken]):
             return 0
@@ -105,19 +105,19 @@ def fan_out(*, limit: int = BATCH) -> int:
             if len(pairs) >= DELIVERIES_MAX:
                 break
             with contained("webhook_event_not_fanned_out", webhook_event=str(event.id)):
-                pairs += _told(event, listening[event.account])
+                pairs += _deliveries_of(event, listening[event.account])
                 if (own := direct.get((event.account, event.direct_url))) is not None:
                     pairs.append((event.id, own))
                 done.append(event.id)
         rows = [{"id": ids.new_uuid(), "event_id": event, "endpoint_id": endpoint} for event, endpoint in pairs]
-        with together() as send:
+        with pipeline() as send:
             send(_INSERT, {"attempts": ATTEMPTS, "now": timezone.now(), "new": orjson.dumps(rows).decode()})
             send(_DONE, {"events": done})
         return len(done)
 
 
-def _told(event: _Happened, listening: Sequence[_Listener]) -> list[tuple[uuid.UUID, uuid.UUID]]:
-    # An event's instant is in whole milliseconds, so it may seem to lie a little before the endpoint's.
+def _deliveries_of(event: _Happened, listening: Sequence[_Listener]) -> list[tuple[uuid.UUID, uuid.UUID]]:
+    # An event's time is in whole milliseconds, so it may seem to be a little before the endpoint's.
     until = ids.created_at_of(event.id) + timedelta(milliseconds=1)
     return [
         (event.id, endpoint.id)
@@ -127,7 +127,7 @@ def _told(event: _Happened, listening: Sequence[_Listener]) -> list[tuple[uuid.U
 
 
 def _make_direct_endpoints(events: Sequence[_Happened]) -> None:
-    """The endpoints that stand for payments' own addresses are made when they are first needed."""
+    """Make the endpoints that stand for payments' own webhook URLs when they are first needed."""
     wanted = {(event.merchant_id, event.environment, event.direct_url) for event in events if event.direct_url}
     if not wanted:
         return
@@ -147,8 +147,8 @@ def _make_direct_endpoints(events: Sequence[_Happened]) -> None:
 def _listeners_of(
     events: Sequence[_Happened],
 ) -> tuple[dict[Account, list[_Listener]], dict[tuple[Account, str], uuid.UUID]]:
-    """Who may be told: registered endpoints by account, and payments' own addresses."""
-    with together() as send:
+    """Registered endpoints by account, and the endpoints of payments' own webhook URLs by account and URL."""
+    with pipeline() as send:
         found = send(
             _LISTENERS,
             {

@@ -1,4 +1,4 @@
-"""What a dispatcher has taken and not yet sent: for each endpoint few are on their way, and the others wait in line."""
+"""What a dispatcher has taken and not yet sent: a few requests to each endpoint are open, the others wait in line."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import uuid
 from collections import deque
 from collections.abc import Iterable, Mapping
 
-from webhooks.sending.claiming import IN_FLIGHT_PER_ENDPOINT, Holding
+from webhooks.sending.due_deliveries import IN_FLIGHT_PER_ENDPOINT, Holding
 from webhooks.sending.preparing import Prepared
 
 AHEAD_MAX = 8
-"""How many more are taken of an endpoint that answers quickly, to be sent while the database is asked again."""
+"""How many more are taken of an endpoint that replies quickly, to be sent during the next exchange."""
 
 
 class Lane:
-    """Of one endpoint."""
+    """The deliveries of one endpoint."""
 
     __slots__ = ("answered", "has_failed", "has_turn", "in_flight", "waiting")
 
@@ -22,10 +22,10 @@ class Lane:
         self.waiting: deque[Prepared] = deque()
         self.in_flight: list[Prepared] = []
         self.answered = 0
-        """Between the last two times the database was told."""
+        """Replies between the last two exchanges with the database."""
         self.has_turn = False
         self.has_failed = False
-        """Since the database was told last. What it does not know yet, it takes no heed of."""
+        """Since the last exchange. The database does not know of it yet, and may hand out more deliveries."""
 
     @property
     def may_send(self) -> bool:
@@ -33,7 +33,7 @@ class Lane:
 
 
 class Lanes:
-    """Endpoints take turns, so that whoever waits for a place does not wait for somebody else's backlog."""
+    """Endpoints are served one after the other, so that none waits for the backlog of another."""
 
     def __init__(self) -> None:
         self._lanes: dict[uuid.UUID, Lane] = {}
@@ -46,14 +46,14 @@ class Lanes:
 
     @property
     def probes(self) -> int:
-        """How many of all are to endpoints that have been failing."""
+        """How many of them are for failing endpoints."""
         lanes = self._lanes.values()
-        return sum(prepared.claim.is_probe for lane in lanes for prepared in (*lane.in_flight, *lane.waiting))
+        return sum(prepared.due.is_probe for lane in lanes for prepared in (*lane.in_flight, *lane.waiting))
 
     def add(self, taken: Iterable[Prepared]) -> None:
-        """Line them up, but for those of endpoints that have failed meanwhile: these are to be asked one at a time."""
+        """Line them up, except those of endpoints that have failed meanwhile: these get one request at a time."""
         for prepared in taken:
-            key = prepared.claim.endpoint_id
+            key = prepared.due.endpoint_id
             lane = self._lanes.get(key) or self._lanes.setdefault(key, Lane())
             if not lane.has_failed:
                 lane.waiting.append(prepared)
@@ -73,8 +73,8 @@ class Lanes:
         return None
 
     def end(self, prepared: Prepared, *, is_success: bool) -> None:
-        """One that was in flight has been answered. After a failure nothing more goes there before that is recorded."""
-        lane = self._lanes[prepared.claim.endpoint_id]
+        """A request has ended. After a failure nothing more goes to the endpoint until that is recorded."""
+        lane = self._lanes[prepared.due.endpoint_id]
         lane.in_flight.remove(prepared)
         self.in_flight -= 1
         if is_success:
@@ -84,15 +84,15 @@ class Lanes:
             lane.waiting.clear()
 
     def forget_waiting(self) -> None:
-        """Nothing more of what has been taken is sent. It is still due."""
+        """Send nothing more of what has been taken. It is still due."""
         for lane in self._lanes.values():
             lane.waiting.clear()
 
     def take_stock(self, answered: Mapping[uuid.UUID, int]) -> list[Holding]:
-        """What is held of each endpoint, before the database is asked. It is told now who has `answered` how often.
+        """Returns what is held of each endpoint, for an exchange that records how often each endpoint has `answered`.
 
-        As many more will be of use as were answered since the last time but one. What waits for an endpoint that
-        answered nothing since then is let go: so nothing is sent that was taken long ago.
+        An endpoint can use as many more as it answered during the last two exchanges. What waits for one that
+        answered nothing is dropped, so that nothing is sent that was taken long ago.
         """
         holdings = []
         for key, lane in list(self._lanes.items()):
@@ -101,7 +101,7 @@ class Lanes:
             if not ahead:
                 lane.waiting.clear()
             if ahead or lane.in_flight:
-                held = [prepared.claim.delivery_id for prepared in (*lane.in_flight, *lane.waiting)]
+                held = [prepared.due.delivery_id for prepared in (*lane.in_flight, *lane.waiting)]
                 holdings.append(Holding(key, held, min(ahead, AHEAD_MAX)))
             else:
                 del self._lanes[key]

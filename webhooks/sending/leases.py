@@ -1,4 +1,4 @@
-"""Whose an endpoint is. A dispatcher is alive as long as its database session holds its advisory lock."""
+"""Which dispatcher has an endpoint. A dispatcher is alive as long as its database session holds its advisory lock."""
 
 from __future__ import annotations
 
@@ -8,15 +8,13 @@ from datetime import datetime, timedelta
 
 from django.db import connection
 
+from config.advisory_locks import LockClass
 from webhooks.models import EndpointLease
 
 LEASE = timedelta(seconds=30)
 """Longer than any attempt. A dispatcher that was killed loses its leases at once, with its session."""
 
 RENEW_AFTER = timedelta(seconds=5)
-
-LOCK_CLASS = 0x77686B
-"""Advisory locks of dispatchers: (this class, the dispatcher's number)."""
 
 _RELEASE_ABANDONED = """
     WITH alive AS (
@@ -35,19 +33,19 @@ _RELEASE_ABANDONED = """
 def hold_number(number: int) -> bool:
     """Take this dispatcher's number for as long as the database session lives; False when another session has it."""
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_lock(%s, %s)", [LOCK_CLASS, number])
+        cursor.execute("SELECT pg_try_advisory_lock(%s, %s)", [LockClass.DISPATCHER, number])
         [held] = cursor.fetchone() or [False]
         return bool(held)
 
 
 def release_own(number: int, *, keep: Collection[uuid.UUID] = ()) -> int:
-    """Give back this dispatcher's endpoints, but for those it keeps; answers how many."""
+    """Give back this dispatcher's endpoints, except those in `keep`; returns how many."""
     released, _ = EndpointLease.objects.filter(dispatcher=number).exclude(pk__in=keep).delete()
     return released
 
 
 def release_abandoned(now: datetime) -> int:
-    """Free the endpoints of dispatchers that are no more; answers how many."""
+    """Free the endpoints of dispatchers that have ended; returns how many."""
     with connection.cursor() as cursor:
-        cursor.execute(_RELEASE_ABANDONED, [LOCK_CLASS, now])
+        cursor.execute(_RELEASE_ABANDONED, [LockClass.DISPATCHER, now])
         return int(cursor.rowcount)

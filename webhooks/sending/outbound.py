@@ -1,7 +1,8 @@
-"""Requests to merchants' endpoints: to public addresses only, briefly, and with a short memory of the reply.
+"""Sends requests to merchants' endpoints: only to public addresses, with short timeouts, keeping little of the reply.
 
-A name is looked up here, and what is dialled is one of the very addresses that were checked: so neither a name that
-changes its mind nor an odd spelling leads inside. Redirects and proxies are not followed.
+A name is looked up here, and the connection goes to one of the addresses that were checked: neither a name that
+resolves differently the next time nor an odd spelling can lead into our own network. Redirects and proxies are not
+followed.
 """
 
 from __future__ import annotations
@@ -24,16 +25,16 @@ from webhooks.sending.connection import Connection, shown
 from webhooks.sending.resolving import SharedResolver
 
 DEADLINE_SECONDS = 15.0
-"""Of one attempt, by the wall clock: from the look-up of the name to the last byte that is read."""
+"""Time limit of one attempt: from the look-up of the name to the last byte that is read."""
 
 CONNECT_SECONDS = 5.0
-"""For the look-up, the connection and TLS."""
+"""Time limit of the look-up, the connection and TLS."""
 
 KEEP_ALIVE_SECONDS = 1.0
-"""Shorter than any common server's, so that hardly a request is written into a connection that is just being closed."""
+"""Shorter than that of common servers, so that few requests go into a connection that is just being closed."""
 
 NEXT_ADDRESS_SECONDS = 0.25
-"""A host of several addresses is tried at the next one when the one before has not answered for so long."""
+"""After so long without an answer, the next address of a host is tried."""
 
 _URL = re.compile(
     r"(?P<scheme>https?)://(?P<host>\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::(?P<port>[0-9]{1,5}))?"
@@ -48,7 +49,7 @@ class ForbiddenAddress(OSError):
 
 
 class Origin(NamedTuple):
-    """Whom a connection leads to."""
+    """The server that a connection leads to."""
 
     scheme: str
     host: str
@@ -57,7 +58,7 @@ class Origin(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where a request goes, and how it begins."""
+    """Where a request goes, and its first line."""
 
     origin: Origin
     start: str
@@ -65,7 +66,7 @@ class Address:
 
 @lru_cache(maxsize=4096)
 def parse_url(url: str) -> Address | None:
-    """None for what is no plain address: the host is a name or a number of ASCII characters, nothing before it."""
+    """The address of a URL; None unless its host is an ASCII name or an IP address, without a user name."""
     found = _URL.fullmatch(url)
     if found is None:
         return None
@@ -112,7 +113,7 @@ class Outbound:
         self._resolver.close()
 
     async def post(self, url: str, *, body: bytes, headers: Mapping[str, str]) -> Reply:
-        """Send these very bytes. Never raises for what the other side does; the reply says what went wrong."""
+        """Send exactly these bytes. Never raises for what the other side does: the reply says what went wrong."""
         if (address := parse_url(url)) is None:
             return Reply(error="This is no address that can be called.")
         lines = "".join([f"{name}: {value}\r\n" for name, value in headers.items()])
@@ -122,7 +123,7 @@ class Outbound:
             reply = await self._exchange(kept, address.origin, request, ends_at)
             if reply is not None:
                 return reply
-            # It was being closed when the request was written, which is nobody's failure.
+            # It was just being closed when the request was written: no failure of the endpoint.
         try:
             async with asyncio.timeout_at(min(ends_at, self._loop.time() + self._connect_seconds)):
                 connection = await self._open(address.origin)
@@ -176,7 +177,7 @@ class Outbound:
     # --- connections that are kept -------------------------------------------------------------------
 
     def _take(self, origin: Origin) -> Connection | None:
-        """The one used last: so that those too many grow old."""
+        """The connection that was used last, so that those that are not needed expire."""
         kept = self._kept.get(origin)
         while kept:
             connection = kept.pop()

@@ -1,4 +1,4 @@
-"""From a claim to a request that can be sent: the address, the exact bytes of the body, and the secrets that sign."""
+"""Makes requests from due deliveries: the address, the exact bytes of the body, and the secrets that sign them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from webhooks.models import Endpoint, Event, SigningSecret
 from webhooks.rebuilding import complete
 from webhooks.records import event_record
 from webhooks.secrets import SecretUnreadable, live_secrets
-from webhooks.sending.claiming import Claim
+from webhooks.sending.due_deliveries import DueDelivery
 from webhooks.services import account_secret
 from webhooks.targets import url_problem
 
@@ -36,7 +36,7 @@ _DEFINING_FIELDS = (
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """What every endpoint is sent of an event."""
+    """An event as every endpoint is sent it."""
 
     id: str
     body: bytes
@@ -44,7 +44,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What an endpoint's requests have in common: where to, signed with what; or why nothing can be sent."""
+    """What all requests to an endpoint share: the URL and the secrets; or the problem why nothing can be sent."""
 
     url: str
     secrets: tuple[str, ...]
@@ -66,28 +66,28 @@ _UNREADABLE = Target(
 class Prepared(NamedTuple):
     """One request."""
 
-    claim: Claim
+    due: DueDelivery
     target: Target
     message: Message
 
 
 class Preparation:
-    """Reads what claims need, and remembers it for a while: one event goes to many endpoints, and many go to one."""
+    """Reads what requests need, and keeps it for a while: one event goes to many endpoints, and many events to one."""
 
     def __init__(self) -> None:
         self._messages: dict[uuid.UUID, Message] = {}
         self._targets: dict[uuid.UUID, Target] = {}
 
-    def prepare(self, claims: Sequence[Claim], *, now: datetime) -> list[Prepared]:
-        """Every claim is answered: a delivery that cannot be sent fails alone."""
-        if not claims:
+    def prepare(self, deliveries: Sequence[DueDelivery], *, now: datetime) -> list[Prepared]:
+        """One request for each delivery: one that cannot be sent carries its problem, and fails alone."""
+        if not deliveries:
             return []
-        messages = self._messages_of({claim.event_id for claim in claims})
-        targets = self._targets_of({claim.endpoint_id: claim.endpoint_version for claim in claims}, now)
-        return [_prepared(claim, targets.get(claim.endpoint_id), messages.get(claim.event_id)) for claim in claims]
+        messages = self._messages_of({each.event_id for each in deliveries})
+        targets = self._targets_of({each.endpoint_id: each.endpoint_version for each in deliveries}, now)
+        return [_prepared(each, targets.get(each.endpoint_id), messages.get(each.event_id)) for each in deliveries]
 
     def _messages_of(self, event_ids: set[uuid.UUID]) -> dict[uuid.UUID, Message]:
-        """Events never change, so a body that was rendered once is what any later attempt sends too."""
+        """Events never change, so a body is rendered once and sent by every attempt."""
         missing = event_ids - self._messages.keys()
         if missing:
             if len(self._messages) > MESSAGES_KEPT:
@@ -98,7 +98,7 @@ class Preparation:
         return self._messages
 
     def _targets_of(self, versions: dict[uuid.UUID, str], now: datetime) -> dict[uuid.UUID, Target]:
-        """Made anew when an endpoint is not what it was: to decrypt a secret costs more than to send."""
+        """Made again only when an endpoint has changed: decrypting a secret costs more than sending."""
         known = {key: self._targets[key] for key in versions.keys() & self._targets.keys()}
         old = [key for key, version in versions.items() if key not in known or not known[key].is_good(version, now)]
         if old:
@@ -110,13 +110,13 @@ class Preparation:
         return self._targets
 
 
-def _prepared(claim: Claim, target: Target | None, message: Message | None) -> Prepared:
-    """What could not be read is an attempt that fails, with that reason: it would be claimed for ever otherwise."""
+def _prepared(due: DueDelivery, target: Target | None, message: Message | None) -> Prepared:
+    """What could not be read is an attempt that fails, with that reason: otherwise it would be taken for ever."""
     if target is None:
         target = _UNREADABLE
     elif message is None:
         target = replace(target, problem="Ballast could not put this event into words.")
-    return Prepared(claim, target, message or Message("", b""))
+    return Prepared(due, target, message or Message("", b""))
 
 
 def _make_target(endpoint: Endpoint, version: str, now: datetime) -> Target:

@@ -1,4 +1,4 @@
-"""What a success says to an endpoint's backlog: it is due at once, oldest first, and its end is the recovery's end."""
+"""Recovery of an endpoint: once it succeeds again its backlog is due at once, oldest first, until all of it is sent."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from webhooks.schedule import ATTEMPTS
 RELEASED_AT_ONCE = 10_000
 """Deliveries of one endpoint in one database transaction. The next follow when these have been sent."""
 
-# What was due already takes its place among the rest. A try before its time is not one of the schedule's, so a delivery
-# that fails while others succeed still has its days; and there is at most one such try for each of the schedule's.
+# What was due already is sorted in with the rest. A try before its time does not count as one of the schedule's, so a
+# delivery that fails while others succeed keeps its days; there is at most one early try for each of the schedule's.
 _RELEASE = """
     WITH backlog AS (
         SELECT delivery.id, row_number() OVER (PARTITION BY delivery.endpoint_id ORDER BY delivery.event_id) AS place
@@ -47,9 +47,9 @@ _END_RECOVERY = """
 
 
 def go_on(back: Collection[uuid.UUID], recovering: Collection[uuid.UUID], *, now: datetime) -> None:
-    """Release the backlog of endpoints that are `back`, and more of that of `recovering` ones that have been sent all.
+    """Make the backlog due of endpoints that are `back`, and more of it of `recovering` ones that have nothing due.
 
-    A recovery ends when nothing is left to release. The endpoints are locked, and none of them is failing.
+    A recovery ends when nothing is left. The caller has locked the endpoints, and none of them is failing.
     """
     asked: dict[str, Any] = {
         "keys": list({*back, *recovering}),

@@ -1,4 +1,4 @@
-"""Names to the addresses that are dialled: looked up once for every request, and every answer checked."""
+"""Resolves names to the addresses that are connected to: once for every request, and every address is checked."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from typing import Any
 from webhooks.addresses import parse_address
 
 THREADS = 32
-"""Look-ups that may hang at a time before others have to wait for them."""
+"""Look-ups that may hang at a time before others have to wait."""
 
 Answers = list[tuple[Any, ...]]
-"""As `getaddrinfo` gives them; the last of each is what a socket is connected to."""
+"""As `getaddrinfo` returns them; the last part of each is what a socket is connected to."""
 
 
 class SharedResolver:
-    """Asks the system, in threads of its own. Requests to one name that come together share one look-up.
+    """Asks the system, in threads of its own. Requests to the same name at the same time share one look-up.
 
-    So a name whose servers never answer holds one thread, however much is sent there. `check` raises for an address
-    that must not be called, and a name with one such answer is refused altogether.
+    So a name whose servers never reply occupies one thread, however much is sent there. `check` raises for an address
+    that must not be called, and a name with one such address is refused.
     """
 
     def __init__(self, *, check: Callable[[str], None]) -> None:
@@ -56,4 +56,4 @@ class SharedResolver:
     def _forget(self, key: tuple[str, int], lookup: asyncio.Future[Answers]) -> None:
         del self._lookups[key]
         if not lookup.cancelled():
-            lookup.exception()  # whoever asked may have gone by now
+            lookup.exception()  # the caller may have been cancelled

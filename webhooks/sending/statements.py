@@ -1,4 +1,4 @@
-"""The dispatcher's own statements: several of them are sent at once, and each is planned for the rows there are."""
+"""How the dispatcher sends statements: several in one round trip, each planned for the rows there are now."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ Send = Callable[[str, Mapping[str, object]], Cursor[Any]]
 
 
 @contextmanager
-def together() -> Iterator[Send]:
-    """What is sent inside goes to the database without waiting for answers; they are there when the block has ended."""
+def pipeline() -> Iterator[Send]:
+    """Send statements without waiting for each result; the results can be read once the block has ended."""
     connection.ensure_connection()
     session = connection.connection
 
     def send(statement: str, parameters: Mapping[str, object]) -> Cursor[Any]:
-        # Never prepared: a plan from when nothing was due would read whole tables once much is.
+        # Never prepared: a plan made while nothing was due would read whole tables once much is due.
         return Cursor(session).execute(statement, parameters, prepare=False)
 
     with connection.wrap_database_errors, session.pipeline():

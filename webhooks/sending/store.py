@@ -1,4 +1,4 @@
-"""The dispatcher's side to the database: what came back is written down, what is due is taken. For one thread."""
+"""All that a dispatcher reads and writes in the database: it records results and takes what is due. For one thread."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from psycopg import Connection
 from config import pulses
 from config.sessions import keep_to_one_session
 from webhooks.sending.attempts import Sent, put_off, record
-from webhooks.sending.claiming import Holding, claim
+from webhooks.sending.due_deliveries import Holding, take_due
 from webhooks.sending.leases import hold_number, release_abandoned, release_own
 from webhooks.sending.preparing import Preparation, Prepared
 
@@ -27,8 +27,8 @@ RELEASE_EVERY_SECONDS = 1.0
 PULSE_EVERY_SECONDS = 5.0
 
 
-class Desk:
-    """Holds a dispatcher's number, and gives it a session's lock again when the database was away."""
+class DeliveryStore:
+    """Holds a dispatcher's number by an advisory lock, and takes the lock again after the database was away."""
 
     def __init__(self) -> None:
         self.number = secrets.randbelow(2**31 - 1) + 1
@@ -42,13 +42,13 @@ class Desk:
     def exchange(
         self, results: Sequence[Sent], *, room: int, probes: int, holdings: Collection[Holding]
     ) -> list[Prepared]:
-        """Write results down, and claim up to `room` deliveries beside the `holdings`.
+        """Record results, and take up to `room` deliveries beside the `holdings`.
 
-        After a failure the same results may be handed over again: nothing is recorded twice.
+        After a failure the same results may be passed again: nothing is recorded twice.
         """
         try:
             if not self._is_open():
-                self._open({holding.endpoint_id for holding in holdings} | {sent.claim.endpoint_id for sent in results})
+                self._open({holding.endpoint_id for holding in holdings} | {sent.due.endpoint_id for sent in results})
             if results:
                 self._record(results)
             self._is_doubtful = False
@@ -57,11 +57,11 @@ class Desk:
                 self._pulsed_at = time.monotonic()
             return self._take(room, probes, holdings)
         except (OperationalError, InterfaceError):
-            self._is_doubtful = True  # the answer to a commit may have been lost
+            self._is_doubtful = True  # the reply to a commit may have been lost
             raise
 
     def give_back(self) -> None:
-        """Give all endpoints back. When the database is away their leases end with the session."""
+        """Give all leases back. When the database is away they end with the session."""
         try:
             if self._is_open():
                 release_own(self.number)
@@ -73,10 +73,10 @@ class Desk:
         return self._session is not None and connection.connection is self._session and not self._session.closed
 
     def _open(self, known: Collection[uuid.UUID]) -> None:
-        """A session of its own, whose end frees the number's endpoints; those it knows nothing of are given back."""
+        """Open a session of its own, whose end frees the leases; those of endpoints not in `known` are given back."""
         keep_to_one_session()
         if not hold_number(self.number):
-            raise OperationalError("the server has not noticed yet that the session before is gone")
+            raise OperationalError("the server has not noticed yet that the previous session is gone")
         release_own(self.number, keep=known)
         self._session = connection.connection
 
@@ -86,14 +86,14 @@ class Desk:
         except (OperationalError, InterfaceError):
             raise
         except Exception:
-            # One result that cannot be stored must not keep the others from it, or they would be sent again for ever.
+            # One result that cannot be stored must not block the others, or they would be sent again for ever.
             if len(results) > 1:
                 self._is_doubtful = True  # some may be recorded already
                 for sent in results:
                     self._record([sent])
                 return
             (sent,) = results
-            logger.exception("webhook_attempt_not_recorded", delivery=str(sent.claim.delivery_id))
+            logger.exception("webhook_attempt_not_recorded", delivery=str(sent.due.delivery_id))
             put_off(sent)
 
     def _take(self, room: int, probes: int, holdings: Collection[Holding]) -> list[Prepared]:
@@ -102,5 +102,5 @@ class Desk:
                 logger.warning("webhook_leases_of_lost_dispatcher_freed", count=freed)
             self._released_at = time.monotonic()
         now = timezone.now()
-        claims = claim(self.number, limit=room, probes=probes, now=now, holdings=holdings)
-        return self._preparation.prepare(claims, now=now)
+        due = take_due(self.number, limit=room, probes=probes, now=now, holdings=holdings)
+        return self._preparation.prepare(due, now=now)

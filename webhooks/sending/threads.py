@@ -1,4 +1,4 @@
-"""Threads that speak to the database for an event loop, each over a connection of its own."""
+"""Threads that use the database for an event loop, each over its own connection."""
 
 from __future__ import annotations
 
@@ -9,32 +9,32 @@ from typing import TypeVar
 
 from django.db import InterfaceError, OperationalError, connection
 
-Answer = TypeVar("Answer")
+Returned = TypeVar("Returned")
 
 
 class DatabaseLost(Exception):
-    """The database did not do it, or its answer was lost. The next question gets another connection."""
+    """The database did not do it, or its reply was lost. The next call gets another connection."""
 
 
 class DatabaseThread:
-    """Answers one question after the other. Whoever asks does not hold up the loop."""
+    """Runs one call after the other, without blocking the event loop."""
 
     def __init__(self, name: str) -> None:
         self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix=name)
 
-    async def ask(self, question: Callable[[], Answer]) -> Answer:
-        """What the question answers; DatabaseLost when the database did not."""
-        return await asyncio.get_running_loop().run_in_executor(self._executor, _answer, question)
+    async def ask(self, call: Callable[[], Returned]) -> Returned:
+        """What the call returns; DatabaseLost when the database failed."""
+        return await asyncio.get_running_loop().run_in_executor(self._executor, _run, call)
 
     async def close(self) -> None:
-        """Once what it was asked has been answered."""
+        """Close the connection, after the calls that are waiting."""
         await asyncio.get_running_loop().run_in_executor(self._executor, _disconnect)
         self._executor.shutdown()
 
 
-def _answer(question: Callable[[], Answer]) -> Answer:
+def _run(call: Callable[[], Returned]) -> Returned:
     try:
-        return question()
+        return call()
     except (OperationalError, InterfaceError) as error:
         _disconnect()
         raise DatabaseLost(str(error)) from error

@@ -45,7 +45,7 @@ class Command(BaseCommand):
 
 
 def read(path: Path) -> dict[str, str]:
-    """What an earlier run wrote, but for the addresses, which this run decides."""
+    """What an earlier run wrote, without the URLs, which this run decides."""
     pairs = [word.partition("=") for word in shlex.split(path.read_text(), comments=True) if "=" in word]
     return {name: value for name, _, value in pairs if not name.endswith("_URL")}
 
@@ -62,7 +62,7 @@ def works(values: dict[str, str]) -> bool:
 
 @transaction.atomic
 def create() -> dict[str, str]:
-    """The demo's people with new passwords, and one more key pair: the old ones are known to nobody."""
+    """Make the demo's people with new passwords, and one more key pair, because nobody knows the old ones."""
     owner, owner_password = person(OWNER_EMAIL, name="Demo Owner")
     operator, operator_password = person(OPERATOR_EMAIL, name="Demo Operator", is_staff=True, is_superuser=True)
     member = Member.objects.filter(user=owner).select_related("merchant").first()

@@ -1,8 +1,9 @@
-"""Ethereum and polygon behind the chain protocol."""
+"""The evm networks behind the chain protocol."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import datetime
 
 from config.money import Asset
 from payments.chains import recipients
@@ -12,29 +13,35 @@ from payments.chains.base import (
     DepositAddress,
     FoundTransaction,
     Head,
+    Identity,
     IncomingTransfer,
     OutgoingTransfer,
-    Payout,
+    PayoutInstruction,
     ProviderState,
+    Role,
+    RoleChange,
     Scan,
     SignedTransfer,
     SweptFrom,
-    TransferStatus,
+    TransactionStatus,
     Unsweepable,
+    UnusualChange,
     WatchList,
 )
 from payments.chains.errors import ChainUnavailable
-from payments.chains.evm import addresses, deployment, links, questions
+from payments.chains.evm import addresses, contract_accounts, deployment, links, questions
+from payments.chains.evm.derivation import Derivations
 from payments.chains.evm.fees import FeeRules
+from payments.chains.evm.new_addresses import NewAddresses
 from payments.chains.evm.providers import Providers
-from payments.chains.evm.readiness import Readiness
 from payments.chains.evm.reading import BLOCKS_PER_SCAN, Pace, Reading
 from payments.chains.evm.sending import Sending
 from payments.chains.evm.set_up import SetUp
-from payments.chains.evm.signing import Signer
+from payments.chains.evm.signing import Signer, read_signed
 from payments.chains.evm.sweeps import swept_from
 from payments.chains.evm.trying import Trials
 from payments.chains.profiles import NetworkProfile
+from payments.chains.readiness import Readiness
 
 BALANCES_PER_BATCH = 200
 """Addresses in one JSON-RPC batch: few enough for public providers, which count each as a request."""
@@ -44,7 +51,8 @@ _DELEGATION = bytes.fromhex("ef0100")
 
 
 class EvmChain:
-    """One evm network. Deposits arrive at clones that `factory` puts in place; `wallet` pays and is swept to.
+    """One evm network. Deposits arrive at clones that a factory puts in place; `wallet` pays, and is swept to unless
+    that is the cold wallet.
 
     `signer` is only asked for when something is signed: processes that never sign need no key.
     """
@@ -54,26 +62,42 @@ class EvmChain:
         profile: NetworkProfile,
         *,
         providers: Providers,
-        factory: str,
+        derivations: Derivations,
         owner: str,
         wallet: str,
+        cold_wallet: str = "",
+        sweeps_to_cold: bool = True,
         rules: FeeRules,
         signer: Callable[[], Signer],
         pace: Pace | None = None,
         readiness: Readiness | None = None,
+        new_addresses: NewAddresses | None = None,
         blocks_per_scan: int = BLOCKS_PER_SCAN,
     ) -> None:
-        if profile.chain_id is None:
-            raise ValueError(f"{profile.network} has no chain id")
         self.profile = profile
-        self.providers, self.factory = providers, factory
-        self._chain_id = profile.chain_id
-        self._forwarder, self._wallet = deployment.forwarder_of(factory), wallet
+        self.providers, self.factory = providers, derivations.present.factory
+        self.derivations, self._owner, self._wallet = derivations, owner, wallet
         self._reading = Reading(profile, providers, pace=pace, blocks_per_scan=blocks_per_scan)
-        self._trials = Trials(providers, wallet=wallet)
-        self._sending = Sending(profile, providers, factory=factory, wallet=wallet, rules=rules, signer=signer)
+        self._cold_wallet, self._treasury = cold_wallet, cold_wallet if sweeps_to_cold and cold_wallet else wallet
+        self._trials = Trials(providers, wallet=wallet, treasury=self._treasury)
+        self._sending = Sending(
+            profile,
+            providers,
+            derivations=derivations,
+            wallet=wallet,
+            rules=rules,
+            signer=signer,
+            new_addresses=new_addresses,
+        )
         self._set_up = SetUp(
-            profile, providers, factory=factory, owner=owner, wallet=wallet, signer=signer, readiness=readiness
+            profile,
+            providers,
+            factory=self.factory,
+            owner=owner,
+            wallet=wallet,
+            treasury=self._treasury,
+            signer=signer,
+            readiness=readiness,
         )
 
     # Addresses and links
@@ -82,13 +106,17 @@ class EvmChain:
         return addresses.parse(text)
 
     def deposit_address(self, sequence: int) -> DepositAddress:
-        return DepositAddress(
-            addresses.clone_address(factory=self.factory, implementation=self._forwarder, salt=sequence)
-        )
+        return DepositAddress(self.derivations.address(sequence))
+
+    def address_derivations(self) -> Mapping[int, str]:
+        return self.derivations.by_first_number()
+
+    def swept_together(self, deposits: Sequence[int]) -> tuple[int, ...]:
+        return self.derivations.together(deposits)[: self._sending.most_swept]
 
     def payment_uri(self, *, to: DepositAddress, asset: Asset, amount: int, message: str = "") -> str:
         return links.token_transfer(
-            contract=asset.contract, chain_id=self._chain_id, recipient=to.address, amount=amount
+            contract=asset.contract, chain_id=self.profile.evm_chain_id, recipient=to.address, amount=amount
         )
 
     def qr_text(self, *, to: DepositAddress, payment_uri: str) -> str:
@@ -108,6 +136,9 @@ class EvmChain:
     def find_transfers(self, transaction_hash: str) -> tuple[IncomingTransfer, ...]:
         return self._reading.find_transfers(transaction_hash)
 
+    def find_set_aside(self, transaction_hash: str) -> tuple[IncomingTransfer, ...]:
+        return ()
+
     def find_transaction(self, transaction_hash: str) -> FoundTransaction | None:
         return self._reading.find_transaction(transaction_hash)
 
@@ -116,26 +147,46 @@ class EvmChain:
     def payout_address(self) -> str:
         return self._wallet
 
+    def cold_wallet(self) -> str:
+        return self._cold_wallet
+
+    def treasury(self) -> str:
+        return self._treasury
+
+    def channels(self) -> tuple[str, ...]:
+        return (self._wallet,)
+
     def own_accounts(self) -> frozenset[str]:
-        return frozenset({self._wallet, self.factory, self._forwarder})
+        factories = self.derivations.factories
+        return frozenset({self._wallet, *factories, *map(addresses.forwarder_of, factories)})
 
     def next_sequence(self, sender: str) -> int:
         return self._sending.next_sequence(sender)
 
-    def check_recipient(self, payout: Payout) -> None:
+    def only_set_up(self, account: str, first_sequence: int, last_sequence: int) -> bool:
+        return False  # an account needs no preparing here, so whatever it sent was sent for something
+
+    def check_recipient(self, payout: PayoutInstruction) -> None:
         account = recipients.payable_account(self.profile, payout.recipient, own=self.own_accounts())
         self._trials.require_payable(payout.asset, account)
 
     def check_sending(self, asset: Asset) -> None:
         self._trials.require_sendable(asset)
 
-    def is_contract(self, address: str) -> bool:
-        found = self.providers.agree_on(questions.code(address))
-        return bool(found) and not found.startswith(_DELEGATION)
+    def pay_back_address(self, identity: Identity, sender: str) -> str | None:
+        found = self.providers.agree_on(questions.code(sender))
+        is_contract = bool(found) and not found.startswith(_DELEGATION)
+        return None if is_contract else sender
+
+    def contract_accepts(self, account: str, text: str, signature: bytes) -> bool | None:
+        return contract_accounts.accepts(self.providers, account, text, signature)
+
+    def reserve(self, account: str) -> int:
+        return 0
 
     def sign(
         self,
-        payouts: tuple[Payout, ...],
+        payouts: tuple[PayoutInstruction, ...],
         *,
         sender: str,
         sequence: int,
@@ -152,7 +203,7 @@ class EvmChain:
         sequence: int,
         replacing: Collection[SignedTransfer] = (),
     ) -> SignedTransfer:
-        self._set_up.require_people_now()
+        self._set_up.require_people_now(self.derivations.of(deposits[0]).factory if deposits else self.factory)
         return self._sending.sign_sweep(asset, deposits, sender=sender, sequence=sequence, replacing=replacing)
 
     def swept_by(
@@ -169,15 +220,12 @@ class EvmChain:
     def _numbered(self, deposits: Sequence[int]) -> list[tuple[int, str]]:
         return [(number, self.deposit_address(number).address) for number in deposits]
 
-    def can_replace(self) -> bool:
-        return True
-
     def broadcast(self, transfer: SignedTransfer) -> None:
         if not transfer.payouts:  # a sweep goes to whoever is the treasury when it is mined
-            self._set_up.require_people_now()
+            self._set_up.require_people_now(read_signed(transfer.raw).to)
         self._sending.broadcast(transfer)
 
-    def transfer_status(self, transfer: SignedTransfer) -> TransferStatus:
+    def transfer_status(self, transfer: SignedTransfer) -> TransactionStatus:
         return self._sending.status(transfer)
 
     def outgoing(self, address: str, *, first_height: int, last_height: int) -> tuple[OutgoingTransfer, ...]:
@@ -207,13 +255,34 @@ class EvmChain:
             raise ChainUnavailable(f"{self.profile.network} has not reached height {height} yet.")
         return head.height if height is None else height
 
+    def unusual_changes(self, address: str, *, first_height: int, last_height: int) -> tuple[UnusualChange, ...]:
+        return ()
+
+    def roles(self) -> tuple[Role, ...]:
+        found = deployment.people(self.providers, self.factory)
+        return (
+            Role("owner", found.owner, self._owner),
+            Role("operator", found.operator, self._wallet),
+            Role("treasury", found.treasury, self._treasury),
+        )
+
+    def role_changes(self, *, first_height: int, last_height: int) -> tuple[RoleChange, ...]:
+        factories = self.derivations.factories
+        return self._reading.role_changes(factories, first_height=first_height, last_height=last_height)
+
     def costs(self) -> Costs:
         return self._sending.costs()
 
     # Looking after it
 
+    def pace(self) -> float:
+        return self._reading.pace()
+
     def provider_states(self) -> tuple[ProviderState, ...]:
         return self.providers.states()
+
+    def let_providers_back(self, said_at: datetime) -> None:
+        self.providers.let_back(said_at)
 
     # Setting up
 

@@ -90,5 +90,11 @@ def clone_address(*, factory: str, implementation: str, salt: int) -> str:
 
 
 @lru_cache(maxsize=16)
+def forwarder_of(factory: str) -> str:
+    """The code that a factory's deposit addresses share: the first contract it creates (RLP of its address and 1)."""
+    return encode(keccak256(b"\xd6\x94" + decode(factory) + b"\x01")[12:])
+
+
+@lru_cache(maxsize=16)
 def _clone_code_hash(implementation: str) -> bytes:
     return keccak256(_CLONE_PREFIX + decode(implementation) + _CLONE_SUFFIX)

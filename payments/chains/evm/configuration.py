@@ -1,99 +1,94 @@
-"""The operator's settings for ethereum and polygon, as the objects the rest works with.
-
-There are two sets of them under the same names: for real money, and with TESTNET_ before them for test networks, so
-that a sandbox on a test network shares nothing with production.
-"""
+"""The operator's settings for evm networks, as the objects the rest works with."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from decimal import Decimal
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 from config.money import Asset
+from payments.chains.configured import client_of, settings_of, urls_of
 from payments.chains.errors import InvalidAddress
-from payments.chains.evm import addresses
+from payments.chains.evm import addresses, deployment
 from payments.chains.evm.adapter import EvmChain
+from payments.chains.evm.derivation import Derivations, derivations
 from payments.chains.evm.development import devnet
 from payments.chains.evm.fees import GWEI, FeeRules
+from payments.chains.evm.new_addresses import NewAddresses
 from payments.chains.evm.providers import Providers
-from payments.chains.evm.readiness import Readiness
 from payments.chains.evm.reading import Pace
-from payments.chains.evm.rpc import Rpc, endpoint_of
+from payments.chains.evm.remote_signing import RemoteSigner
+from payments.chains.evm.rpc import Rpc
 from payments.chains.evm.signing import KeyRefused, Signer, signer_from_key, signer_from_keystore
+from payments.chains.networks import NETWORKS
+from payments.chains.operator_settings import MAINNET, TESTNET, Kind, NetworkSettings
 from payments.chains.profiles import NetworkProfile
-
-Settings = Literal["", "TESTNET_"]
-"""What stands before the names of settings."""
-
-MAINNET: Settings = ""
-TESTNET: Settings = "TESTNET_"
+from payments.chains.readiness import Readiness
 
 
-def address(setting: str, kind: Settings = MAINNET) -> str:
-    """An address that a setting names; ImproperlyConfigured says what is wrong with it."""
-    text: str = getattr(settings, kind + setting)
+def networks() -> tuple[str, ...]:
+    """The names of the evm networks."""
+    return tuple(name for name, each in NETWORKS.items() if each.real.family == "evm")
+
+
+def address(found: NetworkSettings, name: Literal["factory", "owner", "hot_wallet"]) -> str:
+    """An address that was set; ImproperlyConfigured says what is wrong with it."""
+    text, setting = getattr(found, name), f"{found.kind}EVM_{name.upper()}"
     if not text:
-        raise ImproperlyConfigured(f"{kind}{setting} is not set.")
+        raise ImproperlyConfigured(f"{setting} is not set.")
     try:
         return addresses.parse(text)
     except InvalidAddress as error:
-        raise ImproperlyConfigured(f"{kind}{setting} is no address. {error}") from error
+        raise ImproperlyConfigured(f"{setting} is no address. {error}") from error
 
 
-def providers(profile: NetworkProfile, kind: Settings = MAINNET) -> Providers:
+def factories(found: NetworkSettings) -> frozenset[str]:
+    """The present factory and those of addresses of before; ImproperlyConfigured says what is wrong with one."""
+    former = (addresses.parse(text.partition(":")[2]) for text in found.former_addresses.values())
+    return frozenset({address(found, "factory"), *former})
+
+
+def providers(profile: NetworkProfile, kind: Kind = MAINNET) -> Providers:
     """Those of a network, the same object for the whole process: it knows how each has been doing."""
-    if profile.chain_id is None:
-        raise ImproperlyConfigured(f"{profile.network} has no chain id.")
-    return _providers(
-        profile.network,
-        profile.chain_id,
-        profile.block_seconds,
-        _urls(profile.network, kind),
-        _one_may_decide(profile.network, kind),
-    )
+    found = settings_of(profile.network, kind)
+    urls = urls_of(found, profile.network)
+    return _providers_of(profile, urls, found)
 
 
-def decided_by_one(network: str, kind: Settings = MAINNET) -> bool:
-    """Whether one provider alone decides about money there: one is listed, and the operator lets it."""
-    urls: list[str] = getattr(settings, f"{kind}EVM_PROVIDERS").get(network, [])
-    return _one_may_decide(network, kind) and len({endpoint_of(url) for url in urls}) == 1
+def deployments(found: NetworkSettings) -> frozenset[tuple[str, bytes]]:
+    """What a signer of its own may send to put a factory in place: to whom, and with which data. Nothing where it is
+    not told who owns it."""
+    if not found.owner:
+        return frozenset()
+    owner, wallet = address(found, "owner"), address(found, "hot_wallet")
+    both = (deployment.with_owner(owner), deployment.of_version_1(deployment.People(owner, wallet, wallet)))
+    return frozenset((deployment.DEPLOYER, each.data) for each in both)
 
 
-def fee_rules(network: str) -> FeeRules:
-    return FeeRules(
-        tip_floor=_gwei(settings.EVM_TIP_FLOOR_GWEI.get(network, "0")), cap=_gwei(settings.EVM_FEE_CAP_GWEI[network])
-    )
+def fee_rules(found: NetworkSettings) -> FeeRules:
+    return FeeRules(tip_floor=int(found.tip_floor_gwei * GWEI), cap=int(found.fee_cap_gwei * GWEI))
 
 
-def signer(kind: Settings = MAINNET) -> Signer:
+def signer(found: NetworkSettings, network: str) -> Signer:
     """Who signs for the hot wallet; ImproperlyConfigured when that is not the wallet that is configured."""
-    keystore, password, key = (
-        str(getattr(settings, kind + name)) for name in ("EVM_KEYSTORE", "EVM_KEYSTORE_PASSWORD", "EVM_HOT_WALLET_KEY")
-    )
-    found = _signer(keystore, password, key, kind)
-    wallet = address("EVM_HOT_WALLET", kind)
-    if found.address != wallet:
-        raise ImproperlyConfigured(f"{kind}EVM_HOT_WALLET is {wallet}, but the key is that of {found.address}.")
-    return found
+    if found.signer_url:
+        return RemoteSigner(address(found, "hot_wallet"), client_of(found, network))
+    if found.key_service:
+        signs = _service_signer(found.key_service, found.kind)
+    else:
+        signs = _signer(found.keystore, found.keystore_password, found.hot_wallet_key, found.kind)
+    wallet = address(found, "hot_wallet")
+    if signs.address != wallet:
+        raise ImproperlyConfigured(f"{found.kind}EVM_HOT_WALLET is {wallet}, but the key is that of {signs.address}.")
+    return signs
 
 
-def evm_chain(profile: NetworkProfile, kind: Settings = MAINNET) -> EvmChain:
+def evm_chain(profile: NetworkProfile, kind: Kind = MAINNET) -> EvmChain:
     """The adapter of a network, by the operator's settings."""
-    return _chain(
-        profile,
-        _urls(profile.network, kind),
-        factory=address("EVM_FACTORY", kind),
-        owner=address("EVM_OWNER", kind) if getattr(settings, f"{kind}EVM_OWNER") else "",
-        wallet=address("EVM_HOT_WALLET", kind),
-        signer=lambda: signer(kind),
-        one_may_decide=_one_may_decide(profile.network, kind),
-    )
+    return _chain(profile, settings_of(profile.network, kind))
 
 
 def testnet_chain(profile: NetworkProfile) -> EvmChain:
@@ -101,57 +96,59 @@ def testnet_chain(profile: NetworkProfile) -> EvmChain:
     return evm_chain(profile, TESTNET)
 
 
-def devnet_chain(network: str) -> EvmChain:
+def devnet_chain(profile: NetworkProfile) -> EvmChain:
     """The adapter of a network that `manage.py devnet` runs on this machine: it needs no settings."""
-    return _chain(
-        devnet.profile(network),
-        (devnet.url(network),),
-        factory=devnet.DEPLOYMENT.factory,
-        owner=devnet.OWNER,
-        wallet=devnet.HOT_WALLET,
-        signer=lambda: _signer("", "", devnet.HOT_WALLET_KEY, MAINNET),
+    found = replace(
+        settings_of(profile.network),
+        rpc_urls=(devnet.url(profile.network),),
         one_may_decide=True,  # a node on this machine, and money of no worth
+        factory=devnet.DEPLOYMENT.factory,
+        address_key="",
+        former_addresses={},
+        owner=devnet.OWNER,
+        hot_wallet=devnet.HOT_WALLET,
+        cold_wallet="",
+        keystore="",
+        key_service="",
+        hot_wallet_key=devnet.HOT_WALLET_KEY,
+        signer_url="",
     )
+    return _chain(profile, found)
 
 
-def _chain(
-    profile: NetworkProfile,
-    urls: tuple[str, ...],
-    *,
-    factory: str,
-    owner: str,
-    wallet: str,
-    signer: Callable[[], Signer],
-    one_may_decide: bool,
-) -> EvmChain:
-    if profile.chain_id is None:
-        raise ImproperlyConfigured(f"{profile.network} has no chain id.")
+def _chain(profile: NetworkProfile, found: NetworkSettings) -> EvmChain:
+    urls = urls_of(found, profile.network)
+    factory, wallet = address(found, "factory"), address(found, "hot_wallet")
+    owner = address(found, "owner") if found.owner else ""
+    people = owner, wallet, found.cold_wallet if found.sweeps_to_cold else ""
     return EvmChain(
         profile,
-        providers=_providers(profile.network, profile.chain_id, profile.block_seconds, urls, one_may_decide),
-        factory=factory,
+        providers=_providers_of(profile, urls, found),
+        derivations=_derivations(factory, found.address_key, tuple(found.former_addresses.items()), found.kind),
         owner=owner,
         wallet=wallet,
-        rules=fee_rules(profile.network),
-        signer=signer,
+        cold_wallet=found.cold_wallet,
+        sweeps_to_cold=found.sweeps_to_cold,
+        rules=fee_rules(found),
+        signer=lambda: signer(found, profile.network),
         pace=_pace(urls),
-        readiness=_readiness(profile.network, tuple(profile.assets.values()), factory, owner, wallet, urls),
+        readiness=_readiness(profile.network, tuple(profile.assets.values()), factory, people, urls),
+        new_addresses=_new_addresses(urls, factory, found.new_address_gas),
     )
 
 
-def _urls(network: str, kind: Settings) -> tuple[str, ...]:
-    urls: list[str] = getattr(settings, f"{kind}EVM_PROVIDERS")[network]
-    if not urls:
-        raise ImproperlyConfigured(f"{kind}{network.upper()}_RPC_URLS is not set.")
-    return tuple(urls)
+@cache
+def _derivations(factory: str, key: str, former: tuple[tuple[str, str], ...], kind: Kind) -> Derivations:
+    try:
+        return derivations(factory=factory, key=bytes.fromhex(key) or None, former=dict(former))
+    except ValueError as error:
+        raise ImproperlyConfigured(f"{kind}EVM_FORMER_ADDRESSES: {error}.") from error
 
 
-def _one_may_decide(network: str, kind: Settings) -> bool:
-    return network in getattr(settings, f"{kind}EVM_SINGLE_PROVIDER_NETWORKS")
-
-
-def _gwei(text: str) -> int:
-    return int(Decimal(text) * GWEI)
+@cache
+def _new_addresses(urls: tuple[str, ...], factory: str, set_to: int) -> NewAddresses:
+    """What new addresses were found to take, kept for the whole process."""
+    return NewAddresses(set_to=set_to)
 
 
 @cache
@@ -162,15 +159,20 @@ def _pace(urls: tuple[str, ...]) -> Pace:
 
 @cache
 def _readiness(
-    network: str, coins: tuple[Asset, ...], factory: str, owner: str, wallet: str, urls: tuple[str, ...]
+    network: str, coins: tuple[Asset, ...], factory: str, people: tuple[str, ...], urls: tuple[str, ...]
 ) -> Readiness:
     """What has been found out about the set-up that these settings describe, kept for the whole process."""
     return Readiness(network)
 
 
+def _providers_of(profile: NetworkProfile, urls: tuple[str, ...], found: NetworkSettings) -> Providers:
+    chain_id, block_seconds = profile.evm_chain_id, profile.block_seconds
+    return _providers(profile.network, chain_id, block_seconds, urls, found.one_may_decide, found.agreeing)
+
+
 @cache
 def _providers(
-    network: str, chain_id: int, block_seconds: float, urls: tuple[str, ...], one_may_decide: bool
+    network: str, chain_id: int, block_seconds: float, urls: tuple[str, ...], one_may_decide: bool, agreeing: int
 ) -> Providers:
     try:
         rpcs = [Rpc(url, chain_id=chain_id) for url in urls]
@@ -181,11 +183,12 @@ def _providers(
         network=network,
         block_seconds=block_seconds,
         one_may_decide=one_may_decide,
+        agreeing=agreeing,
     )
 
 
 @cache
-def _signer(keystore: str, password: str, key: str, kind: Settings) -> Signer:
+def _signer(keystore: str, password: str, key: str, kind: Kind) -> Signer:
     if not keystore and not key:
         raise ImproperlyConfigured(
             f"No key signs for the hot wallet: set {kind}EVM_KEYSTORE and {kind}EVM_KEYSTORE_PASSWORD."
@@ -195,3 +198,15 @@ def _signer(keystore: str, password: str, key: str, kind: Settings) -> Signer:
     except KeyRefused as error:
         setting = "EVM_KEYSTORE" if keystore else "EVM_HOT_WALLET_KEY"
         raise ImproperlyConfigured(f"{kind}{setting}: {error}.") from error
+
+
+@cache
+def _service_signer(place: str, kind: Kind) -> Signer:
+    from payments.chains.evm.service_keys import ServiceKeySigner
+    from payments.chains.key_services.base import KeyServiceFailed
+    from payments.chains.key_services.configuration import secp_key
+
+    try:
+        return ServiceKeySigner(secp_key(place))
+    except KeyServiceFailed as error:
+        raise ImproperlyConfigured(f"{kind}EVM_KEY_SERVICE: {error}.") from error

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 
 from payments.chains.errors import ChainError
 from payments.chains.evm import abi, addresses, questions
-from payments.chains.evm.addresses import keccak256
-from payments.chains.evm.artifacts import artifact
+from payments.chains.evm.addresses import forwarder_of, keccak256
+from payments.chains.evm.artifacts import CONTRACTS, FORMER_CONTRACTS, artifact
 from payments.chains.evm.fees import FeeRules, with_margin
+from payments.chains.evm.prices import prices
 from payments.chains.evm.providers import Providers
 from payments.chains.evm.questions import code
 from payments.chains.evm.rpc import RpcError
-from payments.chains.evm.signing import Signature, Signer, Transaction
+from payments.chains.evm.signing import Purpose, Signature, Signer, Transaction
 
 DEPLOYER = "0x4e59b44847b379578588920cA78FbF26c0B4956C"
 """The deterministic deployer: its bytes are a salt and creation code, and the same bytes give the same address."""
@@ -25,17 +26,20 @@ class NotDeployed(ChainError):
 
 
 @dataclass(frozen=True, slots=True)
-class Deployment:
-    """The people of a first deployment. They decide the factory's address, and with it every deposit address."""
+class People:
+    """Who may do what with a factory."""
 
     owner: str
     operator: str
     treasury: str
 
-    @property
-    def creation(self) -> bytes:
-        forwarder = artifact("Forwarder").creation
-        return artifact("Factory").creation + abi.encode(forwarder, self.owner, self.operator, self.treasury)
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """The creation code of a factory with its arguments. It decides the factory's address, and with it every deposit
+    address."""
+
+    creation: bytes
 
     @property
     def factory(self) -> str:
@@ -47,13 +51,21 @@ class Deployment:
         return SALT.to_bytes(32, "big") + self.creation
 
 
-def forwarder_of(factory: str) -> str:
-    """The code that a factory's deposit addresses share: the first contract it creates (RLP of its address and 1)."""
-    return addresses.encode(keccak256(b"\xd6\x94" + addresses.decode(factory) + b"\x01")[12:])
+def with_owner(owner: str) -> Deployment:
+    """A factory of the present version, which begins without operator and treasury."""
+    return Deployment(artifact("Factory").creation + abi.encode(artifact("Forwarder").creation, owner))
 
 
-def deposit_address(factory: str, number: int) -> str:
-    return addresses.clone_address(factory=factory, implementation=forwarder_of(factory), salt=number)
+def of_version_1(first: People) -> Deployment:
+    """A factory of the first version, whose address depends on the people that it began with."""
+    [folder] = FORMER_CONTRACTS
+    forwarder = artifact("Forwarder", folder).creation
+    creation = artifact("Factory", folder).creation
+    return Deployment(creation + abi.encode(forwarder, first.owner, first.operator, first.treasury))
+
+
+def deposit_address(factory: str, salt: int) -> str:
+    return addresses.clone_address(factory=factory, implementation=forwarder_of(factory), salt=salt)
 
 
 def has_deployer(providers: Providers) -> bool:
@@ -69,14 +81,12 @@ def sign_deployment(
 ) -> Signature:
     """The transaction that puts the factory there, from the signer's next nonce."""
     head = providers.head()
-    newest = providers.agree_on(questions.header(head.height))
-    if newest is None:
-        raise NotDeployed(f"{providers.network} has no block {head.height} any more; try again.")
     try:
-        gas = providers.ask(questions.gas(signer.address, DEPLOYER, deployment.data))
+        gas = providers.agree_on(questions.gas(signer.address, DEPLOYER, deployment.data))
     except RpcError as error:
         raise NotDeployed(f"{signer.address} cannot deploy on {providers.network}: {error}") from error
-    offer = rules.offer(base_fee=newest.base_fee, usual_tip=providers.middle(questions.usual_tip()))
+    price = prices(providers)
+    offer = rules.offer(base_fee=price.base_fee, usual_tip=price.usual_tip)
     return signer.sign(
         Transaction(
             chain_id=chain_id,
@@ -86,7 +96,8 @@ def sign_deployment(
             gas=with_margin(gas),
             max_fee=offer.max_fee,
             tip=offer.tip,
-        )
+        ),
+        Purpose(prepares="factory"),
     )
 
 
@@ -95,17 +106,36 @@ def check(providers: Providers, factory: str) -> None:
     forwarder = forwarder_of(factory)
     if not (found := providers.agree_on(code(factory))):
         raise NotDeployed(f"There is no contract at {factory} on {providers.network}.")
-    if found != artifact("Factory").runtime + abi.encode(forwarder):
-        raise NotDeployed(f"The contract at {factory} on {providers.network} is not the factory of this version.")
-    if providers.agree_on(code(forwarder)) != artifact("Forwarder").runtime + abi.encode(factory):
-        raise NotDeployed(f"The contract at {forwarder} on {providers.network} is not the forwarder of this version.")
-    for number in (0, 1, 2**64):
-        asked = providers.agree_on(questions.account(factory, "address_of(uint256)", number))
-        if asked != deposit_address(factory, number):
-            raise NotDeployed(f"The factory on {providers.network} says {asked} is deposit address {number}: not so.")
+    versions = (CONTRACTS, *FORMER_CONTRACTS)
+    folder = next(
+        (each for each in versions if found == artifact("Factory", each).runtime + abi.encode(forwarder)), None
+    )
+    if folder is None:
+        raise NotDeployed(f"The contract at {factory} on {providers.network} is not the factory of any version.")
+    if providers.agree_on(code(forwarder)) != artifact("Forwarder", folder).runtime + abi.encode(factory):
+        raise NotDeployed(f"The contract at {forwarder} on {providers.network} is not the forwarder of that version.")
+    for salt in (0, 1, 2**64):
+        asked = providers.agree_on(questions.account(factory, "address_of(uint256)", salt))
+        if asked != deposit_address(factory, salt):
+            raise NotDeployed(f"The factory on {providers.network} says {asked} is the address of salt {salt}: not so.")
 
 
-def people(providers: Providers, factory: str) -> Deployment:
+def people(providers: Providers, factory: str) -> People:
     """Who may do what at present."""
     asked = [questions.account(factory, f"{role}()") for role in ("owner", "operator", "treasury")]
-    return Deployment(*providers.agree(*asked))
+    return People(*providers.agree(*asked))
+
+
+def appointment(operator: str, treasury: str) -> bytes:
+    """What the owner says to the factory to give it an operator and a treasury. Only from the second version on."""
+    return abi.call("appoint(address,address)", operator, treasury)
+
+
+def offer_of_ownership(to: str) -> bytes:
+    """What the owner says to the factory to offer it to another, who must accept it."""
+    return abi.call("transfer_ownership(address)", to)
+
+
+def acceptance_of_ownership() -> bytes:
+    """What the other one says to become the owner."""
+    return abi.call("accept_ownership()")

@@ -36,6 +36,20 @@ def is_about_money(mine: Any, theirs: Any) -> bool:
     return len(known) == 1 or (len(known) == 2 and _done(known[0]) != _done(known[1]))
 
 
+def contradicts(mine: Any, theirs: Any, *, newest_height: int, final_height: int) -> bool:
+    """Whether what one provider says cannot be true beside what others say, at least when it says so for a while.
+
+    One that is behind knows nothing of what is new: its silence counts below the newest block that it has told of.
+    Another block counts where it calls the height final itself: above that, blocks change. What clients word
+    differently counts for nothing.
+    """
+    if mine is None and isinstance(theirs, Receipt):
+        return theirs.height < newest_height
+    if isinstance(mine, Header) and isinstance(theirs, Header):
+        return theirs.height <= final_height
+    return is_about_money(mine, theirs) or (isinstance(mine, int) and isinstance(theirs, int))
+
+
 def has_moved(log: Log, receipt: Receipt | None) -> bool:
     """Whether this receipt tells of what the event tells of, in whatever block."""
     return receipt is not None and any(_content(each) == _content(log) for each in receipt.logs)

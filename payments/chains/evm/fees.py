@@ -12,6 +12,9 @@ GWEI = 10**9
 # Nodes ask for a tenth more to replace what waits, some for an eighth.
 _BUMP_NUMERATOR, _BUMP_DENOMINATOR = 9, 8
 
+TIP_RISES, TIP_ALWAYS = 3, 2 * GWEI
+"""A tip is believed up to so many times what was paid in the last blocks, and as much as that whatever was paid."""
+
 
 @dataclass(frozen=True, slots=True)
 class Offer:
@@ -46,6 +49,11 @@ class FeeRules:
         if lowest > self.cap:
             raise FeesAboveCap(f"Fees are above the cap: {lowest / GWEI:.1f} of {self.cap / GWEI:.1f} gwei.")
         return Offer(min(max_fee, self.cap), tip)
+
+
+def believable_tip(*, said: int, paid: int) -> int:
+    """The usual tip, as it is said to be now, where the last blocks bear it out; else the most that they do."""
+    return min(said, max(TIP_RISES * paid, TIP_ALWAYS))
 
 
 def with_margin(gas: int) -> int:

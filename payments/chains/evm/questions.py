@@ -6,7 +6,7 @@ Whatever a provider adds, spells otherwise or leaves out is settled here: an ans
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Generic, TypeVar
 
@@ -78,6 +78,8 @@ class Receipt:
     fee_units: int
     contract: str | None
     logs: tuple[Log, ...]
+    said_by: tuple[str, ...] = field(default=(), compare=False)
+    """The providers that were believed about it, once enough have said the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,6 +223,20 @@ def usual_tip() -> Question[int]:
     return Question(Call("eth_maxPriorityFeePerGas"), values.number)
 
 
+def paid_tip(height: int, blocks: int) -> Question[int]:
+    """What was paid above the base fee for a unit of gas in the blocks up to a height: the middle of what was usual in
+    each, 0 where all were empty."""
+
+    def read(found: Any) -> int:
+        rewards = [values.number(each[0]) for each in values.listed(found["reward"])]
+        if len(rewards) > blocks:
+            raise ValueError("tips of more blocks than were asked for")
+        paid = sorted(each for each in rewards if each)
+        return paid[len(paid) // 2] if paid else 0
+
+    return Question(Call("eth_feeHistory", (hex(blocks), hex(height), [50])), read)
+
+
 def _block(block: int | str) -> str:
     return block if isinstance(block, str) else hex(block)
 
@@ -271,12 +287,14 @@ def _log(found: Any) -> Log:
 
 def _receipt(found: Any) -> Receipt:
     created = found.get("contractAddress")
+    gas = values.counted(found["gasUsed"]) * values.counted(found["effectiveGasPrice"])
     receipt = Receipt(
         transaction_hash=values.digest(found["transactionHash"]),
         height=values.counted(found["blockNumber"]),
         block_hash=values.digest(found["blockHash"]),
         succeeded=values.flag(found["status"]),
-        fee_units=values.counted(found["gasUsed"]) * values.counted(found["effectiveGasPrice"]),
+        # Rollups of the OP stack charge for a transaction's data on Ethereum besides.
+        fee_units=gas + values.number(found.get("l1Fee") or "0x0"),
         contract=None if created is None else values.address(created),
         logs=tuple(sorted((_log(each) for each in values.listed(found["logs"])), key=lambda log: log.index)),
     )

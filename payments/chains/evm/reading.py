@@ -16,6 +16,7 @@ from payments.chains.base import (
     IdleMovement,
     IncomingTransfer,
     OutgoingTransfer,
+    RoleChange,
     Scan,
     WatchList,
 )
@@ -40,10 +41,20 @@ MOST_ADDRESSES_PER_QUESTION = 1_000
 
 QUESTIONS_PER_BATCH = 50
 
+BLOCKS_OF_PACE = 1_000
+
 Item = TypeVar("Item")
 
-Events = dict[Log, list[Provider]]
-"""Events, each with the providers that told of it."""
+Events = dict[Log, "Telling"]
+"""Events, each with the providers that told of it and those that did not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Telling:
+    """`silent` are those that know the last block that was asked about, and left the event out."""
+
+    tellers: list[Provider]
+    silent: list[Provider]
 
 
 @dataclass(slots=True)
@@ -62,6 +73,15 @@ class Pace:
         self.blocks = min(MOST_BLOCKS_PER_QUESTION, self.blocks + self.blocks // 8 + 1)
 
 
+ROLE_EVENTS = {
+    abi.topic("OwnershipTransferred(address,address)"): "owner",
+    abi.topic("OwnershipOffered(address,address)"): "offered owner",
+    abi.topic("OperatorChanged(address)"): "operator",
+    abi.topic("TreasuryChanged(address)"): "treasury",
+}
+"""The events of the factory that give a role to somebody, who is their last topic."""
+
+
 class Reading:
     """What can be read of one network without knowing what it is for."""
 
@@ -73,7 +93,7 @@ class Reading:
         pace: Pace | None = None,
         blocks_per_scan: int = BLOCKS_PER_SCAN,
     ) -> None:
-        self._network = profile.network
+        self._network, self._block_seconds = profile.network, profile.block_seconds
         self._assets = {asset.contract: asset for asset in profile.assets.values()}
         self._providers = providers
         self._pace = pace or Pace()
@@ -96,7 +116,7 @@ class Reading:
         before = self._header(last)
         found = self._arrivals(first, last, watch)
         receipts = self._receipts({*(log.transaction_hash for log in found), *cursor["found"]}, up_to=last)
-        self._note_inventions(found, receipts)
+        self._note_lies(found, receipts)
         next_final = max(final, min(head.finalized_height, last))
         heights = {receipt.height for receipt in receipts.values()}
         headers = self._headers({final, next_final, last, head.height, *heights})
@@ -125,6 +145,12 @@ class Reading:
             caught_up=last == head.height,
         )
 
+    def pace(self) -> float:
+        newest = self._providers.head()
+        if not (blocks := min(newest.height, BLOCKS_OF_PACE)):
+            return self._block_seconds
+        return (newest.closed_at - self._header(newest.height - blocks).closed_at).total_seconds() / blocks
+
     def cursor_at(self, height: int) -> Cursor:
         self._reached(height)
         return self._cursor(self._header(height))
@@ -132,7 +158,9 @@ class Reading:
     def receipt(self, transaction_hash: str) -> Receipt | None:
         """What became of an on-chain transaction; None while it is in no block."""
         head = self._providers.head()
-        return self._providers.agree_on(questions.receipt(transaction_hash, up_to=head.height))
+        believed = self._providers.believe(questions.receipt(transaction_hash, up_to=head.height))
+        found: Receipt | None = believed.said[0]
+        return found and replace(found, said_by=believed.by)
 
     def find_transfers(self, transaction_hash: str) -> tuple[IncomingTransfer, ...]:
         known = _hash_in(transaction_hash)
@@ -161,7 +189,7 @@ class Reading:
         asked = partial(questions.logs, topics=[TRANSFER, abi.address_topic(address)], contracts=tuple(self._assets))
         events = self._events(first_height, last_height, asked)
         receipts = self._receipts({log.transaction_hash for log in events}, up_to=last_height)
-        self._note_inventions(events, receipts)
+        self._note_lies(events, receipts)
         senders = self._senders(receipts)
         if self._header(last_height) != before:
             raise self._changed()
@@ -180,6 +208,35 @@ class Reading:
             if log.sender == address and log.contract in self._assets
         ]
         return tuple(left)
+
+    def role_changes(
+        self, factories: Collection[str], *, first_height: int, last_height: int
+    ) -> tuple[RoleChange, ...]:
+        """What the receipts of these blocks say of the roles of these factories."""
+        if first_height > last_height:
+            return ()
+        asked = partial(questions.logs, topics=[list(ROLE_EVENTS)], contracts=tuple(factories))
+        events = self._events(first_height, last_height, asked)
+        receipts = self._receipts({log.transaction_hash for log in events}, up_to=last_height)
+        if not receipts:
+            return ()
+        senders = self._senders(receipts)
+        blocks = self._headers({receipt.height for receipt in receipts.values()})
+        return tuple(
+            RoleChange(
+                factory=log.contract,
+                role=ROLE_EVENTS[log.topics[0]],
+                account=log.recipient if len(log.topics) > 2 else log.sender,
+                made_by=senders[log.transaction_hash].sender,
+                transaction_hash=log.transaction_hash,
+                ordinal=ordinal,
+                height=receipt.height,
+                happened_at=blocks[receipt.height].closed_at,
+            )
+            for receipt in sorted(receipts.values(), key=_place)
+            for ordinal, log in enumerate(receipt.logs)
+            if log.contract in factories and log.topics and log.topics[0] in ROLE_EVENTS
+        )
 
     def _cursor(self, block: Header) -> Cursor:
         """A cursor that begins after this block."""
@@ -230,30 +287,40 @@ class Reading:
             known = Counter(each.answers[1] for each in said if each.answers[1] is not None)
             if max(known.values(), default=0) < self._providers.needed:
                 raise self._changed()
-            for each in said:
-                for log in each.answers[0]:
-                    found.setdefault(log, []).append(each.provider)
+            [(last_block, _)] = known.most_common(1)
+            told = {each.provider.name: set(each.answers[0]) for each in said}
+            on_it = [each.provider for each in said if each.answers[1] == last_block]
+            for log in {log for each in said for log in each.answers[0]}:
+                found[log] = Telling(
+                    tellers=[each.provider for each in said if log in told[each.provider.name]],
+                    silent=[provider for provider in on_it if log not in told[provider.name]],
+                )
             first = until + 1
             self._pace.speed_up()
         return found
 
-    def _note_inventions(self, events: Events, receipts: Mapping[str, Receipt]) -> None:
-        """Events that one provider alone names, and that are not in the receipt that two agree on."""
-        for log, tellers in events.items():
-            if len(tellers) < self._providers.needed and not has_moved(log, receipts.get(log.transaction_hash)):
-                self._providers.note_invention(tellers, log)
+    def _note_lies(self, events: Events, receipts: Mapping[str, Receipt]) -> None:
+        """Events that are not in the receipt that is agreed, and those that are and were left out by somebody."""
+        for log, telling in events.items():
+            receipt = receipts.get(log.transaction_hash)
+            if not has_moved(log, receipt) and len(telling.silent) >= self._providers.needed:
+                self._providers.note_invention(telling.tellers, log)
+            elif receipt is not None and log in receipt.logs:
+                self._providers.note_omission(telling.silent, log)
 
     def _incoming(
         self, receipts: Iterable[Receipt], headers: dict[int, Header], watch: WatchList
     ) -> list[IncomingTransfer]:
         """What arrived at watched addresses in these transactions, in the order it happened."""
-        moved = [
-            (ordinal, log) for receipt in sorted(receipts, key=_place) for ordinal, log in token_transfers(receipt)
-        ]
+        by_hash = {receipt.transaction_hash: receipt for receipt in sorted(receipts, key=_place)}
+        moved = [(ordinal, log) for receipt in by_hash.values() for ordinal, log in token_transfers(receipt)]
         watched = watch.matching({log.recipient for _, log in moved}) if moved else set()
         fees = TokenFees(self._providers, max(headers))
         return [
-            replace(self._transfer(log, ordinal, headers[log.height]), token_fee=fees.kept(log, following))
+            replace(
+                self._transfer(log, ordinal, headers[log.height], by_hash[log.transaction_hash]),
+                token_fee=fees.kept(log, following),
+            )
             for (ordinal, log), following in with_following(moved)
             if log.recipient in watched
         ]
@@ -262,15 +329,17 @@ class Reading:
         block = self._header(receipt.height)
         if block.block_hash != receipt.block_hash:
             raise self._changed()
-        return tuple(self._transfer(log, ordinal, block) for ordinal, log in token_transfers(receipt))
+        return tuple(self._transfer(log, ordinal, block, receipt) for ordinal, log in token_transfers(receipt))
 
     def _receipts(self, hashes: Collection[str], *, up_to: int) -> dict[str, Receipt]:
         """Those of these transactions that are in a block and succeeded, as two providers say."""
         asked = [questions.receipt(transaction_hash, up_to=up_to) for transaction_hash in sorted(hashes)]
-        answers: list[Receipt | None] = []
+        found: dict[str, Receipt] = {}
         for some in _in_batches(asked):
-            answers += self._providers.agree(*some)
-        return {each.transaction_hash: each for each in answers if each is not None and each.succeeded}
+            believed = self._providers.believe(*some)
+            succeeded = [each for each in believed.said if each is not None and each.succeeded]
+            found |= {each.transaction_hash: replace(each, said_by=believed.by) for each in succeeded}
+        return found
 
     def _senders(self, receipts: Mapping[str, Receipt]) -> dict[str, SentTransaction]:
         """Who sent these transactions, and under which number."""
@@ -282,7 +351,7 @@ class Reading:
                 found[sent.transaction_hash] = sent
         return found
 
-    def _transfer(self, log: Log, ordinal: int, block: Header) -> IncomingTransfer:
+    def _transfer(self, log: Log, ordinal: int, block: Header, receipt: Receipt) -> IncomingTransfer:
         return IncomingTransfer(
             transaction_hash=log.transaction_hash,
             ordinal=ordinal,
@@ -294,6 +363,7 @@ class Reading:
             amount=log.amount,
             sender=log.sender,
             recipient=log.recipient,
+            said_by=receipt.said_by,
         )
 
     def _header(self, height: int) -> Header:

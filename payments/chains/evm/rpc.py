@@ -8,21 +8,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlsplit
 
 import httpx
 import orjson
 
-from config.replies import ReplyTooLarge, ReplyUnreadable
 from payments.chains.errors import ChainUnavailable
-from payments.chains.evm.wire import Wire
-
-CALL_SECONDS = 10.0
-"""The longest that one call may take, from its first byte to the last of the reply."""
+from payments.chains.servers import CALL_SECONDS, ProviderFailed, Server, WrongChain, printable, shown
 
 LARGEST_REPLY_BYTES = 64 * 2**20
-LONGEST_TEXT, LONGEST_DATA = 300, 10_000
-"""What is kept of a provider's own words: they come to be in logs, rows, alarms and mails."""
+LONGEST_DATA = 10_000
+"""What is kept of the data of an error."""
 
 _TOO_MUCH = (
     "too many",
@@ -47,21 +42,6 @@ _NO_SUCH_BLOCK = (
     "not available",
     "blockoutofrange",
 )
-
-
-class ProviderFailed(ChainUnavailable):
-    """One provider gave no usable answer: none at all, half of one, or one of another chain."""
-
-    def __init__(self, message: str) -> None:
-        super().__init__(printable(message))
-
-
-class ReplyTooLong(ProviderFailed):
-    """More than anybody should have to read. A smaller question may be answered."""
-
-
-class WrongChain(ProviderFailed):
-    """It speaks for another chain than the one that is meant."""
 
 
 class RpcError(ChainUnavailable):
@@ -110,22 +90,7 @@ class Call:
     params: tuple[Any, ...] = ()
 
 
-def endpoint_of(url: str) -> tuple[str, int | None, str]:
-    """What makes two addresses one endpoint: host, port and path, whatever the spelling, the scheme or the key.
-
-    The port is None where it is the scheme's own. ValueError for what is no address of a provider.
-    """
-    parts = urlsplit(url.strip())
-    if parts.scheme not in _USUAL_PORTS or not parts.hostname:
-        raise ValueError("no http or https address")
-    port = None if parts.port in (None, _USUAL_PORTS[parts.scheme]) else parts.port
-    return parts.hostname.rstrip("."), port, parts.path.rstrip("/")
-
-
-_USUAL_PORTS = {"http": 80, "https": 443}
-
-
-class Rpc:
+class Rpc(Server):
     """One provider of one network."""
 
     def __init__(
@@ -136,12 +101,10 @@ class Rpc:
         call_seconds: float = CALL_SECONDS,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
-        self.endpoint = endpoint_of(url)
-        host, port, _ = self.endpoint
-        # The rest of an address often holds a key, which belongs in no log.
-        self.name = f"{host}:{port}" if port else host
+        super().__init__(
+            url, headers={"Content-Type": "application/json"}, call_seconds=call_seconds, transport=transport
+        )
         self._chain_id = chain_id
-        self._wire = Wire(url, seconds=call_seconds, transport=transport)
 
     def call(self, method: str, *params: Any) -> Any:
         """The result; RpcError when the answer is one, ProviderFailed when there is no usable answer."""
@@ -172,18 +135,8 @@ class Rpc:
             raise ProviderFailed(f"{self.name} cannot answer now: {passing}")
         return answers
 
-    def close(self) -> None:
-        self._wire.close()
-
     def _post(self, body: bytes) -> Any:
-        try:
-            status, content = self._wire.post(body, most_bytes=LARGEST_REPLY_BYTES)
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise ProviderFailed(f"{self.name} cannot be reached: {type(error).__name__}") from error
-        except ReplyTooLarge as error:
-            raise ReplyTooLong(f"{self.name} sent {error}") from error
-        except ReplyUnreadable as error:
-            raise ProviderFailed(f"{self.name} sent a reply that is {error}") from error
+        status, content = self._exchange("POST", self._url, body, most_bytes=LARGEST_REPLY_BYTES)
         if status != httpx.codes.OK:
             raise ProviderFailed(f"{self.name} answered with status {status}")
         try:
@@ -222,16 +175,3 @@ def _error(said: dict[str, Any]) -> RpcError:
         message if isinstance(message, str) else shown(message),
         data if isinstance(data, str) else "",
     )
-
-
-def printable(text: str) -> str:
-    """A stranger's words, short enough for a log and without what a database or a terminal does not take."""
-    short = text if len(text) <= LONGEST_TEXT else text[:LONGEST_TEXT] + "…"
-    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in short)
-
-
-def shown(value: Any) -> str:
-    """A value of JSON as a person may read it, however large it is: a list or an object by its kind alone."""
-    if isinstance(value, str):
-        return repr(printable(value[:LONGEST_TEXT]))
-    return f"a {type(value).__name__}" if isinstance(value, list | dict) else repr(value)

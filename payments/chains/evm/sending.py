@@ -5,28 +5,35 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 
 from config.money import Asset
-from payments.chains.base import Costs, Head, Payout, SignedTransfer, TransferStatus
+from payments.chains.base import Costs, Head, PayoutInstruction, SignedTransfer, TransactionStatus
 from payments.chains.errors import ChainUnavailable, TransferRefused
 from payments.chains.evm import abi, questions
-from payments.chains.evm.fees import FeeRules, Offer, with_margin
+from payments.chains.evm.derivation import Derivations
+from payments.chains.evm.fees import FeeRules, Offer
+from payments.chains.evm.new_addresses import NewAddresses
+from payments.chains.evm.prices import gas_limit, prices
 from payments.chains.evm.providers import Providers
 from payments.chains.evm.questions import Receipt
 from payments.chains.evm.rpc import RpcError
-from payments.chains.evm.signing import Signer, Transaction, read_signed
+from payments.chains.evm.signing import Purpose, Signer, Transaction, read_signed
 from payments.chains.profiles import NetworkProfile
 
 # When a node says that a transfer would fail now, it may still be right later, as when the money for it is on its way.
 # A limit costs nothing that is not used.
 _PAYOUT_GAS_UNESTIMATED = 300_000
 # A sweep succeeds even when an address in it runs out of gas, so that a node's estimate can be too low: this is enough
-# for a first sweep of an address that holds a token behind a proxy.
-_SWEEP_GAS_LEAST, _SWEEP_GAS_LEAST_PER_DEPOSIT = 100_000, 130_000
+# for a first sweep of an address that holds a token behind a proxy, with what a new address takes for each.
+_SWEEP_GAS_LEAST, _PROXY_GAS = 100_000, 78_500
 # What it usually takes, as measured (docs/contracts.md): to show what sending costs, and to tell what is not worth it.
 _PAYOUT_GAS_USUAL = 65_000
-_SWEEP_GAS_USUAL, _FIRST_TIME_GAS_USUAL, _AGAIN_GAS_USUAL = 39_000, 51_500, 12_100
+_SWEEP_GAS_USUAL, _AGAIN_GAS_USUAL = 39_000, 12_100
 
 _MOST_GAS = 16_777_216
 """What ethereum allows one transaction (EIP-7825)."""
+
+MOST_TIMES_UNESTIMATED = 8
+"""An estimate is believed up to so many times the limit that is used where there is none: a network may price gas anew.
+EIP-8037 is expected to make a new address cost about five times as much."""
 
 
 class Sending:
@@ -37,25 +44,37 @@ class Sending:
         profile: NetworkProfile,
         providers: Providers,
         *,
-        factory: str,
+        derivations: Derivations,
         wallet: str,
         rules: FeeRules,
         signer: Callable[[], Signer],
+        new_addresses: NewAddresses | None = None,
     ) -> None:
         self._profile = profile
         self._network = profile.network
         self._assets = {asset.contract for asset in profile.assets.values()}
         self._providers = providers
-        self._factory = factory
+        self._derivations = derivations
         self._wallet = wallet
         self._rules = rules
         self._signer = signer
+        self._new_addresses = new_addresses or NewAddresses()
+
+    @property
+    def most_swept(self) -> int:
+        """How many deposit addresses one transaction can empty for the first time. Asks nobody."""
+        return min(self._profile.sweeps_per_transfer, (_MOST_GAS - _SWEEP_GAS_LEAST) // self._gas_per_deposit)
 
     def next_sequence(self, sender: str) -> int:
         return self._providers.agree_on(questions.nonce(sender, self._providers.head().height))
 
     def sign(
-        self, payouts: tuple[Payout, ...], *, sender: str, sequence: int, replacing: Collection[SignedTransfer]
+        self,
+        payouts: tuple[PayoutInstruction, ...],
+        *,
+        sender: str,
+        sequence: int,
+        replacing: Collection[SignedTransfer],
     ) -> SignedTransfer:
         if len(payouts) != 1:
             raise ValueError(f"a transfer on {self._network} carries 1 to 1 payouts")
@@ -63,8 +82,9 @@ class Sending:
         if payout.asset.contract not in self._assets:
             raise ValueError("only accepted coins are paid out")
         call = abi.call("transfer(address,uint256)", payout.recipient, payout.amount)
-        gas = max(self._gas(payout.asset.contract, call, _PAYOUT_GAS_UNESTIMATED), _PAYOUT_GAS_USUAL)
-        return self._signed(payout.asset.contract, call, gas, payouts, sender, sequence, replacing)
+        gas = self._gas(payout.asset.contract, call, least=_PAYOUT_GAS_USUAL, unestimated=_PAYOUT_GAS_UNESTIMATED)
+        purpose = Purpose(payouts=payouts)
+        return self._signed(payout.asset.contract, call, gas, purpose, sender, sequence, replacing)
 
     def sign_sweep(
         self,
@@ -76,15 +96,17 @@ class Sending:
         replacing: Collection[SignedTransfer],
     ) -> SignedTransfer:
         call, least = self._sweep(asset, deposits, is_replacing=bool(replacing))
-        gas = min(max(self._gas(self._factory, call, least), least), _MOST_GAS)
-        return self._signed(self._factory, call, gas, (), sender, sequence, replacing)
+        factory = self._derivations.of(deposits[0]).factory
+        gas = self._gas(factory, call, least=least, unestimated=least)
+        return self._signed(factory, call, gas, Purpose(sweeps=asset.code), sender, sequence, replacing)
 
     def costs(self) -> Costs:
-        price = self._price()
+        now = prices(self._providers)
+        price = self._rules.price(base_fee=now.base_fee, usual_tip=now.usual_tip)
         return Costs(
             payout=_PAYOUT_GAS_USUAL * price,
             sweep=_SWEEP_GAS_USUAL * price,
-            first_time=_FIRST_TIME_GAS_USUAL * price,
+            first_time=self._new_address_gas() * price,
             again=_AGAIN_GAS_USUAL * price,
         )
 
@@ -98,14 +120,15 @@ class Sending:
         if self._providers.anyone(questions.receipt(transfer.transaction_hash, up_to=head.height)) is None:
             raise TransferRefused(refusals[0].message)
 
-    def status(self, transfer: SignedTransfer) -> TransferStatus:
+    def status(self, transfer: SignedTransfer) -> TransactionStatus:
         head = self._providers.head()
-        receipt, used = self._providers.agree(
+        believed = self._providers.believe(
             questions.receipt(transfer.transaction_hash, up_to=head.height),
             questions.nonce(transfer.sender, head.height),
         )
+        receipt, used = believed.said
         if isinstance(receipt, Receipt):
-            return TransferStatus(
+            return TransactionStatus(
                 state="included" if receipt.succeeded else "failed",
                 height=receipt.height,
                 block_hash=receipt.block_hash,
@@ -113,28 +136,31 @@ class Sending:
                 final=receipt.height <= head.finalized_height,
                 fee_units=receipt.fee_units,
                 error=None if receipt.succeeded else "The contract of the coin refused the transfer.",
+                said_by=believed.by,
             )
         if used > transfer.sequence:
             return self._replaced(transfer, head)
         waits = self._providers.anyone(questions.sent(transfer.transaction_hash))
-        return TransferStatus("unknown" if waits is None else "pending")
+        return TransactionStatus("unknown" if waits is None else "pending", said_by=believed.by)
 
-    def _replaced(self, transfer: SignedTransfer, head: Head) -> TransferStatus:
+    def _replaced(self, transfer: SignedTransfer, head: Head) -> TransactionStatus:
         """Proof that another transaction used the sequence: that transaction itself, in its block.
 
         Without it nothing is said: a node that has not indexed a receipt yet must not let us pay a second time.
         """
         height = self._height_of_use(transfer, head)
-        block, sent = self._providers.agree(questions.header(height), questions.transactions(height))
+        believed = self._providers.believe(questions.header(height), questions.transactions(height))
+        block, sent = believed.said
         same = [each for each in sent or () if (each.sender, each.nonce) == (transfer.sender, transfer.sequence)]
         if block is None or not same or same[0].transaction_hash == transfer.transaction_hash:
             raise ChainUnavailable(f"{self._network} does not say yet who used sequence {transfer.sequence}.")
-        return TransferStatus(
+        return TransactionStatus(
             state="replaced",
             height=height,
             block_hash=block.block_hash,
             confirmations=head.height - height + 1,
             final=height <= head.finalized_height,
+            said_by=believed.by,
         )
 
     def _height_of_use(self, transfer: SignedTransfer, head: Head) -> int:
@@ -161,28 +187,32 @@ class Sending:
         most = self._profile.sweeps_per_transfer
         if not deposits or (len(deposits) > most and not is_replacing):  # earlier versions may have been of more
             raise ValueError(f"a sweep on {self._network} empties 1 to {most} deposit addresses")
-        least = _SWEEP_GAS_LEAST + _SWEEP_GAS_LEAST_PER_DEPOSIT * len(deposits)
+        if self._derivations.together(deposits) != deposits:
+            raise ValueError("one factory cannot sweep the addresses of another")
+        salts = [self._derivations.of(number).salt(number) for number in deposits]
+        self._new_address_gas()
+        least = _SWEEP_GAS_LEAST + self._gas_per_deposit * len(deposits)
         if asset == self._profile.native:
-            return abi.call("sweep_native(uint256[])", deposits), least
+            return abi.call("sweep_native(uint256[])", salts), least
         if asset.contract not in self._assets:
             raise ValueError("only accepted coins and the network's own are swept")
-        return abi.call("sweep(uint256[],address)", deposits, asset.contract), least
+        return abi.call("sweep(uint256[],address)", salts, asset.contract), least
 
-    def _base_fee(self) -> int:
-        newest = self._providers.agree_on(questions.header(self._providers.head().height))
-        if newest is None:
-            raise ChainUnavailable(f"The newest block of {self._network} is not there any more.")
-        return newest.base_fee
+    @property
+    def _gas_per_deposit(self) -> int:
+        return self._new_addresses.known_gas + _PROXY_GAS
 
-    def _price(self) -> int:
-        return self._rules.price(base_fee=self._base_fee(), usual_tip=self._providers.middle(questions.usual_tip()))
+    def _new_address_gas(self) -> int:
+        coin = next(iter(self._profile.assets.values())).contract
+        factory = self._derivations.present.factory
+        return self._new_addresses.gas(self._providers, operator=self._wallet, factory=factory, coin=coin)
 
     def _signed(
         self,
         to: str,
         call: bytes,
         gas: int,
-        payouts: tuple[Payout, ...],
+        purpose: Purpose,
         sender: str,
         sequence: int,
         replacing: Collection[SignedTransfer],
@@ -190,16 +220,15 @@ class Sending:
         signer = self._signer()
         if sender != self._wallet or signer.address != self._wallet:
             raise ValueError(f"payouts on {self._network} leave from {self._wallet} alone")
-        if self._profile.chain_id is None:
-            raise ValueError(f"{self._network} has no chain id")
         replaced = [read_signed(earlier.raw) for earlier in replacing]
+        price = prices(self._providers)
         offer = self._rules.offer(
-            base_fee=self._base_fee(),
-            usual_tip=self._providers.middle(questions.usual_tip()),
+            base_fee=price.base_fee,
+            usual_tip=price.usual_tip,
             replacing=[Offer(earlier.max_fee, earlier.tip) for earlier in replaced],
         )
         transaction = Transaction(
-            chain_id=self._profile.chain_id,
+            chain_id=self._profile.evm_chain_id,
             nonce=sequence,
             to=to,
             data=call,
@@ -207,19 +236,17 @@ class Sending:
             max_fee=offer.max_fee,
             tip=offer.tip,
         )
-        signature = signer.sign(transaction)
+        signature = signer.sign(transaction, purpose)
         return SignedTransfer(
             raw=signature.raw,
             transaction_hash=signature.transaction_hash,
             sender=sender,
             sequence=sequence,
             valid_until=None,
-            payouts=payouts,
+            payouts=purpose.payouts,
             fee_limit_units=transaction.fee_limit_units,
         )
 
-    def _gas(self, to: str, call: bytes, unestimated: int) -> int:
-        try:
-            return min(with_margin(self._providers.ask(questions.gas(self._wallet, to, call))), _MOST_GAS)
-        except RpcError:
-            return unestimated
+    def _gas(self, to: str, call: bytes, *, least: int, unestimated: int) -> int:
+        most = min(_MOST_GAS, MOST_TIMES_UNESTIMATED * unestimated)
+        return gas_limit(self._providers, self._wallet, to, call, least=least, unestimated=unestimated, most=most)

@@ -10,10 +10,10 @@ from config.money import Asset
 from payments.chains.errors import ChainUnavailable, NotSetUp
 from payments.chains.evm import abi, deployment, questions
 from payments.chains.evm.providers import Providers
-from payments.chains.evm.readiness import Readiness
 from payments.chains.evm.rpc import RpcError
 from payments.chains.evm.signing import Signer
 from payments.chains.profiles import NetworkProfile
+from payments.chains.readiness import Readiness
 
 PEOPLE_SECONDS = 30.0
 """How long it is believed that the factory's owner, operator and treasury are ours. They can change at any block."""
@@ -28,11 +28,13 @@ class SetUp:
         factory: str,
         owner: str,
         wallet: str,
+        treasury: str = "",
         signer: Callable[[], Signer],
         readiness: Readiness | None = None,
     ) -> None:
         self._profile, self._providers = profile, providers
         self._factory, self._owner, self._wallet = factory, owner, wallet
+        self._treasury = treasury or wallet
         self._signer = signer
         self._readiness = readiness or Readiness(profile.network)
 
@@ -52,27 +54,36 @@ class SetUp:
         if signing:
             self._readiness.require("key", self._check_key)
 
-    def require_people_now(self) -> None:
-        """NotSetUp unless whatever is swept at this moment goes to the hot wallet. Asks the network each time."""
-        self._readiness.require("people", self._check_people, believed_seconds=0)
+    def require_people_now(self, factory: str) -> None:
+        """NotSetUp unless whatever this factory sweeps at this moment goes to our treasury. Asks the network each
+        time. The factory is the present one, or one of before whose addresses are still swept."""
+        if factory == self._factory:
+            self._readiness.require("people", self._check_people, believed_seconds=0)
+            return
+        self._readiness.require(f"contracts of {factory}", lambda: self._check_factory(factory))
+        self._readiness.require(f"people of {factory}", lambda: self._check_people(factory), believed_seconds=0)
 
-    def _check_contracts(self) -> None:
+    def _check_factory(self, factory: str) -> None:
         try:
-            deployment.check(self._providers, self._factory)
+            deployment.check(self._providers, factory)
         except deployment.NotDeployed as error:
             raise NotSetUp(str(error)) from error
+
+    def _check_contracts(self) -> None:
+        self._check_factory(self._factory)
         for asset in self._profile.assets.values():
             self._check_decimals(asset)
 
-    def _check_people(self) -> None:
+    def _check_people(self, factory: str = "") -> None:
         if not self._owner:
             raise NotSetUp("EVM_OWNER is not set, which the owner of the factory is compared with.")
-        people = deployment.people(self._providers, self._factory)
-        if (people.owner, people.operator, people.treasury) != (self._owner, self._wallet, self._wallet):
+        people, former = deployment.people(self._providers, factory or self._factory), f" {factory}" if factory else ""
+        if (people.owner, people.operator, people.treasury) != (self._owner, self._wallet, self._treasury):
+            to = f" and it sweeps to {self._treasury}" if self._treasury != self._wallet else ""
             raise NotSetUp(
-                f"The factory on {self._profile.network} belongs to {people.owner} and sweeps to {people.treasury} at "
-                f"the word of {people.operator}; by the settings it belongs to {self._owner}, and the hot wallet is "
-                f"{self._wallet}."
+                f"The factory{former} on {self._profile.network} belongs to {people.owner} and sweeps to "
+                f"{people.treasury} at the word of {people.operator}; by the settings it belongs to {self._owner}, "
+                f"{'and ' if not to else ''}the hot wallet is {self._wallet}{to}."
             )
 
     def _check_decimals(self, asset: Asset) -> None:

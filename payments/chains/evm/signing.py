@@ -1,6 +1,7 @@
 """Who signs for the hot wallet. Only what sends loads a key: the web process never does, and never imports the library.
 
-A key of another kind (a KMS, an HSM) is one more class with `address` and `sign`.
+A key of another kind is one more class with `address` and `sign`: with another process (`remote_signing`), or with a
+key service (`service_keys`).
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from payments.chains.base import PayoutInstruction
 from payments.chains.evm import addresses
 
 
@@ -43,6 +45,19 @@ class Signature:
     transaction_hash: str
 
 
+@dataclass(frozen=True, slots=True)
+class Purpose:
+    """What a transaction is for: the payouts that it makes, or the code of the coin that it sweeps, or that it puts the
+    `factory` in place. A signer with a policy signs for nothing else."""
+
+    payouts: tuple[PayoutInstruction, ...] = ()
+    sweeps: str = ""
+    prepares: str = ""
+
+
+NOTHING = Purpose()
+
+
 class Signer(Protocol):
     """Whatever holds the key of one account."""
 
@@ -51,8 +66,9 @@ class Signer(Protocol):
         """Whose transactions it signs."""
         ...
 
-    def sign(self, transaction: Transaction) -> Signature:
-        """The same transaction always gives the same bytes."""
+    def sign(self, transaction: Transaction, purpose: Purpose = NOTHING) -> Signature:
+        """SignerRefused and SignerUnavailable where the key is with another process or a key service, which may also
+        sign the same transaction differently each time."""
         ...
 
 
@@ -74,22 +90,25 @@ class KeySigner:
     def address(self) -> str:
         return str(self._account.address)
 
-    def sign(self, transaction: Transaction) -> Signature:
-        signed = self._account.sign_transaction(
-            {
-                "type": 2,
-                "chainId": transaction.chain_id,
-                "nonce": transaction.nonce,
-                "to": addresses.decode(transaction.to),
-                "value": transaction.units,
-                "data": transaction.data,
-                "gas": transaction.gas,
-                "maxFeePerGas": transaction.max_fee,
-                "maxPriorityFeePerGas": transaction.tip,
-                "accessList": [],
-            }
-        )
+    def sign(self, transaction: Transaction, purpose: Purpose = NOTHING) -> Signature:
+        signed = self._account.sign_transaction(unsigned(transaction))
         return Signature(bytes(signed.raw_transaction), "0x" + bytes(signed.hash).hex())
+
+
+def unsigned(transaction: Transaction) -> dict[str, Any]:
+    """The transaction as the library takes it."""
+    return {
+        "type": 2,
+        "chainId": transaction.chain_id,
+        "nonce": transaction.nonce,
+        "to": addresses.decode(transaction.to),
+        "value": transaction.units,
+        "data": transaction.data,
+        "gas": transaction.gas,
+        "maxFeePerGas": transaction.max_fee,
+        "maxPriorityFeePerGas": transaction.tip,
+        "accessList": [],
+    }
 
 
 def read_signed(raw: bytes) -> Transaction:

@@ -27,15 +27,15 @@ SAID_MAX = 200
 
 
 class Trials:
-    """Transfers from and to the hot wallet that are tried without being sent.
+    """Transfers from the hot wallet and to the treasury that are tried without being sent.
 
     That one would be made, a single provider may say. That it would not is believed of two, after the same block. A
     transfer of nothing needs no money, and tokens that are paused or have a blocklist look at it all the same.
     """
 
-    def __init__(self, providers: Providers, *, wallet: str) -> None:
+    def __init__(self, providers: Providers, *, wallet: str, treasury: str = "") -> None:
         self._providers = providers
-        self._wallet = wallet
+        self._wallet, self._treasury = wallet, treasury or wallet
 
     def require_payable(self, asset: Asset, recipient: str) -> None:
         """RecipientRefused when the token refuses this account alone, SendingBlocked while it refuses the hot wallet or
@@ -68,7 +68,7 @@ class Trials:
         held = dict(zip(addresses, self._each(asked), strict=True))
         found = {place[0]: Unsweepable("empty") for place, units in held.items() if not units}
         tried = [(place, units) for place, units in held.items() if units]
-        moves = [(address, self._wallet, units) for (_, address), units in tried]
+        moves = [(address, self._treasury, units) for (_, address), units in tried]
         refused = [
             (place, error)
             for (place, _), error in zip(tried, self._tried(asset, moves, height), strict=True)
@@ -78,7 +78,7 @@ class Trials:
             return found
         elsewhere = [(address, ANYBODY, 0) for (_, address), _ in refused]
         anybody, wallet, *others = self._tried(
-            asset, [(ANYBODY, ANYBODY_ELSE, 0), (ANYBODY, self._wallet, 0), *elsewhere], height
+            asset, [(ANYBODY, ANYBODY_ELSE, 0), (ANYBODY, self._treasury, 0), *elsewhere], height
         )
         for ((number, _), error), from_here in zip(refused, others, strict=True):
             found[number] = Unsweepable(_reason(anybody, wallet, from_here), error.message[:SAID_MAX])

@@ -6,17 +6,18 @@ import os
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import timedelta
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, NotRequired, TypedDict
 
-from payments.chains.evm import addresses as evm_addresses
+from payments.chains.networks import NETWORKS
+from payments.chains.recipients import account_of
 from payments.chains.simulated.blocks import finalized_height, newest_stretch, next_sequences
 from payments.chains.simulated.models import (
     SimulatedNetwork,
+    SimulatedStatus,
     SimulatedTransaction,
     SimulatedTransfer,
-    TransactionStatus,
 )
-from payments.chains.simulated.networks import address_from, is_evm, mint
+from payments.chains.simulated.networks import address_from, mint
 from payments.chains.stellar import addresses as stellar_addresses
 
 Outcome = Literal["moved", "kept", "dropped", "replaced"]
@@ -41,6 +42,8 @@ class Movement(TypedDict):
     amount: int
     recipient: str
     memo: str
+    muxed_id: NotRequired[str]
+    transaction_memo: NotRequired[str]
 
 
 def movement(network: str, *, contract: str, amount: int, recipient: str, memo: str | None = None) -> Movement:
@@ -50,18 +53,23 @@ def movement(network: str, *, contract: str, amount: int, recipient: str, memo: 
     """
     if amount < 0:
         raise ValueError("nobody can send less than nothing")
-    if memo is not None and is_evm(network):
+    if memo is not None and not NETWORKS[network].real.takes_memos:
         raise ValueError(f"{network} knows no memos")
     if len((memo or "").encode()) > TEXT_MEMO_BYTES:
         raise ValueError(f"a text memo has at most {TEXT_MEMO_BYTES} bytes")
     account, identifier = split_address(network, recipient)
-    reference = stellar_addresses.normalise_memo(memo if identifier is None else str(identifier))
-    return Movement(contract=contract, amount=amount, recipient=account, memo=reference or "")
+    said = stellar_addresses.normalise_memo(memo) or ""
+    if identifier is None:
+        return Movement(contract=contract, amount=amount, recipient=account, memo=said, transaction_memo=said)
+    muxed = str(identifier)
+    return Movement(
+        contract=contract, amount=amount, recipient=account, memo=muxed, muxed_id=muxed, transaction_memo=said
+    )
 
 
 def split_address(network: str, address: str) -> tuple[str, int | None]:
     """The account behind an address, and the muxed id it may carry."""
-    return (evm_addresses.parse(address), None) if is_evm(network) else stellar_addresses.split(address)
+    return account_of(NETWORKS[network].real, address)
 
 
 def pay(row: SimulatedNetwork, *, movements: Sequence[Movement], sender: str | None = None) -> str:
@@ -69,14 +77,15 @@ def pay(row: SimulatedNetwork, *, movements: Sequence[Movement], sender: str | N
 
     The payer, a new one unless named, is given the money first: it can always pay.
     """
-    payer, _ = split_address(row.network, sender or address_from(row.network, os.urandom(32)))
+    payer, identifier = split_address(row.network, sender or address_from(row.network, os.urandom(32)))
     wanted: dict[str, int] = defaultdict(int)
     for part in movements:
         wanted[part["contract"]] += part["amount"]
     granted = [movement(row.network, contract=name, amount=amount, recipient=payer) for name, amount in wanted.items()]
     fund(row, movements=granted)
     sequence = next_sequences(row.network, [payer], pending=True)[payer]
-    return submit(row, sender=payer, sequence=sequence, movements=movements)
+    muxed = "" if identifier is None or sender is None else sender
+    return submit(row, sender=payer, sequence=sequence, movements=movements, source_muxed=muxed)
 
 
 def fund(row: SimulatedNetwork, *, movements: Sequence[Movement]) -> str:
@@ -91,7 +100,8 @@ def submit(
     sequence: int | None,
     movements: Sequence[Movement],
     transaction_hash: str | None = None,
-    source: str | None = None,
+    source: str = "",
+    source_muxed: str = "",
     **properties: Any,
 ) -> str:
     """Let an on-chain transaction wait for the next block.
@@ -106,7 +116,9 @@ def submit(
         **properties,
     )
     SimulatedTransfer.objects.bulk_create(
-        SimulatedTransfer(transaction=waiting, ordinal=ordinal, source=source or sender, **part)
+        SimulatedTransfer(
+            transaction=waiting, ordinal=ordinal, source=source or sender, source_muxed=source_muxed, **part
+        )
         for ordinal, part in enumerate(movements)
     )
     return waiting.transaction_hash
@@ -145,8 +157,7 @@ def outage(row: SimulatedNetwork, *, seconds: float) -> None:
 
 
 def new_hash(network: str) -> str:
-    digits = os.urandom(32).hex()
-    return f"0x{digits}" if is_evm(network) else digits
+    return NETWORKS[network].real.hash_prefix + os.urandom(32).hex()
 
 
 ACTIONS: Mapping[Action, Callable[..., object]] = {"pay": pay, "reorg": reorg, "outage": outage}
@@ -184,11 +195,11 @@ def _undo(row: SimulatedNetwork, undone: list[SimulatedTransaction], outcome: Ou
     others = [entry for entry in undone if entry.sequence is not None]
     moved = SimulatedTransaction.objects.filter(pk__in=[entry.pk for entry in others])
     if outcome == "moved":
-        moved.update(status=TransactionStatus.PENDING, height=None, error="", fee_units=0)
+        moved.update(status=SimulatedStatus.PENDING, height=None, error="", fee_units=0)
     else:
-        moved.update(status=TransactionStatus.DROPPED, height=None, error="undone by a reorganisation", fee_units=0)
+        moved.update(status=SimulatedStatus.DROPPED, height=None, error="undone by a reorganisation", fee_units=0)
     # Money that was made is made again whatever happens, so that its payer can be beaten but never broke.
-    SimulatedTransaction.objects.filter(pk__in=minted).update(status=TransactionStatus.PENDING, height=None, error="")
+    SimulatedTransaction.objects.filter(pk__in=minted).update(status=SimulatedStatus.PENDING, height=None, error="")
     if outcome == "replaced":
         for entry in others:
             kept_back = [

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from datetime import timedelta
+from dataclasses import replace
+from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import cast
 
+from django.db.models import Q
 from django.utils import timezone
 
 from config.money import Asset
@@ -13,15 +16,19 @@ from payments.chains import recipients
 from payments.chains.base import (
     Costs,
     DepositAddress,
-    Payout,
+    Identity,
+    PayoutInstruction,
     ProviderState,
+    Role,
+    RoleChange,
     SignedTransfer,
     SweptFrom,
-    TransferState,
-    TransferStatus,
+    TransactionState,
+    TransactionStatus,
     Unsweepable,
+    UnusualChange,
 )
-from payments.chains.errors import ChainUnavailable, RecipientProblem, RecipientRefused, SendingBlocked
+from payments.chains.errors import ChainUnavailable, RecipientProblem, SendingBlocked
 from payments.chains.evm import addresses as evm_addresses
 from payments.chains.evm import links as evm_links
 from payments.chains.profiles import NetworkProfile
@@ -31,10 +38,13 @@ from payments.chains.simulated.clock import locked
 from payments.chains.simulated.models import (
     SimulatedAccount,
     SimulatedNetwork,
+    SimulatedStatus,
     SimulatedTransaction,
-    TransactionStatus,
+    versions_of,
 )
 from payments.chains.simulated.networks import (
+    channels,
+    cold_wallet,
     factory,
     forwarder,
     hot_wallet,
@@ -42,6 +52,7 @@ from payments.chains.simulated.networks import (
     payout_work,
     price,
     sweep_work,
+    treasury,
 )
 from payments.chains.simulated.reading import SCAN_TRANSACTIONS, Reading
 from payments.chains.stellar import addresses as stellar_addresses
@@ -50,12 +61,13 @@ from payments.chains.stellar import links as stellar_links
 VALIDITY = timedelta(minutes=5)
 """How long a signed transfer stays good where transfers can expire."""
 
-_REFUSALS: Mapping[RecipientProblem, str] = {
-    "destination_invalid": "There is no account at this address.",
-    "no_trustline": "This account does not hold {code} yet: it must add a trustline for it first.",
-    "memo_required": "This account belongs to many people: it needs a memo that says whom the money is for.",
-    "destination_refused": "The issuer of {code} forbids this account to receive it.",
-}
+
+@lru_cache(maxsize=2_000)
+def _clone(network: str, sequence: int) -> DepositAddress:
+    """Remembered, because every look at a network asks for the addresses of the next payments."""
+    return DepositAddress(
+        evm_addresses.clone_address(factory=factory(network), implementation=forwarder(network), salt=sequence)
+    )
 
 
 class SimulatedChain(Reading):
@@ -72,22 +84,22 @@ class SimulatedChain(Reading):
         return evm_addresses.parse(text) if self._is_evm else stellar_addresses.parse(text)
 
     def deposit_address(self, sequence: int) -> DepositAddress:
-        if self._is_evm:
-            return DepositAddress(
-                evm_addresses.clone_address(
-                    factory=factory(self._network),
-                    implementation=forwarder(self._network),
-                    salt=sequence,
-                )
-            )
+        if not self.profile.shares_account:
+            return _clone(self._network, sequence)
         account = hot_wallet(self._network)
         memo = stellar_addresses.memo_of(sequence)
         return DepositAddress(account, memo=str(memo), muxed=stellar_addresses.mux(account, memo))
 
+    def address_derivations(self) -> Mapping[int, str]:
+        return {}
+
+    def swept_together(self, deposits: Sequence[int]) -> tuple[int, ...]:
+        return tuple(deposits)
+
     def payment_uri(self, *, to: DepositAddress, asset: Asset, amount: int, message: str = "") -> str:
-        if self.profile.chain_id is not None:
+        if self._is_evm:
             return evm_links.token_transfer(
-                contract=asset.contract, chain_id=self.profile.chain_id, recipient=to.address, amount=amount
+                contract=asset.contract, chain_id=self.profile.evm_chain_id, recipient=to.address, amount=amount
             )
         code, _, issuer = asset.contract.partition(":")
         return stellar_links.pay(
@@ -102,12 +114,21 @@ class SimulatedChain(Reading):
         )
 
     def qr_text(self, *, to: DepositAddress, payment_uri: str) -> str:
-        return to.address if self._is_evm else payment_uri
+        return payment_uri if self.profile.qr_has_amount else to.address
 
     # Money out
 
     def payout_address(self) -> str:
         return hot_wallet(self._network)
+
+    def cold_wallet(self) -> str:
+        return cold_wallet(self._network)
+
+    def treasury(self) -> str:
+        return treasury(self._network)
+
+    def channels(self) -> tuple[str, ...]:
+        return channels(self._network)
 
     def own_accounts(self) -> frozenset[str]:
         return self._own
@@ -116,7 +137,14 @@ class SimulatedChain(Reading):
         self._answering()
         return next_sequences(self._network, [sender], pending=False)[sender]
 
-    def check_recipient(self, payout: Payout) -> None:
+    def only_set_up(self, account: str, first_sequence: int, last_sequence: int) -> bool:
+        self._answering()
+        sent = SimulatedTransaction.objects.filter(
+            network=self._network, sender=account, sequence__range=(first_sequence, last_sequence), height__isnull=False
+        )
+        return not self._is_evm and not sent.filter(Q(transfers__isnull=False) | ~Q(swept_contract="")).exists()
+
+    def check_recipient(self, payout: PayoutInstruction) -> None:
         account = recipients.payable_account(self.profile, payout.recipient, own=self._own)
         self.check_sending(payout.asset)
         refusing = SimulatedAccount.objects.filter(network=self._network, address=account).exclude(refuses="").first()
@@ -125,8 +153,7 @@ class SimulatedChain(Reading):
         has_memo = bool(payout.memo) or account != payout.recipient
         if refusing.refuses == "memo_required" and has_memo:
             return
-        problem = cast(RecipientProblem, refusing.refuses)
-        raise RecipientRefused(problem, _REFUSALS[problem].format(code=payout.asset.code))
+        raise recipients.refusal(cast(RecipientProblem, refusing.refuses), payout.asset.code)
 
     def check_sending(self, asset: Asset) -> None:
         self._answering()
@@ -139,16 +166,26 @@ class SimulatedChain(Reading):
         if refusing:
             raise SendingBlocked("hot_wallet_blocked", f"The issuer of {asset.code} forbids the hot wallet to send it.")
 
-    def is_contract(self, address: str) -> bool:
+    def pay_back_address(self, identity: Identity, sender: str) -> str | None:
         self._answering()
-        known = self._own | set(self._assets) if self._is_evm else frozenset()
-        if address in known - {self.payout_address()}:
-            return True
-        return SimulatedAccount.objects.filter(network=self._network, address=address, is_contract=True).exists()
+        account, identifier = recipients.account_of(self.profile, sender)
+        known = SimulatedAccount.objects.filter(network=self._network, address=account).first() or SimulatedAccount()
+        if self._is_evm:
+            is_contract = known.is_contract or sender in (self._own | set(self._assets)) - {self.payout_address()}
+            return None if is_contract else sender
+        if identifier is not None:
+            return sender if known.refuses in ("", "memo_required") else None
+        transfer = self._moved().filter(transaction__transaction_hash=identity[0], ordinal=identity[1]).first()
+        # A memo, or none, can be that of a shared account; a wallet that pays to a muxed address is somebody's own.
+        is_own = transfer is not None and transfer.muxed_id and not transfer.transaction_memo
+        return sender if is_own and not known.refuses else None
+
+    def reserve(self, account: str) -> int:
+        return 0
 
     def sign(
         self,
-        payouts: tuple[Payout, ...],
+        payouts: tuple[PayoutInstruction, ...],
         *,
         sender: str,
         sequence: int,
@@ -160,17 +197,32 @@ class SimulatedChain(Reading):
             raise ValueError("payouts with different memos cannot share a transfer")
         if any(payout.asset.contract not in self._assets for payout in payouts):
             raise ValueError("only accepted coins are paid out")
-        valid_until = None if self._is_evm else timezone.now() + VALIDITY
         content = signing.Content(
             network=self._network,
             sender=sender,
             sequence=sequence,
-            valid_until=None if valid_until is None else valid_until.isoformat(),
+            valid_until=(timezone.now() + VALIDITY).isoformat() if self.profile.transfers_expire else None,
             fee_offer=self._offer(replacing),
             work=payout_work(self._network, len(payouts)),
             movements=[self._movement(payout) for payout in payouts],
+            source="" if sender == self.payout_address() else self.payout_address(),
         )
-        return self._signed(content, payouts)
+        return self._signed(content if self._is_evm else self._bumped(content, replacing), payouts)
+
+    def _bumped(self, content: signing.Content, replacing: Collection[SignedTransfer]) -> signing.Content:
+        """What only raises the fee of an earlier version, as on stellar: it pays the same, until the same instant."""
+        if not replacing:
+            return content
+        earlier = next(iter(replacing))
+        first = signing.read(earlier.raw)
+        bumped = replace(first, fee_offer=content.fee_offer, inner=first.inner or earlier.transaction_hash)
+        if (bumped.sender, bumped.sequence, list(bumped.movements)) != (
+            content.sender,
+            content.sequence,
+            list(content.movements),
+        ):
+            raise ValueError(f"what replaces a transfer on {self._network} pays the same")
+        return bumped
 
     def sign_sweep(
         self,
@@ -201,15 +253,18 @@ class SimulatedChain(Reading):
         found = self.find_transaction(transaction_hash)
         if found is None or found.state == "pending":
             return ()
-        here = [each for each in found.transfers if (each.contract, each.recipient) == (asset.contract, treasury)]
-        moved = {each.sender: each.amount for each in here}
-        addresses = [(number, self.deposit_address(number).address) for number in deposits]
-        return tuple(SweptFrom(number, moved.get(address, 0), moved.get(address, 0)) for number, address in addresses)
+        left = {each.sender: each for each in found.transfers if each.contract == asset.contract}
+        swept: list[SweptFrom] = []
+        for number in deposits:
+            move = left.get(self.deposit_address(number).address)
+            arrived = move.amount if move and move.recipient == treasury else 0
+            swept.append(SweptFrom(number, left=move.amount if move else 0, arrived=arrived))
+        return tuple(swept)
 
     def why_unsweepable(self, asset: Asset, deposits: Sequence[int]) -> dict[int, Unsweepable]:
         self._answering()
         addresses = {self.deposit_address(number).address: number for number in deposits}
-        wallet = self.payout_address()
+        wallet = self.treasury()
         known = SimulatedAccount.objects.filter(network=self._network, refuses="destination_refused")
         concerned = [asset.contract, wallet, *addresses]
         refused = set(known.filter(address__in=concerned).values_list("address", flat=True))
@@ -226,12 +281,9 @@ class SimulatedChain(Reading):
     def require_set_up(self, *, signing: bool = False) -> None:
         """There is nothing to set up here."""
 
-    def can_replace(self) -> bool:
-        return self._is_evm
-
     def broadcast(self, transfer: SignedTransfer) -> None:
-        self._answering()
         with locked(self._network) as row:
+            self._refuse_in_outage(row)
             if _use_up(row, "broadcasts_to_lose"):
                 return
             mempool.accept(row, transfer.raw)
@@ -239,16 +291,18 @@ class SimulatedChain(Reading):
         if timed_out:
             raise ChainUnavailable(f"{self._network} did not answer in time.")
 
-    def transfer_status(self, transfer: SignedTransfer) -> TransferStatus:
-        self._answering()
+    def transfer_status(self, transfer: SignedTransfer) -> TransactionStatus:
         with locked(self._network) as row:
+            self._refuse_in_outage(row)
             sent = SimulatedTransaction.objects.filter(network=self._network, sender=transfer.sender)
-            own = sent.filter(transaction_hash=transfer.transaction_hash).first()
-            if own is not None and own.status == TransactionStatus.PENDING:
-                return TransferStatus("pending")
-            if own is not None and own.height is not None:
-                state: TransferState = "included" if own.status == TransactionStatus.INCLUDED else "failed"
-                return self._in_block(row, own, state, own.fee_units)
+            root = signing.read(transfer.raw).inner if transfer.raw else ""
+            same = sent.filter(versions_of(root or transfer.transaction_hash))
+            mined = same.filter(height__isnull=False).first()
+            if mined is not None:
+                state: TransactionState = "included" if mined.status == SimulatedStatus.INCLUDED else "failed"
+                return self._in_block(row, mined, state, mined.fee_units, asked=transfer.transaction_hash)
+            if same.filter(transaction_hash=transfer.transaction_hash, status=SimulatedStatus.PENDING).exists():
+                return TransactionStatus("pending")
             other = sent.filter(sequence=transfer.sequence, height__isnull=False).first()
             if other is not None:
                 return self._in_block(row, other, "replaced")
@@ -256,31 +310,46 @@ class SimulatedChain(Reading):
             expired = transfer.valid_until is not None and (
                 transfer.valid_until < Timetable(row, final, final).closed_at(final)
             )
-            return TransferStatus("expired", final=True) if expired else TransferStatus("unknown")
+            return TransactionStatus("expired", final=True) if expired else TransactionStatus("unknown")
+
+    def unusual_changes(self, address: str, *, first_height: int, last_height: int) -> tuple[UnusualChange, ...]:
+        return ()
+
+    def roles(self) -> tuple[Role, ...]:
+        return ()  # nothing is swept by a contract
+
+    def role_changes(self, *, first_height: int, last_height: int) -> tuple[RoleChange, ...]:
+        return ()
 
     def costs(self) -> Costs:
         unit = price(self._network, self._answering().fee_level)
         payout = payout_work(self._network, 1) * unit
-        if not self.profile.sweeps_per_transfer:
+        if self.profile.shares_account:
             return Costs(payout)
         empty, one = sweep_work(0) * unit, sweep_work(1) * unit
         return Costs(payout, sweep=empty, first_time=one - empty, again=one - empty)
 
     # Looking after it
 
+    def pace(self) -> float:
+        return self.profile.block_seconds
+
     def provider_states(self) -> tuple[ProviderState, ...]:
         return ()
 
+    def let_providers_back(self, said_at: datetime) -> None:
+        pass  # nobody is asked
+
     def _check_sweep(self, asset: Asset, deposits: tuple[int, ...]) -> None:
         most = self.profile.sweeps_per_transfer
-        if not most:
+        if self.profile.shares_account:
             raise ValueError(f"deposits on {self._network} arrive where payouts leave from")
         if not 1 <= len(deposits) <= most:
             raise ValueError(f"a sweep on {self._network} empties 1 to {most} deposit addresses")
         if asset != self.profile.native and asset.contract not in self._assets:
             raise ValueError("only accepted coins and the network's own are swept")
 
-    def _movement(self, payout: Payout) -> actions.Movement:
+    def _movement(self, payout: PayoutInstruction) -> actions.Movement:
         return actions.movement(
             self._network,
             contract=payout.asset.contract,
@@ -291,13 +360,13 @@ class SimulatedChain(Reading):
 
     def _offer(self, replacing: Collection[SignedTransfer]) -> int:
         """What to offer just now. It only looks: a transfer is often signed inside a database transaction."""
-        if replacing and not self.can_replace():
+        if replacing and not self.profile.can_replace:
             raise ValueError(f"a transfer on {self._network} cannot be replaced")
         row = SimulatedNetwork.objects.filter(network=self._network).first() or SimulatedNetwork()
         self._refuse_in_outage(row)
         return signing.offer(self._network, row.fee_level, replacing)
 
-    def _signed(self, content: signing.Content, payouts: tuple[Payout, ...]) -> SignedTransfer:
+    def _signed(self, content: signing.Content, payouts: tuple[PayoutInstruction, ...]) -> SignedTransfer:
         raw = content.to_bytes()
         return SignedTransfer(
             raw=raw,
@@ -310,10 +379,16 @@ class SimulatedChain(Reading):
         )
 
     def _in_block(
-        self, row: SimulatedNetwork, entry: SimulatedTransaction, state: TransferState, fee: int = 0
-    ) -> TransferStatus:
+        self,
+        row: SimulatedNetwork,
+        entry: SimulatedTransaction,
+        state: TransactionState,
+        fee: int = 0,
+        *,
+        asked: str = "",
+    ) -> TransactionStatus:
         height = entry.block_height
-        return TransferStatus(
+        return TransactionStatus(
             state=state,
             height=height,
             block_hash=Timetable(row, height, height).block_hash(height),
@@ -321,6 +396,8 @@ class SimulatedChain(Reading):
             final=height <= finalized_height(row),
             fee_units=fee,
             error=entry.error or None,
+            refused={int(place): problem for place, problem in entry.refused.items()},
+            included_as=entry.transaction_hash if asked and asked != entry.transaction_hash else "",
         )
 
 

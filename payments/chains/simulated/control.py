@@ -11,12 +11,13 @@ from typing import Any, Literal
 from django.utils import timezone
 
 from payments.chains.errors import RecipientProblem
+from payments.chains.networks import NETWORKS
 from payments.chains.simulated import actions, clock, mempool
 from payments.chains.simulated.actions import Action, Movement, Outcome, ReorgTooDeep
-from payments.chains.simulated.blocks import NATIVE, holdings
+from payments.chains.simulated.blocks import NATIVE, holdings, next_sequences
 from payments.chains.simulated.clock import locked
 from payments.chains.simulated.models import ScheduledAction, SimulatedAccount
-from payments.chains.simulated.networks import FINALITY_DEPTH, mint, simulated_profile
+from payments.chains.simulated.networks import mint, simulated_profile
 
 __all__ = [
     "Outcome",
@@ -35,6 +36,7 @@ __all__ = [
     "pause_coin",
     "pay",
     "pay_together",
+    "prepare_account",
     "reorg",
     "revive",
     "schedule",
@@ -85,14 +87,14 @@ def fund(network: str, *, address: str, code: str, amount: int) -> str:
 
 
 def fund_native(network: str, *, address: str, amount: int) -> str:
-    """Give an address new base units of the network's own coin, in the next block."""
+    """Give an address new base units of the native coin, in the next block."""
     part = Part(NATIVE, amount, address)
     with locked(network) as row:
         return actions.fund(row, movements=_movements(network, [part]))
 
 
 def drain_native(network: str, *, address: str) -> str:
-    """Take away all that an address holds of the network's own coin, in the next block: it can pay no fee then."""
+    """Take away all that an address holds of the native coin, in the next block: it can pay no fee then."""
     with locked(network) as row:
         held = holdings(network, [address], [NATIVE], at_height=row.height)[address, NATIVE]
         taken = Movement(contract=NATIVE, amount=held, recipient=mint(network), memo="")
@@ -105,6 +107,13 @@ def destroy(network: str, *, address: str, code: str, amount: int) -> str:
     taken = Movement(contract=contract, amount=amount, recipient=mint(network), memo="")
     with locked(network) as row:
         return actions.submit(row, sender=mint(network), sequence=None, movements=[taken], source=address)
+
+
+def prepare_account(network: str, address: str) -> str:
+    """The holder of an account prepares it, in the next block: that uses a sequence, and moves nothing."""
+    with locked(network) as row:
+        sequence = next_sequences(network, [address], pending=True)[address]
+        return actions.submit(row, sender=address, sequence=sequence, movements=[])
 
 
 def describe_account(
@@ -163,7 +172,7 @@ def mine(network: str, count: int = 1, *, at: datetime | None = None) -> int:
 
 def deepest_reorg(network: str) -> int:
     """How many blocks a reorg may replace without touching a final one; 0 where every block is final."""
-    return FINALITY_DEPTH[network]
+    return NETWORKS[network].simulation.finality_depth
 
 
 def reorg(

@@ -79,14 +79,19 @@ class SimulatedAccount(models.Model):
         return self.address
 
 
-class TransactionStatus(models.TextChoices):
+class SimulatedStatus(models.TextChoices):
     PENDING = "pending", "Waiting for a block"
     INCLUDED = "included", "In a block"
     FAILED = "failed", "In a block, moved nothing"
     DROPPED = "dropped", "Forgotten by the network"
 
 
-_IN_A_BLOCK = [TransactionStatus.INCLUDED, TransactionStatus.FAILED]
+_IN_A_BLOCK = [SimulatedStatus.INCLUDED, SimulatedStatus.FAILED]
+
+
+def versions_of(root: str) -> Q:
+    """On-chain transactions that are one with that of this hash."""
+    return Q(transaction_hash=root) | (Q(inner_hash=root) & ~Q(inner_hash=""))
 
 
 class SimulatedTransaction(models.Model):
@@ -100,13 +105,16 @@ class SimulatedTransaction(models.Model):
     transaction_hash = models.CharField(max_length=80)
     sender = models.CharField(max_length=80)
     sequence = models.BigIntegerField(null=True, help_text="Empty for money that is made, not moved.")
-    status = models.CharField(max_length=10, choices=TransactionStatus.choices, default=TransactionStatus.PENDING)
+    status = models.CharField(max_length=10, choices=SimulatedStatus.choices, default=SimulatedStatus.PENDING)
     height = models.BigIntegerField(null=True)
     valid_until = models.DateTimeField(null=True)
     error = models.CharField(max_length=100, blank=True)
-    fee_offer = UnitsField(
-        null=True, help_text="The highest price it pays, in the network's own coin; empty: it is free."
+    refused = models.JSONField(default=dict, help_text="Its transfers that made it fail: the problem by ordinal.")
+    inner_hash = models.CharField(
+        max_length=80, blank=True, help_text="Of what it raises the fee for: both are one on-chain transaction."
     )
+    fee_payer = models.CharField(max_length=80, blank=True, help_text="Who pays for it; empty: the sender.")
+    fee_offer = UnitsField(null=True, help_text="The highest price it pays, in the native coin; empty: it is free.")
     work = models.PositiveIntegerField(default=0, help_text="What it takes to carry out: gas, or operations.")
     fee_units = UnitsField(default=0, help_text="What it did cost, once it is in a block.")
     swept_contract = models.CharField(max_length=80, blank=True, help_text="The token that a sweep collects.")
@@ -117,7 +125,7 @@ class SimulatedTransaction(models.Model):
             models.UniqueConstraint(fields=["network", "transaction_hash"], name="simulated_transaction_once"),
             models.UniqueConstraint(
                 fields=["network", "sender", "sequence"],
-                condition=~Q(status=TransactionStatus.DROPPED),
+                condition=~Q(status=SimulatedStatus.DROPPED),
                 name="simulated_sequence_once",
             ),
             models.CheckConstraint(
@@ -129,13 +137,19 @@ class SimulatedTransaction(models.Model):
         indexes: ClassVar = [
             models.Index(fields=["network", "height"], name="simulated_by_height"),
             models.Index(fields=["network", "sender"], name="simulated_by_sender"),
+            models.Index(fields=["network", "inner_hash"], name="simulated_by_inner", condition=~Q(inner_hash="")),
             models.Index(
-                fields=["network", "id"], name="simulated_pending", condition=Q(status=TransactionStatus.PENDING)
+                fields=["network", "id"], name="simulated_pending", condition=Q(status=SimulatedStatus.PENDING)
             ),
         ]
 
     def __str__(self) -> str:
         return self.transaction_hash
+
+    @property
+    def root(self) -> str:
+        """The hash that all versions of it have in common."""
+        return self.inner_hash or self.transaction_hash
 
     @property
     def block_height(self) -> int:
@@ -146,15 +160,18 @@ class SimulatedTransaction(models.Model):
 
 
 class SimulatedTransfer(models.Model):
-    """One movement of a token, or of the network's own coin, inside an on-chain transaction."""
+    """One movement of a token, or of the native coin, inside an on-chain transaction."""
 
     transaction = models.ForeignKey(SimulatedTransaction, on_delete=models.CASCADE, related_name="transfers")
     ordinal = models.PositiveIntegerField()
-    contract = models.CharField(max_length=80, blank=True, help_text="Empty for the network's own coin.")
+    contract = models.CharField(max_length=80, blank=True, help_text="Empty for the native coin.")
     amount = UnitsField()
     source = models.CharField(max_length=80, help_text="Who pays: the sender, or an address that is swept.")
+    source_muxed = models.CharField(max_length=80, blank=True, help_text="The sender's muxed address, if it has one.")
     recipient = models.CharField(max_length=80)
-    memo = models.CharField(max_length=30, blank=True)
+    memo = models.CharField(max_length=30, blank=True, help_text="The muxed id or else the memo, normalised.")
+    muxed_id = models.CharField(max_length=20, blank=True, help_text="Of the address it was sent to.")
+    transaction_memo = models.CharField(max_length=30, blank=True, help_text="As the sender gave it, normalised.")
 
     class Meta:
         ordering = ("transaction_id", "ordinal")

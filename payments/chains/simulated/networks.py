@@ -1,47 +1,35 @@
-"""The simulated networks as data: tokens, depths and credit rules.
+"""What follows for a simulated network from its data: its profile, its addresses and tokens, what work costs.
 
-The numbers are small on purpose, so that a payment confirms while someone watches; those of the real networks
-are in payments.chains.networks. Contracts, chain ids and the passphrase belong to no real network, so that a
-link made in the sandbox can never spend real money.
+Contracts and the passphrase belong to no real network, so that a link made in the sandbox can never spend real money.
 """
 
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from functools import cache
 
 from django.conf import settings
 
 from config.money import Asset
 from payments.chains.evm import addresses as evm_addresses
-from payments.chains.networks import COINS, ETHEREUM, POLYGON, REAL_PROFILES, STELLAR
-from payments.chains.profiles import CreditRule, NetworkProfile
+from payments.chains.networks import NETWORKS
+from payments.chains.profiles import COINS, NetworkProfile, coins
 from payments.chains.stellar import addresses as stellar_addresses
-
-FINALITY_DEPTH = {ETHEREUM: 6, POLYGON: 2, STELLAR: 0}
-"""Blocks between the head and the newest final one; a reorg never goes deeper, unless it is forced."""
 
 PASSPHRASE = "Ballast Simulated Network ; 2026"  # noqa: S105  a network's name, no secret
 
-_CHAIN_IDS = {ETHEREUM: 913_370_001, POLYGON: 913_370_137, STELLAR: None}
-_RULES: dict[str, tuple[tuple[int | None, CreditRule], ...]] = {
-    ETHEREUM: ((1_000, CreditRule(confirmations=3)), (None, CreditRule(1, require_finalized=True))),
-    POLYGON: ((None, CreditRule(confirmations=2, require_finalized=True)),),
-    STELLAR: ((None, CreditRule(confirmations=1)),),
-}
 NATIVE_ENDOWMENT = 1_000_000
 """Whole coins of the network's own that the hot wallet holds from the first block: sending needs no preparation."""
 
-# The usual price of one unit of work, in base units of the network's own coin.
-_USUAL_PRICES = {ETHEREUM: 10**9, POLYGON: 30 * 10**9, STELLAR: 100}
-_EVM_PAYOUT_WORK = 65_000
-_EVM_SWEEP_WORK, _EVM_SWEEP_WORK_PER_DEPOSIT = 30_000, 50_000
+_SWEEP_WORK, _SWEEP_WORK_PER_DEPOSIT = 30_000, 50_000
 
 
 def is_evm(network: str) -> bool:
-    return REAL_PROFILES[network].family == "evm"
+    return NETWORKS[network].real.family == "evm"
 
 
+@cache
 def address_named(network: str, purpose: str) -> str:
     """A fixed, well-formed address with no key behind it."""
     return address_from(network, hashlib.sha256(f"ballast simulated {purpose}".encode()).digest())
@@ -83,29 +71,49 @@ def hot_wallet(network: str) -> str:
     return address_named(network, "hot wallet" if is_evm(network) else "receiving account")
 
 
+def cold_wallet(network: str) -> str:
+    return address_named(network, "cold wallet")
+
+
+def treasury(network: str) -> str:
+    """Where sweeps go."""
+    return cold_wallet(network) if is_evm(network) and settings.SIMULATED_SWEEPS_TO == "cold" else hot_wallet(network)
+
+
+def first_sequence(network: str) -> int:
+    """What an account uses first: on stellar the ledger it was made in, here the first one, tells."""
+    return 0 if is_evm(network) else (1 << 32) + 1
+
+
+def channels(network: str) -> tuple[str, ...]:
+    """The accounts whose sequences payouts use: the hot wallet, or as many others as the network's data say."""
+    number = NETWORKS[network].simulation.channels
+    return tuple(address_named(network, f"channel {each}") for each in range(number)) or (hot_wallet(network),)
+
+
 def own_accounts(network: str) -> frozenset[str]:
     """The accounts and contracts there that are ours."""
     contracts_of_ours = {factory(network), forwarder(network)} if is_evm(network) else set()
-    return frozenset({hot_wallet(network), *contracts_of_ours})
+    return frozenset({hot_wallet(network), *channels(network), *contracts_of_ours})
 
 
 def native_endowment(network: str) -> int:
-    return NATIVE_ENDOWMENT * int(10 ** REAL_PROFILES[network].native.decimals)
+    return NATIVE_ENDOWMENT * int(10 ** NETWORKS[network].real.native.decimals)
 
 
 def price(network: str, fee_level: int) -> int:
-    """What a unit of work costs at a level, in base units of the network's own coin."""
-    return _USUAL_PRICES[network] * fee_level
+    """What a unit of work costs at a level, in base units of the native coin."""
+    return NETWORKS[network].simulation.usual_price * fee_level
 
 
 def payout_work(network: str, payouts: int) -> int:
     """Gas, or operations, of a transfer with so many payouts."""
-    return _EVM_PAYOUT_WORK * payouts if is_evm(network) else payouts
+    return NETWORKS[network].simulation.payout_work * payouts
 
 
 def sweep_work(deposits: int) -> int:
     """Gas of emptying so many deposit addresses."""
-    return _EVM_SWEEP_WORK + _EVM_SWEEP_WORK_PER_DEPOSIT * deposits
+    return _SWEEP_WORK + _SWEEP_WORK_PER_DEPOSIT * deposits
 
 
 def simulated_profile(network: str) -> NetworkProfile:
@@ -115,19 +123,16 @@ def simulated_profile(network: str) -> NetworkProfile:
 
 @cache
 def _profile(network: str, block_seconds: float) -> NetworkProfile:
-    real = REAL_PROFILES[network]
-    decimals = {code: 7 if real.family == "stellar" else 18 if code == "DAI" else 6 for code in COINS}
-    return NetworkProfile(
-        network=network,
+    real, simulation = NETWORKS[network].real, NETWORKS[network].simulation
+    return replace(
+        real,
         name=f"{real.name} (simulated)",
-        family=real.family,
-        chain_id=_CHAIN_IDS[network],
+        chain_id=simulation.chain_id,
         block_seconds=block_seconds,
-        assets={code: Asset(network, code, decimals[code], token(network, code)) for code in COINS},
-        rules=_RULES[network],
-        native=real.native,
-        payouts_per_transfer=real.payouts_per_transfer,
-        sweeps_per_transfer=real.sweeps_per_transfer,
+        assets=coins(network, real.decimals, **{code: token(network, code) for code in COINS}),
+        rules=simulation.rules,
+        finality_stall_seconds=120,
+        explorer="",
         metadata={} if is_evm(network) else {"network_passphrase": PASSPHRASE},
     )
 

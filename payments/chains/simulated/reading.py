@@ -25,11 +25,12 @@ from payments.chains.simulated.blocks import NATIVE, Timetable, finalized_height
 from payments.chains.simulated.clock import current, steady
 from payments.chains.simulated.models import (
     SimulatedNetwork,
+    SimulatedStatus,
     SimulatedTransaction,
     SimulatedTransfer,
-    TransactionStatus,
+    versions_of,
 )
-from payments.chains.simulated.networks import contracts
+from payments.chains.simulated.networks import channels, contracts, hot_wallet
 
 SCAN_TRANSACTIONS = 1_000
 """On-chain transactions one scan looks at beyond what is re-read; a block is never cut in two."""
@@ -51,8 +52,8 @@ class Reading:
         return self._head(row, Timetable(row, row.height, row.height))
 
     def scan(self, cursor: Cursor | None, watch: WatchList) -> Scan:
-        self._answering()
         with steady(self._network) as row:
+            self._refuse_in_outage(row)
             # Nothing is ever missed here by starting late: a first scan begins with the first block.
             final, read_to = (-1, -1) if cursor is None else (cursor["final"], cursor["read_to"])
             blocks = Timetable(row, max(0, final), row.height)
@@ -80,7 +81,7 @@ class Reading:
         row = self._answering()
         found = (
             self._moved()
-            .filter(transaction__transaction_hash=transaction_hash.strip().lower())
+            .filter(transaction__in=self._known(transaction_hash))
             .select_related("transaction")
             .order_by("ordinal")
         )
@@ -89,22 +90,19 @@ class Reading:
         height = found[0].transaction.block_height
         return self._incoming(found, Timetable(row, height, height))
 
+    def find_set_aside(self, transaction_hash: str) -> tuple[IncomingTransfer, ...]:
+        return ()
+
     def find_transaction(self, transaction_hash: str) -> FoundTransaction | None:
-        self._answering()
-        with steady(self._network):
-            found = (
-                SimulatedTransaction.objects.filter(
-                    network=self._network, transaction_hash=transaction_hash.strip().lower()
-                )
-                .exclude(status=TransactionStatus.DROPPED)
-                .first()
-            )
+        with steady(self._network) as row:
+            self._refuse_in_outage(row)
+            found = self._known(transaction_hash).exclude(status=SimulatedStatus.DROPPED).first()
             if found is None:
                 return None
             known = found.transaction_hash
-            if found.status == TransactionStatus.PENDING:
+            if found.status == SimulatedStatus.PENDING:
                 return FoundTransaction(known, "pending")
-            if found.status == TransactionStatus.FAILED:
+            if found.status == SimulatedStatus.FAILED:
                 return FoundTransaction(known, "failed", found.height)
             idle = found.transfers.filter(Q(amount=0) | Q(contract=NATIVE)).order_by("ordinal")
             return FoundTransaction(
@@ -120,6 +118,7 @@ class Reading:
 
     def outgoing(self, address: str, *, first_height: int, last_height: int) -> tuple[OutgoingTransfer, ...]:
         self._reached(last_height)
+        ours = {address, *(channels(self._network) if address == hot_wallet(self._network) else ())}
         left = self._moved().filter(
             source=address,
             contract__in=self._assets,
@@ -128,13 +127,14 @@ class Reading:
         return tuple(
             OutgoingTransfer(
                 transaction_hash=transfer.transaction.transaction_hash,
-                sequence=transfer.transaction.sequence if transfer.transaction.sender == address else None,
+                sequence=transfer.transaction.sequence if transfer.transaction.sender in ours else None,
                 ordinal=transfer.ordinal,
                 height=transfer.transaction.block_height,
                 contract=transfer.contract,
                 amount=transfer.amount,
                 recipient=transfer.recipient,
                 memo=transfer.memo or None,
+                channel=transfer.transaction.sender if transfer.transaction.sender in ours - {address} else "",
             )
             for transfer in left.select_related("transaction").order_by(
                 "transaction__height", "transaction_id", "ordinal"
@@ -185,10 +185,16 @@ class Reading:
         filled = beyond[self._scan_transactions - 1 : self._scan_transactions].first()
         return head_height if filled is None else filled
 
+    def _known(self, text: str) -> QuerySet[SimulatedTransaction]:
+        """The versions of the on-chain transaction that has this hash: at most one of them waits, or is in a block."""
+        known, text = SimulatedTransaction.objects.filter(network=self._network), text.strip().lower()
+        asked = known.filter(transaction_hash=text).first()
+        return known.filter(versions_of(text if asked is None else asked.root))
+
     def _moved(self) -> QuerySet[SimulatedTransfer]:
         """Every transfer of a token that took place, in whichever block."""
         return SimulatedTransfer.objects.filter(
-            transaction__network=self._network, transaction__status=TransactionStatus.INCLUDED, amount__gt=0
+            transaction__network=self._network, transaction__status=SimulatedStatus.INCLUDED, amount__gt=0
         ).exclude(contract=NATIVE)
 
     def _watched(self, first: int, last: int, blocks: Timetable, watch: WatchList) -> tuple[IncomingTransfer, ...]:
@@ -214,9 +220,13 @@ class Reading:
                 contract=transfer.contract,
                 asset=self._assets.get(transfer.contract),
                 amount=transfer.amount,
-                sender=transfer.source,
+                sender=transfer.source_muxed or transfer.source,
                 recipient=transfer.recipient,
                 memo=transfer.memo or None,
+                conflicting_memo=transfer.transaction_memo
+                if transfer.transaction_memo not in ("", transfer.memo)
+                else None,
+                inner_hash=transfer.transaction.inner_hash,
             )
             for transfer in found
         )

@@ -11,23 +11,26 @@ from typing import Any
 
 from payments.chains.base import SignedTransfer
 from payments.chains.errors import FeesAboveCap
+from payments.chains.networks import NETWORKS
 from payments.chains.simulated.networks import is_evm, price
 
-FEE_LEVEL_CAP = 100
+EVM_FEE_LEVEL_CAP, STELLAR_FEE_LEVEL_CAP = 100, 1_000
 """Nothing is signed that offers more than so many times the usual price."""
 
 USUAL_MARGIN = 2
 """A transfer offers so many times the present price: it goes on fitting while the price rises a little."""
 
-BUMP_NUMERATOR, BUMP_DENOMINATOR = 9, 8
-"""Who wants to take the place of a waiting transfer offers 12.5 % more, as on real evm networks."""
+EVM_BUMP, STELLAR_BUMP = (9, 8), (10, 1)
+"""What takes the place of a waiting transfer offers 12.5 % more on evm networks, and ten times as much on stellar."""
 
 
 @dataclass(frozen=True, slots=True)
 class Content:
     """What a sender signs: transfers, or the token and the addresses of a sweep, and what it pays for that.
 
-    `movements` are those of payments.chains.simulated.actions, as plain values.
+    `movements` are those of payments.chains.simulated.actions, as plain values. They leave `source`, or the sender
+    where none is named. `inner` is the hash of the first version that this one only offers more for, where the network
+    takes all of them for one transaction.
     """
 
     network: str
@@ -39,6 +42,8 @@ class Content:
     movements: Sequence[Any]
     swept_contract: str = ""
     swept_addresses: tuple[str, ...] = ()
+    source: str = ""
+    inner: str = ""
 
     def to_bytes(self) -> bytes:
         return json.dumps(asdict(self)).encode()
@@ -53,19 +58,20 @@ def read(raw: bytes) -> Content:
 
 
 def hash_of(network: str, raw: bytes) -> str:
-    digest = hashlib.sha256(raw).hexdigest()
-    return f"0x{digest}" if is_evm(network) else digest
+    return NETWORKS[network].real.hash_prefix + hashlib.sha256(raw).hexdigest()
 
 
-def enough_to_replace(offer: int) -> int:
+def enough_to_replace(network: str, offer: int) -> int:
     """The lowest offer that takes the place of this one."""
-    return -(-offer * BUMP_NUMERATOR // BUMP_DENOMINATOR)
+    numerator, denominator = EVM_BUMP if is_evm(network) else STELLAR_BUMP
+    return -(-offer * numerator // denominator)
 
 
 def offer(network: str, fee_level: int, replacing: Collection[SignedTransfer]) -> int:
     """What a transfer signed now offers for each unit of work; FeesAboveCap when that is more than may be paid."""
-    beaten = [enough_to_replace(read(transfer.raw).fee_offer) for transfer in replacing]
-    lowest, cap = max([price(network, fee_level), *beaten]), price(network, FEE_LEVEL_CAP)
+    beaten = [enough_to_replace(network, read(transfer.raw).fee_offer) for transfer in replacing]
+    cap = price(network, EVM_FEE_LEVEL_CAP if is_evm(network) else STELLAR_FEE_LEVEL_CAP)
+    lowest = max([price(network, fee_level), *beaten])
     if lowest > cap:
         raise FeesAboveCap(f"Fees are above the cap: {lowest} of {cap}.")
     return min(max([USUAL_MARGIN * price(network, fee_level), *beaten]), cap)

@@ -35,6 +35,13 @@ def encode_account(key: bytes) -> str:
     return _encode(_VERSIONS["G"], key)
 
 
+def key_of(account: str) -> bytes:
+    """The ed25519 public key of a G address."""
+    if not account.startswith("G"):
+        raise InvalidAddress("An account's own address starts with G.")
+    return _decode(account)
+
+
 def mux(account: str, identifier: int) -> str:
     """The M address that says both the account and the id of a payment."""
     if not 0 <= identifier <= MAXIMUM_ID:
@@ -62,6 +69,11 @@ def normalise_memo(text: str | None) -> str | None:
     if stripped.isascii() and stripped.isdigit() and len(stripped) <= 20 and int(stripped) <= MAXIMUM_ID:
         return str(int(stripped))
     return stripped or None
+
+
+def is_id(memo: str) -> bool:
+    """Whether a memo is written as a memo id is: a whole number of 64 bits, without zeros before it."""
+    return memo.isascii() and memo.isdigit() and normalise_memo(memo) == memo and int(memo) <= MAXIMUM_ID
 
 
 # The reference of a payment. The permutation below spreads sequence numbers over the whole range, so that

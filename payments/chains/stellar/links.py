@@ -6,6 +6,8 @@ from urllib.parse import quote
 
 from config.money import from_units
 
+PUBLIC_PASSPHRASE = "Public Global Stellar Network ; September 2015"  # noqa: S105  a network's name, no secret
+
 MESSAGE_LENGTH = 300
 """Characters a wallet shows of a message; what is longer is cut off."""
 

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar
 
 from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.template.response import TemplateResponse
 
+from config.admin_base import LongList, ReadOnly, ask_first
 from config.errors import DomainError
 from config.money import format_crypto
-from config.operators import ReadOnly, ask_first
-from payments.losses.models import Bearer, MissingCoins
-from payments.losses.services import approve_loss, propose_loss
+from payments.treasury.losses.models import Bearer, MissingCoins
+from payments.treasury.losses.services import approve_loss, propose_loss
 
 
 @admin.register(MissingCoins)
-class MissingCoinsAdmin(ReadOnly, admin.ModelAdmin[MissingCoins]):
+class MissingCoinsAdmin(ReadOnly, LongList, admin.ModelAdmin[MissingCoins]):
     list_display = (
         "coins",
         "network",
@@ -33,11 +32,8 @@ class MissingCoinsAdmin(ReadOnly, admin.ModelAdmin[MissingCoins]):
     )
     list_filter = ("environment", "network", "asset", "status", "bearer")
     list_select_related = ("payment",)
-    list_per_page = 50
-    ordering: ClassVar = ["-id"]
     search_fields = ("address__iexact",)
     search_help_text = "A deposit address."
-    show_full_result_count = False
     readonly_fields = ("coins", "shown_held")
     actions = ("let_merchant_bear", "let_house_bear", "approve")
 
@@ -114,7 +110,7 @@ class MissingCoinsAdmin(ReadOnly, admin.ModelAdmin[MissingCoins]):
         request: HttpRequest,
         chosen: QuerySet[MissingCoins],
         decide: Callable[[MissingCoins], MissingCoins],
-        told: Callable[[MissingCoins], str],
+        describe: Callable[[MissingCoins], str],
     ) -> None:
         for missing in chosen:
             try:
@@ -122,8 +118,8 @@ class MissingCoinsAdmin(ReadOnly, admin.ModelAdmin[MissingCoins]):
             except DomainError as error:
                 self.message_user(request, f"{missing}: {error.message}", messages.ERROR)
             else:
-                self.log_change(request, decided, told(decided))
-                self.message_user(request, told(decided), messages.SUCCESS)
+                self.log_change(request, decided, describe(decided))
+                self.message_user(request, describe(decided), messages.SUCCESS)
 
     def has_decide_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("losses.change_missingcoins")

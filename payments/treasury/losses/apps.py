@@ -2,6 +2,6 @@ from django.apps import AppConfig
 
 
 class LossesConfig(AppConfig):
-    name = "payments.losses"
+    name = "payments.treasury.losses"
     label = "losses"
     default_auto_field = "django.db.models.BigAutoField"

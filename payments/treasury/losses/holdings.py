@@ -12,10 +12,10 @@ from typing import Any
 from django.db import connection
 
 from merchants.ledger.invariants import ROWS_AT_A_TIME
-from payments.models import ScanCursor
+from payments.deposits.models import ScanCursor
 from payments.transfers.models import Envelope
-from payments.transfers.sighting import Sight
 from payments.transfers.states import TransferPurpose
+from payments.transfers.wallet_snapshot import WalletSnapshot
 
 ADDRESSES_OF_A_QUICK_RUN = 1_000
 """How many a quick run looks at; the next one goes on after them."""
@@ -133,22 +133,22 @@ EXPECTED = """
 """
 
 
-def compare(sight: Sight, comparison: Comparison, *, since: datetime | None) -> Iterator[Holding]:
+def compare(snapshot: WalletSnapshot, comparison: Comparison, *, since: datetime | None) -> Iterator[Holding]:
     """The addresses where ledger and network differ, or where something was missing before.
 
     All of them; with `since`, the next share of them. ChainError when the network does not answer.
     """
-    cursor = ScanCursor.objects.filter(environment=sight.environment, network=sight.network).first()
+    cursor = ScanCursor.objects.filter(environment=snapshot.environment, network=snapshot.network).first()
     if cursor is None:
         return
     comparison.is_quick = since is not None
-    height = min(sight.finalized_height, cursor.head_height)
+    height = min(snapshot.finalized_height, cursor.head_height)
     limit = ADDRESSES_OF_A_QUICK_RUN if comparison.is_quick else None
-    gone = _on_their_way(sight, height)
+    gone = _on_their_way(snapshot, height)
     rolled = 0
-    for some in _expected(sight, height, after=cursor.holdings_read_to if comparison.is_quick else "", limit=limit):
+    for some in _expected(snapshot, height, after=cursor.holdings_read_to if comparison.is_quick else "", limit=limit):
         taken = [replace(each, expected=each.expected - gone.get((each.asset, each.address), 0)) for each, *_ in some]
-        for holding in _asked(sight, taken, height):
+        for holding in _asked(snapshot, taken, height):
             if holding.known_missing or holding.on_chain != holding.expected:
                 yield holding
         for _, is_rolled, place in some:
@@ -158,71 +158,50 @@ def compare(sight: Sight, comparison: Comparison, *, since: datetime | None) -> 
         comparison.read_to = ""
 
 
-def _expected(sight: Sight, height: int, *, after: str, limit: int | None) -> Iterator[list[tuple[Holding, bool, str]]]:
+def _expected(
+    snapshot: WalletSnapshot, height: int, *, after: str, limit: int | None
+) -> Iterator[list[tuple[Holding, bool, str]]]:
     """What the ledger expects where, some at a time; whether it stands in the round of all, and at which place."""
     wanted: dict[str, Any] = {
-        "environment": sight.environment,
-        "network": sight.network,
-        "assets": list(sight.chain.profile.assets),
+        "environment": snapshot.environment,
+        "network": snapshot.network,
+        "assets": list(snapshot.chain.profile.assets),
         "height": height,
         "after": after,
         "limit": limit,
     }
+    here = (snapshot.environment, snapshot.network)
     with connection.chunked_cursor() as cursor:
         cursor.execute(EXPECTED, wanted)
         while rows := cursor.fetchmany(ROWS_AT_A_TIME):
-            yield [(_holding(sight, height, *row), is_rolled, place) for *row, is_rolled, place in rows]
+            yield [
+                (Holding(*[*here, *whose, tuple(deposits), int(expected), int(known), height]), is_rolled, place)
+                for *whose, deposits, expected, known, is_rolled, place in rows
+            ]
 
 
-def _holding(
-    sight: Sight,
-    height: int,
-    asset: str,
-    decimals: int,
-    address: str,
-    payment_id: uuid.UUID | None,
-    merchant_id: uuid.UUID | None,
-    deposits: list[uuid.UUID],
-    expected: int,
-    known: int,
-) -> Holding:
-    return Holding(
-        environment=sight.environment,
-        network=sight.network,
-        asset=asset,
-        decimals=decimals,
-        address=address,
-        payment_id=payment_id,
-        merchant_id=merchant_id,
-        deposits=tuple(deposits),
-        expected=int(expected),
-        known_missing=int(known),
-        height=height,
-    )
-
-
-def _on_their_way(sight: Sight, height: int) -> Mapping[tuple[str, str], int]:
+def _on_their_way(snapshot: WalletSnapshot, height: int) -> Mapping[tuple[str, str], int]:
     """What sweeps that are not booked yet have taken from addresses up to the height."""
-    codes = {asset.contract: code for code, asset in sight.chain.profile.assets.items()}
+    codes = {asset.contract: code for code, asset in snapshot.chain.profile.assets.items()}
     unbooked = Envelope.objects.filter(
-        transfer__environment=sight.environment,
-        transfer__network=sight.network,
+        transfer__environment=snapshot.environment,
+        transfer__network=snapshot.network,
         transfer__purpose=TransferPurpose.SWEEP,
         transfer__sweep__booked_at__isnull=True,
     )
     gone: defaultdict[tuple[str, str], int] = defaultdict(int)
     for transaction_hash in unbooked.values_list("transaction_hash", flat=True):
-        for move in sight.chain.find_transfers(transaction_hash):
+        for move in snapshot.chain.find_transfers(transaction_hash):
             if move.height <= height and move.contract in codes:
                 gone[codes[move.contract], move.sender] += move.amount
     return gone
 
 
-def _asked(sight: Sight, some: Iterable[Holding], height: int) -> Iterator[Holding]:
+def _asked(snapshot: WalletSnapshot, some: Iterable[Holding], height: int) -> Iterator[Holding]:
     by_asset: defaultdict[str, list[Holding]] = defaultdict(list)
     for holding in some:
         by_asset[holding.asset].append(holding)
     for code, holdings in by_asset.items():
         addresses = [holding.address for holding in holdings]
-        held = sight.chain.balances(addresses, sight.chain.profile.assets[code], at_height=height)
+        held = snapshot.chain.balances(addresses, snapshot.chain.profile.assets[code], at_height=height)
         yield from (replace(holding, on_chain=held.get(holding.address, 0)) for holding in holdings)

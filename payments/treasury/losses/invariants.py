@@ -9,19 +9,18 @@ import structlog
 
 from config import ids
 from config.money import format_crypto
-from merchants.ledger.invariants import CouldNotCheck, Finding, Scope, Severity, invariant
+from merchants.ledger.invariants import CouldNotCheck, Finding, Scope, Severity, invariant, unequal
 from payments.chains.errors import ChainError
-from payments.chains.networks import SHARED_WALLETS
-from payments.losses import services
-from payments.losses.holdings import Comparison, Holding, compare
-from payments.models import ScanCursor
-from payments.transfers.sighting import Sight, look_at_wallets, sights
+from payments.deposits.models import ScanCursor
+from payments.transfers.wallet_snapshot import WalletSnapshot, take_wallet_snapshots, wallet_snapshots
+from payments.treasury.losses import services
+from payments.treasury.losses.holdings import Comparison, Holding, compare
 
 logger = structlog.get_logger(__name__)
 
 
 def write_down(comparison: Comparison) -> None:
-    """Hold what is missing, give back what is there again, and remember where a quick run stopped."""
+    """Hold what is missing, release what is there again, and store where a quick run stopped."""
     failed = []
     for holding in comparison.to_note:
         try:
@@ -40,27 +39,27 @@ def write_down(comparison: Comparison) -> None:
     "I12d",
     "every deposit address holds what the ledger says, to the base unit",
     asks_chain=True,
-    observers=(look_at_wallets,),
+    observers=(take_wallet_snapshots,),
 )
 def addresses_hold_what_the_ledger_says(scope: Scope) -> Iterator[Finding]:
-    for sight in sights(scope):
-        if sight.network in SHARED_WALLETS:
+    for snapshot in wallet_snapshots(scope):
+        if snapshot.chain.profile.shares_account:
             continue  # deposits arrive at the hot wallet: I12w
-        comparison = Comparison(sight.environment, sight.network)
+        comparison = Comparison(snapshot.environment, snapshot.network)
         scope.afterwards(partial(write_down, comparison))
         try:
-            for holding in compare(sight, comparison, since=scope.since):
+            for holding in compare(snapshot, comparison, since=scope.since):
                 comparison.to_note.append(holding)
-                yield from _findings(sight, holding)
+                yield from _findings(snapshot, holding)
         except ChainError as error:
-            raise CouldNotCheck(f"{sight.network} did not answer: {error}") from error
+            raise CouldNotCheck(f"{snapshot.network} did not answer: {error}") from error
 
 
-def _findings(sight: Sight, holding: Holding) -> Iterator[Finding]:
+def _findings(snapshot: WalletSnapshot, holding: Holding) -> Iterator[Finding]:
     subject = f"{holding.address} {holding.asset}{_whose(holding)}"
     if holding.missing:
         coins = f"{format_crypto(holding.missing, holding.decimals)} {holding.asset}"
-        yield sight.finding(
+        yield snapshot.finding(
             subject,
             holding.expected,
             holding.on_chain,
@@ -70,7 +69,7 @@ def _findings(sight: Sight, holding: Holding) -> Iterator[Finding]:
             asset=holding.asset,
         )
     elif holding.excess:
-        yield sight.finding(
+        yield snapshot.finding(
             subject,
             holding.expected,
             holding.on_chain,
@@ -109,13 +108,10 @@ HELD_AGAINST_MISSING = """
 @invariant("I19", "what is held of merchants is what waits for a decision on missing coins")
 def holds_wait_for_decisions(scope: Scope) -> Iterator[Finding]:
     for environment, network, asset, merchant_id, waiting, held in scope.rows(HELD_AGAINST_MISSING):
-        yield Finding(
+        yield unequal(
             f"{environment} {network} {asset} merchant {merchant_id}",
-            int(waiting),
-            int(held),
+            (environment, network, asset),
+            waiting,
+            held,
             "compare Missing coins with the postings of this account",
-            delta=int(held - waiting),
-            environment=environment,
-            network=network,
-            asset=asset,
         )

@@ -25,7 +25,7 @@ class Bearer(models.TextChoices):
 
 
 class MissingCoins(models.Model):
-    """Coins of one kind that one deposit address should hold by the ledger and does not hold by the network."""
+    """Coins of one kind that, by the ledger, are at a deposit address and, by the network, are not."""
 
     environment = models.CharField(max_length=10, choices=Environment.choices)
     network = models.CharField(max_length=20)

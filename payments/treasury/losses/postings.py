@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from merchants.ledger.chart import AccountKind
 from merchants.ledger.posting import AccountRef, Line, PostingDraft
-from payments import postings
-from payments.losses.models import MissingCoins
+from payments.deposits import postings
 from payments.models import Payment
+from payments.treasury.losses.models import MissingCoins
 
 
 def held_account(payment: Payment, network: str, asset: str) -> AccountRef:
@@ -19,7 +19,7 @@ def loss_account(network: str, asset: str) -> AccountRef:
 
 
 def missing_held(missing: MissingCoins, payment: Payment, amount: int) -> PostingDraft:
-    """So much of what is available to the merchant is set aside."""
+    """So much of what is available to the merchant is held."""
     network, asset = missing.network, missing.asset
     return _draft(
         "missing_held",
@@ -31,19 +31,19 @@ def missing_held(missing: MissingCoins, payment: Payment, amount: int) -> Postin
     )
 
 
-def missing_ended(missing: MissingCoins, payment: Payment, amount: int, *, owed: int) -> PostingDraft:
-    """So much that was set aside is the merchant's to settle again; what the merchant owes is repaid first."""
+def missing_ended(missing: MissingCoins, payment: Payment, amount: int) -> PostingDraft:
+    """So much of what was held is available again."""
     return _draft(
         "missing_ended",
         f"{missing.pk}:{missing.hold_count}",
         [
             Line(held_account(payment, missing.network, missing.asset), amount),
-            *_to_merchant(missing, payment, amount, owed),
+            Line(postings.available_account(payment, missing.network, missing.asset), -amount),
         ],
     )
 
 
-def loss_of_house(missing: MissingCoins, payment: Payment | None, *, owed: int) -> PostingDraft:
+def loss_of_house(missing: MissingCoins, payment: Payment | None) -> PostingDraft:
     """The coins are gone, and the operator bears it; what was held is the merchant's again."""
     lines = [
         Line(loss_account(missing.network, missing.asset), missing.amount),
@@ -51,7 +51,7 @@ def loss_of_house(missing: MissingCoins, payment: Payment | None, *, owed: int) 
     ]
     if payment is not None and missing.held:
         lines.append(Line(held_account(payment, missing.network, missing.asset), missing.held))
-        lines += _to_merchant(missing, payment, missing.held, owed)
+        lines.append(Line(postings.available_account(payment, missing.network, missing.asset), -missing.held))
     return _draft("loss_of_house", str(missing.pk), lines)
 
 
@@ -70,14 +70,6 @@ def loss_of_merchant(missing: MissingCoins, payment: Payment, *, available: int)
             Line(postings.chain_account(network, asset), -missing.amount),
         ],
     )
-
-
-def _to_merchant(missing: MissingCoins, payment: Payment, amount: int, owed: int) -> list[Line]:
-    repaid = min(amount, owed)
-    return [
-        Line(postings.receivable_account(payment, missing.network, missing.asset), -repaid),
-        Line(postings.available_account(payment, missing.network, missing.asset), repaid - amount),
-    ]
 
 
 def _draft(kind: str, reference: str, lines: list[Line]) -> PostingDraft:

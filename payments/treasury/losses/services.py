@@ -1,4 +1,4 @@
-"""What follows when coins are missing: held from settlements at once, decided by two people, or back by themselves."""
+"""When coins are missing, as much is held at once; they come back, or two people decide who bears the loss."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from django.utils import timezone
 
 from config.errors import DomainError, InvalidParameter
 from merchants.ledger.posting import PostingDraft, lock_accounts, post_draft
-from payments import events, postings
-from payments.balance_changes import record_balance_changes
-from payments.changes import record_payment_events
-from payments.losses import postings as drafts
-from payments.losses.holdings import Holding
-from payments.losses.models import Bearer, MissingCoins, MissingStatus
+from payments.deposits import postings
+from payments.deposits.balance_changes import record_balance_changes
+from payments.deposits.recording import record_payment_events
 from payments.models import Deposit, Payment
 from payments.states import StatusReason
+from payments.treasury.losses import postings as drafts
+from payments.treasury.losses.holdings import Holding
+from payments.treasury.losses.models import Bearer, MissingCoins, MissingStatus
+from webhooks import events
 
 logger = structlog.get_logger(__name__)
 
@@ -41,7 +42,7 @@ class SecondPersonNeeded(DomainError):
 
 
 def note(holding: Holding) -> MissingCoins | None:
-    """Write down what is missing at an address now, and hold as much of the merchant's balance.
+    """Store what is missing at an address now, and hold as much of the merchant's balance.
 
     Returns what waits for a decision; None when nothing does. Doing it again changes nothing.
     """
@@ -90,7 +91,7 @@ def _still_missing(missing: MissingCoins, payment: Payment | None, amount: int) 
         _hold(missing, payment)
     if is_new:
         logger.error("coins are missing", address=missing.address, network=missing.network, coins=missing.coins)
-        _tell(payment, events.COINS_MISSING, StatusReason.COINS_MISSING)
+        _tell(payment, events.PAYMENT_COINS_MISSING, StatusReason.COINS_MISSING)
 
 
 def _returned(missing: MissingCoins, payment: Payment | None) -> None:
@@ -99,11 +100,11 @@ def _returned(missing: MissingCoins, payment: Payment | None) -> None:
     missing.status, missing.ended_at = MissingStatus.RETURNED, timezone.now()
     missing.save()
     logger.warning("missing coins are there again", address=missing.address, coins=missing.coins)
-    _tell(payment, events.COINS_RESTORED, None)
+    _tell(payment, events.PAYMENT_COINS_RESTORED, None)
 
 
 def _spread(holding: Holding, more: int) -> None:
-    """Say of each deposit at the address how much of it is missing: the oldest is gone first and back last."""
+    """Store with each deposit at the address how much of it is missing: the oldest is marked first and cleared last."""
     here = Deposit.objects.select_for_update().filter(
         environment=holding.environment, network=holding.network, asset=holding.asset, recipient=holding.address
     )
@@ -119,7 +120,7 @@ def _spread(holding: Holding, more: int) -> None:
 
 
 def _hold(missing: MissingCoins, payment: Payment) -> None:
-    """Set aside as much as is missing, or as there is: what was settled before is decided about, not held."""
+    """Hold as much as is missing, at most what is available: what has been settled already cannot be held."""
     available = postings.available_account(payment, missing.network, missing.asset)
     held = drafts.held_account(payment, missing.network, missing.asset)
     there = lock_accounts([available, held], environment=missing.environment)[available]
@@ -137,7 +138,7 @@ def _give_back(missing: MissingCoins, payment: Payment | None, amount: int) -> N
         raise RuntimeError(f"{missing}: held, and nobody's")
     missing.hold_count += 1
     missing.held -= amount
-    _post(drafts.missing_ended(missing, payment, amount, owed=_owed(missing, payment)), missing, payment)
+    _post(drafts.missing_ended(missing, payment, amount), missing, payment)
 
 
 # What operators decide
@@ -174,16 +175,15 @@ def approve_loss(missing: MissingCoins, *, operator: str) -> MissingCoins:
         _post(draft, missing, payment)
         logger.warning("loss booked", missing=str(missing), bearer=missing.bearer, operator=operator)
         if missing.bearer == Bearer.MERCHANT:
-            _tell(payment, events.COINS_LOST, StatusReason.COINS_LOST)
+            _tell(payment, events.PAYMENT_COINS_LOST, StatusReason.COINS_LOST)
         else:
-            _tell(payment, events.COINS_RESTORED, None)
+            _tell(payment, events.PAYMENT_COINS_RESTORED, None)
         return missing
 
 
 def _loss(missing: MissingCoins, payment: Payment | None) -> PostingDraft:
     if payment is None or missing.bearer == Bearer.HOUSE:
-        owed = _owed(missing, payment) if payment is not None and missing.held else 0
-        return drafts.loss_of_house(missing, payment, owed=owed)
+        return drafts.loss_of_house(missing, payment)
     network, asset = missing.network, missing.asset
     available = postings.available_account(payment, network, asset)
     others = [
@@ -209,20 +209,6 @@ def _locked(missing: MissingCoins) -> MissingCoins:
     return locked
 
 
-def _owed(missing: MissingCoins, payment: Payment) -> int:
-    """What the merchant owes in the coin, all that the posting touches being locked."""
-    network, asset = missing.network, missing.asset
-    receivable = postings.receivable_account(payment, network, asset)
-    touched = [
-        receivable,
-        postings.available_account(payment, network, asset),
-        drafts.held_account(payment, network, asset),
-        drafts.loss_account(network, asset),
-        postings.chain_account(network, asset),
-    ]
-    return lock_accounts(touched, environment=missing.environment)[receivable]
-
-
 def _post(draft: PostingDraft, missing: MissingCoins, payment: Payment | None) -> None:
     post_draft(draft, environment=missing.environment)
     if payment is not None:
@@ -230,7 +216,7 @@ def _post(draft: PostingDraft, missing: MissingCoins, payment: Payment | None) -
 
 
 def _tell(payment: Payment | None, type: str, reason: StatusReason | None) -> None:
-    """Tell the merchant what has become of the coins of a payment."""
+    """Record for the merchant what has become of the coins of a payment: reasons, version and event."""
     if payment is None:
         return
     others = MissingCoins.objects.filter(payment=payment, status=MissingStatus.OPEN).exists()

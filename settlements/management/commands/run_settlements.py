@@ -1,4 +1,4 @@
-"""`manage.py run_settlements`: make the runs that are due, or with --now one for everybody who has money to settle."""
+"""`manage.py run_settlements`: makes the runs that are due, or with --now one for everybody with money to settle."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from config.money import format_crypto
 from merchants.models import Merchant
 from payments.models import BalanceChange
 from settlements import runs, services
-from settlements.models import Settlement, SettlementRun
+from settlements.models import DebtOffset, Settlement, SettlementRun
 
 REQUESTED_BY = "manage.py run_settlements"
 
@@ -45,11 +45,11 @@ class Command(BaseCommand):
 
     def _run_now(self, merchant: Merchant | None, environment: str | None) -> int:
         failed = 0
-        for owner, place in _with_money(merchant, environment):
+        for owner, owner_environment in _with_money(merchant, environment):
             try:
-                run = services.run_now(merchant=owner, environment=place, requested_by=REQUESTED_BY)
+                run = services.run_now(merchant=owner, environment=owner_environment, requested_by=REQUESTED_BY)
             except Exception:
-                runs.logger.exception("settlement run failed", merchant=str(owner.pk), environment=place)
+                runs.logger.exception("settlement run failed", merchant=str(owner.pk), environment=owner_environment)
                 failed += 1
             else:
                 self._show_progress(run)
@@ -71,6 +71,8 @@ class Command(BaseCommand):
             for settlement in run.settlements.order_by("network", "destination"):
                 settlements += 1
                 self.stdout.write(_line(run, settlement))
+            for offset in run.offsets.order_by("id"):
+                self.stdout.write(_offset_line(run, offset))
             for left in run.carried_over:
                 amount = format_crypto(int(left["amount"]), left["decimals"])
                 self.stdout.write(
@@ -85,6 +87,14 @@ def _line(run: SettlementRun, settlement: Settlement) -> str:
     return (
         f"  {run.environment:<10}  {run.merchant.name[:24]:<24}  {settlement.network:<8}  "
         f"{amount:>20} {settlement.currency:<4}  {settlement.public_id} to {settlement.destination}"
+    )
+
+
+def _offset_line(run: SettlementRun, offset: DebtOffset) -> str:
+    amount, repaid = format_crypto(offset.amount, offset.decimals), format_crypto(offset.repaid, offset.debt_decimals)
+    return (
+        f"  {run.environment:<10}  {run.merchant.name[:24]:<24}  {offset.network:<8}  {amount:>20} {offset.asset:<4}  "
+        f"repays {repaid} {offset.debt_asset} owed on {offset.debt_network}"
     )
 
 
@@ -103,5 +113,5 @@ def _with_money(merchant: Merchant | None, environment: str | None) -> Iterator[
         unsettled = unsettled.filter(merchant=merchant)
     if environment is not None:
         unsettled = unsettled.filter(environment=environment)
-    for owner, place in list(unsettled.order_by().values_list("merchant", "environment").distinct()):
-        yield Merchant.objects.get(pk=owner), place
+    for owner, owner_environment in list(unsettled.order_by().values_list("merchant", "environment").distinct()):
+        yield Merchant.objects.get(pk=owner), owner_environment

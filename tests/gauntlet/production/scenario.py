@@ -25,7 +25,7 @@ from payments.chains.evm.addresses import encode
 from payments.chains.evm.development import devnet
 from payments.chains.evm.development.node import LocalNode
 from payments.chains.evm.signing import write_keystore
-from payments.chains.networks import COINS, REAL_PROFILES
+from payments.chains.networks import COINS, NETWORKS
 from payments.transfers.postings import hot_account
 from tests.evm.mainnet import Mainnet
 from tests.evm.node import EPOCH_BLOCKS, ETHEREUM_ID, HISTORY, POLYGON_ID, TestNode
@@ -395,7 +395,7 @@ def _all(shop: Shop, path: str) -> Iterator[Record]:
 def _units(record: Record, name: str) -> int:
     """A decimal amount of a record in base units of its coin."""
     code = record.get("cryptocurrency") or record["settlementCurrency"]
-    decimals = REAL_PROFILES[record["network"]].assets[code].decimals
+    decimals = NETWORKS[record["network"]].real.assets[code].decimals
     return int(Decimal(record[name]) * 10**decimals)
 
 

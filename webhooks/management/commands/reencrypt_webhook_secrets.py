@@ -1,4 +1,4 @@
-"""`manage.py reencrypt_webhook_secrets`: the step between a new WEBHOOK_ENCRYPTION_KEY and dropping the old one."""
+"""`manage.py reencrypt_webhook_secrets`: run it between setting a new key and removing the old one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A shop to try webhooks with, at the terminal."""
+"""`manage.py webhook_listen`: a receiver for trying webhooks out, at the terminal."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Command(BaseCommand):
             listener = Listener(receiver, options["port"])
         except (OSError, OverflowError) as error:
             raise CommandError(f"Port {options['port']} cannot be used: {error}. Name another by --port.") from error
-        for number in (signal.SIGINT, signal.SIGTERM):  # a shell starts what runs beside it with Ctrl-C ignored
+        for number in (signal.SIGINT, signal.SIGTERM):  # a shell starts background processes with Ctrl-C ignored
             signal.signal(number, signal.default_int_handler)
         with listener:
             try:

@@ -1,4 +1,4 @@
-"""`manage.py breaker`: which networks pay nothing out, and letting one go on after a person has looked."""
+"""`manage.py breaker`: shows the networks whose payouts are stopped, stops them, and lets them go on."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ class Command(BaseCommand):
             return
         if not (environment and network):
             raise CommandError("Name the network: --env and --network.")
-        place = f"{network} ({environment})"
+        name = f"{network} ({environment})"
         if options["close"]:
             by = options["by"] or getpass.getuser()
             if not close_breaker(environment=environment, network=network, closed_by=by):
-                raise CommandError(f"Payouts of {place} are not stopped.")
-            self.stdout.write(f"Payouts of {place} go on, says {by}.")
+                raise CommandError(f"Payouts of {name} are not stopped.")
+            self.stdout.write(f"Payouts of {name} go on, says {by}.")
         else:
             if not open_breaker(environment=environment, network=network, reason=options["open"]):
-                raise CommandError(f"Payouts of {place} are stopped already.")
-            self.stdout.write(f"Payouts of {place} are stopped.")
+                raise CommandError(f"Payouts of {name} are stopped already.")
+            self.stdout.write(f"Payouts of {name} are stopped.")
 
     def _show(self, environment: str | None, network: str | None) -> None:
         stopped = Breaker.objects.filter(closed_at__isnull=True).order_by("environment", "network")

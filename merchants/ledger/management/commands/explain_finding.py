@@ -1,4 +1,4 @@
-"""`manage.py explain_finding`: what of reconcile is understood, and until when nothing reacts to it."""
+"""`manage.py explain_finding`: explains a finding of reconcile, so that nothing reacts to it for a while."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
 from config.errors import DomainError
-from merchants.ledger import explanations
+from merchants.ledger import explained_findings
 from merchants.ledger.models import ExplainedFinding
 
 
@@ -39,19 +39,21 @@ class Command(BaseCommand):
             raise CommandError("Say what it is and until when: --note and --until.")
         else:
             try:
-                explained = explanations.explain(finding, note=options["note"], until=options["until"], explained_by=by)
+                explained = explained_findings.explain(
+                    finding, note=options["note"], until=options["until"], explained_by=by
+                )
             except DomainError as error:
                 raise CommandError(error.message) from error
             self.stdout.write(f"{explained} is explained until {explained.until:%Y-%m-%d %H:%M}, says {by}.")
 
     def _withdraw(self, finding: str, by: str) -> None:
-        standing = explanations.in_force(timezone.now()).get(finding)
-        if standing is None or not explanations.withdraw(standing, withdrawn_by=by):
+        standing = explained_findings.in_force(timezone.now()).get(finding)
+        if standing is None or not explained_findings.withdraw(standing, withdrawn_by=by):
             raise CommandError("No finding with this id is explained.")
         self.stdout.write(f"{standing} counts again, says {by}.")
 
     def _show(self) -> None:
-        standing = explanations.in_force(timezone.now())
+        standing = explained_findings.in_force(timezone.now())
         for explained in standing.values():
             self._show_one(explained)
         if not standing:

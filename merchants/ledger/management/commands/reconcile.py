@@ -24,7 +24,7 @@ QUICK_LOOKS_BACK = timedelta(hours=1)
 WriteLine = Callable[[str], object]
 
 FINDINGS_SHOWN = 20
-"""Of each check, for people; the JSON output has all."""
+"""Findings shown of each check; the JSON output has all."""
 
 
 class Command(BaseCommand):
@@ -199,12 +199,12 @@ class Report:
             self._say("        A person lets them go on: admin, Breakers; or manage.py breaker --close")
         bound = "" if run.summary["isComplete"] else "at most "
         self._say(
-            f"Value explained: {bound}{run.summary['valueExplained']} % of the coins in the books; "
+            f"Value explained: {bound}{run.summary['valueExplained']} % of the coins in the ledger; "
             f"{run.summary['unexplainedCount']:,} unexplained"
         )
         for pot in run.summary["unexplained"]:
-            place = f"{pot['environment']} {pot['network']} {pot['asset']}"
-            self._say(f"        {place}: {int(pot['amount']):,} base units, {pot['valueExplained']} % explained")
+            name = f"{pot['environment']} {pot['network']} {pot['asset']}"
+            self._say(f"        {name}: {int(pot['amount']):,} base units, {pot['valueExplained']} % explained")
         explained = f", {run.explained_count:,} explained" if run.explained_count else ""
         text = (
             f"{ReconcileOutcome(run.outcome).label}: {run.error_count:,} errors, {run.warning_count:,} warnings"

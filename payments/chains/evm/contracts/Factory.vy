@@ -4,8 +4,9 @@
 @title The deposit addresses of one payment service
 @notice Money sent to a deposit address can leave it in two ways: the operator sweeps it to the treasury, or the owner
         refunds it. The operator's key therefore moves money to one place only, which the owner alone can change.
-@dev Deployed through a deterministic deployer with the same code and arguments on every network, so that a payment's
-     deposit address is the same on all of them. A clone is created by the first sweep that needs it: until then
+@dev Deployed through a deterministic deployer with the same code and owner on every network, so that a payment's
+     deposit address is the same on all of them. On each it begins without operator and treasury: nothing moves before the
+     owner has appointed the two that are right at that time. A clone is created by the first sweep that needs it: until then
      its address is only a number that money can be sent to.
 """
 
@@ -37,6 +38,8 @@ event OwnershipTransferred:
 
 
 MOST_SALTS: constant(uint256) = 200
+# What is left after a refusal is at least this part of what there was before it.
+LEAST_LEFT: constant(uint256) = 8
 # What EIP-1167 puts around the address of the shared code.
 CLONE_PREFIX: constant(Bytes[19]) = x"602d3d8160093d39f3363d3d373d3d3d363d73"
 CLONE_SUFFIX: constant(Bytes[15]) = x"5af43d82803e903d91602b57fd5bf3"
@@ -49,13 +52,11 @@ treasury: public(address)
 
 
 @deploy
-def __init__(forwarder_code: Bytes[2048], owner: address, operator: address, treasury: address):
+def __init__(forwarder_code: Bytes[2048], owner: address):
     assert owner != empty(address), "no owner"
     FORWARDER = raw_create(forwarder_code)
     self.owner = owner
     log OwnershipTransferred(previous_owner=empty(address), owner=owner)
-    self._set_operator(operator)
-    self._set_treasury(treasury)
 
 
 @external
@@ -71,7 +72,8 @@ def address_of(salt: uint256) -> address:
 def sweep(salts: DynArray[uint256, MOST_SALTS], token: address):
     """
     @notice Sends all of a token at these deposit addresses to the treasury. Operator only.
-    @dev An address the token refuses is named in SweepFailed and does not stop the others.
+    @dev An address the token refuses is named in SweepFailed and does not stop the others. One that runs out of gas
+         makes the whole sweep fail, and is named by the error OutOfGas.
     """
     assert msg.sender == self.operator, "operator only"
     call: Bytes[68] = abi_encode(token, self.treasury, method_id=method_id("flush(address,address)"))
@@ -97,6 +99,16 @@ def refund(salt: uint256, token: address, recipient: address, amount: uint256):
     """
     assert msg.sender == self.owner, "owner only"
     extcall Forwarder(self._ensure(salt)).pay(token, recipient, amount)
+
+
+@external
+def appoint(operator: address, treasury: address):
+    """
+    @notice Changes both who sweeps and where sweeps go. Owner only.
+    """
+    assert msg.sender == self.owner, "owner only"
+    self._set_operator(operator)
+    self._set_treasury(treasury)
 
 
 @external
@@ -157,7 +169,11 @@ def _ensure(salt: uint256) -> address:
 @internal
 def _flush(salt: uint256, call: Bytes[68], token: address):
     forwarder: address = self._ensure(salt)
+    gas_before: uint256 = msg.gas
     if not raw_call(forwarder, call, revert_on_failure=False):
+        # Each call keeps back 1/64 of the gas (EIP-150): of one that ran dry a few calls below, hardly more comes back.
+        if msg.gas < gas_before // LEAST_LEFT:
+            raw_revert(abi_encode(forwarder, method_id=method_id("OutOfGas(address)")))
         log SweepFailed(token=token, forwarder=forwarder)
 
 

@@ -21,8 +21,10 @@ def __init__():
 def __default__():
     """
     @notice Takes the network's own coin, which nobody is asked for but somebody will send.
+    @dev Nothing else: whoever asks for a function that is not here, such as isValidSignature, must not take silence for
+         consent.
     """
-    pass
+    assert len(msg.data) == 0, "no such function"
 
 
 @external

@@ -5,20 +5,20 @@ All of its keys are public. Its chain ids belong to no real network, so that wha
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
+from types import MappingProxyType
 from typing import Any
 
-from payments.chains.evm import abi
+from payments.chains.evm import abi, deployment
 from payments.chains.evm.addresses import decode, encode, keccak256, parse
 from payments.chains.evm.artifacts import DEVELOPMENT_CONTRACTS, artifact
-from payments.chains.evm.deployment import DEPLOYER, Deployment
+from payments.chains.evm.deployment import DEPLOYER
 from payments.chains.evm.rpc import Rpc
-from payments.chains.networks import ETHEREUM, POLYGON, REAL_PROFILES
-from payments.chains.profiles import CreditRule, NetworkProfile
+from payments.chains.networks import NETWORKS
+from payments.chains.profiles import CreditRule, LocalNode, NetworkProfile
 
-CHAIN_IDS = {ETHEREUM: 31_337, POLYGON: 31_338}
-PORTS = {ETHEREUM: 8545, POLYGON: 8546}
 EPOCH_BLOCKS = 2
 BLOCK_SECONDS = 2.0
 
@@ -34,40 +34,54 @@ PAYER, PAYER_KEY = (
 )
 MINTER = "0xa0Ee7A142d267C1f36714E4a8F75612F20a79720"
 
-DEPLOYMENT = Deployment(owner=OWNER, operator=HOT_WALLET, treasury=HOT_WALLET)
+DEPLOYMENT = deployment.with_owner(OWNER)
 
 # One token of each kind there is: as the standard wants it, without return values, with 18 decimals.
 _KINDS = {"USDC": "StandardToken", "USDT": "SilentToken", "DAI": "StandardToken"}
 _PAYER_HAS = 1_000_000
+USUAL_DECIMALS = MappingProxyType({"USDC": 6, "USDT": 6, "DAI": 18})
 
 
-def prepare(rpc: Rpc) -> dict[str, str]:
-    """Put everything on a fresh node; its tokens by code. The same addresses come out each time."""
+def networks() -> tuple[str, ...]:
+    """The names of the networks that can run on this machine."""
+    return tuple(name for name, each in NETWORKS.items() if each.local is not None)
+
+
+def node(network: str) -> LocalNode:
+    """Where a network runs on this machine; LookupError for one that cannot."""
+    if (found := NETWORKS[network].local) is None:
+        raise LookupError(f"{network} cannot run on this machine")
+    return found
+
+
+def prepare(rpc: Rpc, decimals: Mapping[str, int] = USUAL_DECIMALS) -> dict[str, str]:
+    """Put everything on a fresh node, its tokens with these decimals; their contracts by code, the same each time."""
     _send(rpc, MINTER, DEPLOYER, DEPLOYMENT.data)
+    _send(rpc, OWNER, DEPLOYMENT.factory, deployment.appointment(HOT_WALLET, HOT_WALLET))
     tokens = {}
     for code, kind in _KINDS.items():
-        decimals = REAL_PROFILES[ETHEREUM].assets[code].decimals
         name = code.encode()
-        creation = artifact(kind, DEVELOPMENT_CONTRACTS).creation + abi.encode(name, name, decimals)
+        creation = artifact(kind, DEVELOPMENT_CONTRACTS).creation + abi.encode(name, name, decimals[code])
         tokens[code] = parse(_send(rpc, MINTER, None, creation)["contractAddress"])
-        _send(rpc, MINTER, tokens[code], abi.call("mint(address,uint256)", PAYER, _PAYER_HAS * 10**decimals))
+        _send(rpc, MINTER, tokens[code], abi.call("mint(address,uint256)", PAYER, _PAYER_HAS * 10 ** decimals[code]))
     return tokens
 
 
 @cache
 def profile(network: str) -> NetworkProfile:
     """A real network's profile with what a local node has in its place."""
-    real = REAL_PROFILES[network]
+    real = NETWORKS[network].real
     assets = {code: replace(asset, contract=token(code)) for code, asset in real.assets.items()}
-    rules = ((None, CreditRule(confirmations=2, require_finalized=network == POLYGON)),)
+    rules = ((None, CreditRule(confirmations=2, require_finalized=real.credit_rule(0).require_finalized)),)
     return replace(
         real,
         name=f"{real.name} (local)",
-        chain_id=CHAIN_IDS[network],
+        chain_id=node(network).chain_id,
         block_seconds=BLOCK_SECONDS,
         assets=assets,
         rules=rules,
         finality_stall_seconds=60,
+        explorer="",
         metadata={"public_rpc_url": url(network)},
     )
 
@@ -80,7 +94,7 @@ def token(code: str) -> str:
 
 def url(network: str) -> str:
     """Where `manage.py devnet` lets a network answer."""
-    return f"http://127.0.0.1:{PORTS[network]}"
+    return f"http://127.0.0.1:{node(network).port}"
 
 
 def _send(rpc: Rpc, sender: str, to: str | None, data: bytes) -> dict[str, Any]:

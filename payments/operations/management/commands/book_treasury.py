@@ -1,4 +1,4 @@
-"""`manage.py book_treasury`: coins that the operator has put into a hot wallet come into the books."""
+"""`manage.py book_treasury`: books coins that the operator has put into a hot wallet."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from config.errors import DomainError
 from config.money import AmountNotExact, from_units, to_units
 from merchants.ledger.invariants import CouldNotCheck
 from payments.chains import registry
+from payments.deposits.acceptance import take_discrepancy
 from payments.models import Discrepancy
-from payments.services import take_discrepancy
-from payments.treasury import WalletBalance, book_treasury, treasury_balance
+from payments.treasury.wallet_balances import WalletBalance, book_treasury, treasury_balance
 
 
 class Command(BaseCommand):
     help = (
-        "Books what a hot wallet holds beyond the books, and beyond all that is known to be on its way: coins that you "
+        "Books what a hot wallet holds beyond the ledger, and beyond what is known to be on its way: coins that you "
         "have sent there yourself, for conversions or for fees. They become the treasury's. Where deposits arrive at "
         "the same wallet your coins may have been taken for a deposit without a memo: name it with --discrepancy."
     )
@@ -33,6 +33,7 @@ class Command(BaseCommand):
         parser.add_argument("--asset", required=True, help="A coin, or the network's own: ETH, POL, XLM.")
         parser.add_argument("--amount", type=_decimal, help="In whole coins; default: all of it.")
         parser.add_argument("--discrepancy", metavar="DIS", help="Instead: this money without a memo is your own.")
+        parser.add_argument("--cold", action="store_true", help="What the cold wallet holds beyond the ledger instead.")
         parser.add_argument("--by", metavar="NAME", help="Who says so. Default: the account this runs under.")
         parser.add_argument("--yes", action="store_true", help="Do not ask.")
 
@@ -49,7 +50,7 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from error
 
     def _book(self, environment: str, network: str, code: str, options: dict[str, Any]) -> None:
-        found, times = treasury_balance(environment, network, code)
+        found, times = treasury_balance(environment, network, code, is_cold=options.get("cold", False))
         amount = found.unexplained
         if options["amount"] is not None:
             amount = to_units(options["amount"], found.asset.decimals)
@@ -75,8 +76,8 @@ class Command(BaseCommand):
 
     def _explain(self, found: WalletBalance) -> None:
         self.stdout.write(f"{found}:")
-        rows = [("on the chain", found.on_chain), ("in the books", found.booked)]
-        rows += [(known.text, known.amount) for known in found.explanations]
+        rows = [("on the chain", found.on_chain), ("in the ledger", found.booked)]
+        rows += [(known.text, known.amount) for known in found.differences]
         for text, amount in [*rows, ("unexplained", found.unexplained)]:
             self.stdout.write(f"    {_coins(amount, found.asset.decimals, found.asset.code):>40}  {text}")
 

@@ -1,4 +1,4 @@
-"""`manage.py check_networks`: are the contracts, the coins and the providers what the settings say?"""
+"""`manage.py check_networks`: are wallets, contracts, coins and providers what the settings say?"""
 
 from __future__ import annotations
 
@@ -10,30 +10,38 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from config.environments import Environment
 from payments.chains import registry
 from payments.chains.errors import ChainError
-from payments.chains.evm.adapter import EvmChain
+from payments.chains.stellar.adapter import StellarChain
 
 
 class Command(BaseCommand):
     help = (
-        "Compares the factory, its treasury and operator, and the decimals of every coin with the settings, on each "
-        "evm network in use, and names providers that have a problem. Exits with an error unless all is well."
+        "Compares what is on each real network in use with the settings: on evm networks the factory, its treasury and "
+        "operator and the decimals of every coin, on stellar the hot wallet and its trustlines. Names providers that "
+        "have a problem. Exits with an error unless all is well."
     )
     requires_system_checks = ()
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--env", choices=Environment.values, default=Environment.PRODUCTION.value)
+        parser.add_argument(
+            "--signing", action="store_true", help="Also whether the key opens, and is the hot wallet's."
+        )
 
-    def handle(self, *, env: str, **options: Any) -> None:
+    def handle(self, *, env: str, signing: bool = False, **options: Any) -> None:
         problems = []
         for network in registry.networks(env):
             try:
                 chain = registry.chain(env, network)
-                if not isinstance(chain, EvmChain):
+                if registry.is_simulated(env):
                     continue
-                chain.require_set_up()
+                chain.require_set_up(signing=signing)
                 head = chain.head()
-                problems += [f"{network}: {alarm.provider} {alarm.message}" for alarm in chain.providers.alarms()]
+                for provider in chain.provider_states():
+                    problems += [f"{network}: {provider.name} {message}" for message in provider.problems.values()]
                 self.stdout.write(f"{network}: head {head.height}, final {head.finalized_height}")
+                if isinstance(chain, StellarChain):
+                    for code, powers in chain.issuer_powers().items():
+                        self.stdout.write(f"  {code}: the issuer can {' and '.join(powers) or 'freeze nobody'}")
             except (ImproperlyConfigured, ChainError) as error:
                 problems.append(f"{network}: {error}")
         if problems:

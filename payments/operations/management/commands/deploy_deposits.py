@@ -8,37 +8,44 @@ from typing import Any
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from payments.chains.errors import ChainError
-from payments.chains.evm import configuration, deployment, questions
-from payments.chains.evm.configuration import MAINNET, TESTNET, Settings
+from payments.chains.configured import settings_of
+from payments.chains.errors import ChainError, InvalidAddress
+from payments.chains.evm import addresses, configuration, deployment, questions
 from payments.chains.evm.deployment import DEPLOYER, Deployment
 from payments.chains.evm.providers import Providers
 from payments.chains.evm.rpc import RpcError
-from payments.chains.networks import REAL_PROFILES, TEST_PROFILES
+from payments.chains.networks import NETWORKS
+from payments.chains.operator_settings import MAINNET, TESTNET, NetworkSettings
 from payments.chains.profiles import NetworkProfile
 
-EVM_NETWORKS = tuple(name for name, profile in REAL_PROFILES.items() if profile.family == "evm")
 POLL_SECONDS = 1.0
 
 
 class Command(BaseCommand):
     help = (
-        "Deploys the factory of deposit addresses with EVM_OWNER and EVM_HOT_WALLET, sent and paid for by the hot "
-        "wallet, and compares its code and its addresses with ours. Where it stands already, it is only checked."
+        "Deploys the factory of deposit addresses with EVM_OWNER, sent and paid for by the hot wallet, compares its "
+        "code and its addresses with ours, and says what the owner must call so that it sweeps. Where it stands "
+        "already, it is only checked."
     )
     requires_system_checks = ()
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--network", choices=EVM_NETWORKS, required=True)
-        parser.add_argument("--testnet", action="store_true", help="On Sepolia or Amoy, by the TESTNET_ settings.")
+        parser.add_argument("--network", choices=configuration.networks(), required=True)
+        parser.add_argument("--testnet", action="store_true", help="On its test network, by the TESTNET_ settings.")
         parser.add_argument("--show", action="store_true", help="Only show what anyone may send; needs no key.")
+        parser.add_argument("--first-owner", help="The owner that EVM_FACTORY was first deployed with, if another.")
         parser.add_argument("--wait", type=float, default=300, help="Seconds to wait for a block; default 300.")
 
-    def handle(self, *, network: str, testnet: bool, show: bool, wait: float, **options: Any) -> None:
-        profile, kind = (TEST_PROFILES[network], TESTNET) if testnet else (REAL_PROFILES[network], MAINNET)
+    def handle(
+        self, *, network: str, testnet: bool, show: bool, wait: float, first_owner: str | None = None, **options: Any
+    ) -> None:
+        profile, kind = (NETWORKS[network].test, TESTNET) if testnet else (NETWORKS[network].real, MAINNET)
+        if profile is None:
+            raise CommandError(f"There is no test network of {network}.")
         try:
-            wallet = configuration.address("EVM_HOT_WALLET", kind)
-            wanted = Deployment(owner=configuration.address("EVM_OWNER", kind), operator=wallet, treasury=wallet)
+            found = settings_of(network, kind)
+            wallet = configuration.address(found, "hot_wallet")
+            wanted = _wanted(found, wallet, first_owner)
             if show:
                 self.stdout.write(f"factory  {wanted.factory}\nto       {DEPLOYER}\ndata     0x{wanted.data.hex()}")
                 return
@@ -46,27 +53,26 @@ class Command(BaseCommand):
             if deployment.is_deployed(providers, wanted.factory):
                 self.stdout.write(f"The factory stands on {network} already.")
             else:
-                self._deploy(wanted, providers, profile, kind, wait)
+                self._deploy(wanted, providers, profile, found, wait)
             deployment.check(providers, wanted.factory)
+            people = deployment.people(providers, wanted.factory)
         except (ImproperlyConfigured, ChainError) as error:
             raise CommandError(str(error)) from error
-        self.stdout.write(f"Its code and its addresses are ours. Deposit address 0 on {network} is")
+        self.stdout.write(f"Its code and its addresses are ours. The address of salt 0 on {network} is")
         self.stdout.write(f"  {deployment.deposit_address(wanted.factory, 0)}")
         self.stdout.write(f"{kind}EVM_FACTORY={wanted.factory}")
+        if (people.operator, people.treasury) != (wallet, wallet):
+            self.stdout.write(f"Nothing is swept yet. On {network} {people.owner}, its owner, must call:")
+            self.stdout.write(f"to       {wanted.factory}\ndata     0x{deployment.appointment(wallet, wallet).hex()}")
 
     def _deploy(
-        self, wanted: Deployment, providers: Providers, profile: NetworkProfile, kind: Settings, wait: float
+        self, wanted: Deployment, providers: Providers, profile: NetworkProfile, found: NetworkSettings, wait: float
     ) -> None:
         if not deployment.has_deployer(providers):
             raise CommandError(f"{profile.name} has no deterministic deployer at {DEPLOYER}.")
-        if profile.chain_id is None:
-            raise CommandError(f"{profile.name} has no chain id.")
+        rules, signer = configuration.fee_rules(found), configuration.signer(found, profile.network)
         signed = deployment.sign_deployment(
-            wanted,
-            providers,
-            chain_id=profile.chain_id,
-            rules=configuration.fee_rules(profile.network),
-            signer=configuration.signer(kind),
+            wanted, providers, chain_id=profile.evm_chain_id, rules=rules, signer=signer
         )
         said = providers.tell(questions.broadcast(signed.raw))
         refusals = [each for each in said if isinstance(each, RpcError) and not each.knows_already]
@@ -78,3 +84,22 @@ class Command(BaseCommand):
             if time.monotonic() > deadline:
                 raise CommandError("It is in no block yet. Run this again later: it then checks, or sends once more.")
             time.sleep(POLL_SECONDS)
+
+
+def _wanted(found: NetworkSettings, wallet: str, first_owner: str | None) -> Deployment:
+    """The deployment that stands at EVM_FACTORY, where that is set; else one of the present version."""
+    owner = configuration.address(found, "owner")
+    try:
+        newest = deployment.with_owner(addresses.parse(first_owner) if first_owner else owner)
+    except InvalidAddress as error:
+        raise CommandError(f"--first-owner: {error}") from error
+    if not found.factory or newest.factory == (factory := configuration.address(found, "factory")):
+        return newest
+    first = deployment.of_version_1(deployment.People(owner, wallet, wallet))
+    if first.factory == factory:
+        return first
+    raise CommandError(
+        f"{found.kind}EVM_FACTORY is {factory}, which began with other people, and would begin with them here as well. "
+        "Name its first owner (--first-owner), if that key is safe. Else unset it here to deploy another factory, and "
+        "see docs/operations.md for how to go over to that."
+    )

@@ -1,4 +1,4 @@
-"""`manage.py networks`: how the networks are doing, in one table, from what the workers have found out."""
+"""`manage.py networks`: shows the state of the networks in one table, from what the workers have measured."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandParser
 
 from config.environments import Environment
+from payments.chains.operator_settings import single_provider_name
 from payments.operations.figures import NetworkFigures, coins_text, figures_of, snapshots_in_use
 
 
 class Command(BaseCommand):
     help = (
-        "Shows each network's head, providers, open alarms, gas money, and what waits to be swept, dust apart, with "
+        "Shows each network's head, providers, open alarms, gas balance, and what waits to be swept, dust apart, with "
         "what sweeping it would cost. No network is asked: check_networks does that."
     )
 
@@ -39,7 +40,7 @@ def _lines(figures: NetworkFigures) -> Iterator[tuple[str, str]]:
     for name, problems in figures.providers.items():
         yield "provider", f"{name}: {'; '.join(problems) or 'well'}"
     if figures.decided_by_one:
-        yield "WARNING", "one provider decides about money alone: EVM_SINGLE_PROVIDER_NETWORKS"
+        yield "WARNING", f"one provider decides about money alone: {single_provider_name(figures.snapshot.network)}"
     if figures.tank is None:
         yield "gas tank", f"not measured: {figures.snapshot.last_error or 'no worker has looked yet'}"
     else:

@@ -15,6 +15,7 @@ from payments.chains import registry
 from payments.chains.errors import ChainError, InvalidAddress
 from payments.chains.evm import addresses, deployment, questions
 from payments.chains.evm.adapter import EvmChain
+from payments.chains.evm.derivation import Derivation, Derivations
 from payments.chains.evm.providers import Providers
 
 NUMBERS_AT_ONCE = 50
@@ -23,7 +24,8 @@ NUMBERS_AT_ONCE = 50
 class Command(BaseCommand):
     help = (
         "Asks for what is held at the deposit addresses of these numbers, every coin on every evm network in use, "
-        "and writes a line of JSON for each that holds something. It needs the factory's address and no database."
+        "and writes a line of JSON for each that holds something, with the salt that `sweep` of its factory takes. "
+        "It needs EVM_FACTORY, EVM_ADDRESS_KEY and EVM_FORMER_ADDRESSES as they were, and no database."
     )
     requires_system_checks = ()
 
@@ -31,7 +33,9 @@ class Command(BaseCommand):
         parser.add_argument("--env", choices=Environment.values, default=Environment.PRODUCTION.value)
         parser.add_argument("--first", type=int, default=0, help="The first number; default 0.")
         parser.add_argument("--last", type=int, required=True, help="The last number: payments are numbered from 1 on.")
-        parser.add_argument("--factory", help="Another factory than the present one, as of an earlier deployment.")
+        parser.add_argument(
+            "--factory", help="A factory that no setting names, as of an earlier deployment: its salts are the numbers."
+        )
 
     def handle(self, *, env: str, first: int, last: int, factory: str | None, **options: Any) -> None:
         if not 0 <= first <= last:
@@ -39,7 +43,7 @@ class Command(BaseCommand):
         found = 0
         try:
             for network in registry.networks(env):
-                if registry.profile(env, network).family == "evm":
+                if not registry.profile(env, network).shares_account:
                     found += self._search(env, network, range(first, last + 1), factory)
         except (ImproperlyConfigured, ChainError) as error:
             raise CommandError(str(error)) from error
@@ -51,26 +55,36 @@ class Command(BaseCommand):
             raise CommandError(f"{network} is simulated in {env}: its money is in the database alone.")
         profile, providers = chain.profile, chain.providers
         try:
-            place = addresses.parse(factory) if factory else chain.factory
+            derivations = Derivations(Derivation(addresses.parse(factory), None)) if factory else chain.derivations
         except InvalidAddress as error:
             raise CommandError(f"--factory: {error}") from error
-        deployment.check(providers, place)
+        for place in derivations.factories:
+            deployment.check(providers, place)
         found = 0
-        for number, address, held in _holdings(providers, place, numbers, [*profile.assets.values(), profile.native]):
+        coins = [*profile.assets.values(), profile.native]
+        for number, address, held in _holdings(providers, derivations, numbers, coins):
             found += 1
-            line = {"network": network, "number": number, "address": address, "held": held}
+            by = derivations.of(number)
+            line = {
+                "network": network,
+                "number": number,
+                "address": address,
+                "factory": by.factory,
+                "salt": hex(by.salt(number)),
+                "held": held,
+            }
             self.stdout.write(json.dumps(line))
         return found
 
 
 def _holdings(
-    providers: Providers, factory: str, numbers: range, coins: list[Asset]
+    providers: Providers, derivations: Derivations, numbers: range, coins: list[Asset]
 ) -> Iterator[tuple[int, str, dict[str, str]]]:
     """Numbers whose address holds something, with base units by coin."""
     height = providers.head().height
     for start in range(0, len(numbers), NUMBERS_AT_ONCE):
         some = numbers[start : start + NUMBERS_AT_ONCE]
-        places = {number: deployment.deposit_address(factory, number) for number in some}
+        places = {number: derivations.address(number) for number in some}
         asked = [(number, coin) for number in some for coin in coins]
         answers = providers.agree(
             *(

@@ -13,7 +13,8 @@ from config.environments import Environment
 from config.installation import services as standing
 from config.installation.marker import MarkerUnreachable
 from config.installation.models import Sign
-from payments.resuming import LOOK_AHEAD, Found, LostDeposit, LostPayout, Place, compare_with_chains, go_on
+from merchants.ledger.invariants import NetworkKey
+from payments.operations.resuming import LOOK_AHEAD, Found, LostDeposit, LostPayout, compare_with_chains, go_on
 
 
 class Command(BaseCommand):
@@ -52,7 +53,7 @@ class Command(BaseCommand):
 
     def handle(self, **options: Any) -> None:
         by = options["by"] or getpass.getuser()
-        without = [_place(text) for text in options["without"]]
+        without = [_network_key(text) for text in options["without"]]
         try:
             if options["not_restored"]:
                 self._call_it_a_false_alarm(by, options["reason"].strip())
@@ -70,7 +71,9 @@ class Command(BaseCommand):
         standing.resume(ended_by=by, was_restored=False, reason=reason)
         self.stdout.write(self.style.SUCCESS("Payments are created and paid again. No address was skipped."))
 
-    def _resume(self, by: str, since_text: str | None, without: list[Place], look_ahead: int, *, is_dry: bool) -> None:
+    def _resume(
+        self, by: str, since_text: str | None, without: list[NetworkKey], look_ahead: int, *, is_dry: bool
+    ) -> None:
         since = _instant(since_text) if since_text else None
         standing.keep_pulse()  # a restore that no worker has noticed yet
         standstill = standing.current_standstill()
@@ -117,7 +120,7 @@ def _payout_line(found: LostPayout) -> str:
     return f"  {found.environment} {found.network} block {found.height}: {what}, {found.transaction}: {verdict}"
 
 
-def _place(text: str) -> Place:
+def _network_key(text: str) -> NetworkKey:
     environment, _, network = text.partition(":")
     if environment not in Environment.values or not network:
         raise CommandError(f"--without {text}: say it like production:polygon.")

@@ -11,8 +11,8 @@ from merchants.ledger.models import Posting
 from payments.chains import registry
 from payments.chains.simulated import control
 from payments.chains.simulated.adapter import SimulatedChain
-from payments.treasury import TREASURY_IN, book_treasury, treasury_balance
-from payments.watching import watch_network
+from payments.deposits.watching import watch_network
+from payments.treasury.wallet_balances import TREASURY_IN, book_treasury, treasury_balance
 
 SANDBOX = Environment.SANDBOX
 
@@ -39,7 +39,7 @@ class Command(BaseCommand):
             for code, asset in chain.profile.assets.items():
                 control.fund(network, address=chain.payout_address(), code=code, amount=amount * 10**asset.decimals)
             control.mine(network, control.deepest_reorg(network) + 1)
-            while watch_network(SANDBOX, network):  # where deposits arrive at the same wallet, these are none
+            while watch_network(SANDBOX, network):  # so that on a shared wallet these coins are not taken for deposits
                 pass
             for code in chain.profile.assets:
                 found, times = treasury_balance(SANDBOX, network, code)

@@ -13,15 +13,16 @@ from config import ids
 from config.environments import Environment
 from config.errors import DomainError
 from config.money import Asset, from_units
-from payments import native
 from payments.chains import registry
 from payments.chains.errors import ChainError
-from payments.models import NativeCoin, Payment
+from payments.models import Payment
+from payments.treasury import native_deposits
+from payments.treasury.models import NativeCoin
 
 
 class Command(BaseCommand):
     help = (
-        "Lists the network's own coin that is known to be at deposit addresses, and what bringing it in would cost. "
+        "Lists native coins that are known to be at deposit addresses, and what bringing it in would cost. "
         "With --payment or --all it is brought to the hot wallet, where it becomes the treasury's and pays fees: the "
         "worker that holds the key does it within seconds. No payment is ever credited with it."
     )
@@ -40,14 +41,14 @@ class Command(BaseCommand):
         environment, network = options["env"], options["network"]
         try:
             chain = registry.chain(environment, network)
-            if not chain.profile.sweeps_per_transfer:
+            if chain.profile.shares_account:
                 raise CommandError(f"Deposits on {network} arrive at the hot wallet itself.")
             if options["payment"]:
                 self._look_at(environment, network, options["payment"])
             coins = _chosen(environment, network, options["payment"])
             if options["all"] and not options["at_a_loss"]:
-                coins = native.worth_bringing_in(chain, coins)
-            cost = self._list(coins, chain.profile.native, native.cost_of(chain, coins))
+                coins = native_deposits.worth_bringing_in(chain, coins)
+            cost = self._list(coins, chain.profile.native, native_deposits.cost_of(chain, coins))
             if not coins or not (options["payment"] or options["all"]):
                 return
             if cost > sum(coin.held for coin in coins) and not options["at_a_loss"]:
@@ -55,7 +56,7 @@ class Command(BaseCommand):
             question = "Bring it to the hot wallet? It then belongs to the treasury, and pays fees. [y/N] "
             if not options["yes"] and input(question).strip().lower() not in ("y", "yes"):
                 raise CommandError("Nothing was asked for.")
-            native.ask_for(coins, asked_by=options["by"] or getpass.getuser())
+            native_deposits.ask_for(coins, asked_by=options["by"] or getpass.getuser())
         except (DomainError, ChainError, ImproperlyConfigured) as error:
             raise CommandError(str(error)) from error
         self.stdout.write(self.style.SUCCESS("Asked for. Admin → Sweeps shows it on its way, and when it is booked."))
@@ -65,7 +66,7 @@ class Command(BaseCommand):
         payment = Payment.objects.filter(pk=key, environment=environment).first() if key else None
         if payment is None:
             raise CommandError(f"There is no {public_id} in {environment}.")
-        native.look_at(environment, network, [payment])
+        native_deposits.look_at(environment, network, [payment])
 
     def _list(self, coins: Sequence[NativeCoin], asset: Asset, cost: int) -> int:
         for coin in coins:
@@ -79,7 +80,7 @@ class Command(BaseCommand):
 
 
 def _chosen(environment: str, network: str, public_id: str | None) -> list[NativeCoin]:
-    coins = native.waiting(environment, network).select_related("payment")
+    coins = native_deposits.waiting(environment, network).select_related("payment")
     return list(coins.filter(payment=ids.PAYMENT.decode(public_id)) if public_id else coins)
 
 

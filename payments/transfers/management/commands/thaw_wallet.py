@@ -1,4 +1,4 @@
-"""`manage.py thaw_wallet`: see what a frozen wallet has sent, take over what has paid payouts of ours, and go on."""
+"""`manage.py thaw_wallet`: shows what a frozen wallet has sent, adopts what has paid payouts, and thaws it."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from payments.chains.errors import ChainError
 from payments.transfers import services
 from payments.transfers.models import Wallet
 from payments.transfers.recovery import StartUnknown, Unknown, adopt, unknown_transfers
-from payments.transfers.wallets import hold, wallet_of
+from payments.transfers.sequences import known_sequence
+from payments.transfers.wallets import expected_sequences, hold, wallet_of
 
 
 class Command(BaseCommand):
     help = (
-        "Compares what a wallet has sent with the books, takes over transfers that have paid payouts which still wait, "
+        "Compares what a wallet has sent with the ledger, adopts transfers that have paid payouts which still wait, "
         "and lets the wallet sign again. Run it after a restore, before anything is paid."
     )
 
@@ -29,6 +30,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--since-block", type=int, help="Look at what it has sent from here on; default: its last known transfer."
         )
+        parser.add_argument("--address", help="A hot wallet of before; default: the one that pays now.")
         parser.add_argument("--dry-run", action="store_true", help="Only show what would be done.")
         parser.add_argument(
             "--leave-unknown",
@@ -43,26 +45,38 @@ class Command(BaseCommand):
         try:
             chain = registry.chain(environment, network)
             wallet = wallet_of(environment, network, chain)
+            if options["address"]:
+                wallet = self._named(wallet, options["address"])
             with hold(wallet) as held:
                 if not held:
                     raise CommandError("A worker is busy with this wallet. Try again in a moment.")
                 unknown = unknown_transfers(wallet, since_block=options["since_block"])
-                self._look_and_thaw(
-                    wallet, unknown, chain.next_sequence(wallet.address), options["dry_run"], options["leave_unknown"]
-                )
+                expected = expected_sequences(wallet, chain)
+                self._look_and_thaw(wallet, unknown, expected, options["dry_run"], options["leave_unknown"])
         except ChainError as error:
             raise CommandError(f"The network did not answer: {error}") from error
         except StartUnknown as error:
             raise CommandError(f"{error.message} (--since-block)") from error
 
+    def _named(self, current: Wallet, address: str) -> Wallet:
+        here = Wallet.objects.filter(environment=current.environment, network=current.network)
+        found = here.filter(address__iexact=address).first()
+        if found is None:
+            raise CommandError(
+                f"There is no hot wallet {address}; there are {', '.join(each.address for each in here)}."
+            )
+        return found
+
     def _look_and_thaw(
-        self, wallet: Wallet, unknown: list[Unknown], expected: int, is_dry: bool, leaves_unknown: bool
+        self, wallet: Wallet, unknown: list[Unknown], expected: dict[str, int], is_dry: bool, leaves_unknown: bool
     ) -> None:
         self.stdout.write(f"{wallet}: {wallet.frozen_reason or 'not frozen'}")
-        self.stdout.write(f"The network expects sequence {expected}, the books {wallet.next_sequence}.")
+        for channel, sequence in expected.items():
+            whose, known = f" of channel {channel}" if channel else "", known_sequence(wallet, channel)
+            self.stdout.write(f"The network expects sequence {sequence}{whose}, the ledger {known}.")
         for each in unknown:
             self.stdout.write(_line(each))
-        strangers = [each for each in unknown if each.payout is None]
+        strangers = [each for each in unknown if each.payout is None and not each.is_ours]
         if is_dry:
             self.stdout.write("Nothing was changed.")
             return
@@ -75,15 +89,17 @@ class Command(BaseCommand):
         self.stdout.write(f"{adopted} payouts were paid already, and are not sent again.")
         if strangers and not leaves_unknown:
             raise CommandError(
-                f"{len(strangers)} transfers paid nobody the books know of. The wallet stays frozen; once you know who "
-                "sent them, run this again with --leave-unknown."
+                f"{len(strangers)} transfers paid nobody that the ledger knows. The wallet stays frozen; once you know "
+                "who sent them, run this again with --leave-unknown."
             )
-        services.thaw_wallet(wallet, next_sequence=expected, thawed_by=getpass.getuser())
+        services.thaw_wallet(wallet, expected, thawed_by=getpass.getuser())
         self.stdout.write(self.style.SUCCESS("The wallet signs again."))
 
 
 def _line(each: Unknown) -> str:
     sent = each.sent
     amount = f"{from_units(sent.amount, each.asset.decimals):f} {each.asset.code}" if each.asset else f"{sent.amount}"
-    verdict = f"has paid {each.payout.reference}" if each.payout else "is unknown"
-    return f"  {sent.transaction_hash}  {amount} to {sent.recipient} {sent.memo or ''}  {verdict}"
+    outcome = "went to another hot wallet of ours" if each.is_ours else "is unknown"
+    if each.payout:
+        outcome = f"has paid {each.payout.reference}"
+    return f"  {sent.transaction_hash}  {amount} to {sent.recipient} {sent.memo or ''}  {outcome}"

@@ -1,0 +1,1 @@
+"""The API reference: pages made of the OpenAPI document, one for each resource."""

@@ -1,0 +1,73 @@
+"""The pages of the API reference: made once in a process, the same for everybody, and compressed."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from typing import NamedTuple
+
+from django.conf import settings
+from django.http import Http404, HttpRequest, HttpResponse
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils.translation import get_language
+from django.views.decorators.gzip import gzip_page
+from django.views.decorators.http import condition, require_safe
+
+from config.api.reference.document import Reference, read_reference
+from config.api.renderers import read_json
+from config.api.views import openapi_document
+
+START, EVENTS, FAULTS = "", "webhook-events", "errors"
+"""The pages that are no resource's."""
+
+DOCUMENT = "/v1/openapi.json"
+
+
+class RenderedPage(NamedTuple):
+    content: bytes
+    etag: str
+
+
+def _etag(request: HttpRequest, page: str = START) -> str | None:
+    found = _page(page, settings.PUBLIC_URL, get_language())
+    return found and found.etag
+
+
+@require_safe
+@gzip_page
+@condition(etag_func=_etag)
+def show_reference(request: HttpRequest, page: str = START) -> HttpResponse:
+    """A page of the reference. It loads nothing from elsewhere and needs no exception from the CSP."""
+    found = _page(page, settings.PUBLIC_URL, get_language())
+    if found is None:
+        raise Http404
+    return HttpResponse(found.content, headers={"Cache-Control": "public, no-cache"})
+
+
+@cache
+def _reference(public_url: str) -> Reference:
+    home = reverse("api_reference")
+    return read_reference(read_json(openapi_document().decode()), public_url=public_url, home=home)
+
+
+def _page(page: str, public_url: str, language: str) -> RenderedPage | None:
+    """The page with this end of its address, if there is one."""
+    reference = _reference(public_url)
+    known = {
+        START: "start",
+        EVENTS: "events",
+        FAULTS: "errors",
+        **{each.slug: "resource" for each in reference.resources},
+    }
+    return _rendered(known[page], page, public_url, language) if page in known else None
+
+
+@cache
+def _rendered(template: str, page: str, public_url: str, language: str) -> RenderedPage:
+    """Made once for each language, which is the one that is active."""
+    reference = _reference(public_url)
+    resource = next((each for each in reference.resources if each.slug == page), None)
+    context = {"reference": reference, "page": page, "resource": resource, "document": DOCUMENT}
+    content = render_to_string(f"api/{template}.html", context).encode()
+    return RenderedPage(content, f'"{hashlib.sha256(content).hexdigest()[:32]}"')

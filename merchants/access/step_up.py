@@ -1,0 +1,45 @@
+"""Step-up: what is sensitive asks again who it is, unless the person has shown it a short while ago."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import wraps
+from typing import Concatenate, Final, ParamSpec
+
+from allauth.account.internal.flows.login import get_authentication_records
+from allauth.core.exceptions import ReauthenticationRequired
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+
+LOGGED_IN_AT: Final = "logged_in_at"
+"""The key in a session under which it says when it began, in seconds since 1970."""
+
+_P = ParamSpec("_P")
+
+
+def confirmed_recently(request: HttpRequest) -> bool:
+    """Whether the person has logged in, or confirmed to be themselves, within STEP_UP_AFTER."""
+    moments = [int(request.session.get(LOGGED_IN_AT, 0))]
+    records = get_authentication_records(request, request.user)
+    moments += [int(record["at"]) for record in records if record.get("reauthenticated")]
+    return time.time() - max(moments) < settings.STEP_UP_AFTER.total_seconds()
+
+
+def require_recent_confirmation(request: HttpRequest) -> None:
+    """Sends the person to confirm who they are, and back; a form that was sent is kept meanwhile."""
+    if not confirmed_recently(request):
+        raise ReauthenticationRequired
+
+
+def recently_confirmed(
+    view: Callable[Concatenate[HttpRequest, _P], HttpResponse], /
+) -> Callable[Concatenate[HttpRequest, _P], HttpResponse]:
+    """For a page of somebody who is logged in. Members' pages name an action of `SENSITIVE` instead."""
+
+    @wraps(view)
+    def wrapper(request: HttpRequest, /, *args: _P.args, **kwargs: _P.kwargs) -> HttpResponse:
+        require_recent_confirmation(request)
+        return view(request, *args, **kwargs)
+
+    return wrapper

@@ -1,0 +1,1 @@
+"""Four eyes: what one operator proposes another must agree to."""

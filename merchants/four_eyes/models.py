@@ -1,0 +1,63 @@
+"""What operators have proposed: it is done once as many as the environment asks for have agreed."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from config.environments import Environment
+from merchants.models import User
+
+
+class ProposalKind(models.TextChoices):
+    POLICY = "policy", "Limits and kill switch"
+    BREAKER = "breaker", "Breaker of a network"
+    OPERATOR = "operator", "Rights of an operator"
+    DEBT = "debt", "End of a merchant's debt"
+    ADDRESS = "address", "Address that the house may be paid at"
+    WITHDRAWAL = "withdrawal", "Withdrawal of the house's own coins"
+    BY_HAND = "by_hand", "Transfer that was sent by hand"
+    FUNDING = "funding", "Coins that the house puts in"
+    SKIM = "skim", "Coins to the cold wallet"
+    COLD_MOVE = "cold_move", "What left the cold wallet"
+
+
+class ProposalStatus(models.TextChoices):
+    WAITING = "waiting", "Waits for another operator"
+    DONE = "done", "Done"
+    WITHDRAWN = "withdrawn", "Withdrawn"
+    FALLEN = "fallen", "Fallen: what it would change has changed since"
+
+
+class Proposal(models.Model):
+    """One change that an operator has proposed, with what was there before."""
+
+    kind = models.CharField(max_length=20, choices=ProposalKind.choices)
+    environment = models.CharField(max_length=10, choices=Environment.choices, blank=True)
+    subject = models.CharField(max_length=80, help_text="The key of the row that it changes.")
+    before = models.JSONField(default=dict, help_text="What it was when this was proposed.")
+    after = models.JSONField(default=dict, help_text="What it becomes.")
+    told = models.TextField("what it does")
+    status = models.CharField(max_length=10, choices=ProposalStatus.choices, default=ProposalStatus.WAITING)
+    proposed_by = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
+    proposed_at = models.DateTimeField(default=timezone.now)
+    decided_by = models.ForeignKey(User, null=True, on_delete=models.PROTECT, related_name="+")
+    decided_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["kind", "subject"], condition=Q(status=ProposalStatus.WAITING), name="proposal_waits_once"
+            ),
+            models.CheckConstraint(
+                condition=Q(status=ProposalStatus.WAITING, decided_at__isnull=True)
+                | (~Q(status=ProposalStatus.WAITING) & Q(decided_at__isnull=False)),
+                name="proposal_decided_with_its_end",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.told

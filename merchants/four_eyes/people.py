@@ -1,0 +1,61 @@
+"""Which operators count where more than one must agree, and how many must."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from django.conf import settings
+from django.db.models import F, Q
+from django.utils import timezone
+
+from config.environments import Environment
+from config.errors import DomainError
+from merchants.models import User
+
+RESET_WAIT = timedelta(hours=24)
+"""How long somebody who got a new password by a link, or lost the second factors, does not count."""
+
+
+class DoesNotCount(DomainError):
+    code = "operator_does_not_count"
+    message = (
+        "Your word does not count for this at the moment: for 24 hours after your password was reset or your second "
+        "factors were removed, and while another operator has chosen your password. Set one by “Forgot your password?”."
+    )
+
+
+def people_needed(environment: str) -> int:
+    """How many operators must agree to what lets more money move in an environment."""
+    if environment == Environment.SANDBOX:
+        return int(settings.SANDBOX_OPERATORS_TO_DECIDE)
+    return int(settings.OPERATORS_TO_DECIDE)
+
+
+def counts(environment: str, *, operator: str = "operator__", at: str = "") -> Q:
+    """The filter of rows whose operator's word counts in an environment: `operator` is the path to the person, `at` the
+    column of when it was said. Where one is enough, nobody's reset stands in the way."""
+    still = Q(**{f"{operator}is_active": True, f"{operator}is_staff": True})
+    if people_needed(environment) == 1:
+        return still
+    said = F(at) - RESET_WAIT if at else timezone.now() - RESET_WAIT
+    unchanged = Q(**{f"{operator}credentials_reset_at__isnull": True}) | Q(
+        **{f"{operator}credentials_reset_at__lte": said}
+    )
+    return still & unchanged & Q(**{f"{operator}is_password_known": False})
+
+
+def require_counts(user: User, *, environment: str) -> None:
+    """DoesNotCount unless this person's word counts now."""
+    if not User.objects.filter(counts(environment, operator=""), pk=user.pk).exists():
+        raise DoesNotCount
+
+
+def note_reset(user: User, *, is_password_known: bool | None = None) -> None:
+    """Note that somebody got a new password without the old one, or lost the second factors.
+
+    `is_password_known`: whether another person chose the password; None leaves that as it is.
+    """
+    changes: dict[str, object] = {"credentials_reset_at": timezone.now()}
+    if is_password_known is not None:
+        changes["is_password_known"] = is_password_known
+    User.objects.filter(pk=user.pk).update(**changes)

@@ -1,0 +1,141 @@
+"""Every change of a proposal: made, agreed to, withdrawn. What a kind does is registered by the app whose rows it
+changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import structlog
+from django.db import transaction
+from django.utils import timezone
+
+from config.errors import DomainError
+from merchants.four_eyes.models import Proposal, ProposalKind, ProposalStatus
+from merchants.four_eyes.people import counts, people_needed, require_counts
+from merchants.models import User
+
+logger = structlog.get_logger(__name__)
+
+CarryOut = Callable[[Proposal, str], bool]
+"""Does what a proposal says, under the locks of what it changes; False, and nothing is done, when that is not any more
+as it was. It is told the names of who agreed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    carry_out: CarryOut
+    permission: str
+    """Of Django, that whoever agrees needs as well; empty: being a superuser."""
+
+
+_KINDS: dict[str, Kind] = {}
+
+
+class ProposalDecided(DomainError):
+    code = "proposal_decided"
+    message = "This does not wait for anybody any more."
+
+
+class AnotherMustAgree(DomainError):
+    code = "second_person_needed"
+    message = "You have proposed this yourself: another operator must agree."
+
+
+class ProposerDoesNotCount(DomainError):
+    code = "proposer_does_not_count"
+    message = "Whoever proposed this has lost the right to, or got another password since: propose it yourself."
+
+
+class NotPermitted(DomainError):
+    code = "not_permitted"
+    message = "You may not do this yourself, so you cannot agree to it."
+
+
+def register(kind: ProposalKind, carry_out: CarryOut, *, permission: str = "") -> None:
+    _KINDS[kind] = Kind(carry_out, permission)
+
+
+def propose(
+    kind: ProposalKind,
+    *,
+    environment: str,
+    subject: object,
+    before: Mapping[str, object],
+    after: Mapping[str, object],
+    told: str,
+    by: User,
+) -> Proposal:
+    """Propose a change, or agree to it, when another operator has proposed the very same.
+
+    It is done at once where one operator is enough. Another proposal for the same row falls. `environment` is the one
+    whose rule of how many decide holds.
+    """
+    with transaction.atomic():
+        require_counts(by, environment=environment)
+        waiting = _waiting(kind, subject)
+        if waiting is not None and waiting.proposed_by_id != by.pk and waiting.after == dict(after):
+            return agree(waiting, by=by)
+        if waiting is not None:
+            _end(waiting, ProposalStatus.WITHDRAWN, by)
+        proposal = Proposal.objects.create(
+            kind=kind,
+            environment=environment,
+            subject=str(subject),
+            before=dict(before),
+            after=dict(after),
+            told=told,
+            proposed_by=by,
+        )
+        logger.warning("proposed", kind=str(kind), subject=str(subject), told=told, by=by.email)
+        if people_needed(environment) == 1:
+            _carry_out(proposal, by, by.email)
+        return proposal
+
+
+def agree(proposal: Proposal, *, by: User) -> Proposal:
+    """Agree to what another operator has proposed, which is done at once; it falls where its row has changed since."""
+    with transaction.atomic():
+        proposal = Proposal.objects.select_for_update(of=["self"]).select_related("proposed_by").get(pk=proposal.pk)
+        if proposal.status != ProposalStatus.WAITING:
+            raise ProposalDecided
+        permission = _KINDS[proposal.kind].permission
+        if not (by.has_perm(permission) if permission else by.is_superuser):
+            raise NotPermitted
+        require_counts(by, environment=proposal.environment)
+        is_alone = people_needed(proposal.environment) == 1
+        if proposal.proposed_by_id == by.pk and not is_alone:
+            raise AnotherMustAgree
+        still = counts(proposal.environment, operator="proposed_by__", at="proposed_at")
+        if not is_alone and not Proposal.objects.filter(still, pk=proposal.pk).exists():
+            raise ProposerDoesNotCount
+        people = list(dict.fromkeys([proposal.proposed_by.email, by.email]))
+        _carry_out(proposal, by, ", ".join(people))
+        return proposal
+
+
+def withdraw(proposal: Proposal, *, by: User) -> Proposal:
+    """Take a proposal back, one's own or another's: nothing is done."""
+    with transaction.atomic():
+        proposal = Proposal.objects.select_for_update().get(pk=proposal.pk)
+        if proposal.status != ProposalStatus.WAITING:
+            raise ProposalDecided
+        _end(proposal, ProposalStatus.WITHDRAWN, by)
+        return proposal
+
+
+def _waiting(kind: ProposalKind, subject: object) -> Proposal | None:
+    waiting = Proposal.objects.filter(kind=kind, subject=str(subject), status=ProposalStatus.WAITING)
+    return waiting.select_for_update().first()
+
+
+def _carry_out(proposal: Proposal, by: User, people: str) -> None:
+    proposal.decided_by = by  # for what keeps who it was
+    is_done = _KINDS[proposal.kind].carry_out(proposal, people)
+    _end(proposal, ProposalStatus.DONE if is_done else ProposalStatus.FALLEN, by)
+
+
+def _end(proposal: Proposal, status: ProposalStatus, by: User) -> None:
+    proposal.status, proposal.decided_by, proposal.decided_at = status, by, timezone.now()
+    proposal.save(update_fields=["status", "decided_by", "decided_at"])
+    logger.warning("proposal ended", kind=proposal.kind, subject=proposal.subject, status=str(status), by=by.email)

@@ -1,0 +1,136 @@
+"""People as operators see them: addresses they have written count as confirmed, and sign-ups wait for a decision."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from allauth.account.models import EmailAddress
+from allauth.mfa.models import Authenticator
+from django import forms
+from django.contrib import admin, messages
+from django.contrib.admin.utils import unquote
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+
+from config.admin_base import ReadOnly
+from config.errors import DomainError
+from merchants.admin import UserAdmin
+from merchants.four_eyes.models import ProposalStatus
+from merchants.four_eyes.people import note_reset
+from merchants.models import User
+from merchants.people import operator_rights
+from merchants.people.invitations import invite_merchant
+from merchants.people.models import Invitation, SignUp
+from merchants.people.services import approve_sign_up, confirm_added_person, follow_operator, refuse_sign_up
+
+# allauth's own pages change rows without its rules, and show stored secrets.
+admin.site.unregister([EmailAddress, Authenticator, User])
+
+
+@admin.register(User)
+class PersonAdmin(UserAdmin):
+    """Whoever may do more needs two superusers; nobody chooses the password or the address of another operator."""
+
+    def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> tuple[str, ...]:
+        fields = super().get_readonly_fields(request, obj)
+        return (*fields, "email") if obj is not None and _is_other_operator(request, obj) else fields
+
+    def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
+        if change:
+            before = User.objects.get(pk=obj.pk)
+            confirm_added_person(user=before)
+            self._propose_gains(request, obj, before, form)
+        super().save_model(request, obj, form, change)
+        if not change and obj.has_usable_password():
+            note_reset(obj, is_password_known=True)
+        if not change or "email" in form.changed_data:
+            follow_operator(user=obj)
+
+    def _propose_gains(self, request: HttpRequest, obj: User, before: User, form: Any) -> None:
+        """Take out of the form what more somebody would be allowed, and propose that instead."""
+        entered = form.cleaned_data
+        more = operator_rights.gains(before, entered) if operator_rights.are_kept_apart() else {}
+        if not more:
+            return
+        for name in operator_rights.FLAGS:
+            if name in more:
+                setattr(obj, name, False)
+        for name in ("groups", "user_permissions"):
+            if name in more:
+                entered[name] = entered[name].exclude(pk__in=more[name])
+        try:
+            proposal = operator_rights.propose_rights(before, more, by=cast("User", request.user))
+        except DomainError as error:
+            self.message_user(request, error.message, messages.ERROR)
+        else:
+            if proposal.status == ProposalStatus.WAITING:
+                self.message_user(request, f"{proposal}: another superuser must agree.", messages.WARNING)
+            else:
+                obj.refresh_from_db(fields=operator_rights.FLAGS)
+                self.message_user(request, f"{proposal}: {proposal.get_status_display()}.", messages.SUCCESS)
+
+    def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:
+        user = self.get_object(request, unquote(id))
+        if user is not None and _is_other_operator(request, user):
+            raise PermissionDenied("Operators choose their own passwords: ask them to use the link for a new one.")
+        known = user.password if user is not None else ""
+        reply = super().user_change_password(request, id, form_url)
+        now = User.objects.filter(pk=user.pk).first() if user is not None else None
+        if now is not None and now.password != known:
+            note_reset(now, is_password_known=True if now != request.user else None)
+        return reply
+
+
+def _is_other_operator(request: HttpRequest, person: User) -> bool:
+    """Whether this is another operator than whoever asks, and two must decide: with the other's account one would."""
+    is_operator = person.is_staff or person.is_superuser
+    return is_operator and person.pk != request.user.pk and operator_rights.are_kept_apart()
+
+
+class InvitationForm(forms.ModelForm[Invitation]):
+    class Meta:
+        model = Invitation
+        fields = ("email",)
+
+
+@admin.register(Invitation)
+class InvitationAdmin(admin.ModelAdmin[Invitation]):
+    """Invites people to open a merchant of their own; those of merchants are only shown."""
+
+    form = InvitationForm
+    list_display = ("email", "merchant", "role", "invited_by", "sent_at")
+    list_select_related = ("merchant", "invited_by")
+
+    def has_change_permission(self, request: HttpRequest, obj: Invitation | None = None) -> bool:
+        return False
+
+    def save_model(self, request: HttpRequest, obj: Invitation, form: Any, change: bool) -> None:
+        obj.pk = invite_merchant(by=cast("User", request.user), email=obj.email).pk
+
+
+@admin.register(SignUp)
+class SignUpAdmin(ReadOnly, admin.ModelAdmin[SignUp]):
+    """Who has signed up and has no merchant yet."""
+
+    list_display = ("user", "merchant_name", "requested_at", "needs_approval")
+    list_filter = ("needs_approval",)
+    list_select_related = ("user",)
+    actions = ("let_in", "turn_away")
+
+    @admin.action(description="Let in: the merchant is opened once the address is confirmed", permissions=["decide"])
+    def let_in(self, request: HttpRequest, chosen: QuerySet[SignUp]) -> None:
+        waiting = list(chosen)
+        for each in waiting:
+            approve_sign_up(sign_up=each)
+        messages.success(request, f"{len(waiting)} let in.")
+
+    @admin.action(description="Turn away: the person is forgotten, and may sign up again", permissions=["decide"])
+    def turn_away(self, request: HttpRequest, chosen: QuerySet[SignUp]) -> None:
+        waiting = list(chosen)
+        for each in waiting:
+            refuse_sign_up(sign_up=each)
+        messages.success(request, f"{len(waiting)} turned away.")
+
+    def has_decide_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("people.change_signup")

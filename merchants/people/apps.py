@@ -1,0 +1,9 @@
+"""People: how somebody gets an account, proves an address, and keeps it."""
+
+from django.apps import AppConfig
+
+
+class PeopleConfig(AppConfig):
+    name = "merchants.people"
+    label = "people"
+    default_auto_field = "django.db.models.BigAutoField"

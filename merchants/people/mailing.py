@@ -1,0 +1,68 @@
+"""Mails to people: a row first, so that no page waits for a mail server, and then the mail."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Final
+
+import structlog
+from django.conf import settings
+from django.core.mail import EmailMessage, send_mail
+from django.core.mail.backends.base import BaseEmailBackend
+from django.db.models import F
+
+from config.purging import delete_in_batches
+from merchants.people.models import Mail
+
+logger = structlog.get_logger(__name__)
+
+KEPT_FOR: Final = timedelta(days=7)
+"""How long the mailbox shows a mail, and how long a mail that no server takes is tried."""
+_SENDING_TAKES_AT_MOST: Final = timedelta(minutes=2)
+_LONGEST_WAIT_SECONDS: Final = 3600
+_BATCH: Final = 50
+
+
+def write_mail(*, to: str, subject: str, text: str) -> Mail:
+    """A mail that leaves with one of the next rounds of `send_due`."""
+    return Mail.objects.create(to=to, subject=subject[:200], text=text)
+
+
+def send_due(*, now: datetime) -> int:
+    """Sends the mails that are due; returns how many the server took.
+
+    A mail is put off before it is sent, so that two workers do not send it, and deleted after. One that is lost in a
+    crash between the two is sent again: two mails are better than none.
+    """
+    if settings.MAILBOX_IS_SHOWN:
+        return 0
+    sent = 0
+    for mail in Mail.objects.filter(next_attempt_at__lte=now).order_by("id")[:_BATCH]:
+        wait = max(_SENDING_TAKES_AT_MOST.seconds, min(_LONGEST_WAIT_SECONDS, 30 << min(mail.attempts, 10)))
+        due = Mail.objects.filter(pk=mail.pk, next_attempt_at=mail.next_attempt_at)
+        if not due.update(next_attempt_at=now + timedelta(seconds=wait), attempts=F("attempts") + 1):
+            continue
+        try:
+            send_mail(mail.subject, mail.text, None, [mail.to])
+        except Exception as error:  # however the mail server fails, the other mails are sent
+            logger.warning("mail_not_sent", mail=mail.pk, attempts=mail.attempts + 1, error=str(error))
+            continue
+        mail.delete()
+        sent += 1
+    return sent
+
+
+def purge(*, now: datetime) -> int:
+    """Deletes mails that are too old to be of use; returns how many."""
+    return delete_in_batches(Mail.objects.filter(created_at__lt=now - KEPT_FOR))
+
+
+class MailboxBackend(BaseEmailBackend):
+    """Django's mails of an embedded run without a mail server: they go to the mailbox."""
+
+    def send_messages(self, email_messages: Sequence[EmailMessage]) -> int:
+        for message in email_messages:
+            for to in message.recipients():
+                write_mail(to=to, subject=str(message.subject), text=str(message.body))
+        return len(email_messages)

@@ -1,0 +1,105 @@
+"""What people have besides a password: an app that makes codes, passkeys, and recovery codes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from allauth.mfa.adapter import DefaultMFAAdapter
+from allauth.mfa.models import Authenticator
+from django.db import transaction
+from django.utils.translation import gettext
+
+from config.qr import data_uri, render_png
+from merchants.four_eyes.people import note_reset
+from merchants.models import User
+from merchants.people import sealing
+from merchants.people.mailing import write_mail
+
+_SEALED: Final = ("secret", "seed")
+"""The values of an authenticator that are sealed."""
+
+
+@dataclass(frozen=True)
+class Factors:
+    """What a person has."""
+
+    app: Any
+    """The authenticator of the app, or None."""
+    passkeys: list[Any]
+    codes_left: int
+
+    @property
+    def are_set_up(self) -> bool:
+        return self.app is not None or bool(self.passkeys)
+
+
+def of(user: User) -> Factors:
+    found = list(Authenticator.objects.filter(user=user).order_by("pk"))
+    apps = [each for each in found if each.type == Authenticator.Type.TOTP]
+    codes = [each for each in found if each.type == Authenticator.Type.RECOVERY_CODES]
+    return Factors(
+        app=apps[0] if apps else None,
+        passkeys=[each for each in found if each.type == Authenticator.Type.WEBAUTHN],
+        codes_left=len(codes[0].wrap().get_unused_codes()) if codes else 0,
+    )
+
+
+def who_has_any(users: Iterable[User]) -> set[int]:
+    """The keys of those of these people who have an app or a passkey."""
+    kinds = (Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN)
+    found = Authenticator.objects.filter(user__in=list(users), type__in=kinds)
+    return set(found.values_list("user_id", flat=True))
+
+
+@transaction.atomic
+def remove_all(user: User) -> int:
+    """Removes every factor of somebody who has lost them, and tells them; returns how many there were."""
+    removed, _by_table = Authenticator.objects.filter(user=user).delete()
+    note_reset(user)
+    if removed:
+        write_mail(
+            to=user.email,
+            subject=gettext("Your second factors were removed"),
+            text=gettext(
+                "An operator removed them. Your password alone lets you in until you add a new one. "
+                "If you did not ask for this, tell the people who run this service at once."
+            ),
+        )
+    return int(removed)
+
+
+def reseal() -> int:
+    """Seals every stored secret under the SECRET_KEY of now; returns how many authenticators that were."""
+    resealed = 0
+    for authenticator_id in Authenticator.objects.values_list("pk", flat=True):
+        with transaction.atomic():
+            each = Authenticator.objects.select_for_update().filter(pk=authenticator_id).first()
+            if each is None or not (names := [name for name in _SEALED if name in each.data]):
+                continue
+            for name in names:
+                each.data[name] = sealing.seal(sealing.unseal(each.data[name]))
+            each.save(update_fields=["data"])
+            resealed += 1
+    return resealed
+
+
+class SecondFactorAdapter(DefaultMFAAdapter):
+    def encrypt(self, text: str) -> str:
+        return sealing.seal(text)
+
+    def decrypt(self, encrypted_text: str) -> str:
+        return sealing.unseal(encrypted_text)
+
+    def generate_authenticator_name(self, user: User, type: Authenticator.Type) -> str:
+        return gettext("Passkey")
+
+    def build_totp_svg(self, url: str) -> str:
+        """A picture of ours instead: `qr_code` of the page."""
+        return ""
+
+
+def qr_code_of(url: str) -> str:
+    """The QR code of an address of an app, as a data URI."""
+    return data_uri(render_png(url))

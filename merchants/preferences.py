@@ -1,0 +1,63 @@
+"""What members choose for themselves: which mails they get, and how pages show times."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Final
+from zoneinfo import ZoneInfo
+
+from django.db.models import TextChoices
+from django.utils import timezone, translation
+from django.utils.translation import gettext_lazy as _
+
+from config.wording import numbers_as
+from merchants.roles import Role
+
+
+class Notice(TextChoices):
+    """What a member can be told of by mail."""
+
+    PAID = "payment_paid", _("A payment is paid")
+    UNPAID = "payment_unpaid", _("A payment expires, or is undone by its network")
+    DECISION = "decision", _("Money waits for a decision")
+    SETTLED = "settlement_made", _("A settlement is paid")
+    HELD = "settlement_held", _("A settlement could not be paid")
+    WAITS = "settlement_waits", _("A settlement waits for more than a quarter of an hour")
+
+
+class NumberStyle(TextChoices):
+    """How pages write numbers for reading: the names of `config.wording.NUMBERS`."""
+
+    COMMA = "comma", "1,234,567.89"
+    POINT = "point", "1.234.567,89"
+    SPACE = "space", "1\u202f234\u202f567,89"
+    APOSTROPHE = "apostrophe", "1\u2019234\u2019567.89"
+
+
+_BY_DEFAULT: Final = {
+    Role.OWNER: (Notice.DECISION, Notice.HELD, Notice.WAITS),
+    Role.ADMIN: (Notice.DECISION, Notice.HELD, Notice.WAITS),
+}
+
+
+def usual_notices(role: str) -> list[str]:
+    """What a member of this role is told of before they have chosen."""
+    return [notice.value for notice in _BY_DEFAULT.get(Role(role), ())] if role in Role.values else []
+
+
+@contextmanager
+def as_chosen(*, language: str, zone: str, numbers: str) -> Iterator[None]:
+    """Inside, texts are in the language, times in the time zone and numbers in the style that a member chose."""
+    with (
+        translation.override(language),
+        timezone.override(_zone(zone)),
+        numbers_as(numbers),
+    ):
+        yield
+
+
+@cache
+def _zone(name: str) -> ZoneInfo:
+    return ZoneInfo(name)

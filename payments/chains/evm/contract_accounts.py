@@ -1,0 +1,26 @@
+"""Accounts that are contracts, which have no key: whether one takes a signature as its own (EIP-1271)."""
+
+from __future__ import annotations
+
+from payments.chains.errors import ChainUnavailable
+from payments.chains.evm import abi, messages, questions
+from payments.chains.evm.providers import Providers
+from payments.chains.evm.rpc import RpcError
+
+_FUNCTION = "isValidSignature(bytes32,bytes)"
+_ACCEPTED = abi.selector(_FUNCTION).ljust(abi.WORD, b"\0")
+
+
+def accepts(providers: Providers, account: str, text: str, signature: bytes) -> bool | None:
+    """Whether the contract at an address takes this as its signature of a text; None where no contract answers.
+
+    Believed as providers say it alike after the same block. A contract that reverts has not taken it.
+    """
+    digest = int.from_bytes(messages.digest_of(text), "big")
+    call = abi.call(_FUNCTION, digest, signature)
+    [said] = providers.agree_each(questions.result(account, call, providers.head().height))
+    if isinstance(said, RpcError):
+        if said.is_reverted:
+            return False
+        raise ChainUnavailable(f"{providers.network} cannot ask a contract about a signature: {said}") from said
+    return bool(said == _ACCEPTED) if said else None

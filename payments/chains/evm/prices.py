@@ -1,0 +1,44 @@
+"""What sending costs now, by what providers say of it. None of them alone drives it up or down."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from payments.chains.errors import ChainUnavailable
+from payments.chains.evm import questions
+from payments.chains.evm.fees import believable_tip, with_margin
+from payments.chains.evm.providers import Providers
+
+TIP_BLOCKS = 20
+"""How many blocks say what tips have been paid lately."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """Of a unit of gas, in base units of the native coin."""
+
+    base_fee: int
+    usual_tip: int
+
+
+def prices(providers: Providers) -> Prices:
+    """Those of the newest block. The tip is a few times what was paid in the last blocks at most, whoever says more."""
+    height = providers.head().height
+    newest = providers.agree_on(questions.header(height))
+    if newest is None:
+        raise ChainUnavailable(f"The newest block of {providers.network} is not there any more.")
+    said = providers.middle(questions.usual_tip())
+    paid = providers.middle(questions.paid_tip(height, TIP_BLOCKS))
+    return Prices(newest.base_fee, believable_tip(said=said, paid=paid))
+
+
+def gas_limit(
+    providers: Providers, sender: str, to: str, call: bytes, *, least: int, unestimated: int, most: int
+) -> int:
+    """A limit within these bounds for what a call takes; `unestimated` where too few can say, as when it would fail
+    now and be right later. A limit costs nothing that is not used."""
+    try:
+        estimated = with_margin(providers.upper_middle(questions.gas(sender, to, call)))
+    except ChainUnavailable:
+        estimated = unestimated
+    return min(max(estimated, least), most)

@@ -1,0 +1,97 @@
+"""A key in the transit engine of HashiCorp Vault or OpenBao: ed25519 alone, as transit has no secp256k1."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import ssl
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+
+from payments.chains.key_services.base import SECONDS, KeyPlace, KeyServiceFailed
+
+
+@dataclass(frozen=True, slots=True)
+class VaultServer:
+    """How one is reached. The token is asked for at each request: an agent may have renewed it."""
+
+    address: str
+    token: Callable[[], str]
+    namespace: str = ""
+    authority: str = ""
+    """The file with the certificates that its own is checked by; empty for those of the system."""
+
+
+class VaultKey:
+    """One ed25519 key. It takes read on transit/keys/<name> and update on transit/sign/<name>."""
+
+    def __init__(self, place: KeyPlace, server: VaultServer) -> None:
+        self._place, self._server = place, server
+        self._version = 0
+
+    def __repr__(self) -> str:
+        return f"VaultKey({self._place.scope}/{self._place.key})"
+
+    def public_key(self) -> bytes:
+        """Of the first version. A key that was rotated there would be another wallet: it goes on as it was."""
+        said = self._ask("GET", "keys")
+        if said.get("type") != "ed25519" or said.get("derived"):
+            raise KeyServiceFailed(f"{self!r} is of the type {said.get('type')!r}; it must be ed25519, and not derived")
+        versions = said.get("keys")
+        try:
+            self._version = min(map(int, versions))  # type: ignore[arg-type]
+            return _decoded(versions[str(self._version)]["public_key"])  # type: ignore[index]
+        except (TypeError, ValueError, KeyError) as error:
+            raise KeyServiceFailed(f"Vault replied with no public key of {self!r}") from error
+
+    def sign_message(self, message: bytes) -> bytes:
+        if not self._version:
+            self.public_key()
+        body = {"input": base64.b64encode(message).decode(), "key_version": self._version}
+        said = self._ask("POST", "sign", body)
+        before = f"vault:v{self._version}:"
+        try:
+            text = said["signature"]
+            if not text.startswith(before):
+                raise ValueError("another version")
+            return _decoded(text.removeprefix(before))
+        except (TypeError, ValueError, KeyError, AttributeError) as error:
+            raise KeyServiceFailed(f"Vault replied with no signature of {self!r}") from error
+
+    def _ask(self, method: str, what: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
+        """What is in `data` of the reply."""
+        server = self._server
+        url = f"{server.address.rstrip('/')}/v1/{self._place.scope}/{what}/{self._place.key}"
+        try:
+            headers = {"X-Vault-Token": server.token(), "X-Vault-Request": "true"}
+            if server.namespace:
+                headers["X-Vault-Namespace"] = server.namespace
+            trusted = ssl.create_default_context(cafile=server.authority or None)
+            with httpx.Client(timeout=SECONDS, verify=trusted, trust_env=False) as client:
+                reply = client.request(method, url, json=body, headers=headers)
+            said = reply.json()
+            if reply.status_code != 200:
+                raise KeyServiceFailed(f"Vault refused {self!r}: {reply.status_code} {_errors(said)}")
+            data = said["data"]
+            if not isinstance(data, dict):
+                raise KeyError("data")
+        except (httpx.HTTPError, OSError) as error:
+            raise KeyServiceFailed(f"Vault did not answer for {self!r}: {error}") from error
+        except (ValueError, KeyError, TypeError) as error:
+            raise KeyServiceFailed(f"Vault replied with something that is no reply of it for {self!r}") from error
+        return data
+
+
+def _decoded(text: str) -> bytes:
+    try:
+        return base64.b64decode(text, validate=True)
+    except binascii.Error as error:
+        raise ValueError("no base64") from error
+
+
+def _errors(said: Any) -> str:
+    errors = said.get("errors") if isinstance(said, dict) else None
+    return "; ".join(map(str, errors))[:300] if isinstance(errors, list) else ""

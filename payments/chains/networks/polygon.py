@@ -1,0 +1,58 @@
+"""Polygon, and Amoy as its test network."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import MappingProxyType
+
+from config.money import Asset
+from payments.chains.profiles import CreditRule, LocalNode, Network, NetworkProfile, Simulation, coins
+
+_DECIMALS = {"USDC": 6, "USDT": 6, "DAI": 18}
+
+_REAL = NetworkProfile(
+    network="polygon",
+    name="Polygon",
+    family="evm",
+    chain_id=137,
+    block_seconds=1.75,
+    assets=coins(
+        "polygon",
+        _DECIMALS,
+        USDC="0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359",
+        USDT="0xc2132D05D31c914a87C6611C10748AEb04B58e8F",
+        DAI="0x8f3Cf7ad23Cd3CaDbD9735AFf958023239c6A063",
+    ),
+    decimals=_DECIMALS,
+    rules=((None, CreditRule(confirmations=8, require_finalized=True)),),
+    native=Asset("polygon", "POL", 18, ""),
+    native_usd="0.25",
+    final_within_seconds=5 * 60,
+    # Milestones come every few seconds.
+    finality_stall_seconds=2 * 60,
+    tip_floor_gwei="30",
+    fee_cap_gwei="2000",
+    gas_reserve=5,
+    explorer="https://polygonscan.com/tx/",
+    metadata=MappingProxyType({"known_not_accepted": {"USDC.e": "0x2791Bca1f2de4661ED88A30C99A7a9449Aa84174"}}),
+)
+
+NETWORK = Network(
+    position=3,
+    real=_REAL,
+    test=replace(
+        _REAL,
+        name="Polygon Amoy",
+        chain_id=80_002,
+        explorer="https://amoy.polygonscan.com/tx/",
+        assets=coins("polygon", _DECIMALS, USDC="0x41E94Eb019C0762f9Bfcf9Fb1E58725BfB0e7582"),
+        metadata={},
+    ),
+    simulation=Simulation(
+        chain_id=913_370_137,
+        finality_depth=2,
+        rules=((None, CreditRule(confirmations=2, require_finalized=True)),),
+        usual_price=30 * 10**9,
+    ),
+    local=LocalNode(chain_id=31_338, port=8546),
+)

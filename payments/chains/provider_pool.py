@@ -1,0 +1,336 @@
+"""The providers of one network, whatever they speak: who is asked, who is believed, what a person must hear about.
+
+What decides about money is believed when two say the same, or as many as the operator wants, and no others say
+something else as often: else nothing is known. One alone decides only where the operator lists one and has said that it
+may. What only helps (estimates) is asked of one after the other. Whom others contradict again and again is put aside
+(payments.chains.putting_aside).
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Generic, TypeVar
+
+import structlog
+
+from payments.chains.base import LONGEST_PROVIDER_NAME, ProviderState
+from payments.chains.errors import ChainUnavailable, NotSetUp
+from payments.chains.putting_aside import CONTRADICTIONS, Conduct
+from payments.chains.servers import Behind, ProviderFailed, Server, WrongChain
+
+logger = structlog.get_logger(__name__)
+
+AnyServer = TypeVar("AnyServer", bound=Server)
+Said = TypeVar("Said")
+
+BELIEVED = 2
+"""Providers that must say the same, unless the operator wants more."""
+
+DOWN_AFTER_SECONDS = 60.0
+PROBE_SECONDS = 30.0
+"""How often a provider that is down is asked whether it is back: each time it may take a whole time-out."""
+
+DISAGREES_SECONDS, INVENTS_SECONDS = 30.0, 300.0
+"""How long it is kept in mind that one said something else than others, and that it told of money nobody else knows."""
+
+
+@dataclass(slots=True)
+class Provider(Generic[AnyServer]):
+    """One of them, and how it has been doing."""
+
+    server: AnyServer
+    failing_since: float | None = None
+    is_elsewhere: bool = False
+    """It spoke for another chain when it was last asked."""
+    asked_at: float = 0.0
+    problems: dict[str, str] = field(default_factory=dict)
+    """What is wrong with it now, by kind: failing, old_head, disagrees, put_aside."""
+    newest_height: int = 0
+    final_height: int = 0
+    """Of the newest block, and of the newest final one, that it has told of."""
+    conduct: Conduct = field(default_factory=Conduct)
+    disagrees_until: float = 0.0
+    invents: bool = False
+    """What it disagrees about is money."""
+
+    @property
+    def name(self) -> str:
+        return self.server.name
+
+
+@dataclass(frozen=True, slots=True)
+class Believed(Generic[Said]):
+    """What was believed, and the names of those who said so."""
+
+    said: Said
+    by: tuple[str, ...]
+
+
+Groups = Sequence[tuple[Said, list[Provider[AnyServer]]]]
+"""Answers, each with the providers that gave it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference(Generic[Said, AnyServer]):
+    """What one provider said, and what others did, who are believed where it `is_outvoted`."""
+
+    provider: Provider[AnyServer]
+    mine: Said
+    theirs: Said
+    others: str
+    is_outvoted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Alarm:
+    """Something about a provider that a person should know."""
+
+    provider: str
+    kind: str
+    message: str
+
+
+class ProviderPool(Generic[AnyServer]):
+    """All providers of one network, in order of preference. One object per process and network.
+
+    An endpoint that is listed twice counts once. `one_may_decide` is the operator's word for a network with one;
+    else `agreeing` of them must say the same, two at least.
+    """
+
+    def __init__(
+        self,
+        servers: Sequence[AnyServer],
+        *,
+        network: str,
+        old_after_seconds: float,
+        one_may_decide: bool = False,
+        agreeing: int = BELIEVED,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        if not servers:
+            raise ValueError(f"{network} has no provider")
+        self.network = network
+        self._old_after_seconds = old_after_seconds
+        """Who has no newer block than that does not say where the head is."""
+        self._clock = clock
+        self._let_back_at: datetime | None = None
+        self._providers = [Provider(each) for each in {each.endpoint: each for each in reversed(servers)}.values()]
+        self._providers.reverse()
+        _tell_apart([provider.server for provider in self._providers])
+        self.needed = 1 if one_may_decide and len(self._providers) == 1 else max(agreeing, BELIEVED)
+        """How many must say the same."""
+
+    def _require_enough(self, *, setting: str, single_setting: str) -> None:
+        """NotSetUp when there are fewer than must say the same, so that nothing will ever be known.
+
+        `setting` lists them; `single_setting` lets one decide alone.
+        """
+        if 1 < len(self._providers) < self.needed:
+            raise NotSetUp(
+                f"{self.network} has {len(self._providers)} providers, and money is believed when {self.needed} say "
+                f"the same. Add others to {setting}, or set PROVIDERS_THAT_AGREE lower."
+            )
+        if len(self._providers) < self.needed:
+            raise NotSetUp(
+                f"{self.network} has one provider, {self._providers[0].name}, and money is believed when two say the "
+                f"same. Add one of another owner to {setting}, or let this one decide alone by {single_setting}."
+            )
+
+    def alarms(self) -> tuple[Alarm, ...]:
+        """What is wrong at present."""
+        self._forget()
+        return tuple(
+            Alarm(provider.name, kind, message)
+            for provider in self._providers
+            for kind, message in provider.problems.items()
+        )
+
+    @property
+    def are_elsewhere(self) -> bool:
+        """Whether every one of them spoke for another chain when it was last asked."""
+        return all(provider.is_elsewhere for provider in self._providers)
+
+    def let_back(self, said_at: datetime) -> None:
+        """Ask everybody again who is put aside. The same word of an operator, known by its time, is heeded once."""
+        if said_at != self._let_back_at:
+            self._let_back_at = said_at
+            for provider in self._providers:
+                provider.conduct.let_back()
+
+    def states(self) -> tuple[ProviderState, ...]:
+        """Who is asked, and what is wrong with each at present."""
+        self._forget()
+        return tuple(ProviderState(provider.name, dict(provider.problems)) for provider in self._providers)
+
+    # Believing
+
+    def _believed(
+        self,
+        ask: Callable[[Provider[AnyServer]], Said],
+        alike: Callable[[Said, Said], bool],
+        note: Callable[[Groups[Said, AnyServer]], None],
+    ) -> Believed[Said]:
+        """The answer that enough providers give alike, and no others another one as often.
+
+        Asks no more of them than it takes: until those that are left could not make another answer as frequent.
+        `ask` raises ProviderFailed where there is none; `note` hears of all answers where they differ.
+        """
+        groups = list[tuple[Said, list[Provider[AnyServer]]]]()
+        asked = list(self._in_use())
+        for number, provider in enumerate(asked, 1):
+            try:
+                said = ask(provider)
+            except ProviderFailed:
+                continue
+            group = next((group for known, group in groups if alike(known, said)), None)
+            if group is None:
+                groups.append((said, group := []))
+            group.append(provider)
+            if self._winner(groups, still_silent=len(asked) - number) is not None:
+                break
+        if len(groups) > 1:
+            note(groups)
+        if (winner := self._winner(groups)) is not None:
+            return Believed(winner[0], tuple(each.name[:LONGEST_PROVIDER_NAME] for each in winner[1]))
+        if len(groups) > 1:
+            raise ChainUnavailable(f"The providers of {self.network} do not agree.")
+        raise self._too_few(sum(len(group) for _, group in groups))
+
+    def _winner(
+        self, groups: Groups[Said, AnyServer], *, still_silent: int = 0
+    ) -> tuple[Said, list[Provider[AnyServer]]] | None:
+        """The answer of enough providers that no other equals, even if `still_silent` more were to give that one."""
+        first, second = [*sorted(groups, key=lambda group: len(group[1]), reverse=True), None, None][:2]
+        if first is None or len(first[1]) < self.needed:
+            return None
+        return first if len(first[1]) > still_silent + (len(second[1]) if second else 0) else None
+
+    def _most_of(self, count: int) -> int:
+        """How many of so many that answer must say the same: as many as are needed, and more than half."""
+        return max(self.needed, count // 2 + 1)
+
+    def _too_few(self, answered: int) -> ChainUnavailable:
+        aside = names(filter(self._is_aside, self._providers))
+        return ChainUnavailable(
+            f"Only {answered} of {self.needed} providers that must say the same about {self.network} answer. "
+            f"{f'Put aside: {aside}. ' if aside else ''}Deposits and payouts wait; nothing is lost."
+        )
+
+    def _against(self, groups: Groups[Said, AnyServer]) -> Iterator[Difference[Said, AnyServer]]:
+        """What is to be said against whoever is not believed, or against all where nobody is."""
+        winner = self._winner(groups)
+        largest = winner or max(groups, key=lambda group: len(group[1]))
+        for group in groups:
+            if group is winner:
+                continue
+            theirs, others = largest if group is not largest else next(each for each in groups if each is not largest)
+            for provider in group[1]:
+                yield Difference(provider, group[0], theirs, names(others), winner is not None)
+
+    def _note_disagreement(self, provider: Provider[AnyServer], message: str, *, invents: bool) -> None:
+        """It stays noted for a while, so that whoever raises alarms comes by; what is about money before all else."""
+        now = self._clock()
+        if provider.invents and not invents and now < provider.disagrees_until:
+            return
+        provider.invents = invents
+        provider.disagrees_until = now + (INVENTS_SECONDS if invents else DISAGREES_SECONDS)
+        self._note(provider, "disagrees", message)
+
+    def _contradict(self, provider: Provider[AnyServer], message: str) -> None:
+        """Others whose word counts have contradicted it: put it aside when that goes on, while enough others are left.
+
+        `message` says which question gave it away.
+        """
+        now = self._clock()
+        others = [each for each in self._providers if each is not provider and not self._is_down(each)]
+        is_done_without = sum(not self._is_aside(each) for each in others) >= self.needed
+        if provider.conduct.contradict(now) and is_done_without and not self._is_aside(provider):
+            hours = round(provider.conduct.put_aside(now) / 3_600)
+            told = (
+                f"Not asked for {hours} h: others have contradicted it {CONTRADICTIONS} times. The last time: {message}"
+            )
+            self._note(provider, "put_aside", told)
+
+    def _is_aside(self, provider: Provider[AnyServer]) -> bool:
+        return provider.conduct.is_aside(self._clock())
+
+    def _forget(self) -> None:
+        """End what was noted for a time that is over."""
+        now = self._clock()
+        for provider in self._providers:
+            if "disagrees" in provider.problems and now >= provider.disagrees_until:
+                self._note(provider, "disagrees", None)
+            if "put_aside" in provider.problems and not self._is_aside(provider):
+                self._note(provider, "put_aside", None)
+
+    # How each is doing
+
+    def _in_use(self, *, for_head: bool = False) -> Iterator[Provider[AnyServer]]:
+        """Who is asked: all that are up, and now and then one that is down; everyone when nobody is up.
+
+        Nobody who is put aside, and who has only an old head is asked for its head alone while enough others are up.
+        """
+        now = self._clock()
+        asked = [provider for provider in self._providers if not self._is_aside(provider)]
+        up = [provider for provider in asked if not self._is_down(provider)]
+        due = [provider for provider in asked if now - provider.asked_at >= PROBE_SECONDS]
+        fresh = [provider for provider in up if "old_head" not in provider.problems]
+        yield from fresh if len(fresh) >= self.needed and not for_head else up
+        yield from (provider for provider in (due if up else asked) if provider not in up)
+
+    def _is_down(self, provider: Provider[AnyServer]) -> bool:
+        return provider.failing_since is not None and self._clock() - provider.failing_since >= DOWN_AFTER_SECONDS
+
+    def _asked(self, provider: Provider[AnyServer], ask: Callable[[AnyServer], Said]) -> Said:
+        """What one provider answers; how that went is kept in mind."""
+        provider.asked_at = self._clock()
+        try:
+            said = ask(provider.server)
+        except Behind:
+            raise
+        except ProviderFailed as error:
+            provider.failing_since = provider.failing_since or self._clock()
+            provider.is_elsewhere = isinstance(error, WrongChain)
+            self._note(provider, "failing", str(error))
+            if provider.is_elsewhere:
+                self._contradict(provider, str(error))
+            raise
+        provider.failing_since, provider.is_elsewhere = None, False
+        self._note(provider, "failing", None)
+        return said
+
+    def _is_old(self, closed_at: datetime) -> bool:
+        return (datetime.now(UTC) - closed_at).total_seconds() > self._old_after_seconds
+
+    def _note_age(self, provider: Provider[AnyServer], closed_at: datetime) -> bool:
+        """Note whether its newest block, of this time, is old; the same is returned."""
+        is_old = self._is_old(closed_at)
+        self._note(provider, "old_head", f"newest block is of {closed_at:%H:%M:%S}" if is_old else None)
+        return is_old
+
+    def _note(self, provider: Provider[AnyServer], kind: str, message: str | None) -> None:
+        """Say once that something is wrong, and once that it is right again."""
+        before = provider.problems.pop(kind, None)
+        if message is not None:
+            provider.problems[kind] = message
+        if (before is None) != (message is None):
+            say = logger.info if message is None else logger.error
+            event = "provider is well again" if message is None else "provider has a problem"
+            say(event, network=self.network, provider=provider.name, problem=kind, message=message or before)
+
+
+def names(providers: Iterable[Provider[AnyServer]]) -> str:
+    return ", ".join(provider.name for provider in providers)
+
+
+def _tell_apart(servers: Iterable[Server]) -> None:
+    """Number those whose addresses differ in the path alone, which no name may show: it often holds a key."""
+    met = Counter[str]()
+    for server in servers:
+        met[server.name] += 1
+        if (number := met[server.name]) > 1:
+            server.name = f"{server.name} ({number})"

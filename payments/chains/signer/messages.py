@@ -1,0 +1,132 @@
+"""What the executor asks of a signer and what the signer replies: one line of JSON each way.
+
+A request says what is to be signed in fields, and the intents that it pays. Bytes are never signed for what they are.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+LONGEST_LINE = 1024 * 1024
+"""Bytes of a line: a hundred payouts of stellar with an earlier version take a tenth of it."""
+
+
+class Malformed(ValueError):
+    """This is no line of the protocol."""
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """A payout as it was asked for: so much of a coin, in base units, to one recipient. `mac` proves who asked."""
+
+    payout_id: str
+    coin: str
+    amount: int
+    recipient: str
+    memo: str = ""
+    memo_type: str = ""
+    set_aside: bool = False
+    """On stellar: the same to the same recipient, as a claimable balance."""
+    mac: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SigningRequest:
+    """One on-chain transaction: which payouts it makes, which coin it sweeps or what it prepares, and the rest of it by
+    family."""
+
+    environment: str
+    network: str
+    account: str
+    """Whose sequence is used: the hot wallet or a channel of it."""
+    sequence: int
+    intents: tuple[Intent, ...] = ()
+    sweeps: str = ""
+    """The code of the coin that is swept, the native one included; empty for payouts."""
+    prepares: str = ""
+    """`factory`, where it puts that of deposit addresses in place, or `wallet`, where it prepares that on stellar."""
+    transaction: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """Signed bytes, or why there are none: a code, a reason for people, and the payouts that are at fault, if any."""
+
+    raw: bytes = b""
+    refused: str = ""
+    reason: str = ""
+    payouts: tuple[str, ...] = ()
+
+
+def intent_mac(
+    key: str,
+    *,
+    environment: str,
+    network: str,
+    payout_id: str,
+    coin: str,
+    amount: int,
+    recipient: str,
+    memo: str = "",
+    memo_type: str = "",
+) -> str:
+    """The code by which the signer knows that a process with the key asked for exactly this payout; hexadecimal."""
+    said = ["ballast payout", environment, network, payout_id, coin, str(amount), recipient, memo, memo_type]
+    return hmac.digest(key.encode(), json.dumps(said).encode(), "sha256").hex()
+
+
+def is_asked_for(key: str, intent: Intent, *, environment: str, network: str) -> bool:
+    """Whether a process with the key has asked for this payout."""
+    said = {name: getattr(intent, name) for name in ("payout_id", "coin", "amount", "recipient", "memo", "memo_type")}
+    return hmac.compare_digest(intent_mac(key, environment=environment, network=network, **said), intent.mac)
+
+
+def write_request(request: SigningRequest) -> bytes:
+    said = asdict(request)
+    if not request.prepares:
+        del said["prepares"]  # a signer of an earlier release does not know it
+    return json.dumps(said, separators=(",", ":")).encode()
+
+
+def read_request(line: bytes) -> SigningRequest:
+    """The request in a line; Malformed for any other."""
+    try:
+        said = json.loads(line)
+        intents = tuple(Intent(**each) for each in said.pop("intents"))
+        request = SigningRequest(**said, intents=intents)
+    except (TypeError, ValueError, KeyError, AttributeError, RecursionError) as error:
+        raise Malformed("this is no request") from error
+    texts = [request.environment, request.network, request.account, request.sweeps, request.prepares]
+    numbers = [request.sequence]
+    for each in request.intents:
+        texts += [each.payout_id, each.coin, each.recipient, each.memo, each.memo_type, each.mac]
+        numbers.append(each.amount)
+    is_well_typed = (
+        all(isinstance(text, str) for text in texts)
+        and all(type(number) is int for number in numbers)
+        and all(type(each.set_aside) is bool for each in request.intents)
+        and isinstance(request.transaction, dict)
+    )
+    if not is_well_typed:
+        raise Malformed("this request has fields of a wrong type")
+    return request
+
+
+def write_reply(reply: Reply) -> bytes:
+    return json.dumps({**asdict(reply), "raw": reply.raw.hex()}, separators=(",", ":")).encode()
+
+
+def read_reply(line: bytes) -> Reply:
+    """The reply in a line; Malformed for any other."""
+    try:
+        said = json.loads(line)
+        found = Reply(bytes.fromhex(said["raw"]), said["refused"], said["reason"], tuple(said["payouts"]))
+    except (TypeError, ValueError, KeyError, RecursionError) as error:
+        raise Malformed("this is no reply") from error
+    if bool(found.raw) == bool(found.refused):
+        raise Malformed("this reply neither signs nor refuses")
+    return found

@@ -1,0 +1,303 @@
+"""The stellar network behind the chain protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import datetime
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from config.money import Asset
+from payments.chains.base import (
+    Costs,
+    Cursor,
+    DepositAddress,
+    FoundTransaction,
+    Head,
+    Identity,
+    IncomingTransfer,
+    OutgoingTransfer,
+    PaymentToSign,
+    PayoutInstruction,
+    ProviderState,
+    Role,
+    RoleChange,
+    Scan,
+    SignedTransfer,
+    SweptFrom,
+    TransactionStatus,
+    Unsweepable,
+    UnusualChange,
+    WatchList,
+)
+from payments.chains.profiles import NetworkProfile
+from payments.chains.readiness import Readiness
+from payments.chains.stellar import addresses, fees, links
+from payments.chains.stellar.accounts import Accounts
+from payments.chains.stellar.asking import Asking
+from payments.chains.stellar.channels import Channels
+from payments.chains.stellar.fees import FeeRules
+from payments.chains.stellar.providers import Horizons, LacksHistory
+from payments.chains.stellar.reading import POLL_SECONDS, RECORDS_PER_SCAN, Reading
+from payments.chains.stellar.set_up import SetUp
+
+if TYPE_CHECKING:
+    from payments.chains.stellar.keys import Signer
+    from payments.chains.stellar.sending import Sending
+    from payments.chains.stellar.setting_up import Preparation
+
+
+class StellarChain:
+    """Stellar. Deposits arrive at the account that payouts leave from, told apart by memos and muxed ids.
+
+    `keys` is only asked for when something is signed, and for the names of several channels: it needs a library that
+    processes which only read never load.
+    """
+
+    def __init__(
+        self,
+        profile: NetworkProfile,
+        *,
+        horizons: Horizons,
+        wallet: str,
+        cold_wallet: str = "",
+        keys: Callable[[], Signer],
+        rules: FeeRules,
+        channels: Channels | None = None,
+        readiness: Readiness | None = None,
+        records_per_scan: int = RECORDS_PER_SCAN,
+        poll_seconds: float = POLL_SECONDS,
+    ) -> None:
+        self.profile = profile
+        self.horizons = horizons
+        self._wallet, self._keys, self._rules = wallet, keys, rules
+        self._cold_wallet = cold_wallet
+        self._channels = channels or Channels(horizons, wallet=wallet, count=1, keys=keys)
+        passphrase: str = profile.metadata["network_passphrase"]
+        self._passphrase_in_links = None if passphrase == links.PUBLIC_PASSPHRASE else passphrase
+        self._reading = Reading(
+            profile,
+            horizons,
+            wallet=wallet,
+            channels=self.channels,
+            records_per_scan=records_per_scan,
+            poll_seconds=poll_seconds,
+        )
+        self._accounts = Accounts(profile, horizons, wallet=wallet)
+        self._asking = Asking(profile, horizons)
+        self._set_up = SetUp(
+            profile,
+            horizons,
+            wallet=wallet,
+            channels=self.channels,
+            key_of=lambda: keys().address,
+            readiness=readiness,
+        )
+
+    @cached_property
+    def _sending(self) -> Sending:
+        from payments.chains.stellar.sending import Sending
+
+        return Sending(
+            self.profile,
+            self.horizons,
+            wallet=self._wallet,
+            keys=self._keys,
+            rules=self._rules,
+        )
+
+    # Addresses and links
+
+    def parse_address(self, text: str) -> str:
+        return addresses.parse(text)
+
+    def deposit_address(self, sequence: int) -> DepositAddress:
+        memo = addresses.memo_of(sequence)
+        return DepositAddress(self._wallet, memo=str(memo), muxed=addresses.mux(self._wallet, memo))
+
+    def address_derivations(self) -> Mapping[int, str]:
+        return {}
+
+    def swept_together(self, deposits: Sequence[int]) -> tuple[int, ...]:
+        return tuple(deposits)
+
+    def payment_uri(self, *, to: DepositAddress, asset: Asset, amount: int, message: str = "") -> str:
+        code, _, issuer = asset.contract.partition(":")
+        return links.pay(
+            destination=to.address,
+            amount=amount,
+            decimals=asset.decimals,
+            asset_code=code,
+            asset_issuer=issuer,
+            memo=to.memo,
+            message=message,
+            network_passphrase=self._passphrase_in_links,
+        )
+
+    def qr_text(self, *, to: DepositAddress, payment_uri: str) -> str:
+        return payment_uri
+
+    # Money in
+
+    def head(self) -> Head:
+        return self.horizons.head()
+
+    def scan(self, cursor: Cursor | None, watch: WatchList) -> Scan:
+        return self._reading.scan(cursor, watch)
+
+    def cursor_at(self, height: int) -> Cursor:
+        return self._reading.cursor_at(height)
+
+    def find_transfers(self, transaction_hash: str) -> tuple[IncomingTransfer, ...]:
+        return self._reading.find_transfers(transaction_hash)
+
+    def find_set_aside(self, transaction_hash: str) -> tuple[IncomingTransfer, ...]:
+        return self._reading.find_set_aside(transaction_hash)
+
+    def find_transaction(self, transaction_hash: str) -> FoundTransaction | None:
+        return self._reading.find_transaction(transaction_hash)
+
+    # Money out
+
+    def payout_address(self) -> str:
+        return self._wallet
+
+    def cold_wallet(self) -> str:
+        return self._cold_wallet
+
+    def treasury(self) -> str:
+        return self._wallet
+
+    def channels(self) -> tuple[str, ...]:
+        return self._channels.names()
+
+    def own_accounts(self) -> frozenset[str]:
+        return frozenset({self._wallet, *self._channels.names_known()})
+
+    def next_sequence(self, sender: str) -> int:
+        return self._accounts.sequence(sender) + 1
+
+    def only_set_up(self, account: str, first_sequence: int, last_sequence: int) -> bool:
+        from payments.chains.stellar.preparing import only_set_up
+
+        return self.horizons.agree(
+            lambda horizon: only_set_up(
+                horizon,
+                account,
+                range(first_sequence, last_sequence + 1),
+                passphrase=self.profile.metadata["network_passphrase"],
+                coins={asset.contract for asset in self.profile.assets.values()},
+                channels=self.channels(),
+            ),
+            told=f"What {account} sent",
+        )
+
+    def issuer_powers(self) -> dict[str, tuple[str, ...]]:
+        """What the issuer of each coin can do to whoever holds it, in words."""
+        return {code: self._accounts.issuer_powers(asset) for code, asset in self.profile.assets.items()}
+
+    def preparation(self) -> Preparation:
+        """What `manage.py setup_stellar` does to the hot wallet."""
+        from payments.chains.stellar.setting_up import Preparation
+
+        return Preparation(
+            self.profile, self._accounts, self.horizons, wallet=self._wallet, keys=self._keys, sending=self._sending
+        )
+
+    def check_recipient(self, payout: PayoutInstruction) -> None:
+        self._accounts.check_recipient(payout, own=self.own_accounts())
+
+    def check_sending(self, asset: Asset) -> None:
+        self._accounts.check_sending(asset)
+
+    def pay_back_address(self, identity: Identity, sender: str) -> str | None:
+        try:
+            paid = self._reading.payment(identity)
+        except LacksHistory:  # it does not come back by itself, so nobody knows
+            return None
+        return self._accounts.pay_back_address(paid, sender)
+
+    def reserve(self, account: str) -> int:
+        return self._accounts.reserve(account)
+
+    def sign(
+        self,
+        payouts: tuple[PayoutInstruction, ...],
+        *,
+        sender: str,
+        sequence: int,
+        replacing: Collection[SignedTransfer] = (),
+    ) -> SignedTransfer:
+        return self._sending.sign(payouts, sender=sender, sequence=sequence, replacing=replacing)
+
+    def broadcast(self, transfer: SignedTransfer) -> None:
+        self._sending.broadcast(transfer)
+
+    def transfer_status(self, transfer: SignedTransfer) -> TransactionStatus:
+        return self._sending.status(transfer)
+
+    def outgoing(self, address: str, *, first_height: int, last_height: int) -> tuple[OutgoingTransfer, ...]:
+        return self._reading.outgoing(address, first_height=first_height, last_height=last_height)
+
+    def balances(self, addresses: Sequence[str], asset: Asset, *, at_height: int | None = None) -> dict[str, int]:
+        return self._reading.balances(addresses, asset, at_height=at_height)
+
+    def balance(self, address: str, asset: Asset, *, at_height: int | None = None) -> int:
+        return self._reading.balance(address, asset, at_height=at_height)
+
+    def unusual_changes(self, address: str, *, first_height: int, last_height: int) -> tuple[UnusualChange, ...]:
+        return self._reading.unusual_changes(address, first_height=first_height, last_height=last_height)
+
+    def roles(self) -> tuple[Role, ...]:
+        return ()  # nothing is swept by a contract
+
+    def role_changes(self, *, first_height: int, last_height: int) -> tuple[RoleChange, ...]:
+        return ()
+
+    def costs(self) -> Costs:
+        price = fees.price(self.horizons)
+        locked = self._accounts.base_reserve() if self.profile.sets_aside else 0
+        return Costs(payout=price, set_aside=locked)
+
+    # What a payer's wallet is asked for
+
+    def payment_to_sign(self, payer: str, *, to: DepositAddress, asset: Asset, amount: int) -> PaymentToSign:
+        return self._asking.payment_to_sign(payer, to=to, asset=asset, amount=amount)
+
+    def hand_in(self, asked: PaymentToSign, signed: bytes) -> None:
+        self._asking.hand_in(asked, signed)
+
+    # Deposits arrive where payouts leave from, so that nothing is swept
+
+    def sign_sweep(
+        self,
+        asset: Asset,
+        deposits: tuple[int, ...],
+        *,
+        sender: str,
+        sequence: int,
+        replacing: Collection[SignedTransfer] = (),
+    ) -> SignedTransfer:
+        raise ValueError(f"deposits on {self.profile.network} arrive where payouts leave from")
+
+    def swept_by(
+        self, transaction_hash: str, asset: Asset, deposits: Sequence[int], *, treasury: str
+    ) -> tuple[SweptFrom, ...]:
+        return ()
+
+    def why_unsweepable(self, asset: Asset, deposits: Sequence[int]) -> dict[int, Unsweepable]:
+        return {}
+
+    # Looking after it
+
+    def require_set_up(self, *, signing: bool = False) -> None:
+        self._set_up.require(signing=signing)
+
+    def pace(self) -> float:
+        return self._reading.pace()
+
+    def provider_states(self) -> tuple[ProviderState, ...]:
+        return self.horizons.states()
+
+    def let_providers_back(self, said_at: datetime) -> None:
+        self.horizons.let_back(said_at)

@@ -1,0 +1,36 @@
+"""The local network that `manage.py devnet` starts: what is known of it beforehand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from types import MappingProxyType
+
+from payments.chains.networks import NETWORKS
+from payments.chains.profiles import COINS, NetworkProfile, coins
+from payments.chains.stellar.development import keys
+
+BLOCK_SECONDS = 2.0
+
+URL = f"http://127.0.0.1:{keys.PORT}"
+"""Where its Horizon answers."""
+
+
+def networks() -> tuple[str, ...]:
+    """The names of the networks of this family, all of which can run on this machine."""
+    return tuple(name for name, each in NETWORKS.items() if each.real.family == "stellar")
+
+
+@cache
+def profile(network: str) -> NetworkProfile:
+    """A real network's profile with what the local one has in its place."""
+    real = NETWORKS[network].real
+    issued = {code: f"{code}:{keys.ISSUERS[code]}" for code in COINS}
+    return replace(
+        real,
+        name=f"{real.name} (local)",
+        block_seconds=BLOCK_SECONDS,
+        assets=coins(network, real.decimals, **issued),
+        explorer="",
+        metadata=MappingProxyType({"network_passphrase": keys.PASSPHRASE}),
+    )

@@ -1,0 +1,25 @@
+"""What `manage.py devnet` puts on the local network: a hot wallet that is set up, and a payer with money."""
+
+from __future__ import annotations
+
+from stellar_sdk import Keypair
+from stellar_sdk.operation import ManageData
+
+from payments.chains.stellar.development.acting import Acting
+from payments.chains.stellar.development.entries import STROOPS
+from payments.chains.stellar.development.keys import HOT_WALLET_KEY, ISSUERS, PAYER_KEY
+
+_NATIVE = 1_000 * STROOPS
+_PAYER_HAS = 1_000_000 * STROOPS
+
+
+def prepare(network: Acting) -> None:
+    """The hot wallet trusts every coin and asks senders for memos (SEP-29). The payer has a million of each coin."""
+    wallet, payer = Keypair.from_secret(HOT_WALLET_KEY), Keypair.from_secret(PAYER_KEY)
+    for key in (wallet, payer):
+        network.fund_native(key.public_key, _NATIVE)
+        for code in ISSUERS:
+            network.trust(key, code)
+    network.act(wallet, ManageData("config.memo_required", "1"))
+    for code in ISSUERS:
+        network.mint(code, payer.public_key, _PAYER_HAS)

@@ -1,0 +1,235 @@
+"""Operations that move money, as pages of payments or operations tell of them. Pure; as records.py."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+from payments.chains.stellar import records, values
+from payments.chains.stellar.records import Memo, TransactionRecord, ledger_of
+from payments.chains.stellar.values import NATIVE
+
+_OPERATION_BITS = 12
+_ALWAYS = {"unconditional": True}
+_PATH_PAYMENTS = ("path_payment_strict_receive", "path_payment_strict_send")
+
+PaymentKind = Literal[
+    "payment", "path_payment", "create_account", "account_merge", "contract", "claimable_balance", "clawback"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Payment:
+    """An operation, or a part of one, that moved an asset from one account to another, in a transaction that succeeded.
+
+    `sender` is the M address where the transaction names one, `recipient` always the account; `muxed_id` is what an M
+    address added to it. `amount` of `asset` is what arrived, and None for a merge, of which Horizon does not say it;
+    `spent` of `spent_asset` is what left the sender, which differs for path payments. `operation` counts from 0.
+    `is_conditional` is said of a claimable balance that not the recipient alone may claim, or not at all times.
+    """
+
+    paging_token: int
+    ledger: int
+    closed_at: datetime
+    transaction_hash: str
+    operation: int
+    ordinal: int
+    kind: PaymentKind
+    sender: str
+    recipient: str
+    muxed_id: str | None
+    asset: str
+    amount: int | None
+    spent_asset: str
+    spent: int | None
+    memo: Memo
+    source_account: str
+    sequence: int
+    inner_hash: str = ""
+    """Of what a fee bump is around; empty without one."""
+    is_conditional: bool = False
+
+    def __str__(self) -> str:
+        place = f"in ledger {self.ledger} by {self.transaction_hash}"
+        return f"{self.amount} units of {self.asset} from {self.sender} to {self.recipient} {place}"
+
+
+@dataclass(frozen=True, slots=True)
+class OperationRecord:
+    """An operation of a page: its place, and what it moved, if anything that is known here."""
+
+    paging_token: int
+    payments: tuple[Payment, ...]
+
+
+def operation(found: Any) -> OperationRecord:
+    """An operation of a page that was asked for with `join=transactions`.
+
+    Nothing moved where its transaction failed. What an operation of a kind that is not known here moved is left to the
+    audit of balances.
+    """
+    return _operation(found, records.transaction)
+
+
+def neighbours() -> Callable[[Any], OperationRecord]:
+    """As `operation`, for one after the other: the transaction of a hundred operations is read once."""
+    joined: Any = None
+    known: TransactionRecord | None = None
+
+    def remembered(found: Any) -> TransactionRecord:
+        nonlocal joined, known
+        if known is None or found != joined:
+            joined, known = found, records.transaction(found)
+        return known
+
+    return lambda found: _operation(found, remembered)
+
+
+def operation_of(known: TransactionRecord) -> Callable[[Any], OperationRecord]:
+    """Reads an operation of this transaction."""
+    return lambda found: _operation(found, lambda _: known)
+
+
+def _operation(found: Any, transaction_of: Callable[[Any], TransactionRecord]) -> OperationRecord:
+    token = values.whole(found["paging_token"])
+    moves = _MOVES.get(values.text(found["type"]))
+    if moves is None or not values.flag(found["transaction_successful"]):
+        return OperationRecord(token, ())
+    of = transaction_of(found.get("transaction"))
+    place = _Place(token, of, (token & ((1 << _OPERATION_BITS) - 1)) - 1)
+    if (
+        not of.successful
+        or of.hash != values.digest(found["transaction_hash"])
+        or of.ledger != ledger_of(token)
+        or of.paging_token >> _OPERATION_BITS != token >> _OPERATION_BITS
+        or not 0 <= place.operation < of.operation_count
+    ):
+        raise ValueError("an operation that contradicts its transaction")
+    return OperationRecord(token, moves(found, place))
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where an operation stands."""
+
+    token: int
+    transaction: TransactionRecord
+    operation: int
+
+    def payment(
+        self,
+        kind: PaymentKind,
+        sender: str,
+        recipient: str,
+        asset: str,
+        amount: int | None,
+        *,
+        muxed_id: str | None = None,
+        spent: tuple[str, int] | None = None,
+        ordinal: int | None = None,
+        is_conditional: bool = False,
+    ) -> Payment:
+        spent_asset, spent_amount = spent or (asset, amount)
+        return Payment(
+            paging_token=self.token,
+            ledger=self.transaction.ledger,
+            closed_at=self.transaction.closed_at,
+            transaction_hash=self.transaction.hash,
+            operation=self.operation,
+            ordinal=self.operation if ordinal is None else ordinal,
+            kind=kind,
+            sender=sender,
+            recipient=recipient,
+            muxed_id=muxed_id,
+            asset=asset,
+            amount=amount,
+            spent_asset=spent_asset,
+            spent=spent_amount,
+            memo=self.transaction.memo,
+            source_account=self.transaction.source_account,
+            sequence=self.transaction.sequence,
+            inner_hash=self.transaction.inner_hash or "",
+            is_conditional=is_conditional,
+        )
+
+
+def _paid(found: Any, place: _Place) -> tuple[Payment, ...]:
+    sender, recipient = values.account(found["from"]), values.account(found["to"])
+    if "from_muxed" in found:
+        sender = values.muxed(found["from_muxed"], of=sender)
+    is_path = found["type"] in _PATH_PAYMENTS
+    return (
+        place.payment(
+            "path_payment" if is_path else "payment",
+            sender,
+            recipient,
+            values.asset(found),
+            values.stroops(found["amount"]),
+            muxed_id=values.identifier(found["to_muxed_id"]) if "to_muxed_id" in found else None,
+            spent=(values.asset(found, "source_"), values.stroops(found["source_amount"])) if is_path else None,
+        ),
+    )
+
+
+def _created(found: Any, place: _Place) -> tuple[Payment, ...]:
+    funder, created = values.account(found["funder"]), values.account(found["account"])
+    return (place.payment("create_account", funder, created, NATIVE, values.stroops(found["starting_balance"])),)
+
+
+def _merged(found: Any, place: _Place) -> tuple[Payment, ...]:
+    merged, into = values.account(found["account"]), values.account(found["into"])
+    return (place.payment("account_merge", merged, into, NATIVE, None),)
+
+
+def _moved_by_contract(found: Any, place: _Place) -> tuple[Payment, ...]:
+    """What a contract moved: its transaction has one operation, so each movement in it has its own ordinal."""
+    changes = values.listed(found.get("asset_balance_changes") or [])
+    moved = []
+    for ordinal, change in enumerate(changes):
+        if change["type"] not in ("transfer", "mint"):
+            continue
+        asset = values.asset(change)
+        sender = change.get("from") or asset.partition(":")[2]
+        muxed = change.get("destination_muxed_id")
+        moved.append(
+            place.payment(
+                "contract",
+                values.account_or_contract(sender),
+                values.account_or_contract(change["to"]),
+                asset,
+                values.stroops(change["amount"]),
+                muxed_id=None if muxed is None else values.identifier(muxed),
+                ordinal=ordinal,
+            )
+        )
+    return tuple(moved)
+
+
+def _set_aside(found: Any, place: _Place) -> tuple[Payment, ...]:
+    """A claimable balance, which leaves the sender for whoever may claim it: the first of them but the sender."""
+    sender = values.account(found["source_account"])
+    listed = values.listed(found["claimants"])
+    claimants = [values.account(each["destination"]) for each in listed]
+    recipient = next((each for each in claimants if each != sender), sender)
+    asset, amount = values.spelled_asset(found["asset"]), values.stroops(found["amount"])
+    is_plain = claimants == [recipient] and listed[0].get("predicate") == _ALWAYS
+    return (place.payment("claimable_balance", sender, recipient, asset, amount, is_conditional=not is_plain),)
+
+
+def _clawed_back(found: Any, place: _Place) -> tuple[Payment, ...]:
+    """What an issuer took away from somebody who held its asset."""
+    holder, asset = values.account(found["from"]), values.asset(found)
+    return (place.payment("clawback", holder, asset.partition(":")[2], asset, values.stroops(found["amount"])),)
+
+
+_MOVES: Mapping[str, Callable[[Any, _Place], tuple[Payment, ...]]] = {
+    "payment": _paid,
+    **dict.fromkeys(_PATH_PAYMENTS, _paid),
+    "create_account": _created,
+    "account_merge": _merged,
+    "invoke_host_function": _moved_by_contract,
+    "create_claimable_balance": _set_aside,
+    "clawback": _clawed_back,
+}

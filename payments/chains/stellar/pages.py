@@ -1,0 +1,97 @@
+"""Records that Horizon gives by pages, in their order. A server that repeats itself or never ends has failed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from payments.chains.servers import ProviderFailed
+from payments.chains.stellar import addresses
+from payments.chains.stellar.horizon import Horizon
+from payments.chains.stellar.operations import OperationRecord, Payment, neighbours
+from payments.chains.stellar.records import PAGE, ledger_of, page, token_after
+
+Record = TypeVar("Record")
+Place = tuple[int, ...]
+"""Where a record stands: its paging token, in numbers. The first says the ledger."""
+
+MOST_RECORDS = 100_000
+"""Far more than one question is ever about."""
+
+MOST_IN_A_LEDGER = 10_000
+"""Operations of one account that one ledger cannot hold: the network takes a few thousand of all accounts."""
+
+
+def in_order(
+    horizon: Horizon,
+    path: str,
+    read: Callable[[Any], Record],
+    place_of: Callable[[Record], Place],
+    *,
+    after: int,
+    up_to: int,
+    **params: str | int,
+) -> Iterator[Record]:
+    """The records of the ledgers above `after` up to `up_to`, oldest first. A full page asks for the next one."""
+    place: Place = (token_after(after),)
+    cursor = place
+    for _ in range(MOST_RECORDS // PAGE):
+        asked = "-".join(map(str, cursor))
+        found = horizon.ask(page(read), path, cursor=asked, limit=PAGE, order="asc", **params)
+        for record in found:
+            if place_of(record) <= place:
+                raise ProviderFailed(f"{horizon.name} answered {path} with records out of their order")
+            place = cursor = place_of(record)
+            if ledger_of(place[0]) > up_to:
+                return
+            yield record
+        if len(found) < PAGE:
+            return
+    raise ProviderFailed(f"{horizon.name} answered {path} with pages that do not end")
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """What operations of an account moved, and the last ledger of which that is everything."""
+
+    last_height: int
+    payments: tuple[Payment, ...]
+
+
+def operations_between(
+    horizon: Horizon, path: str, account: str, *, after: int, up_to: int, fresh_after: int, enough: int
+) -> Moved:
+    """What operations of an account moved above `after`.
+
+    Reads on to `up_to`, or until there are `enough` operations of ledgers above `fresh_after`, and to the end of the
+    ledger then.
+    """
+    found, fresh, last = list[Payment](), 0, after
+    records = in_order(horizon, path, neighbours(), operation_place, after=after, up_to=up_to, join="transactions")
+    for record in records:
+        ledger = ledger_of(record.paging_token)
+        if fresh >= enough and ledger > last:
+            return Moved(last, tuple(found))
+        fresh += ledger > fresh_after
+        last = ledger
+        if fresh >= enough + MOST_IN_A_LEDGER:
+            raise ProviderFailed(f"{horizon.name} answered {path} with more than a ledger can hold")
+        if any(not concerns(each, account) for each in record.payments if each.kind != "contract"):
+            raise ProviderFailed(f"{horizon.name} answered for {account} with a payment of somebody else")
+        found += [each for each in record.payments if concerns(each, account)]
+    return Moved(up_to, tuple(found))
+
+
+def operation_place(record: OperationRecord) -> Place:
+    return (record.paging_token,)
+
+
+def concerns(payment: Payment, account: str) -> bool:
+    """Whether it moved something from or to this account. A balance set aside is also theirs who may claim it later."""
+    return payment.kind == "claimable_balance" or account in (payment.recipient, account_of(payment.sender))
+
+
+def account_of(sender: str) -> str:
+    """The account behind an M address; others as they are."""
+    return addresses.split(sender)[0] if sender.startswith("M") else sender

@@ -1,0 +1,82 @@
+"""The forms of payers: the page of claims, and of a payment link."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext_lazy as _
+
+from merchants.forms import LookMixin, PriceField
+from payments.chains import registry
+from payments.checkout.link_view import LinkView
+from payments.diagnosis.claims import parse_transaction_hash
+from payments.models import Payment
+
+HASH_DIGITS = 64
+_HEX = "[0-9a-fA-F]"
+_ADDRESSES = re.compile(rf"0x{_HEX}{{40}}|G[A-Z2-7]{{55}}|M[A-Z2-7]{{68}}")
+_FIELD = {"autocomplete": "off", "spellcheck": "false", "autocapitalize": "none"}
+
+
+class ClaimForm(LookMixin):
+    """A transaction hash, or the URL of a block explorer that contains it."""
+
+    hash = forms.CharField(
+        label="Transaction hash",
+        max_length=500,
+        widget=forms.TextInput(attrs=_FIELD),
+        error_messages={"required": "Enter the hash of your transaction."},
+    )
+
+    def __init__(self, *args: Any, payment: Payment, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._payment = payment
+        prefix = registry.known_profile(payment.environment, payment.network).hash_prefix
+        edge = _HEX if prefix else r"\w"  # a hash that begins with 0x may follow a word
+        self._hashes = re.compile(rf"(?<!{edge}){prefix}{_HEX}{{{HASH_DIGITS}}}(?!{edge})")
+        begin = f"begins with {prefix}, and {HASH_DIGITS} letters and digits follow"
+        self._look = f"It {begin if prefix else f'has {HASH_DIGITS} letters and digits'}."
+        self.fields["hash"].help_text = f"{self._look} Never give a key or a recovery phrase to anybody."
+
+    def clean_hash(self) -> str:
+        text: str = self.cleaned_data["hash"]
+        if _ADDRESSES.fullmatch(text):
+            raise ValidationError(f"This is an address. The hash is longer: {self._look.lower()}")
+        if (found := self._hashes.search(text)) is None:
+            raise ValidationError(f"This is no transaction hash. {self._look}")
+        return parse_transaction_hash(self._payment, found[0])
+
+
+class LinkForm(LookMixin):
+    """What a payment link leaves to the payer: the amount, the coin and the network."""
+
+    amount = PriceField(label=_("Amount"), error_messages={"required": _("Enter the amount that you want to pay.")})
+    choice = forms.ChoiceField(
+        label=_("What you pay with"),
+        widget=forms.RadioSelect,
+        error_messages={"required": _("Choose a coin and a network."), "invalid_choice": _("Choose one of these.")},
+    )
+    form_id = forms.CharField(widget=forms.HiddenInput, required=False)
+
+    def __init__(self, *args: Any, view: LinkView, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.view = view
+        choices = [(choice.value, choice.words) for choice in view.choices]
+        self.fields["choice"].choices = choices  # type: ignore[attr-defined]  # a ChoiceField
+        if len(choices) == 1:
+            self.fields["choice"].widget = forms.HiddenInput()
+            self.fields["choice"].initial = choices[0][0]
+        if view.price:
+            del self.fields["amount"]
+        else:
+            self.fields["amount"].label = _("Amount in %(currency)s") % {"currency": view.currency}
+            self.fields["amount"].help_text = view.limits
+
+    def clean_form_id(self) -> str:
+        """What tells this form from others, so that it makes one payment; a new one where it was left out."""
+        written: str = self.cleaned_data["form_id"]
+        return written if re.fullmatch(r"[\w-]{8,40}", written) else secrets.token_urlsafe(12)

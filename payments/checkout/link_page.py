@@ -1,0 +1,165 @@
+"""The page of a payment link: public, without a log-in. The payer chooses here, and goes on to the payment's page."""
+
+from __future__ import annotations
+
+import secrets
+
+import structlog
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.template.loader import render_to_string
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods
+
+from config import ids
+from config.errors import DomainError, InvalidParameter
+from merchants.access import attempts
+from merchants.access.addresses import client_address, guesser
+from merchants.access.errors import TooManyRequests
+from merchants.branding import brand_of
+from payments.chains.errors import NetworkUnavailable
+from payments.chains.registry import UnsupportedAsset, UnsupportedNetwork
+from payments.checkout.claim_page import PRIVATE_HEADERS
+from payments.checkout.forms import LinkForm
+from payments.checkout.link_view import LinkView, closed_state, view_link
+from payments.checkout.payer import State
+from payments.deposits import payable
+from payments.links.models import CODE_CHARACTERS, PaymentLink
+from payments.links.services import LinkNotActive, begin_payment
+from payments.links.uses import payment_under_way
+from payments.models import UNPAID_FOR_GOOD, Payment
+from payments.rates.quoting import RateUnavailable
+from payments.services import PaymentNotCancellable
+from payments.states import PaymentStatus
+
+logger = structlog.get_logger(__name__)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def show_link(request: HttpRequest, code: str) -> HttpResponse:
+    """Asks for what the link leaves open; a POST makes the payment, and only a POST does."""
+    link = _link_of(code)
+    instead_of = _to_be_exchanged(request, link)
+    if request.method != "POST":
+        if instead_of is None and (under_way := payment_under_way(link)) is not None:
+            return redirect("checkout", under_way.public_id)
+        return _page(request, link, LinkForm(view=view_link(link, timezone.now())), instead_of)
+    form = LinkForm(request.POST, view=view_link(link, timezone.now()))
+    if not form.is_valid():
+        return _page(request, link, form, instead_of)
+    try:
+        payment = _begin(request, link, form, instead_of)
+    except DomainError as refusal:
+        return _refused(request, link, form, refusal, instead_of)
+    if payment.status in UNPAID_FOR_GOOD:  # the form of a payment that is over was sent again
+        return redirect("link", link.code)
+    return redirect("checkout", payment.public_id)
+
+
+def _begin(request: HttpRequest, link: PaymentLink, form: LinkForm, instead_of: Payment | None) -> Payment:
+    _count_payment(request, link)
+    network, coin = form.cleaned_data["choice"].split(":")
+    payable.ask_about(link.environment, network, link.wallets[network], merchant_id=link.merchant_id)
+    return begin_payment(
+        link,
+        network=network,
+        coin=coin,
+        amount=form.cleaned_data.get("amount"),
+        form_id=form.cleaned_data["form_id"],
+        instead_of=instead_of,
+    )
+
+
+def _refused(
+    request: HttpRequest, link: PaymentLink, form: LinkForm, refusal: DomainError, instead_of: Payment | None
+) -> HttpResponse:
+    """The page, with what the payer can do about the refusal. Nothing was made."""
+    match refusal:
+        case PaymentNotCancellable() if instead_of is not None:  # money was seen meanwhile
+            return redirect("checkout", instead_of.public_id)
+        case LinkNotActive():
+            return _page(request, link, form, instead_of, closed_by=refusal)
+        case TooManyRequests():
+            form.add_error(None, _("Many payments are being made here just now. Please try again in a minute."))
+        case InvalidParameter(param="amount" | "choice"):
+            form.add_refusal(refusal)
+        case NetworkUnavailable() | UnsupportedNetwork() | UnsupportedAsset():
+            form.add_error(
+                "choice", _("This network cannot be read just now. Choose another one, or try again in a minute.")
+            )
+        case RateUnavailable():
+            form.add_error(
+                None,
+                _("The price in coins cannot be worked out just now. Nothing was charged; try again in a minute."),
+            )
+        case _:
+            logger.warning("payment link refused", link=link.public_id, code=refusal.code, param=refusal.param)
+            words = _("%(payee)s cannot be paid this way just now. Choose another coin or network, or tell them.")
+            form.add_error(None, words % {"payee": link.merchant.payee})
+    return _page(request, link, form, instead_of, status=refusal.status, retry_after=refusal.retry_after_seconds)
+
+
+def _page(
+    request: HttpRequest,
+    link: PaymentLink,
+    form: LinkForm,
+    instead_of: Payment | None,
+    *,
+    closed_by: LinkNotActive | None = None,
+    status: int = 200,
+    retry_after: int | None = None,
+) -> HttpResponse:
+    view: LinkView = form.view
+    under_way = payment_under_way(link) if instead_of is None else None
+    context = {
+        "link": view,
+        "brand": brand_of(link.merchant),
+        "form": form,
+        "closed": closed_state(closed_by.state, view.payee) if closed_by else _closed(view, instead_of),
+        "form_id": form.data.get("form_id") or secrets.token_urlsafe(12),
+        "instead_of": instead_of and instead_of.public_id,
+        "under_way": under_way and under_way.public_id,
+        "under_way_state": under_way and _under_way_state(view, under_way),
+    }
+    headers = PRIVATE_HEADERS | ({} if retry_after is None else {"Retry-After": str(retry_after)})
+    return HttpResponse(render_to_string("checkout/link.html", context, request), status=status, headers=headers)
+
+
+def _closed(view: LinkView, instead_of: Payment | None) -> object:
+    """The payment that is exchanged holds a use: with all of them taken, the choice is still open to its payer."""
+    return None if instead_of is not None else view.closed
+
+
+def _under_way_state(view: LinkView, payment: Payment) -> State:
+    """What a second tab is told of a link for one payment, whose coin was chosen in the first."""
+    chosen = f"{payment.network}:{payment.cryptocurrency}"
+    words = next((choice.words for choice in view.choices if choice.value == chosen), payment.cryptocurrency)
+    detail = _("It is to be paid with %(coin)s. No second one was made.") % {"coin": words}
+    return State(_("This payment has begun already"), detail, "accent", "info")
+
+
+def _to_be_exchanged(request: HttpRequest, link: PaymentLink) -> Payment | None:
+    """The payment of this link that its payer wants to pay with another coin; None once it is over or money came."""
+    asked = request.POST.get("instead_of") or request.GET.get("instead_of") or ""
+    waiting = Payment.objects.filter(payment_link=link, status=PaymentStatus.CREATED, deposit_count=0)
+    key = ids.PAYMENT.decode(asked)
+    return waiting.filter(pk=key).first() if key else None
+
+
+def _count_payment(request: HttpRequest, link: PaymentLink) -> None:
+    """Raises TooManyRequests after too many payments from this address or of this link."""
+    now = timezone.now()
+    address = f"payment from {guesser(client_address(request))}"
+    wait = attempts.take_attempt(address, attempts.PAYMENTS_FROM_ADDRESS, now=now)
+    wait = wait or attempts.take_attempt(f"payment of {link.public_id}", attempts.PAYMENTS_OF_LINK, now=now)
+    if wait:
+        raise TooManyRequests(retry_after_seconds=wait)
+
+
+def _link_of(code: str) -> PaymentLink:
+    """The link with this code, which may have been typed from a poster; Http404 when there is none."""
+    stored = code.lower().replace("-", "").translate(str.maketrans("oil", "011"))
+    if len(stored) != CODE_CHARACTERS or not set(stored) <= set(ids.ALPHABET):
+        raise Http404
+    return get_object_or_404(PaymentLink.objects.select_related("merchant__branding"), code=stored)

@@ -1,0 +1,75 @@
+"""What a payer may see of a payment link, and the words for why it takes no payments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.utils.translation import gettext as _
+
+from config import wording
+from payments.checkout.payer import State
+from payments.links.choices import Choice, choices_among
+from payments.links.models import PaymentLink
+from payments.links.states import LinkState
+from payments.links.uses import holding_a_use
+
+
+@dataclass(frozen=True, slots=True)
+class LinkView:
+    """All that the page of a link may show: payers see no other field of it."""
+
+    code: str
+    sandbox: bool
+    payee: str
+    purpose: str
+    price: str
+    """Empty where the payer enters it."""
+    currency: str
+    limits: str
+    choices: tuple[Choice, ...]
+    time_to_pay: str
+    closed: State | None
+    """Why no payment can be made of it now; None when one can."""
+
+
+def view_link(link: PaymentLink, now: datetime) -> LinkView:
+    """The link as a payer sees it now."""
+    state = link.state(taken=holding_a_use(link) if link.max_uses is not None else 0, now=now)
+    choices = choices_among(link.environment, link.wallets, link.coins)
+    return LinkView(
+        code=link.code,
+        sandbox=link.environment == "sandbox",
+        payee=link.merchant.payee,
+        purpose=link.description,
+        price="" if link.amount is None else wording.fiat(link.amount, link.currency),
+        currency=link.currency,
+        limits=_limits(link),
+        choices=tuple(choices),
+        time_to_pay=wording.about(link.expires_in).removeprefix("about "),
+        closed=closed_state(state if choices else LinkState.DISABLED, link.merchant.payee),
+    )
+
+
+def _limits(link: PaymentLink) -> str:
+    if link.least is None or link.most is None:
+        return ""
+    least, most = wording.fiat(link.least, link.currency), wording.fiat(link.most, link.currency)
+    return _("From %(least)s to %(most)s.") % {"least": least, "most": most}
+
+
+def closed_state(state: LinkState, payee: str) -> State | None:
+    """What a payer is told of a link that takes no payments."""
+    ask = _("Ask %(payee)s if you still want to pay. Send nothing to an address of an earlier payment.")
+    match state:
+        case LinkState.ACTIVE:
+            return None
+        case LinkState.USED_UP:
+            title, icon = _("Nothing is left"), "cross"
+            detail = _("All that could be paid for here is taken just now. If a payer does not pay, it is free again.")
+            return State(title, detail, "calm", icon)
+        case LinkState.EXPIRED:
+            title, icon = _("The time for this is over"), "clock"
+        case LinkState.DISABLED:
+            title, icon = _("This takes no payments now"), "cross"
+    return State(title, ask % {"payee": payee}, "calm", icon)

@@ -1,0 +1,239 @@
+"""What waits for a merchant's decision, as the page of decisions shows it: what happened, and what each choice does."""
+
+from __future__ import annotations
+
+import uuid
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from hashlib import sha256
+from typing import Any
+
+from django.db.models import QuerySet
+from django.utils.translation import gettext as _
+
+from config import wording
+from config.providers import Provider
+from merchants.ledger.balances import merchant_balances
+from merchants.models import Merchant
+from merchants.wording import exact
+from payments.chains import registry
+from payments.deposits.acceptance import Acceptance, preview_acceptance
+from payments.deposits.facts import cursors_of
+from payments.models import Deposit, Discrepancy, Payment
+from payments.states import DiscrepancyKind, DiscrepancyStatus, PaymentStatus
+
+MOST_TRANSFERS = 100
+"""A payment with more transfers than this is looked into on the page of its decision only."""
+
+
+@dataclass(frozen=True, slots=True)
+class GivingBack:
+    """What giving money back would do, in base units; `fiat` is its worth in minor units, where it was quoted.
+
+    `sender` is the one address it came from, as far as anybody knows without asking the network. `status` is that of
+    the payment once the money has arrived.
+    """
+
+    amount: int
+    fiat: int | None
+    sender: str
+    is_possible: bool
+    status: PaymentStatus
+
+
+giving_back: Provider[[Discrepancy, Payment, Sequence[Deposit]], GivingBack] = Provider("giving_back")
+"""What giving a discrepancy back would do, by the payment and all its transfers; refunds provide it."""
+
+
+@dataclass(frozen=True)
+class RecordRow:
+    """A refund or settlement that waits, as the page of decisions shows it."""
+
+    key: uuid.UUID
+    label: str
+    title: str
+    happened: str
+    what_next: str
+    url: str
+    action: str
+    created_at: datetime
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """The records of an upper app that wait for a merchant, and how one is shown."""
+
+    records: QuerySet[Any]
+    row: Callable[[Any], RecordRow]
+
+
+refunds_waiting: Provider[[Merchant, str], Waiting] = Provider("refunds_waiting")
+"""Refunds of a merchant in an environment that wait for an address; refunds provide them."""
+
+settlements_waiting: Provider[[Merchant, str], Waiting] = Provider("settlements_waiting")
+"""Settlements of a merchant in an environment that wait, or wait for it to decide; settlements provide them."""
+
+
+@dataclass(frozen=True)
+class DecisionRow:
+    """Money that waits for its merchant, with what accepting it and what giving it back would do.
+
+    `acceptance` is None while nobody can say what accepting would do, or where it was not computed.
+    """
+
+    discrepancy: Discrepancy
+    payment: Payment
+    acceptance: Acceptance | None
+    giving_back: GivingBack
+
+    @property
+    def key(self) -> uuid.UUID:
+        return self.discrepancy.pk
+
+    @property
+    def created_at(self) -> datetime:
+        return self.discrepancy.created_at
+
+    @property
+    def label(self) -> str:
+        return DiscrepancyKind(self.discrepancy.kind).label
+
+    @property
+    def title(self) -> str:
+        return self._coins(self.discrepancy.amount)
+
+    @property
+    def worth(self) -> str:
+        """Its worth at the payment's rate; empty for a coin that was not quoted."""
+        fiat = self.giving_back.fiat
+        return "" if fiat is None else wording.fiat(fiat, self.payment.currency)
+
+    @property
+    def happened(self) -> str:
+        """What happened, in a sentence."""
+        payment, deposit = self.payment, self.discrepancy.deposit
+        return self._sentence() % {
+            "amount": self.title,
+            "due": self._own(payment.due),
+            "received": self._own(payment.received),
+            "missing": self._own(payment.due - payment.received),
+            "arrived": exact(deposit.first_block_time if deposit else self.created_at),
+            "ended": exact(payment.expires_at),
+            "where": self._network(self.discrepancy.network),
+            "network": self._network(payment.network),
+        }
+
+    def _sentence(self) -> str:
+        match self.discrepancy.kind:
+            case DiscrepancyKind.LATE if self.payment.status == PaymentStatus.CANCELLED:
+                return _("%(amount)s arrived on %(arrived)s for a cancelled payment of %(due)s.")
+            case DiscrepancyKind.LATE:
+                return _("%(amount)s arrived on %(arrived)s. The payment of %(due)s had to be paid by %(ended)s.")
+            case DiscrepancyKind.OVERPAID:
+                return _("%(received)s arrived for a payment of %(due)s: %(amount)s too much.")
+            case DiscrepancyKind.UNDERPAID:
+                return _("%(received)s of %(due)s arrived while it could be paid: %(missing)s were missing.")
+            case DiscrepancyKind.WRONG_TOKEN:
+                return _("%(amount)s arrived, and the payment asked for %(due)s.")
+            case _:
+                return _("%(amount)s arrived on %(where)s, and the payment asked for %(due)s on %(network)s.")
+
+    @property
+    def if_accepted(self) -> str:
+        """What accepting would do, to the last digit."""
+        done = self.acceptance
+        if done is None:
+            return _("Open it to see what accepting would do.")
+        words = [_("%(amount)s are added to your balance.") % {"amount": self._coins(done.gained)}]
+        if done.repaid:
+            words.append(_("%(amount)s of it pay back what you owe.") % {"amount": self._coins(done.repaid)})
+        if done.surplus:
+            words.append(
+                _("%(amount)s are more than was asked for, and wait for a decision of their own.")
+                % {"amount": self._coins(done.surplus)}
+            )
+        return " ".join([*words, self._becomes(done.status)])
+
+    @property
+    def if_given_back(self) -> str:
+        """What giving it back would do, to the last digit."""
+        given = self.giving_back
+        if not given.is_possible:
+            return _("As much as came in for this payment has been given back already.")
+        values = {"amount": self._coins(given.amount), "sender": wording.short_hash(given.sender)}
+        words = _("%(amount)s go back to the payer, who needs to give an address.") % values
+        if given.sender:
+            words = _("%(amount)s go back to %(sender)s, which sent them.") % values
+        return " ".join(
+            [words, _("Nothing changes in your balance, and no fee is taken on it."), self._becomes(given.status)]
+        )
+
+    def _becomes(self, status: PaymentStatus) -> str:
+        values = {"status": PaymentStatus(status).label}
+        if status == self.payment.status:
+            return _("The payment stays “%(status)s”.") % values
+        return _("The payment becomes “%(status)s”.") % values
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes when what a choice would do has changed since it was shown."""
+        shown = self.acceptance, self.giving_back.amount, self.giving_back.is_possible, self.discrepancy.status
+        return sha256(repr(shown).encode()).hexdigest()
+
+    def _coins(self, units: int) -> str:
+        return wording.coins(units, self.discrepancy.decimals, self.discrepancy.asset)
+
+    def _own(self, units: int) -> str:
+        """An amount of the coin that the payment asked for."""
+        return wording.coins(units, self.payment.decimals, self.payment.cryptocurrency)
+
+    def _network(self, network: str) -> str:
+        return registry.known_profile(self.discrepancy.environment, network).name
+
+
+def undecided(merchant: Merchant, environment: str) -> QuerySet[Discrepancy]:
+    """Money of a merchant's payments that waits for its decision."""
+    return Discrepancy.objects.filter(
+        merchant=merchant, environment=environment, status=DiscrepancyStatus.OPEN, payment__isnull=False
+    )
+
+
+def payment_of(discrepancy: Discrepancy) -> Payment:
+    """The payment that the money was sent for; what merchants decide about always names one."""
+    if discrepancy.payment is None:
+        raise RuntimeError(f"{discrepancy} names no payment")
+    return discrepancy.payment
+
+
+def decision_rows(merchant: Merchant, environment: str, discrepancies: Sequence[Discrepancy]) -> list[DecisionRow]:
+    """The rows of these open discrepancies, read at once however many they are; of long payments without a preview."""
+    payments = {payment.pk: payment for payment in map(payment_of, discrepancies)}
+    short = [key for key, payment in payments.items() if payment.deposit_count <= MOST_TRANSFERS]
+    return _rows(merchant, environment, discrepancies, short)
+
+
+def decision_row(merchant: Merchant, environment: str, discrepancy: Discrepancy) -> DecisionRow:
+    """The row of one open discrepancy, whatever its payment has received."""
+    return _rows(merchant, environment, [discrepancy], [payment_of(discrepancy).pk])[0]
+
+
+def _rows(
+    merchant: Merchant, environment: str, discrepancies: Sequence[Discrepancy], computed: Sequence[uuid.UUID]
+) -> list[DecisionRow]:
+    deposits: defaultdict[uuid.UUID | None, list[Deposit]] = defaultdict(list)
+    for deposit in Deposit.objects.filter(payment__in=computed).order_by("first_block_time", "id"):
+        deposits[deposit.payment_id].append(deposit)
+    cursors = cursors_of(environment) if computed else {}
+    owed = {(each.network, each.asset): each.receivable for each in merchant_balances(merchant, environment)}
+    rows = []
+    for discrepancy in discrepancies:
+        payment = payment_of(discrepancy)
+        found = deposits[payment.pk]
+        acceptance = None
+        if payment.pk in computed:
+            debt = owed.get((discrepancy.network, discrepancy.asset), 0)
+            acceptance = preview_acceptance(discrepancy, payment, cursors=cursors, deposits=found, owed=debt)
+        rows.append(DecisionRow(discrepancy, payment, acceptance, giving_back(discrepancy, payment, found)))
+    return rows

@@ -1,0 +1,1 @@
+"""Lists of payments as files: written in the background, kept for a day."""

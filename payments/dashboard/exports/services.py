@@ -1,0 +1,161 @@
+"""Asks for an export, writes it part by part, reads it, and deletes it.
+
+A part is some thousand payments, newest first, below the last one of the part before. Each is read and written in a
+short database transaction of its own, so that an export of any length holds nothing that others wait for, and goes on
+where a killed worker stopped. Every payment that was there when the export was asked for is in it once, as it was when
+its part was read.
+"""
+
+from __future__ import annotations
+
+import time
+import zlib
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from config import ids
+from config.celery import wake
+from config.containment import contained
+from config.database_time import database_now, has_come
+from config.errors import DomainError
+from config.purging import delete_in_batches
+from merchants import counting
+from merchants.models import Merchant, User
+from payments.dashboard.exports import rows
+from payments.dashboard.exports.models import Export, ExportPart
+from payments.dashboard.exports.states import EXPORT_MOVES, ExportStatus
+from payments.dashboard.search.filters import PaymentFilter
+from payments.dashboard.search.finding import Searched
+from payments.models import PAYMENTS, Payment, PaymentQuerySet
+
+ROWS_OF_PART = 2_000
+LEASE = timedelta(seconds=60)
+TURN_SECONDS = 20.0
+"""A task writes for so long and no longer: the worker has other reports to make."""
+
+FAILURES_MAX = 5
+KEPT_FOR = timedelta(days=1)
+
+UNFINISHED = (ExportStatus.WAITING, ExportStatus.WRITING)
+
+
+class ExportRunning(DomainError):
+    code = "export_running"
+    status = 409
+    message = "An export of yours is being written already. Wait until it is ready."
+
+
+def request_export(*, merchant: Merchant, environment: str, requested_by: User, asked: PaymentFilter) -> Export:
+    """Ask for the payments that these filters match, as they are listed now. ExportRunning while another is written."""
+    expected = None
+    if asked.is_counted:
+        expected = counting.total(
+            PAYMENTS,
+            merchant_id=merchant.pk,
+            environment=environment,
+            statuses=[asked.status] if asked.status else None,
+            keys=asked.keys(),
+        )
+    try:
+        with transaction.atomic():
+            export = Export.objects.create(
+                merchant=merchant,
+                environment=environment,
+                requested_by=requested_by,
+                filters=asked.as_json(),
+                rows_expected=expected,
+            )
+    except IntegrityError:
+        raise ExportRunning from None
+    wake("payments.write_exports")
+    return export
+
+
+def write_exports(*, turn_seconds: float = TURN_SECONDS, rows_of_part: int = ROWS_OF_PART) -> int:
+    """Write exports that are due, the oldest first, for at most so many seconds; returns how many parts."""
+    until, written = time.monotonic() + turn_seconds, 0
+    while time.monotonic() < until and (export := _take()) is not None:
+        with contained("export not written", export=export.public_id):
+            while _write_part(export, rows_of_part):
+                written += 1
+                if time.monotonic() >= until:
+                    break
+            _give_back(export)
+    return written
+
+
+def _take() -> Export | None:
+    """An export that nobody is writing, under a lease. One that fails again and again is given up."""
+    now = database_now()
+    with transaction.atomic():
+        due = Export.objects.filter(has_come("leased_until", now, longest=LEASE), status__in=UNFINISHED)
+        export = due.select_for_update(skip_locked=True).order_by("leased_until").first()
+        if export is None:
+            return None
+        export.leased_until, export.failures = now + LEASE, export.failures + 1
+        if export.failures > FAILURES_MAX:
+            _move(export, ExportStatus.FAILED)
+        elif export.status == ExportStatus.WAITING:
+            _move(export, ExportStatus.WRITING)
+        export.save(update_fields=["status", "leased_until", "failures", "finished_at"])
+    return export if export.status == ExportStatus.WRITING else _take()
+
+
+def _give_back(export: Export) -> None:
+    """Let the next turn go on with an export at once. One that has ended is left as it is."""
+    Export.objects.filter(pk=export.pk, status=ExportStatus.WRITING).update(leased_until=database_now())
+
+
+def _write_part(export: Export, rows_of_part: int) -> bool:
+    """Write the next part, the heading first; False once the export has ended or another worker has it."""
+    with transaction.atomic():
+        held = Export.objects.select_for_update().get(pk=export.pk)
+        if held.status != ExportStatus.WRITING or held.leased_until != export.leased_until:
+            return False
+        payments = rows.read(_payments_of(held).order_by("-pk")[:rows_of_part])
+        number = held.parts.count()
+        text = ("" if number else rows.heading()) + rows.rows_csv(payments)
+        if text:
+            ExportPart.objects.create(export=held, number=number, body=zlib.compress(text.encode()))
+        held.rows_written += len(payments)
+        held.written_to = payments[-1].pk if payments else held.written_to
+        held.failures, held.leased_until = 0, database_now() + LEASE
+        if is_last := len(payments) < rows_of_part:
+            _move(held, ExportStatus.READY)
+        held.save()
+    export.leased_until = held.leased_until
+    return not is_last
+
+
+def _payments_of(export: Export) -> PaymentQuerySet:
+    """The payments that are still to be written: none that was made after the export was asked for."""
+    asked = PaymentFilter.from_json(export.filters)
+    own = Payment.objects.of(export.merchant, export.environment).filter(asked.condition(), pk__lt=export.pk)
+    if asked.q:
+        own = own.filter(Searched(export.merchant, export.environment, asked.q).condition())
+    return own if export.written_to is None else own.filter(pk__lt=export.written_to)
+
+
+def _move(export: Export, status: ExportStatus) -> None:
+    EXPORT_MOVES.check(export.status, status)
+    export.status = status
+    if status in (ExportStatus.READY, ExportStatus.FAILED):
+        export.finished_at = timezone.now()
+
+
+def read_file(export: Export) -> Iterator[bytes]:
+    """The file of an export that is ready, part by part: no more than one is ever in memory."""
+    number = 0
+    while (part := export.parts.filter(number=number).values_list("body", flat=True).first()) is not None:
+        yield zlib.decompress(part)
+        number += 1
+
+
+def purge_exports(*, now: datetime) -> int:
+    """Delete exports that were asked for more than a day ago, with their parts; returns how many."""
+    old = Export.objects.filter(pk__lt=ids.first_uuid_at(now - KEPT_FOR))
+    delete_in_batches(ExportPart.objects.filter(export__in=old), batch=50)
+    return delete_in_batches(old)

@@ -1,0 +1,136 @@
+"""Forms about payments on the dashboard."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from merchants.forms import FilterForm, LookMixin, SearchField
+from payments.chains import registry
+from payments.chains.networks import COINS
+from payments.dashboard.search.filters import PaymentFilter
+from payments.states import DiscrepancyKind, PaymentStatus
+
+_KINDS_OF_MERCHANTS = [
+    DiscrepancyKind.LATE,
+    DiscrepancyKind.OVERPAID,
+    DiscrepancyKind.UNDERPAID,
+    DiscrepancyKind.WRONG_TOKEN,
+    DiscrepancyKind.WRONG_NETWORK,
+]
+
+MONEY = forms.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off"})
+
+
+class NameTransactionForm(LookMixin):
+    """The on-chain transaction that a merchant says a payment was paid by."""
+
+    hash = forms.CharField(
+        label="Transaction hash",
+        max_length=100,
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false", "autocapitalize": "none"}),
+        help_text="The payer’s wallet or exchange shows it.",
+        error_messages={"required": "Enter the hash of the on-chain transaction."},
+    )
+    field_of_param = {"transactionHash": "hash"}  # noqa: RUF012 - a ClassVar in the base
+
+
+class PaymentFilterForm(FilterForm):
+    """The filters of the list. Amounts are prices, in whatever currency a payment has."""
+
+    q = SearchField(example=gettext_lazy("Id, hash, amount, metadata"))
+    status = forms.ChoiceField(
+        label=gettext_lazy("Status"), required=False, choices=[("", gettext_lazy("Any status")), *PaymentStatus.choices]
+    )
+    network = forms.ChoiceField(label=gettext_lazy("Network"), required=False)
+    coin = forms.ChoiceField(
+        label=gettext_lazy("Coin"),
+        required=False,
+        choices=[("", gettext_lazy("Any coin")), *((coin, coin) for coin in COINS)],
+    )
+    least = forms.DecimalField(
+        label=gettext_lazy("Amount from"), required=False, min_value=0, max_digits=18, decimal_places=3, widget=MONEY
+    )
+    most = forms.DecimalField(
+        label=gettext_lazy("Amount to"), required=False, min_value=0, max_digits=18, decimal_places=3, widget=MONEY
+    )
+
+    def __init__(self, data: Any, *, environment: str) -> None:
+        super().__init__(data)
+        networks = [(each, registry.known_profile(environment, each).name) for each in registry.networks(environment)]
+        cast("forms.ChoiceField", self.fields["network"]).choices = [("", gettext_lazy("Any network")), *networks]
+
+    def clean(self) -> dict[str, Any]:
+        asked = super().clean()
+        least, most = asked.get("least"), asked.get("most")
+        if least is not None and most is not None and most < least:
+            self.add_error("most", ValidationError(_("This is less than the smallest amount. Enter at least as much.")))
+        return asked
+
+    @property
+    def asked(self) -> PaymentFilter:
+        """What was asked for, of a valid form."""
+        return PaymentFilter(**self.cleaned_data)
+
+    @property
+    def more(self) -> list[forms.BoundField]:
+        """The fields that stand below the first line."""
+        return [self[name] for name in ("network", "coin", "least", "most", "start", "end")]
+
+    @property
+    def more_is_open(self) -> bool:
+        return any(field.value() or field.errors for field in self.more)
+
+
+class ViewNameForm(LookMixin):
+    """The name under which a member keeps the filters of the list."""
+
+    name = forms.CharField(
+        label=gettext_lazy("Name of the view"),
+        max_length=40,
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+        error_messages={"required": gettext_lazy("Give the view a name.")},
+    )
+
+
+class DecisionFilterForm(LookMixin):
+    """Which kind of decisions the page shows."""
+
+    kind = forms.ChoiceField(
+        required=False,
+        label=gettext_lazy("What waits"),
+        choices=[
+            ("", gettext_lazy("Everything")),
+            *((str(kind), kind.label) for kind in _KINDS_OF_MERCHANTS),
+            ("refund", gettext_lazy("Refunds without an address")),
+            ("settlement", gettext_lazy("Settlements")),
+        ],
+    )
+
+
+class ShownForm(LookMixin):
+    """Carries what the page has shown, so that nothing else is done than that."""
+
+    shown = forms.CharField(max_length=64, widget=forms.HiddenInput())
+
+
+class AcceptForm(ShownForm):
+    """Why a merchant takes money that it had not asked for in this way."""
+
+    reason = forms.CharField(
+        label=gettext_lazy("Why you accept it"),
+        max_length=500,
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+        help_text=gettext_lazy("It is kept with the payment. The payer does not see it."),
+        error_messages={"required": gettext_lazy("Say in a few words why: it is kept with the payment.")},
+    )
+
+    def clean_reason(self) -> str:
+        reason: str = self.cleaned_data["reason"]
+        if not reason.isprintable():
+            raise ValidationError(_("Use printable characters only."))
+        return reason

@@ -1,0 +1,223 @@
+"""The page of one payment: what is known of it, what can be done about it, and the sandbox's scenarios."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from django.conf import settings
+from django.contrib import messages
+from django.db import transaction
+from django.db.models import Exists, OuterRef, Subquery
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from config import ids, wording
+from config.environments import Environment
+from config.errors import DomainError
+from config.providers import Provider
+from merchants import curl
+from merchants.access.sessions import MemberRequest, member_required
+from merchants.audit.recording import fields_of
+from merchants.dashboard import telling
+from merchants.roles import Action
+from merchants.wording import exact
+from payments.chains import registry
+from payments.chains.recipients import person_of
+from payments.checkout import simulator
+from payments.dashboard.forms import NameTransactionForm
+from payments.dashboard.rows import DEPOSIT_COLUMNS, DepositRow, PaymentRow, RefundsOfPayment
+from payments.dashboard.timeline import timeline_of
+from payments.deposits import attribution, suggestions
+from payments.deposits.models import ScanCursor
+from payments.models import Discrepancy, NamedTransaction, Payment
+from payments.rates.tables import source_in_words
+from payments.records import TRANSFERS_SHOWN
+from payments.services import cancel_payment
+from payments.states import DiscrepancyKind, DiscrepancyStatus, PaymentStatus, StatusReason
+from payments.treasury.losses.models import Bearer, MissingCoins, MissingStatus
+
+refunds_of: Provider[[Payment, Sequence[Discrepancy]], RefundsOfPayment] = Provider("refunds_of")
+"""What the page shows of a payment's refunds, by all its discrepancies that are not void; refunds provide it."""
+
+
+@never_cache
+@require_safe
+@member_required
+def show_payment(request: MemberRequest, payment_id: str) -> HttpResponse:
+    payment = _own_payment(request, payment_id)
+    return _show_payment(request, payment)
+
+
+@never_cache
+@require_POST
+@member_required(action=Action.NAME_TRANSACTION)
+def name_transaction(request: MemberRequest, payment_id: str) -> HttpResponse:
+    """The merchant says by which on-chain transaction a payment was paid, whose money waits for its payment."""
+    payment = _own_payment(request, payment_id)
+    form = NameTransactionForm(request.POST)
+    if form.is_valid():
+        try:
+            attribution.name_transaction(payment, form.cleaned_data["hash"], named_by=request.user.email)
+        except DomainError as refusal:
+            form.add_refusal(refusal)
+        else:
+            request.action.done(payment, after={"transaction": form.cleaned_data["hash"]})
+            messages.success(request, "Noted. Your operator decides whether the money is this payment’s.")
+            return redirect("dashboard_payment", payment.public_id)
+    return _show_payment(request, payment, form)
+
+
+def _show_payment(request: MemberRequest, payment: Payment, form: NameTransactionForm | None = None) -> HttpResponse:
+    context = _detail_context(request, payment)
+    if form is not None:
+        context["naming"] = form
+    return render(request, "dashboard/payments/detail.html", context)
+
+
+def _detail_context(request: MemberRequest, payment: Payment) -> dict[str, object]:
+    tip = ScanCursor.objects.filter(environment=OuterRef("environment"), network=OuterRef("network"))
+    seen = payment.deposits.annotate(head=Subquery(tip.values("head_height")[:1])).order_by("id")
+    deposits = list(seen[:TRANSFERS_SHOWN])
+    discrepancies = list(payment.discrepancies.exclude(status=DiscrepancyStatus.VOID).order_by("id"))
+    refunds = refunds_of(payment, discrepancies)
+    undecided = [each for each in discrepancies if each.status == DiscrepancyStatus.OPEN]
+    perhaps = suggestions.may_be_for(payment)
+    named = _named(payment)
+    may_name = request.member.may[Action.NAME_TRANSACTION.permission]
+    in_sandbox = request.environment == Environment.SANDBOX and settings.SANDBOX_CHAIN == "simulated"
+    timeline = timeline_of(
+        payment, request.member, deposits=deposits, discrepancies=discrepancies, refunds=refunds.keys
+    )
+    return {
+        "section": "dashboard_payments",
+        "payment": payment,
+        "row": PaymentRow(payment),
+        "payment_page": payment.page_url,
+        "curl": curl.reading(payment.environment, f"payments/{payment.public_id}"),
+        "facts": _facts(payment),
+        "address": _address_facts(payment),
+        "metadata": wording.metadata_rows(payment.metadata),
+        "deposit_columns": DEPOSIT_COLUMNS,
+        "more_transfers": max(0, payment.deposit_count - TRANSFERS_SHOWN),
+        "deposits": [DepositRow(each, payment, each.head or 0, discrepancies, refunds.given_back) for each in deposits],
+        "refunds": refunds,
+        "timeline": timeline,
+        "undecided": [_undecided_words(discrepancy) for discrepancy in undecided],
+        "decisions_url": reverse("dashboard_decisions"),
+        "perhaps": _perhaps_words(perhaps[0]) if perhaps else "",
+        "naming": NameTransactionForm() if perhaps and may_name and not named else None,
+        "named": named,
+        "missing": [_missing_words(each) for each in _missing_of(payment)],
+        "cancellable": payment.status == PaymentStatus.CREATED and not deposits,
+        "scenarios": simulator.possible_scenarios(payment).items() if in_sandbox else (),
+    }
+
+
+def _named(payment: Payment) -> list[NamedTransaction]:
+    """What the merchant says paid this payment, and nobody has decided about."""
+    if not getattr(payment, "has_named", True):
+        return []
+    return list(payment.named_transactions.filter(discrepancy__status=DiscrepancyStatus.OPEN))
+
+
+def _missing_of(payment: Payment) -> list[MissingCoins]:
+    """Coins that were paid for it and that its network does not hold; its reasons say whether there were any."""
+    if not {StatusReason.COINS_MISSING, StatusReason.COINS_LOST} & {*payment.status_reasons}:
+        return []
+    return list(payment.missing_coins.exclude(status=MissingStatus.RETURNED).order_by("pk"))
+
+
+def _facts(payment: Payment) -> list[tuple[str, str]]:
+    coin = payment.cryptocurrency
+    return [
+        ("Price", wording.fiat(payment.fiat_amount, payment.currency)),
+        ("Due", f"{wording.grouped(wording.coins_asked(payment.due, payment.decimals))} {coin}"),
+        ("Received", wording.coins(payment.received, payment.decimals, coin)),
+        ("Refunded", wording.coins(payment.refunded, payment.decimals, coin) if payment.refunded else ""),
+        ("What happened", ", ".join(StatusReason(reason).label for reason in payment.status_reasons)),
+        ("Rate", f"1 {coin} = {wording.rate(payment.rate)} {payment.currency}"),
+        ("Rate from", f"{source_in_words(payment.rate_source)}, {exact(payment.rate_quoted_at)}"),
+        ("Created", exact(payment.created_at)),
+        ("Expires", exact(payment.expires_at)),
+        ("Completed", exact(payment.completed_at)),
+        ("Cancelled", exact(payment.cancelled_at)),
+    ]
+
+
+def _address_facts(payment: Payment) -> list[tuple[str, str]]:
+    rule = f"{payment.required_confirmations} confirmations"
+    return [
+        ("Coin", f"{payment.cryptocurrency} on {registry.known_profile(payment.environment, payment.network).name}"),
+        ("Deposit address", payment.deposit_address),
+        ("Memo", payment.memo),
+        ("Both as one", payment.muxed_address),
+        ("Credited after", f"{rule}, and a final block" if payment.require_finalized else rule),
+        ("Settled to", payment.merchant_wallet),
+        ("With the memo", person_of(payment.merchant_wallet)),
+        ("Returns to", payment.redirect_url),
+        ("Webhook", payment.webhook_url),
+    ]
+
+
+def _undecided_words(discrepancy: Discrepancy) -> str:
+    amount = wording.coins(discrepancy.amount, discrepancy.decimals, discrepancy.asset)
+    kind = DiscrepancyKind(discrepancy.kind).label
+    return f"{amount}: {kind[0].lower()}{kind[1:]}. It is not in your balance until you accept it or give it back."
+
+
+def _perhaps_words(discrepancy: Discrepancy) -> str:
+    """What the merchant is told of money that may be this payment's: nothing that says whose else it may be."""
+    amount = wording.coins(discrepancy.amount, discrepancy.decimals, discrepancy.asset)
+    return (
+        f"{amount} arrived without a memo that names a payment, and this payment lacks just as much. If your payer "
+        "says that it is paid, ask for the hash of the on-chain transaction and enter it here: two operators decide "
+        "then."
+    )
+
+
+def _missing_words(missing: MissingCoins) -> str:
+    """The text about coins that are no longer at the payment's address."""
+    both = (missing.amount, missing.held)
+    coins, held = (wording.coins(units, missing.decimals, missing.asset) for units in both)
+    if missing.status == MissingStatus.OPEN:
+        kept = f"{held} of your balance is held" if missing.held else "Nothing of your balance is held"
+        gone = f"{coins} that arrived are not on the network any more."
+        return f"{gone} {kept} until your operator has decided who bears the loss."
+    bearer = "come off your balance" if missing.bearer == Bearer.MERCHANT else "were made good by your operator"
+    return f"{coins} that arrived were lost on the network and {bearer}. {missing.reason}"
+
+
+@never_cache
+@require_POST
+@member_required(action=Action.CANCEL_PAYMENT)
+def cancel(request: MemberRequest, payment_id: str) -> HttpResponse:
+    payment = _own_payment(request, payment_id)
+    with telling(request, "The payment is cancelled. Money that still arrives waits for your decision."):
+        cancelled = cancel_payment(payment)
+        request.action.done(payment, before=fields_of(payment, "status"), after=fields_of(cancelled, "status"))
+    return redirect("dashboard_payment", payment.public_id)
+
+
+@never_cache
+@require_POST
+@member_required(action=Action.SIMULATE_PAYMENT)
+def simulate(request: MemberRequest, payment_id: str) -> HttpResponse:
+    payment = _own_payment(request, payment_id)
+    scenario = request.POST.get("scenario", "")
+    if scenario not in simulator.SCENARIOS:
+        raise Http404
+    success = f"{simulator.SCENARIOS[scenario].description} It shows up with the next blocks."
+    with telling(request, success), transaction.atomic():
+        simulator.simulate_payment(payment, scenario)
+        request.action.done(payment, after={"scenario": scenario})
+    return redirect("dashboard_payment", payment.public_id)
+
+
+def _own_payment(request: MemberRequest, payment_id: str) -> Payment:
+    open_names = NamedTransaction.objects.filter(payment=OuterRef("pk"), discrepancy__status=DiscrepancyStatus.OPEN)
+    own = Payment.objects.of(request.merchant, request.environment).select_related("payment_link")
+    own = own.defer("qr_png").annotate(has_named=Exists(open_names))
+    return get_object_or_404(own, pk=ids.PAYMENT.decode(payment_id))

@@ -1,0 +1,157 @@
+"""Payments and transfers as tables show them."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from django.utils.translation import gettext as _
+
+from config import wording
+from merchants.ledger.chart import AccountKind
+from payments.chains import registry
+from payments.models import Deposit, Discrepancy, Payment
+from payments.states import DepositStatus, DiscrepancyKind, DiscrepancyStatus
+
+PAYMENT_COLUMNS = (
+    {"label": "Amount", "number": True},
+    {"label": "Status"},
+    {"label": "Paid with", "number": True},
+    {"label": "Created"},
+    {"label": "Network"},
+    {"label": "Reference"},
+)
+RECENT_COLUMNS = PAYMENT_COLUMNS[:4]
+DEPOSIT_COLUMNS = (
+    {"label": "On-chain transaction"},
+    {"label": "Amount", "number": True},
+    {"label": "Confirmations", "number": True},
+    {"label": "Status"},
+)
+
+
+@dataclass(frozen=True)
+class PaymentRow:
+    """A payment as the list shows it."""
+
+    payment: Payment
+
+    @property
+    def price(self) -> str:
+        return wording.fiat(self.payment.fiat_amount, self.payment.currency)
+
+    @property
+    def reference(self) -> str:
+        return wording.short_id(self.payment.public_id)
+
+    @property
+    def network(self) -> str:
+        return registry.known_profile(self.payment.environment, self.payment.network).name
+
+    @property
+    def due(self) -> str:
+        return f"{wording.grouped(wording.coins_asked(self.payment.due, self.payment.decimals))} {self.coin}"
+
+    @property
+    def coin(self) -> str:
+        return self.payment.cryptocurrency
+
+
+@dataclass(frozen=True)
+class RefundsOfPayment:
+    """The newest refunds of a payment, for its page."""
+
+    columns: tuple[dict[str, str], ...]
+    rows: Sequence[object]
+    keys: Sequence[uuid.UUID]
+    given_back: frozenset[uuid.UUID | None]
+    """The discrepancies whose money has arrived at the payer."""
+    is_possible: bool
+    """Whether something is left to give back."""
+
+
+@dataclass(frozen=True)
+class DepositRow:
+    """An on-chain transfer as the payment's page shows it, with the newest block of its network.
+
+    `decisions` are the discrepancies of the payment that are not void, `given_back` those of them whose refund has
+    arrived.
+    """
+
+    deposit: Deposit
+    payment: Payment
+    head: int
+    decisions: Sequence[Discrepancy] = ()
+    given_back: frozenset[uuid.UUID | None] = frozenset()
+
+    @property
+    def badge(self) -> str:
+        return self._standing[0]
+
+    @property
+    def status(self) -> str:
+        """What became of it. `Credited` is only what the merchant has, or had until it gave it back."""
+        return self._standing[1]
+
+    @property
+    def note(self) -> str:
+        """Why it is so, or what it waits for."""
+        return self._standing[2]
+
+    @cached_property
+    def _standing(self) -> tuple[str, str, str]:
+        """Badge, status and note."""
+        match self.deposit.status:
+            case DepositStatus.ORPHANED:
+                return "orphaned", _("Undone"), _("by a reorganisation of the network")
+            case DepositStatus.SEEN:
+                is_late = self.deposit.first_block_time > self.payment.expires_at
+                return ("warn" if is_late else "seen"), _("Confirming"), _("arrived late") if is_late else ""
+        if self.deposit.booked_to not in ("", AccountKind.PAYMENT):
+            own = [each for each in self.decisions if each.deposit_id == self.deposit.pk]
+            kind = str(DiscrepancyKind(self.deposit.booked_to.removeprefix("suspense:")).label)
+            return self._decided(own[-1] if own else None, kind)
+        short = [each for each in self.decisions if each.kind == DiscrepancyKind.UNDERPAID]
+        if self.payment.short and short:
+            return self._decided(short[-1], _("Too little"))
+        if not self.payment.released:
+            return "warn", _("Confirmed"), _("not enough yet")
+        if self.deposit.missing:
+            return "credited", _("Credited"), _("missing on the network")
+        surplus = [each for each in self.decisions if each.kind == DiscrepancyKind.OVERPAID]
+        waits = any(each.status == DiscrepancyStatus.OPEN for each in surplus)
+        return "credited", _("Credited"), _("a part waits for your decision") if waits else ""
+
+    def _decided(self, decision: Discrepancy | None, kind: str) -> tuple[str, str, str]:
+        """The standing of a transfer that did not count for its payment by itself."""
+        if decision is None or decision.status == DiscrepancyStatus.OPEN:
+            return "warn", kind, _("waits for your decision")
+        if decision.status == DiscrepancyStatus.ACCEPTED:
+            return "credited", _("Accepted"), kind
+        arrived = decision.pk in self.given_back
+        return ("calm", _("Given back"), kind) if arrived else ("pending", _("Being given back"), kind)
+
+    @property
+    def amount(self) -> str:
+        units = wording.grouped(wording.coins_held(self.deposit.amount, self.deposit.decimals))
+        return f"{units} {self.deposit.asset}"
+
+    @property
+    def short_hash(self) -> str:
+        return wording.short_hash(self.deposit.transaction_hash)
+
+    @property
+    def conflict(self) -> str:
+        """What is to be known of a memo beside a muxed address that says otherwise."""
+        if not self.deposit.conflicting_memo:
+            return ""
+        return (
+            f"Its memo was {self.deposit.conflicting_memo}, and the muxed address it was sent to names this payment: "
+            "the address counts."
+        )
+
+    @property
+    def confirmations(self) -> int:
+        return 0 if self.deposit.status == DepositStatus.ORPHANED else max(0, self.head - self.deposit.height + 1)

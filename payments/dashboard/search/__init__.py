@@ -1,0 +1,1 @@
+"""Finds payments by any text of theirs: exactly by their own indexes, in parts by entries made later."""

@@ -1,0 +1,1 @@
+"""What arrives for payments: seen on a network, assessed, credited, and undone when the network takes it back."""

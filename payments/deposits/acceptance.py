@@ -1,0 +1,222 @@
+"""Decisions about money in suspense: the merchant gets it, or it was the operator's own.
+
+Operators give a reason, and above the policy's limit two of them must agree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass
+
+import structlog
+from django.db import transaction
+
+from config import wording
+from config.errors import DomainError, InvalidParameter
+from merchants.four_eyes import people as four_eyes
+from merchants.ledger.chart import AccountKind
+from merchants.ledger.posting import PostingDraft, debt_first, post_draft
+from merchants.models import User
+from payments.deposits import postings
+from payments.deposits.assessment import assess
+from payments.deposits.assessment_effects import effects_of
+from payments.deposits.balance_changes import balance_changes
+from payments.deposits.crediting import assess_locked
+from payments.deposits.facts import evidence_of, is_halted
+from payments.deposits.models import ScanCursor
+from payments.deposits.recording import move_discrepancy, post
+from payments.models import Deposit, Discrepancy, Payment
+from payments.states import DiscrepancyKind, DiscrepancyStatus, PaymentStatus
+from payments.transfers.limits import SCALE, usd_units
+from payments.transfers.payouts import policy_of
+
+logger = structlog.get_logger(__name__)
+
+_PEOPLE_KEPT = 120  # characters of the field
+
+
+class DiscrepancyResolved(DomainError):
+    code = "discrepancy_resolved"
+    message = "Somebody has decided about this money already."
+
+
+class AlreadyApproved(DomainError):
+    code = "already_approved"
+    message = "You have approved this already. Somebody else must do so too."
+
+
+def accept_as_operator(discrepancy: Discrepancy, *, operator: User, reason: str) -> bool:
+    """Let the merchant have the money, or be the first of two who do; returns whether the merchant has it now."""
+    if not (reason := reason.strip()):
+        raise InvalidParameter("Say why: it is kept, and the merchant is shown it.", param="note")
+    with transaction.atomic():
+        if discrepancy.payment_id:
+            Payment.objects.select_for_update().get(pk=discrepancy.payment_id)  # whoever decides holds it
+        discrepancy = Discrepancy.objects.select_for_update().get(pk=discrepancy.pk)
+        if discrepancy.status != DiscrepancyStatus.OPEN:
+            raise DiscrepancyResolved
+        approvals = discrepancy.approvals
+        if approvals.filter(operator=operator).exists():
+            raise AlreadyApproved
+        four_eyes.require_counts(operator, environment=discrepancy.environment)
+        approvals.create(operator=operator, reason=reason)
+        given = list(approvals.select_related("operator").order_by("id"))
+        logger.warning("discrepancy approved", discrepancy=discrepancy.public_id, operator=operator.email)
+        if len(given) < people_needed(discrepancy):
+            return False
+        people = ", ".join(each.operator.email for each in given)[:_PEOPLE_KEPT]
+        accept_discrepancy(discrepancy, resolved_by=people, note="\n".join(each.reason for each in given))
+        return True
+
+
+def people_needed(discrepancy: Discrepancy) -> int:
+    """How many operators it takes: two above the amount from which a payout needs two as well."""
+    limit = policy_of(discrepancy.environment).approval_above
+    worth = usd_units(discrepancy.amount, discrepancy.decimals)
+    return four_eyes.people_needed(discrepancy.environment) if limit is not None and worth > limit * 10**SCALE else 1
+
+
+def what_accepting_does(discrepancy: Discrepancy) -> str:
+    """Who gets how much, from where, and what becomes of the payment, as sentences for the operator who decides."""
+    amount = wording.coins(discrepancy.amount, discrepancy.decimals, discrepancy.asset)
+    if (payment := discrepancy.payment) is None:
+        return f"{amount} on {discrepancy.network} names no payment: attribute it to one first."
+    kind = DiscrepancyKind(discrepancy.kind).label.lower()
+    price = wording.fiat(payment.fiat_amount, payment.currency)
+    words = [
+        f"{payment.merchant.name} gets {amount} on {discrepancy.network}, out of suspense.",
+        f"It came for {payment.public_id} over {price} ({kind}) and could still be sent back.",
+    ]
+    if discrepancy.kind == DiscrepancyKind.UNDERPAID and payment.status == PaymentStatus.UNDERPAID:
+        words.append("The payment is then completed, although less than asked for was paid.")
+    if people_needed(discrepancy) > 1:
+        given = ", ".join(each.operator.email for each in discrepancy.approvals.select_related("operator"))
+        words.append(
+            f"Two different people must accept so much; so far: {given}."
+            if given
+            else "Two different people must accept so much: after you somebody else."
+        )
+    return " ".join(words)
+
+
+def accept_discrepancy(discrepancy: Discrepancy, *, resolved_by: str, note: str = "") -> Discrepancy:
+    """Let the merchant have the money. Short and late money then counts for its payment, the rest is extra."""
+    if discrepancy.payment_id is None:
+        raise InvalidParameter("Money that names no payment is nobody’s yet: attribute it to one first.")
+    with transaction.atomic():
+        payment = Payment.objects.select_for_update().get(pk=discrepancy.payment_id)
+        discrepancy = _decide(discrepancy, resolved_by=resolved_by, note=note)
+        payment.booking_count += 1
+        if counts_when_accepted(discrepancy, payment):
+            _count_for_payment(discrepancy, payment)
+        else:
+            _give_to_merchant(discrepancy, payment)
+        return discrepancy
+
+
+def take_discrepancy(discrepancy: Discrepancy, *, resolved_by: str, note: str = "") -> Discrepancy:
+    """These coins are the operator's own, sent to a wallet where deposits arrive as well."""
+    if discrepancy.payment_id or discrepancy.deposit_id is None:
+        raise InvalidParameter("This money was sent for a payment.", param="discrepancy")
+    with transaction.atomic():
+        deposit = Deposit.objects.select_for_update().get(pk=discrepancy.deposit_id)
+        discrepancy = _decide(discrepancy, resolved_by=resolved_by, note=note)
+        post_draft(postings.suspense_taken(deposit, discrepancy.kind), environment=deposit.environment)
+        return discrepancy
+
+
+@dataclass(frozen=True, slots=True)
+class Acceptance:
+    """What accepting money would do. Amounts in base units of the money's coin.
+
+    `gained` is what the merchant has more, `repaid` the part of it that pays back what the merchant owes. `surplus` is
+    what then waits for a decision of its own. `status` is that of the payment afterwards.
+    """
+
+    gained: int
+    repaid: int
+    surplus: int
+    status: PaymentStatus
+
+
+def preview_acceptance(
+    discrepancy: Discrepancy,
+    payment: Payment,
+    *,
+    cursors: Mapping[str, ScanCursor],
+    deposits: Sequence[Deposit],
+    owed: int,
+) -> Acceptance | None:
+    """What accepting an open discrepancy would do now, by the steps that `accept_discrepancy` takes; writes nothing.
+
+    `deposits` are all of the payment's in the order in which they were sent; `owed` is what the merchant owes in this
+    coin. None while it cannot be said: the network is halted, or has just undone a transfer of the payment.
+    """
+    payment, discrepancy = copy(payment), copy(discrepancy)
+    payment.booking_count += 1
+    if not counts_when_accepted(discrepancy, payment):
+        kept = postings.suspense_kept(payment, discrepancy)
+        return _outcome([kept], payment, owed, status=PaymentStatus(payment.status))
+    if is_halted(payment, cursors):
+        return None
+    deposits = [copy(deposit) for deposit in deposits]
+    for deposit in deposits:
+        if deposit.pk == discrepancy.deposit_id:
+            deposit.booked_to = AccountKind.PAYMENT
+    _take_as_enough(discrepancy, payment)
+    evidence = evidence_of(payment, cursors, deposits)
+    if evidence.lost:
+        return None
+    assessment = assess(evidence.facts)
+    effects = effects_of(payment, evidence, assessment)
+    drafts = postings.assessment_postings(payment, effects, {})
+    return _outcome(drafts, payment, owed, status=assessment.status, surplus=effects.surplus)
+
+
+def _outcome(
+    drafts: Sequence[PostingDraft], payment: Payment, owed: int, *, status: PaymentStatus, surplus: int = 0
+) -> Acceptance:
+    lines = [written for draft in drafts for line in draft.lines for written in debt_first(line, owed)]
+    repaid = -sum(line.amount for line in lines if line.account.kind == AccountKind.MERCHANT_RECEIVABLE)
+    gained = sum(int(change.amount) for draft in drafts for change in balance_changes(draft, payment))
+    return Acceptance(gained=gained, repaid=repaid, surplus=surplus, status=status)
+
+
+def _decide(discrepancy: Discrepancy, *, resolved_by: str, note: str) -> Discrepancy:
+    """Accepted from now on, by whoever came first. Its payment or deposit is locked."""
+    discrepancy = Discrepancy.objects.select_for_update().get(pk=discrepancy.pk)
+    if discrepancy.status != DiscrepancyStatus.OPEN:
+        raise DiscrepancyResolved
+    discrepancy.note = "\n".join(filter(None, [discrepancy.note, note]))
+    move_discrepancy(discrepancy, DiscrepancyStatus.ACCEPTED, resolved_by=resolved_by)
+    return discrepancy
+
+
+def counts_when_accepted(discrepancy: Discrepancy, payment: Payment) -> bool:
+    """Short money does. Late money does while the payment lacks it and has not been closed: a closed payment's short
+    money waits for a decision of its own, and counting anything beside it would complete the payment without it.
+    """
+    if discrepancy.kind == DiscrepancyKind.UNDERPAID:
+        return True
+    is_lacking = payment.status != PaymentStatus.CANCELLED and not payment.closed_at and payment.released < payment.due
+    return discrepancy.kind == DiscrepancyKind.LATE and is_lacking
+
+
+def _count_for_payment(discrepancy: Discrepancy, payment: Payment) -> None:
+    if discrepancy.kind != DiscrepancyKind.UNDERPAID and discrepancy.deposit_id:
+        Deposit.objects.filter(pk=discrepancy.deposit_id).update(booked_to=AccountKind.PAYMENT)
+    _take_as_enough(discrepancy, payment)
+    assess_locked(payment, [postings.suspense_accepted(payment, discrepancy.kind, discrepancy.amount)])
+
+
+def _take_as_enough(discrepancy: Discrepancy, payment: Payment) -> None:
+    """Change the payment in memory, so that its next assessment takes what came in as enough."""
+    if discrepancy.kind == DiscrepancyKind.UNDERPAID:
+        payment.closed_at, payment.short = None, 0
+    payment.accepted = True
+
+
+def _give_to_merchant(discrepancy: Discrepancy, payment: Payment) -> None:
+    post([postings.suspense_kept(payment, discrepancy)], payment)
+    payment.save(update_fields=["booking_count"])

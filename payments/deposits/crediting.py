@@ -1,0 +1,93 @@
+"""From deposits to the ledger: assesses one payment and makes what follows true, in one database transaction."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from django.db import transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from config.containment import contained
+from merchants.ledger.posting import PostingDraft
+from payments.deposits.assessment import assess
+from payments.deposits.assessment_effects import effects_of
+from payments.deposits.facts import gather
+from payments.deposits.locked_balances import lock_balances
+from payments.deposits.models import ScanCursor
+from payments.deposits.postings import assessment_postings
+from payments.deposits.recording import record_assessment, record_halted
+from payments.models import Payment
+
+
+def assess_payment(payment_id: uuid.UUID) -> Payment:
+    """Assess a payment by what is known now and book the difference. Doing it again changes nothing."""
+    with transaction.atomic():
+        payment = Payment.objects.select_for_update().get(pk=payment_id)
+        return assess_locked(payment)
+
+
+def assess_due(now: datetime | None = None, *, limit: int = 200) -> int:
+    """Assess every payment that is due for it, one database transaction each; returns how many.
+
+    One that cannot be assessed stays due and does not delay the others: I15 and the log report it.
+    """
+    due = Payment.objects.due_for_assessment(now or timezone.now())
+    for halted in ScanCursor.objects.filter(halted_at__isnull=False):
+        due = due.exclude(environment=halted.environment, network=halted.network)
+    done = 0
+    for payment_id in list(due.values_list("pk", flat=True)[:limit]):
+        with contained("payment could not be assessed", payment=str(payment_id)), transaction.atomic():
+            payment = Payment.objects.select_for_update(skip_locked=True).filter(pk=payment_id).first()
+            if payment is not None and payment.assess_at is not None:
+                assess_locked(payment)
+                done += 1
+    return done
+
+
+def expire_due() -> int:
+    """Request an assessment of every payment whose window is over on a chain that has been read past it."""
+    asked = 0
+    for cursor in ScanCursor.objects.filter(halted_at__isnull=True):
+        if cursor.read_until is None:
+            continue
+        with contained("windows could not be ended", cursor=str(cursor)):
+            ended = Payment.objects.with_window_ended(cursor.read_until).filter(
+                not_due(), environment=cursor.environment, network=cursor.network
+            )
+            asked += request_assessment(ended.values_list("pk", flat=True))
+    return asked
+
+
+def not_due(prefix: str = "") -> Q:
+    """Payments whose assessment nobody has requested, or only for later."""
+    return Q(**{f"{prefix}assess_at__isnull": True}) | Q(**{f"{prefix}assess_at__gt": timezone.now()})
+
+
+def request_assessment(payment_ids: Iterable[uuid.UUID | None]) -> int:
+    """Make payments due for assessment; returns how many. Locks all of them at once, in the order of their keys."""
+    keys = [key for key in payment_ids if key is not None]
+    if not keys:
+        return 0
+    with transaction.atomic():
+        list(Payment.objects.select_for_update().filter(pk__in=keys).order_by("pk").values_list("pk"))
+        return Payment.objects.filter(pk__in=keys).update(assess_at=timezone.now())
+
+
+def assess_locked(payment: Payment, decided: Sequence[PostingDraft] = ()) -> Payment:
+    """As assess_payment, for a caller that holds the payment's lock. `decided` are postings of its own, made first.
+
+    On a halted network nothing is assessed: the payment stays due until a person has looked.
+    """
+    evidence = gather(payment)
+    if evidence is None:
+        record_halted(payment, decided)
+        return payment
+    assessment = assess(evidence.facts)
+    effects = effects_of(payment, evidence, assessment)
+    balances = lock_balances(payment, effects)
+    drafts = assessment_postings(payment, effects, balances)
+    record_assessment(payment, evidence, effects, [*decided, *drafts])
+    return payment

@@ -1,0 +1,137 @@
+"""Gathers what decides about a payment: its deposits, which of them are confirmed, and how far its network is read."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from merchants.ledger.chart import AccountKind
+from payments.chains.profiles import CreditRule
+from payments.chains.registry import known_profile
+from payments.deposits.assessment import AssessmentFacts, DepositFact, crumb_limit
+from payments.deposits.models import ScanCursor
+from payments.deposits.stakes import raise_rule
+from payments.models import Deposit, Discrepancy, Payment
+from payments.states import DepositStatus, DiscrepancyKind, DiscrepancyStatus, PaymentStatus
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """The rows that an assessment rests on, and the facts that follow from them.
+
+    `deposits` are in the order in which they were sent. `lost` are those that are booked, although the chain does not
+    confirm them any more; `discrepancies` are the payment's that are not void, read only when something is lost.
+    `mismatched` are deposits of another coin or on another network, which cannot pay the payment. `heads` are the
+    heights of the networks' newest blocks.
+    """
+
+    deposits: Sequence[Deposit]
+    confirmed: frozenset[uuid.UUID]
+    mismatched: Mapping[uuid.UUID, DiscrepancyKind]
+    lost: Sequence[Deposit]
+    discrepancies: Sequence[Discrepancy]
+    heads: Mapping[str, int]
+    facts: AssessmentFacts
+    is_reopened: bool
+    """Money that counted for the payment is lost: what was released, closed and accepted is assessed anew."""
+    is_rule_raised: bool = False
+    """The payment requires more confirmations than before."""
+
+
+def gather(payment: Payment) -> Evidence | None:
+    """Lock what belongs to a locked payment and return what decides about it; None when its network is halted.
+
+    Where more is at stake than was due, the payment's own rule becomes stricter first; recording writes it.
+    """
+    cursors = cursors_of(payment.environment)
+    if is_halted(payment, cursors):
+        return None
+    deposits = list(payment.deposits.select_for_update().order_by("first_block_time", "id"))
+    is_rule_raised = raise_rule(payment, deposits, cursors.get(payment.network))
+    existing = payment.discrepancies.select_for_update().exclude(status=DiscrepancyStatus.VOID).order_by("id")
+    return replace(evidence_of(payment, cursors, deposits, existing), is_rule_raised=is_rule_raised)
+
+
+def cursors_of(environment: str) -> dict[str, ScanCursor]:
+    """How far the networks of an environment have been read, by network."""
+    return {cursor.network: cursor for cursor in ScanCursor.objects.filter(environment=environment)}
+
+
+def is_halted(payment: Payment, cursors: Mapping[str, ScanCursor]) -> bool:
+    cursor = cursors.get(payment.network)
+    return cursor is not None and cursor.halted_at is not None
+
+
+def evidence_of(
+    payment: Payment,
+    cursors: Mapping[str, ScanCursor],
+    deposits: Sequence[Deposit],
+    existing: Iterable[Discrepancy] = (),
+) -> Evidence:
+    """What these rows amount to. `deposits` are the payment's in the order in which they were sent, `existing` its
+    discrepancies that are not void, which are read only when something is lost.
+    """
+    cursor = cursors.get(payment.network)
+    there = [deposit for deposit in deposits if deposit.status != DepositStatus.ORPHANED]
+    mismatched = {deposit.id: kind for deposit in there if (kind := _mismatch(deposit, payment))}
+    confirmed = frozenset(each.id for each in deposits if _is_confirmed(each, payment, cursors.get(each.network)))
+    lost = [deposit for deposit in deposits if deposit.booked_to and deposit.id not in confirmed]
+    is_reopened = any(deposit.booked_to == AccountKind.PAYMENT for deposit in lost)
+    facts = AssessmentFacts(
+        due=payment.due,
+        tolerance_bps=payment.tolerance_bps,
+        expires_at=payment.expires_at,
+        closes_at=payment.closes_at,
+        cancelled=payment.status == PaymentStatus.CANCELLED,
+        closed=payment.closed_at is not None and not is_reopened,
+        accepted=payment.accepted and not is_reopened,
+        returned=payment.returned,
+        read_until=cursor.read_until if cursor else None,
+        deposits=tuple(_fact(each, is_confirmed=each.id in confirmed) for each in there if each.id not in mismatched),
+        crumb=crumb_limit(payment.decimals),
+        released=0 if is_reopened else payment.released,
+        surplus=0 if is_reopened else payment.surplus,
+    )
+    return Evidence(
+        deposits=deposits,
+        confirmed=confirmed,
+        mismatched=mismatched,
+        lost=lost,
+        discrepancies=list(existing) if lost else [],
+        heads={each.network: each.head_height for each in cursors.values()},
+        facts=facts,
+        is_reopened=is_reopened,
+    )
+
+
+def _fact(deposit: Deposit, *, is_confirmed: bool) -> DepositFact:
+    return DepositFact(
+        id=deposit.id,
+        amount=deposit.amount,
+        sent_at=deposit.first_block_time,
+        confirmed=is_confirmed,
+        counted=is_confirmed and deposit.booked_to == AccountKind.PAYMENT,
+        held=is_confirmed and deposit.booked_to not in ("", AccountKind.PAYMENT),
+        token_fee=deposit.token_fee,
+    )
+
+
+def _is_confirmed(deposit: Deposit, payment: Payment, cursor: ScanCursor | None) -> bool:
+    if deposit.status != DepositStatus.SEEN or cursor is None:
+        return deposit.status == DepositStatus.CREDITED
+    rule = CreditRule(payment.required_confirmations, payment.require_finalized)
+    if deposit.network != payment.network:  # other blocks, and other ways to lose them
+        rule = known_profile(deposit.environment, deposit.network).strictest_rule
+    return not cursor.halted_at and rule.satisfied(
+        height=deposit.height, head_height=cursor.head_height, finalized_height=cursor.finalized_height
+    )
+
+
+def _mismatch(deposit: Deposit, payment: Payment) -> DiscrepancyKind | None:
+    """Why a deposit at the payment's address cannot pay it; None when it can."""
+    if deposit.network != payment.network:
+        return DiscrepancyKind.WRONG_NETWORK
+    if deposit.asset != payment.cryptocurrency:
+        return DiscrepancyKind.WRONG_TOKEN
+    return None

@@ -1,0 +1,135 @@
+"""Which addresses cannot be paid: a token's contract, what is ours or payments are made to, and shared accounts."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Collection
+from datetime import datetime, timedelta
+from typing import Literal
+
+import structlog
+from django.db import connection
+from django.utils import timezone
+
+from merchants.models import MerchantSettings
+from payments.chains import registry
+from payments.chains.base import Chain, PayoutInstruction
+from payments.chains.errors import ChainError, InvalidAddress, RecipientProblem, RecipientRefused
+from payments.chains.recipients import account_of, payable_account
+from payments.deposits.models import RefusedWallet
+from payments.models import Payment
+from payments.transfers.models import Wallet
+
+logger = structlog.get_logger(__name__)
+
+OURS = "Payments are made to this address here, or from it: it belongs to the payment service. Name another."
+
+IS_OURS = """
+    EXISTS (SELECT FROM payments_payment WHERE deposit_address = %(account)s)
+        OR EXISTS (SELECT FROM transfers_wallet WHERE address = %(account)s)
+"""
+"""Whether the database knows an account as ours, as part of another query."""
+
+
+def refusal_of_account(chain: Chain, address: str) -> str | None:
+    """Why nobody can be paid at an address, told from the address alone; None when nothing speaks against it."""
+    try:
+        payable_account(chain.profile, address, own={*chain.own_accounts(), chain.cold_wallet()})
+    except RecipientRefused as refusal:
+        return str(refusal)
+    return None
+
+
+def refusal_of(chain: Chain, address: str) -> str | None:
+    """The same, with the deposit addresses and hot wallets that the database knows."""
+    if problem := refusal_of_account(chain, address):
+        return problem
+    account, _ = account_of(chain.profile, address)
+    is_ours = (
+        Payment.objects.filter(deposit_address=account).exists() or Wallet.objects.filter(address=account).exists()
+    )
+    return OURS if is_ours else None
+
+
+def known_as_ours(accounts: Collection[str]) -> set[str]:
+    """Those of these accounts that the database knows as ours, by one query."""
+    if not accounts:
+        return set()
+    # One account each: joined with a list of them, all payments would be read where most share one deposit address.
+    names = {f"account_{number}": account for number, account in enumerate(accounts)}
+    each = (f"SELECT %({name})s WHERE {IS_OURS % {'account': f'%({name})s'}}" for name in names)
+    with connection.cursor() as cursor:
+        cursor.execute(" UNION ALL ".join(each), names)
+        return {account for (account,) in cursor.fetchall()}
+
+
+NEEDS_MEMO = (
+    "This account belongs to many people, as those of exchanges do, and asks for a memo, which settlements do not "
+    "carry. Name the M address that the service shows, which contains the memo, or a wallet of your own."
+)
+
+ASKED_AGAIN_AFTER, SILENCE_KEPT, MOST_REMEMBERED = timedelta(minutes=10), timedelta(seconds=30), 10_000
+"""How long a process remembers what a network said of a wallet, or that it was silent; and of how many wallets."""
+
+_needs_memo: dict[tuple[str, str, str], tuple[bool, datetime]] = {}
+"""By environment, network and wallet: what the network said of it lately, and until when that is believed."""
+
+
+def has_to_be_asked_about(environment: str, network: str, wallet: str) -> bool:
+    """Whether it is not known of a wallet if its account asks for memos."""
+    if network not in registry.networks(environment) or not registry.profile(environment, network).takes_memos:
+        return False
+    known = _needs_memo.get((environment, network, wallet))
+    return known is None or known[1] <= timezone.now()
+
+
+def ask_about(environment: str, network: str, wallet: str, *, merchant_id: uuid.UUID) -> None:
+    """Ask the network whether the merchant's settlement currency can be paid to a wallet, and remember it for a while.
+
+    Call it outside of any database transaction. A silent network speaks against nobody: the settlement asks again.
+    """
+    if has_to_be_asked_about(environment, network, wallet):
+        chosen = MerchantSettings.objects.values_list("settlement_currency", flat=True)
+        coin = chosen.get(merchant=merchant_id, environment=environment)
+        problem, kept = _said_of(registry.chain(environment, network), wallet, coin)
+        if len(_needs_memo) >= MOST_REMEMBERED:
+            _needs_memo.clear()
+        _needs_memo[environment, network, wallet] = problem == "memo_required", timezone.now() + kept
+        if problem is not None:
+            note_refusal(environment, network, wallet, coin=coin, problem=problem)
+
+
+def note_refusal(environment: str, network: str, wallet: str, *, coin: str, problem: str) -> None:
+    """Store why a network would not pay a coin to a wallet; an empty problem says that it would."""
+    if problem:
+        RefusedWallet.objects.update_or_create(
+            environment=environment,
+            network=network,
+            wallet=wallet,
+            asset=coin,
+            defaults={"problem": problem, "asked_at": timezone.now()},
+        )
+    else:
+        RefusedWallet.objects.filter(environment=environment, network=network, wallet=wallet, asset=coin).delete()
+
+
+def needs_memo(environment: str, network: str, wallet: str) -> bool:
+    """Whether a wallet's account is known to ask for memos, which settlements do not carry. Asks nobody."""
+    known = _needs_memo.get((environment, network, wallet))
+    return known is not None and known[0]
+
+
+def _said_of(chain: Chain, wallet: str, coin: str) -> tuple[RecipientProblem | Literal[""] | None, timedelta]:
+    """Why the coin cannot be paid there, empty when it can, None when nobody knows; and how long that is remembered."""
+    assets = chain.profile.assets
+    asset = assets.get(coin) or next(iter(assets.values()))
+    try:
+        chain.check_recipient(PayoutInstruction(asset, 1, chain.parse_address(wallet)))
+    except RecipientRefused as refusal:
+        return refusal.problem if asset.code == coin or refusal.problem == "memo_required" else None, ASKED_AGAIN_AFTER
+    except InvalidAddress:
+        return None, ASKED_AGAIN_AFTER
+    except ChainError as error:
+        logger.warning("wallet could not be asked about", network=chain.profile.network, error=str(error))
+        return None, SILENCE_KEPT
+    return "" if asset.code == coin else None, ASKED_AGAIN_AFTER

@@ -1,0 +1,200 @@
+"""The one place that writes what becomes of a payment: deposits, discrepancies, postings, its row, its events.
+
+Every function is part of the caller's database transaction, which holds the payment's lock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import structlog
+from django.db.models import F
+from django.utils import timezone
+
+from merchants import counting
+from merchants.ledger.posting import PostingDraft, post_drafts
+from payments.deposits.assessment_effects import AssessmentEffects, DepositEffects
+from payments.deposits.balance_changes import record_balance_changes
+from payments.deposits.facts import Evidence
+from payments.deposits.turnover.counting import share_changed, share_of
+from payments.models import PAYMENTS, PUT_OFF_MAX, Deposit, Discrepancy, Payment
+from payments.records import Records, payment_record
+from payments.states import (
+    DEPOSIT_MOVES,
+    DISCREPANCY_MOVES,
+    PAYMENT_MOVES,
+    DepositStatus,
+    DiscrepancyStatus,
+    PaymentStatus,
+)
+from webhooks import events
+from webhooks.models import Event
+from webhooks.recording import build_event, record_events
+
+logger = structlog.get_logger(__name__)
+
+ASSESSED_FIELDS = [
+    "received",
+    "released",
+    "surplus",
+    "short",
+    "accepted",
+    "status_reasons",
+    "closed_at",
+    "assess_at",
+    "booking_count",
+    "untold",
+    "required_confirmations",
+    "require_finalized",
+]
+"""The columns of a payment that an assessment may change, beside its status."""
+
+TOLD_AT_ONCE = 20
+TOLD_AGAIN_AFTER = PUT_OFF_MAX
+"""So many events of a payment are told as they come; after that, more money without another status waits so long."""
+
+
+def record_assessment(
+    payment: Payment, evidence: Evidence, effects: AssessmentEffects, drafts: Sequence[PostingDraft]
+) -> None:
+    """Write all that an assessment changes, and make its postings."""
+    record_deposits(effects)
+    post(drafts, payment)
+    assessment = effects.assessment
+    if effects.is_reopened:
+        payment.closed_at, payment.short, payment.accepted = None, 0, False
+    if effects.short:
+        payment.closed_at, payment.short = timezone.now(), effects.short
+    payment.received, payment.released, payment.surplus = assessment.received, assessment.released, assessment.surplus
+    payment.booking_count += effects.booking_count
+    payment.status_reasons = effects.reasons
+    payment.assess_at = None
+    types = _told_now(payment, effects)
+    save_payment(payment, assessment.status, fields=ASSESSED_FIELDS, is_told=bool(types))
+    if types:
+        record = payment_record(payment, deposits=evidence.deposits, heads=evidence.heads)
+        record_payment_events(payment, types, record=record)
+        logger.info("payment assessed", payment=payment.public_id, status=payment.status, events=types)
+
+
+def record_halted(payment: Payment, drafts: Sequence[PostingDraft]) -> None:
+    """Leave a payment of a halted network due, with what somebody decided about it."""
+    payment.assess_at = timezone.now()
+    payment.save(update_fields=ASSESSED_FIELDS)
+    post(drafts, payment)
+
+
+def record_deposits(effects: DepositEffects) -> None:
+    """Write the deposits and discrepancies of these effects. Their postings are made beside."""
+    now = timezone.now()
+    for deposit in effects.restored:
+        _credit(deposit)
+    for deposit, _ in effects.lost:
+        deposit.booking_count += 1
+        deposit.booked_to, deposit.credited_at = "", None
+    for deposit, booked_to in effects.booked:
+        _credit(deposit)
+        deposit.booking_count += 1
+        deposit.booked_to, deposit.credited_at = booked_to, now
+    changed = [*effects.restored, *(deposit for deposit, _ in (*effects.lost, *effects.booked))]
+    for deposit in changed:
+        deposit.save(update_fields=["status", "booked_to", "credited_at", "booking_count"])
+    for discrepancy in effects.voided:
+        move_discrepancy(discrepancy, DiscrepancyStatus.VOID)
+    # Keys made within a millisecond sort at random, and whoever reads discrepancies reads them by their keys.
+    for discrepancy, key in zip(effects.opened, sorted(each.id for each in effects.opened), strict=True):
+        discrepancy.id = key
+    Discrepancy.objects.bulk_create(effects.opened)
+
+
+def _credit(deposit: Deposit) -> None:
+    DEPOSIT_MOVES.check(deposit.status, DepositStatus.CREDITED)
+    deposit.status = DepositStatus.CREDITED
+
+
+def record_owner(deposit: Deposit, payment: Payment) -> None:
+    """Give a deposit of nobody to a payment, whose next assessment counts or holds it as any other."""
+    DEPOSIT_MOVES.check(deposit.status, DepositStatus.SEEN)
+    deposit.status, deposit.payment = DepositStatus.SEEN, payment
+    deposit.save(update_fields=["status", "payment"])
+    Payment.objects.filter(pk=payment.pk).update(deposit_count=F("deposit_count") + 1)
+
+
+def post(drafts: Sequence[PostingDraft], payment: Payment, *, reference: str = "", returns_fee: bool = False) -> None:
+    """Make postings of a payment, and record what they change for its merchant, as `record_balance_changes` says."""
+    if drafts:
+        post_drafts(drafts, environment=payment.environment)
+        record_balance_changes(drafts, payment, reference=reference, returns_fee=returns_fee)
+
+
+def _told_now(payment: Payment, effects: AssessmentEffects) -> Sequence[str]:
+    """The events to record now. A payment that goes on and on telling of more money waits a while with the next.
+
+    What is not told yet is kept, and the payment assessed again once its time has come. A change of the status, and
+    what the network took back, are told at once.
+    """
+    types, payment.untold = effects.events, []
+    is_urgent = payment.status != effects.assessment.status or events.PAYMENT_REVERSED in types
+    if types and not is_urgent and payment.version >= TOLD_AT_ONCE:
+        last = Event.objects.about(payment.pk).order_by("-id").first()
+        now = timezone.now()
+        # An event of later than now was told before the clock was set back.
+        if last is not None and last.created_at <= now < (due := last.created_at + TOLD_AGAIN_AFTER):
+            payment.untold, payment.assess_at = list(types), due
+            return []
+    return types
+
+
+def save_payment(payment: Payment, status: PaymentStatus, *, fields: Iterable[str], is_told: bool = True) -> None:
+    """Give a locked payment a status its table allows, write these fields too, and count it under its new status.
+
+    `is_told` says that events of this change are recorded next: they carry a version of their own.
+    """
+    previous, share = payment.status, share_of(payment)
+    if status != previous:
+        PAYMENT_MOVES.check(previous, status)
+        payment.status = status
+        paid = (PaymentStatus.COMPLETED, PaymentStatus.PARTIALLY_REFUNDED, PaymentStatus.REFUNDED)
+        done = status in paid and payment.released > 0  # short money can be refunded without ever having been enough
+        payment.completed_at = (payment.completed_at or timezone.now()) if done else None
+    if is_told:
+        payment.version += 1
+    payment.save(update_fields=["status", "completed_at", "version", *fields])
+    if status != previous:
+        counting.status_changed(
+            PAYMENTS,
+            merchant_id=payment.merchant_id,
+            environment=payment.environment,
+            key=payment.pk,
+            old=previous,
+            new=status,
+        )
+        share_changed(payment, share)
+
+
+def move_discrepancy(discrepancy: Discrepancy, status: DiscrepancyStatus, *, resolved_by: str | None = None) -> None:
+    """Give a locked discrepancy a status its table allows; open again, nobody has resolved it."""
+    DISCREPANCY_MOVES.check(discrepancy.status, status)
+    discrepancy.status = status
+    discrepancy.resolved_at = None if status == DiscrepancyStatus.OPEN else timezone.now()
+    discrepancy.resolved_by = discrepancy.resolved_by if resolved_by is None else resolved_by
+    discrepancy.save(update_fields=["status", "resolved_at", "resolved_by", "note"])
+
+
+def record_payment_events(payment: Payment, types: Iterable[str], *, record: dict[str, Any] | None = None) -> None:
+    """Record events that carry the payment as it is now, in this order; `record` where it has been made already."""
+    payload = Records().of_payment(payment) if record is None else record
+    recorded = [
+        build_event(
+            merchant_id=payment.merchant_id,
+            environment=payment.environment,
+            type=type,
+            object_id=payment.id,
+            version=payment.version,
+            payload=payload,
+            direct_url=payment.webhook_url,
+        )
+        for type in types
+    ]
+    record_events(recorded)

@@ -1,0 +1,1 @@
+"""What payments came to by the hour and day, kept as counters so that no page reads the payments."""

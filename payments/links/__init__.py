@@ -1,0 +1,1 @@
+"""Payment links: a merchant's standing request for money, from which payers make payments."""

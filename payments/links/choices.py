@@ -1,0 +1,47 @@
+"""What a payer may choose of a payment link: one coin on one network."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from config import wording
+from payments.chains import registry
+from payments.chains.networks import COINS, NETWORKS
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A coin on a network that a link can be paid with."""
+
+    network: str
+    coin: str
+    network_name: str
+
+    @property
+    def value(self) -> str:
+        """How a form names it."""
+        return f"{self.network}:{self.coin}"
+
+    @property
+    def words(self) -> str:
+        return f"{self.coin} on {self.network_name}"
+
+    @property
+    def coin_name(self) -> str:
+        return wording.COIN_NAMES.get(self.coin, self.coin)
+
+
+def choices_among(environment: str, networks: Collection[str], coins: Collection[str]) -> list[Choice]:
+    """Every coin on every one of these networks that is in use now; without any coins, all coins count."""
+    in_use = registry.networks(environment)
+    found = []
+    for network in NETWORKS:
+        if network in networks and network in in_use:
+            profile = registry.profile(environment, network)
+            found += [
+                Choice(network, coin, profile.name)
+                for coin in COINS
+                if coin in profile.assets and (not coins or coin in coins)
+            ]
+    return found

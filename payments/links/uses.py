@@ -1,0 +1,33 @@
+"""How many uses of payment links are taken: as many as payments hold one, counted from the payments."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Collection
+
+from django.db.models import Count
+
+from payments.links.models import PaymentLink
+from payments.models import Payment
+
+
+def holding_a_use(link: PaymentLink) -> int:
+    """How many payments hold a use. An unpaid one gives its use back when it expires or is cancelled."""
+    return Payment.objects.using_their_link().filter(payment_link=link).count()
+
+
+def uses_taken(links: Collection[PaymentLink]) -> dict[uuid.UUID, int]:
+    """How many uses are taken of those links that have a limit, all read at once."""
+    limited = [link.pk for link in links if link.max_uses is not None]
+    if not limited:
+        return {}
+    rows = Payment.objects.using_their_link().filter(payment_link__in=limited)
+    taken = dict(rows.values_list("payment_link").annotate(number=Count("id")).order_by())
+    return {key: taken.get(key, 0) for key in limited}
+
+
+def payment_under_way(link: PaymentLink) -> Payment | None:
+    """The payment that holds the only use of a link for one payment; None while nobody has chosen."""
+    if not link.is_for_one_payment:
+        return None
+    return Payment.objects.using_their_link().filter(payment_link=link).order_by("-id").first()

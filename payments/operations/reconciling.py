@@ -1,0 +1,150 @@
+"""Reconcile by itself: quick every few minutes, in full each night. Stored runs say what is due, and what was found.
+
+Two never run at once, in this installation or by hand, and quick runs take a tenth of the time at most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Literal
+
+import structlog
+from django.db.models import Q
+from django.utils import timezone
+
+from config import ids
+from config.advisory_locks import named_lock
+from config.environments import Environment
+from config.purging import delete_in_batches
+from merchants.ledger.invariants import Invariant, Scope, registered
+from merchants.ledger.models import ReconcileOutcome, ReconcileRun
+from merchants.ledger.reconciliation import AlreadyRunning, CheckResult, reconcile
+
+logger = structlog.get_logger(__name__)
+
+Extent = Literal["quick", "full"]
+EXTENTS: tuple[Extent, ...] = ("quick", "full")
+
+QUICK_EVERY = timedelta(minutes=5)
+QUICK_LOOKS_BACK = timedelta(hours=1)
+QUICK_RESTS = 10
+"""After a quick run the next begins no sooner than so many times its own duration later."""
+
+NIGHT_HOURS = range(2, 6)
+"""Of the clock in UTC, when a full run begins."""
+
+FULL_AFTER, FULL_LATE_AFTER = timedelta(hours=20), timedelta(hours=26)
+"""At night a full run is due so long after the last; whatever the hour, so long after it."""
+
+RUNS_KEPT = timedelta(days=7)
+"""For how long quick runs are kept. Full runs, and those by hand, are kept for good."""
+
+
+@dataclass(frozen=True, slots=True)
+class LastRun:
+    """The last run that looked at so much, or at more."""
+
+    extent: Extent
+    outcome: ReconcileOutcome
+    started_at: datetime
+    finished_at: datetime
+    errors: int
+    warnings: int
+
+    @property
+    def duration(self) -> timedelta:
+        return self.finished_at - self.started_at
+
+    @property
+    def is_clean(self) -> bool:
+        return self.outcome == ReconcileOutcome.CLEAN
+
+
+class _Silent:
+    """Nobody watches: what is found is stored with the run."""
+
+    def check_started(self, invariant: Invariant, position: int, total: int) -> None: ...
+
+    def found(self, record: Mapping[str, Any]) -> None: ...
+
+    def check_finished(self, result: CheckResult) -> None: ...
+
+
+def last_run(extent: Extent) -> LastRun | None:
+    """None where there was none yet. Full runs by hand count as well, so that one clears what the last was about; one
+    that found another at work has looked at nothing, and does not."""
+    everything = Q(
+        options__environments=list(Environment.values),
+        options__network=None,
+        options__since=None,
+        options__atBlock=None,
+        options__noChain=False,
+    )
+    wanted = everything if extent == "full" else everything | Q(options__schedule="quick")
+    runs = ReconcileRun.objects.filter(wanted, finished_at__isnull=False).exclude(checks=[])
+    run = runs.order_by("-id").first()
+    if run is None or run.finished_at is None:
+        return None
+    outcome = ReconcileOutcome(run.outcome)
+    return LastRun(extent, outcome, run.started_at, run.finished_at, run.error_count, run.warning_count)
+
+
+def reconcile_due(now: datetime, *, began_at: datetime | None = None) -> ReconcileRun | None:
+    """Run what is due, the full one before the quick one; None when nothing is, or another run is at work.
+
+    `began_at` is when this installation first ran: the first full run waits for a night after it.
+    """
+    with named_lock("reconcile") as is_ours:
+        if not is_ours:
+            return None
+        if is_full_due(now, last_run("full"), began_at):
+            return _run("full", Scope())
+        if is_quick_due(now, last_run("quick")):
+            return _run("quick", Scope(since=now - QUICK_LOOKS_BACK))
+        return None
+
+
+def is_quick_due(now: datetime, last: LastRun | None) -> bool:
+    if last is None:
+        return True
+    return now >= max(last.started_at + QUICK_EVERY, last.finished_at + QUICK_RESTS * last.duration)
+
+
+def is_full_due(now: datetime, last: LastRun | None, began_at: datetime | None) -> bool:
+    since = last.started_at if last is not None else began_at
+    if since is None:
+        return True
+    is_night = now.hour in NIGHT_HOURS
+    return now >= since + FULL_LATE_AFTER or (is_night and now >= since + FULL_AFTER)
+
+
+def _run(extent: Extent, scope: Scope) -> ReconcileRun | None:
+    said = {
+        "schedule": extent,
+        "environments": list(scope.environments),
+        "network": None,
+        "since": scope.since.isoformat() if scope.since else None,
+        "atBlock": None,
+        "noChain": False,
+    }
+    try:
+        run = reconcile(scope, registered(), _Silent(), options=said)
+    except AlreadyRunning:
+        return None  # somebody runs it by hand
+    if run.outcome != ReconcileOutcome.CLEAN:
+        logger.error(
+            "reconcile is not clean",
+            extent=extent,
+            outcome=run.outcome,
+            errors=run.error_count,
+            warnings=run.warning_count,
+            run=str(run.pk),
+        )
+    _purge(timezone.now() - RUNS_KEPT)
+    return run
+
+
+def _purge(before: datetime) -> None:
+    delete_in_batches(ReconcileRun.objects.filter(options__schedule="quick", id__lt=ids.first_uuid_at(before)))

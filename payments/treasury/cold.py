@@ -1,0 +1,64 @@
+"""The cold wallets: their rows, what leaves them as the networks show it, and what of it is not in the ledger yet."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from django.db.models import QuerySet
+
+from payments.chains import registry
+from payments.chains.base import Chain, OutgoingTransfer
+from payments.treasury.models import ColdMove, ColdWallet
+
+BLOCKS_AT_A_TIME = 10_000
+
+
+def cold_wallet_of(environment: str, network: str) -> ColdWallet | None:
+    """The cold wallet of the settings; None where there is none. Asks the network when it is used for the first time:
+    what left it before is not ours to know."""
+    chain = registry.chain(environment, network)
+    if not (address := chain.cold_wallet()):
+        return None
+    place = {"environment": environment, "network": network, "address": address}
+    known = ColdWallet.objects.filter(**place).first()
+    if known is not None:
+        return known
+    height = chain.head().finalized_height
+    return ColdWallet.objects.get_or_create(**place, defaults={"first_height": height, "read_to": height})[0]
+
+
+def sweeps_go_to(environment: str, network: str) -> ColdWallet | None:
+    """The cold wallet, where sweeps go to it by the settings."""
+    chain = registry.chain(environment, network)
+    return cold_wallet_of(environment, network) if chain.treasury() == chain.cold_wallet() else None
+
+
+def cold_wallets(environment: str, network: str) -> list[ColdWallet]:
+    """Every cold wallet that was ever used there."""
+    return list(ColdWallet.objects.filter(environment=environment, network=network).order_by("pk"))
+
+
+def left(chain: Chain, wallet: ColdWallet, *, until: int) -> Iterator[tuple[int, list[OutgoingTransfer]]]:
+    """What has left a cold wallet since it was last read, some blocks at a time: the last of them, and what it was."""
+    for first in range(wallet.read_to + 1, until + 1, BLOCKS_AT_A_TIME):
+        last = min(until, first + BLOCKS_AT_A_TIME - 1)
+        yield last, list(chain.outgoing(wallet.address, first_height=first, last_height=last))
+
+
+def not_booked_yet(
+    chain: Chain, wallets: Collection[ColdWallet], *, until: int
+) -> Iterator[tuple[ColdWallet, OutgoingTransfer]]:
+    """What has left cold wallets up to a height and nobody has looked at yet: the money worker does within a minute."""
+    for wallet in wallets:
+        for _, moves in left(chain, wallet, until=until):
+            known = ColdMove.objects.filter(
+                wallet=wallet, transaction_hash__in=[each.transaction_hash for each in moves]
+            )
+            booked = set(known.values_list("transaction_hash", "ordinal"))
+            yield from ((wallet, each) for each in moves if (each.transaction_hash, each.ordinal) not in booked)
+
+
+def unknown_moves(environment: str, network: str) -> QuerySet[ColdMove]:
+    """What has left cold wallets, and nobody has said what it was."""
+    moves = ColdMove.objects.filter(wallet__environment=environment, wallet__network=network)
+    return moves.filter(kind=ColdMove.Kind.UNKNOWN).select_related("wallet").order_by("pk")

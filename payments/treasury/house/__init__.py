@@ -1,0 +1,1 @@
+"""The house's own money: what it has, where it may be paid, and how it leaves."""

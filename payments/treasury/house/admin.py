@@ -1,0 +1,318 @@
+"""The house's own money as operators see it: what it has, what has left, and where it may go."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+
+from config.admin_base import LongList, ReadOnly, asks_first
+from config.environments import Environment
+from config.errors import DomainError
+from config.money import format_crypto
+from merchants.four_eyes.models import Proposal, ProposalKind, ProposalStatus
+from merchants.ledger.chart import AccountKind
+from merchants.ledger.models import Account
+from merchants.models import User
+from payments.chains.errors import ChainError
+from payments.treasury.house.addresses import add_address, allow_address
+from payments.treasury.house.admin_parts import tell
+from payments.treasury.house.by_hand import find_sent, propose_booking
+from payments.treasury.house.cold_admin import ColdMoveAdmin, ColdWalletAdmin
+from payments.treasury.house.forms import AllowedAddressForm, ByHandForm, WithdrawalForm
+from payments.treasury.house.funding_admin import FundingAdmin
+from payments.treasury.house.models import AllowedAddress, Withdrawal
+from payments.treasury.house.own import HouseBalance, house_balances
+from payments.treasury.house.withdrawals import cancel_withdrawal, propose_withdrawal, remove_address
+
+__all__ = ["AllowedAddressAdmin", "ColdMoveAdmin", "ColdWalletAdmin", "FundingAdmin", "WithdrawalAdmin"]
+
+PROPOSALS = "admin:four_eyes_proposal_changelist"
+
+
+@admin.register(Withdrawal)
+class WithdrawalAdmin(ReadOnly, LongList, admin.ModelAdmin[Withdrawal]):
+    """What the house has, what of it has left; adding one proposes it."""
+
+    list_display = (
+        "public_id",
+        "environment",
+        "network",
+        "shown_amount",
+        "whither",
+        "status",
+        "held_for",
+        "proposed_by",
+        "agreed_by",
+        "created_at",
+    )
+    list_filter = ("environment", "network", "asset", "status")
+    list_select_related = ("address", "payout", "proposed_by", "agreed_by")
+    search_fields = ("recipient", "transaction_hash")
+    search_help_text = "An address, or a transaction hash."
+    fields = (
+        "public_id",
+        "created_at",
+        "environment",
+        "network",
+        "shown_amount",
+        "shown_of_stock",
+        "shown_own",
+        "address",
+        "recipient",
+        "memo",
+        "is_lost",
+        "is_skim",
+        "reason",
+        "proposed_by",
+        "agreed_by",
+        "status",
+        "held_for",
+        "payout",
+        "transaction_hash",
+        "failure_message",
+        "ended_at",
+    )
+    readonly_fields = fields
+    actions = ("cancel",)
+    change_list_template = "admin/house/withdrawals.html"
+
+    @admin.display(description="Amount")
+    def shown_amount(self, withdrawal: Withdrawal) -> str:
+        return withdrawal.coins
+
+    @admin.display(description="Of it out of the stock")
+    def shown_of_stock(self, withdrawal: Withdrawal) -> str:
+        return f"{format_crypto(withdrawal.of_stock, withdrawal.decimals)} {withdrawal.asset}"
+
+    @admin.display(description="The house's own then")
+    def shown_own(self, withdrawal: Withdrawal) -> str:
+        return f"{format_crypto(withdrawal.own, withdrawal.decimals)} {withdrawal.asset}"
+
+    @admin.display(description="To")
+    def whither(self, withdrawal: Withdrawal) -> str:
+        if withdrawal.address is not None:
+            return str(withdrawal.address)
+        if withdrawal.is_skim:
+            return f"to the cold wallet {withdrawal.recipient}"
+        return f"by hand to {withdrawal.recipient}{', lost' if withdrawal.is_lost else ''}"
+
+    @admin.display(description="Waits for")
+    def held_for(self, withdrawal: Withdrawal) -> str:
+        return withdrawal.payout.get_hold_reason_display()
+
+    def has_add_permission(self, request: HttpRequest, *args: Any) -> bool:
+        return request.user.has_perm("house.add_withdrawal")
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        kinds = (ProposalKind.WITHDRAWAL, ProposalKind.BY_HAND, ProposalKind.FUNDING, ProposalKind.SKIM)
+        waiting = Proposal.objects.filter(kind__in=kinds, status=ProposalStatus.WAITING)
+        shown = {"balances": _balances(), "waiting": waiting.order_by("pk"), "proposals": reverse(PROPOSALS)}
+        return super().changelist_view(request, {**(extra_context or {}), **shown})
+
+    def add_view(
+        self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        if not self.has_add_permission(request):
+            raise PermissionDenied
+        form = WithdrawalForm(request.POST or None)
+        if request.method == "POST" and form.is_valid() and self._proposed(request, form):
+            return HttpResponseRedirect(reverse("admin:house_withdrawal_changelist"))
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.model._meta,
+            "title": "Withdraw",
+            "form": form,
+            "balances": _balances(),
+        }
+        return TemplateResponse(request, "admin/house/withdraw.html", context)
+
+    def get_urls(self) -> list[URLPattern]:
+        own = path("by-hand/", self.admin_site.admin_view(self.by_hand_view), name="house_withdrawal_by_hand")
+        return [own, *super().get_urls()]
+
+    def by_hand_view(self, request: HttpRequest) -> HttpResponse:
+        """Propose what a transfer was that somebody sent from a hot wallet without Ballast."""
+        if not self.has_add_permission(request):
+            raise PermissionDenied
+        form = ByHandForm(request.POST or None)
+        if request.method == "POST" and form.is_valid() and self._is_explained(request, form):
+            return HttpResponseRedirect(reverse("admin:house_withdrawal_changelist"))
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.model._meta,
+            "title": "Book what was sent by hand",
+            "form": form,
+        }
+        return TemplateResponse(request, "admin/house/by_hand.html", context)
+
+    def _is_explained(self, request: HttpRequest, form: ByHandForm) -> bool:
+        """Whether the booking that the form asks for is proposed, or done; the form says why not."""
+        given = form.cleaned_data
+        environment, _, network = given["place"].partition(":")
+        try:
+            sent = find_sent(environment, network, given["transaction_hash"])
+            proposal = propose_booking(
+                sent, is_lost=given["what"] == "lost", reason=given["reason"], by=cast("User", request.user)
+            )
+        except ChainError as error:
+            form.add_error(None, f"{network} did not answer: {error}")
+            return False
+        except DomainError as error:
+            form.add_error(error.param if error.param in form.fields else None, error.message)
+            return False
+        tell(self, request, proposal)
+        return True
+
+    def _proposed(self, request: HttpRequest, form: WithdrawalForm) -> bool:
+        """Whether the withdrawal that the form asks for is proposed, or done; the form says why not."""
+        given = form.cleaned_data
+        try:
+            proposal = propose_withdrawal(
+                given["address"],
+                code=given["coin"],
+                amount=given["units"],
+                reason=given["reason"],
+                by=cast("User", request.user),
+            )
+        except DomainError as error:
+            form.add_error(error.param if error.param in form.fields else None, error.message)
+            return False
+        tell(self, request, proposal)
+        return True
+
+    @admin.action(description="Cancel: what is not signed yet is called back", permissions=["cancel"])
+    @asks_first(
+        title="Cancel these withdrawals?",
+        consequence="What is not signed yet does not leave, and is the house's again.",
+    )
+    def cancel(self, request: HttpRequest, chosen: QuerySet[Withdrawal]) -> None:
+        for withdrawal in chosen:
+            try:
+                ended = cancel_withdrawal(withdrawal, by=cast("User", request.user))
+            except DomainError as error:
+                self.message_user(request, f"{withdrawal}: {error.message}", messages.ERROR)
+                continue
+            self.log_change(request, withdrawal, "Cancelled.")
+            self.message_user(request, f"{withdrawal}: {ended.get_status_display()}.", messages.SUCCESS)
+
+    def has_cancel_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("house.add_withdrawal")
+
+
+@admin.register(AllowedAddress)
+class AllowedAddressAdmin(admin.ModelAdmin[AllowedAddress]):
+    """The allow list. Adding proposes, and another operator agrees; removing takes one."""
+
+    form = AllowedAddressForm
+    list_display = ("label", "state", "environment", "network", "address", "memo", "added_by")
+    list_filter = ("environment", "network", ("removed_at", admin.EmptyFieldListFilter))
+    list_select_related = ("added_by",)
+    search_fields = ("address", "label")
+    list_per_page = 50
+    actions = ("allow", "remove")
+
+    @admin.display(description="The house may be paid there")
+    def state(self, listed: AllowedAddress) -> str:
+        if listed.removed_at is not None:
+            return f"removed by {listed.removed_by}"
+        return f"yes: {listed.allowed_by}" if listed.is_allowed else "another operator must agree"
+
+    def has_change_permission(self, request: HttpRequest, obj: AllowedAddress | None = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: AllowedAddress | None = None) -> bool:
+        return False
+
+    def add_view(
+        self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        if not self.has_add_permission(request):
+            raise PermissionDenied
+        form = AllowedAddressForm(request.POST or None)
+        if request.method == "POST" and form.is_valid():
+            try:
+                listed, proposal = add_address(**form.cleaned_data, by=cast("User", request.user))
+            except DomainError as error:
+                field = "address" if error.param == "destination" else error.param
+                form.add_error(field if field in form.fields else None, error.message)
+            else:
+                self.log_addition(request, listed, "Proposed.")
+                tell(self, request, proposal)
+                return HttpResponseRedirect(reverse("admin:house_allowedaddress_changelist"))
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.model._meta,
+            "title": "Add an address that the house may be paid at",
+            "form": form,
+        }
+        return TemplateResponse(request, "admin/house/add_address.html", context)
+
+    @admin.action(description="Allow: propose it, or agree to it", permissions=["add"])
+    @asks_first(
+        title="May the house be paid at these addresses?",
+        consequence="Once as many operators have agreed as the environment asks for, withdrawals to them can be "
+        "proposed. Compare each address with its owner by another way than a mail.",
+    )
+    def allow(self, request: HttpRequest, chosen: QuerySet[AllowedAddress]) -> None:
+        for listed in chosen:
+            try:
+                proposal = allow_address(listed, by=cast("User", request.user))
+            except DomainError as error:
+                self.message_user(request, f"{listed}: {error.message}", messages.ERROR)
+                continue
+            self.log_change(request, listed, f"{proposal.get_status_display()}.")
+            tell(self, request, proposal)
+
+    @admin.action(description="Remove: nothing more is paid there", permissions=["add"])
+    @asks_first(
+        title="Remove these addresses?",
+        consequence="At once. Withdrawals to them that are not signed yet are called back.",
+    )
+    def remove(self, request: HttpRequest, chosen: QuerySet[AllowedAddress]) -> None:
+        for listed in chosen:
+            leaving = remove_address(listed, by=cast("User", request.user))
+            self.log_change(request, listed, "Removed.")
+            self.message_user(request, f"{listed} is removed.", messages.SUCCESS)
+            for withdrawal in leaving:
+                self.message_user(request, f"{withdrawal} is on its way already.", messages.WARNING)
+
+
+def _balances() -> list[dict[str, Any]]:
+    """What the house has, for the pages: each coin with its accounts, which lead to their entries in the ledger."""
+    found = [balance for environment in Environment.values for balance in house_balances(environment)]
+    accounts = Account.objects.filter(owner="", kind__in=[kind for each in found for kind in each.accounts])
+    keys = {
+        (environment, network, asset, kind): key
+        for environment, network, asset, kind, key in accounts.values_list(
+            "environment", "network", "asset", "kind", "pk"
+        )
+    }
+    return [_row(balance, keys) for balance in found]
+
+
+def _row(balance: HouseBalance, keys: dict[tuple[str, str, str, str], int]) -> dict[str, Any]:
+    place = balance.environment, balance.network, balance.asset
+    return {
+        "balance": balance,
+        "parts": [
+            {
+                "label": AccountKind(kind).label,
+                "amount": balance.shown(amount),
+                "url": reverse("admin:ledger_account_change", args=[keys[*place, kind]]),
+            }
+            for kind, amount in balance.accounts.items()
+            if (*place, kind) in keys and amount
+        ],
+        "own": balance.shown(balance.own),
+        "withdrawable": balance.shown(balance.withdrawable),
+        "owed": balance.shown(balance.owed),
+        "coins": balance.shown(balance.coins),
+        "receivable": balance.shown(balance.receivable) if balance.receivable else "",
+        "missing": balance.shown(balance.missing) if balance.missing else "",
+    }

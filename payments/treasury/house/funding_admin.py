@@ -1,0 +1,99 @@
+"""Coins that the house puts in, as operators see them."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
+
+from config.admin_base import LongList, ReadOnly, asks_first
+from config.errors import DomainError
+from merchants.models import User
+from payments.chains import registry
+from payments.treasury.house.admin_parts import tell
+from payments.treasury.house.forms import FundingForm
+from payments.treasury.house.fundings import cancel_funding, propose_funding
+from payments.treasury.house.models import Funding
+
+
+@admin.register(Funding)
+class FundingAdmin(ReadOnly, LongList, admin.ModelAdmin[Funding]):
+    """What the house has put in or is about to; adding one proposes it."""
+
+    list_display = (
+        "coins",
+        "environment",
+        "network",
+        "memo",
+        "status",
+        "reason",
+        "proposed_by",
+        "agreed_by",
+        "created_at",
+    )
+    list_filter = ("environment", "network", "asset", "status")
+    list_select_related = ("proposed_by", "agreed_by")
+    readonly_fields = ("coins", "memo", "created_at")
+    actions = ("cancel",)
+
+    def has_add_permission(self, request: HttpRequest, *args: Any) -> bool:
+        return request.user.has_perm("house.add_funding")
+
+    def add_view(
+        self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        if not self.has_add_permission(request):
+            raise PermissionDenied
+        form = FundingForm(request.POST or None)
+        if request.method == "POST" and form.is_valid() and self._is_proposed(request, form):
+            return HttpResponseRedirect(reverse("admin:house_funding_changelist"))
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.model._meta,
+            "title": "Put coins in",
+            "form": form,
+            "wallets": [
+                (f"{network} ({environment})", registry.chain(environment, network).payout_address())
+                for environment, network in registry.places_in_use()
+            ],
+        }
+        return TemplateResponse(request, "admin/house/fund.html", context)
+
+    def _is_proposed(self, request: HttpRequest, form: FundingForm) -> bool:
+        given = form.cleaned_data
+        try:
+            proposal = propose_funding(
+                given["environment"],
+                given["asset"],
+                amount=given["units"],
+                reason=given["reason"],
+                by=cast("User", request.user),
+            )
+        except DomainError as error:
+            form.add_error(error.param if error.param in form.fields else None, error.message)
+            return False
+        tell(self, request, proposal)
+        return True
+
+    @admin.action(description="Cancel: these coins are not waited for any more", permissions=["cancel"])
+    @asks_first(
+        title="Wait for these coins no longer?",
+        consequence="Nothing is booked for them. Should they come, reconcile says that the wallet holds too much.",
+    )
+    def cancel(self, request: HttpRequest, chosen: QuerySet[Funding]) -> None:
+        for funding in chosen:
+            try:
+                cancel_funding(funding, by=cast("User", request.user))
+            except DomainError as error:
+                self.message_user(request, f"{funding}: {error.message}", messages.ERROR)
+                continue
+            self.log_change(request, funding, "Cancelled.")
+            self.message_user(request, f"{funding} is not waited for any more.", messages.SUCCESS)
+
+    def has_cancel_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("house.add_funding")

@@ -1,0 +1,46 @@
+"""`manage.py book_sent`: proposes what a transfer was that somebody sent from a hot wallet by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from config.environments import Environment
+from config.errors import DomainError
+from merchants.four_eyes.models import ProposalStatus
+from merchants.models import User
+from payments.chains.errors import ChainError
+from payments.treasury.house.by_hand import find_sent, propose_booking
+
+
+class Command(BaseCommand):
+    help = (
+        "Asks a network what a transaction moved out of a hot wallet that Ballast has not sent, and proposes that the "
+        "house took it, or bears the loss. As many operators must agree as the environment asks for."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--env", choices=Environment.values, required=True)
+        parser.add_argument("--network", required=True)
+        parser.add_argument("--hash", required=True, help="Of the transaction.")
+        parser.add_argument("--lost", action="store_true", help="The house did not take it: it is a loss.")
+        parser.add_argument("--reason", required=True, help="What it was: kept with the booking.")
+        parser.add_argument("--by", metavar="EMAIL", required=True, help="The operator who proposes it.")
+
+    def handle(self, **options: Any) -> None:
+        person = User.objects.filter(email__iexact=options["by"], is_staff=True, is_active=True).first()
+        if person is None or not person.has_perm("house.add_withdrawal"):
+            raise CommandError(f"{options['by']} is no operator who may book this.")
+        try:
+            sent = find_sent(options["env"], options["network"], options["hash"])
+            proposal = propose_booking(sent, is_lost=options["lost"], reason=options["reason"], by=person)
+        except ChainError as error:
+            raise CommandError(f"The network did not answer: {error}") from error
+        except DomainError as error:
+            raise CommandError(str(error)) from error
+        self.stdout.write(str(proposal))
+        if proposal.status == ProposalStatus.DONE:
+            self.stdout.write(self.style.SUCCESS("Booked. Thaw the wallet, run reconcile, then close the breaker."))
+        else:
+            self.stdout.write("Another operator must agree: Admin → Proposals, or this command with the same words.")

@@ -1,0 +1,50 @@
+"""What sweeps have brought to the hot wallet as ledger postings. Pure: builds drafts, writes nothing."""
+
+from __future__ import annotations
+
+from config.money import Asset
+from merchants.ledger.chart import AccountKind
+from merchants.ledger.posting import AccountRef, Line, PostingDraft
+from payments.deposits.postings import chain_account
+from payments.transfers.postings import cold_account, gas_account, hot_account, token_fee_account
+from payments.treasury.models import Sweep
+
+
+def sweep_final(sweep: Sweep) -> PostingDraft:
+    """A sweep has brought coins to the hot or the cold wallet for good."""
+    transfer = sweep.transfer
+    treasury = cold_account if sweep.cold_wallet_id else hot_account
+    return PostingDraft(
+        kind="sweep_final",
+        reference=f"{transfer.network}:{transfer.transaction_hash}",
+        lines=(
+            Line(treasury(transfer.network, sweep.asset), sweep.moved),
+            Line(chain_account(transfer.network, sweep.asset), -sweep.moved),
+        ),
+    )
+
+
+def sweep_fee(sweep: Sweep, fee: int) -> PostingDraft:
+    """What the token kept of what a sweep took from deposit addresses: the operator bears that."""
+    transfer = sweep.transfer
+    return PostingDraft(
+        kind="token_fee_kept",
+        reference=f"{transfer.network}:{transfer.transaction_hash}",
+        lines=(
+            Line(token_fee_account(transfer.network, sweep.asset), fee),
+            Line(chain_account(transfer.network, sweep.asset), -fee),
+        ),
+    )
+
+
+def native_swept(sweep: Sweep, native: Asset) -> PostingDraft:
+    """A sweep has brought native coins to the hot wallet, where they pay fees, as an operator asked."""
+    transfer = sweep.transfer
+    return PostingDraft(
+        kind="native_swept",
+        reference=f"{transfer.network}:{transfer.transaction_hash}",
+        lines=(
+            Line(gas_account(native), sweep.moved),
+            Line(AccountRef(native.network, native.code, AccountKind.TREASURY), -sweep.moved),
+        ),
+    )

@@ -1,0 +1,461 @@
+"""The hot wallets against the ledger, to the base unit; and booking the coins that the operator has put into them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from django.db import connection, transaction
+from django.db.models import CharField, Exists, OuterRef, Q, QuerySet, Sum
+from django.db.models.functions import Cast
+
+from config.errors import InvalidParameter
+from config.money import Asset
+from merchants.ledger.chart import AccountKind
+from merchants.ledger.invariants import CouldNotCheck, Finding, Severity
+from merchants.ledger.models import Account, Entry, Posting
+from merchants.ledger.posting import AccountRef, Line, post
+from payments.chains.base import Chain, Identity, IncomingTransfer, OutgoingTransfer, UnusualChange
+from payments.chains.errors import ChainError
+from payments.deposits.models import ScanCursor
+from payments.models import Deposit
+from payments.states import DepositStatus
+from payments.transfers.models import Envelope, Payout, Transfer
+from payments.transfers.postings import cold_account, gas_account, hot_account
+from payments.transfers.states import OPEN_TRANSFERS, PayoutStatus, TransferPurpose, TransferStatus
+from payments.transfers.wallet_snapshot import WalletSnapshot, take_wallet_snapshot
+from payments.treasury import unusual_changes
+from payments.treasury.cold import cold_wallets, not_booked_yet
+from payments.treasury.models import ColdMove, ColdWallet, Sweep, TreasuryBooking
+from payments.treasury.native_deposits import on_their_way
+
+TREASURY_IN = "treasury_in"
+SKIM_FINAL = "skim_final"
+HOT_WALLET = (AccountKind.CHAIN_HOT, AccountKind.GAS)
+"""Kinds of the accounts whose coins are in hot wallets."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownDifference:
+    """Why the chain holds so much more than the ledger at a height, or so much less when negative."""
+
+    text: str
+    amount: int
+
+
+@dataclass(frozen=True, slots=True)
+class WalletBalance:
+    """One coin of the hot wallets of a network, or of its cold wallets, at a height, in base units."""
+
+    environment: str
+    asset: Asset
+    account: AccountRef
+    height: int
+    booked: int
+    on_chain: int
+    differences: Sequence[KnownDifference]
+    fees_in_flight: int = 0
+    """At most so much less, for fees of transfers that are on their way."""
+    coming_in: int = 0
+    """At most so much more, for sweeps of native coins that are not booked yet."""
+    is_read: bool = True
+    """False: deposits arrive here that nobody has looked for yet. What is too much may be theirs."""
+
+    @property
+    def expected(self) -> int:
+        return self.booked + sum(known.amount for known in self.differences)
+
+    @property
+    def unexplained(self) -> int:
+        """What the chain holds beyond all that is known; negative when coins are missing."""
+        difference = self.on_chain - self.expected
+        if difference < 0:
+            return min(0, difference + self.fees_in_flight)
+        return max(0, difference - self.coming_in) if self.is_read else 0
+
+    @property
+    def is_cold(self) -> bool:
+        return self.account.kind == AccountKind.CHAIN_COLD
+
+    @property
+    def wallet(self) -> str:
+        return "cold wallet" if self.is_cold else "hot wallet"
+
+    def __str__(self) -> str:
+        return f"{self.wallet} {self.environment} {self.asset.network} {self.asset.code} at block {self.height}"
+
+
+class NothingToBook(InvalidParameter):
+    """The wallet holds no coins beyond the ledger, or fewer than are to be booked."""
+
+
+def wallet_balances(snapshot: WalletSnapshot, *, at_block: int | None = None) -> Iterator[WalletBalance]:
+    """Every coin of a network's hot wallets, the native coin last, then of its cold wallets. CouldNotCheck when the
+    network does not answer.
+
+    Compared at one final height: what the ledger has from later blocks and what it has not yet from earlier ones are
+    known differences.
+    """
+    height, is_read = _height(snapshot, at_block)
+    environment, profile = snapshot.environment, snapshot.chain.profile
+    kinds = (*HOT_WALLET, AccountKind.CHAIN_COLD)
+    held = Account.objects.filter(environment=environment, network=snapshot.network, kind__in=kinds, owner="")
+    booked = {(kind, code): int(signed) for kind, code, signed in held.values_list("kind", "asset", "balance")}
+    try:
+        cold = cold_wallets(environment, snapshot.network)
+        unread = list(not_booked_yet(snapshot.chain, cold, until=height))
+        differences = _known_differences(snapshot, height, unread)
+        for asset in (*profile.assets.values(), profile.native):
+            is_native = asset == profile.native
+            account = gas_account(asset) if is_native else hot_account(snapshot.network, asset.code)
+            yield WalletBalance(
+                environment=environment,
+                asset=asset,
+                account=account,
+                height=height,
+                booked=account.rules.natural(booked.get((account.kind, account.asset), 0)),
+                on_chain=sum(
+                    snapshot.chain.balance(each, asset, at_height=height)
+                    for each in (snapshot.accounts if is_native else snapshot.addresses)
+                ),
+                differences=differences[asset.code],
+                fees_in_flight=_fees_in_flight(snapshot) if is_native else 0,
+                coming_in=on_their_way(environment, snapshot.network) if is_native else 0,
+                is_read=is_read or is_native,
+            )
+        if not cold:
+            return
+        differences = _differences_of_cold(snapshot, height, cold, unread)
+        for asset in profile.assets.values():
+            account = cold_account(snapshot.network, asset.code)
+            yield WalletBalance(
+                environment=environment,
+                asset=asset,
+                account=account,
+                height=height,
+                booked=booked.get((account.kind, account.asset), 0),
+                on_chain=sum(snapshot.chain.balance(each.address, asset, at_height=height) for each in cold),
+                differences=differences[asset.code],
+            )
+    except ChainError as error:
+        raise CouldNotCheck(f"{snapshot.network} did not answer: {error}") from error
+
+
+def wallet_findings(snapshot: WalletSnapshot, *, at_block: int | None = None) -> Iterator[Finding]:
+    """Coins that are missing; and, as a warning, coins that nobody has booked."""
+    compared = []
+    changes: list[UnusualChange] | None = None
+    for found in wallet_balances(snapshot, at_block=at_block):
+        if not found.is_cold:
+            compared.append(found.asset.code)
+        short = found.unexplained < 0
+        if found.unexplained == 0 or (not short and not is_kept_in_ledger(found)):
+            continue
+        if changes is None:
+            changes = _unusual_changes(snapshot, found.height)
+        unusual = unusual_changes.of_asset(changes, found.asset)
+        command = f"manage.py book_treasury --env {snapshot.environment} --network {snapshot.network}"
+        known = "".join(f"; {each.text}: {each.amount:+,}" for each in found.differences)
+        yield snapshot.finding(
+            str(found),
+            found.expected,
+            found.on_chain,
+            _proposal(
+                found, unusual, known, f"{command} --asset {found.asset.code}{' --cold' if found.is_cold else ''}"
+            ),
+            delta=found.unexplained,
+            severity=None if short else Severity.WARNING,
+            asset=found.asset.code,
+            identity=f"{found.wallet} {found.asset.code}",  # the height is another in each run
+        )
+    held = Account.objects.filter(
+        environment=snapshot.environment, network=snapshot.network, kind__in=HOT_WALLET, balance__gt=0
+    )
+    for account in held.exclude(asset__in=compared).order_by("asset"):
+        yield snapshot.finding(
+            str(account),
+            "a coin in use",
+            f"{account.balance:,} base units that cannot be counted",
+            "accept the coin again, or move it out and correct the ledger",
+            severity=Severity.WARNING,
+        )
+
+
+def _unusual_changes(snapshot: WalletSnapshot, height: int) -> list[UnusualChange]:
+    try:
+        return unusual_changes.of_the_last_day(snapshot, height)
+    except ChainError as error:
+        raise CouldNotCheck(f"{snapshot.network} did not answer: {error}") from error
+
+
+def _proposal(found: WalletBalance, unusual: Sequence[UnusualChange], known: str, command: str) -> str:
+    """What to do about coins that are missing or too many. A clawback is the issuer's doing: nobody has the key."""
+    said = f"; in the last day: {unusual_changes.told(unusual, found.asset)}" if unusual else ""
+    if found.unexplained > 0:
+        return f"if these are coins of yours: {command}{said}"
+    if found.is_cold:
+        return f"stop payouts; Admin → Cold moves says what has left it; in the ledger {found.booked:,}{known}{said}"
+    taken_back = -sum(each.amount for each in unusual if each.kind == "clawback")
+    if taken_back >= -found.unexplained:
+        return f"ask the coin's issuer why it took them back; the wallet's key is not in other hands{said}{known}"
+    return f"stop payouts, and look for what left the wallet (I11); in the ledger {found.booked:,}{known}{said}"
+
+
+def is_kept_in_ledger(found: WalletBalance) -> bool:
+    """Whether the ledger should have all of them. Of native coins it should once the operator has booked some: before,
+    fees are paid from coins that were never booked."""
+    if found.account.kind != AccountKind.GAS:
+        return True
+    entries = _entries(TREASURY_IN, environment=found.environment, network=found.asset.network)
+    return entries.filter(account__asset=found.asset.code).exists()
+
+
+@contextmanager
+def one_view_of_the_ledger() -> Iterator[None]:
+    """The rows as they are at one moment, for all questions in this block; nothing can be written."""
+    with transaction.atomic(durable=True):
+        with connection.cursor() as cursor:
+            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        yield
+
+
+def treasury_balance(environment: str, network: str, code: str, *, is_cold: bool = False) -> tuple[WalletBalance, int]:
+    """One coin of the hot or the cold wallet as it is now, and how many times the operator has put some of it in."""
+    snapshot = take_wallet_snapshot(environment, network)
+    if isinstance(snapshot, ChainError):
+        raise CouldNotCheck(f"{network} did not answer: {snapshot}")
+    with one_view_of_the_ledger():
+        found = {each.asset.code: each for each in wallet_balances(snapshot) if each.is_cold == is_cold}
+        if code not in found:
+            raise InvalidParameter(f"{code} is not in use on {network}; in use are {', '.join(found)}.", param="asset")
+        if not found[code].is_read:
+            raise CouldNotCheck(f"nobody has looked for deposits on {network} yet: see that the chain worker runs")
+        times = Posting.objects.filter(
+            environment=environment, kind=TREASURY_IN, reference__startswith=_reference(found[code], "")
+        )
+        return found[code], times.count()
+
+
+def book_treasury(found: WalletBalance, *, times: int, amount: int) -> Posting:
+    """Book coins that the operator has put in. `times`, from treasury_balance, keeps them from being booked twice."""
+    if not 0 < amount <= found.unexplained:
+        raise NothingToBook(
+            f"{found} holds {max(0, found.unexplained)} base units that are not in the ledger.", param="amount"
+        )
+    treasury = AccountRef(found.asset.network, found.asset.code, AccountKind.TREASURY)
+    with transaction.atomic():
+        posting = post(
+            environment=found.environment,
+            kind=TREASURY_IN,
+            reference=_reference(found, str(times + 1)),
+            lines=[Line(found.account, amount), Line(treasury, -amount)],
+            memo=f"seen at block {found.height}",
+        )
+        TreasuryBooking.objects.get_or_create(posting=posting, defaults={"height": found.height})
+        return posting
+
+
+def _reference(found: WalletBalance, number: str) -> str:
+    cold = "cold:" if found.is_cold else ""
+    return f"{found.environment}:{found.asset.network}:{found.asset.code}:{cold}{number}"
+
+
+# The parts of a comparison
+
+
+def _height(snapshot: WalletSnapshot, at_block: int | None) -> tuple[int, bool]:
+    """The height to compare at, and whether all deposits up to there have been looked for."""
+    if at_block is not None and at_block > snapshot.finalized_height:
+        raise CouldNotCheck(f"block {at_block} of {snapshot.network} is not final; {snapshot.finalized_height} is")
+    height = snapshot.finalized_height if at_block is None else at_block
+    if not snapshot.chain.profile.shares_account:
+        return height, True
+    # Deposits arrive at this very wallet: only where they have been read can they be told from the operator's coins.
+    cursor = ScanCursor.objects.filter(environment=snapshot.environment, network=snapshot.network).first()
+    if cursor is None or height <= cursor.head_height:
+        return height, cursor is not None
+    if at_block is not None:
+        raise CouldNotCheck(f"{snapshot.network} has been read up to block {cursor.head_height} only")
+    return cursor.head_height, True
+
+
+def _known_differences(
+    snapshot: WalletSnapshot, height: int, unread: Sequence[tuple[ColdWallet, OutgoingTransfer]]
+) -> defaultdict[str, list[KnownDifference]]:
+    """Of the hot wallets, by coin."""
+    return _by_coin(
+        *_booked_later(snapshot, height),
+        *_not_booked_yet(snapshot, height, snapshot.addresses),
+        *(_deposits(snapshot, height) if snapshot.chain.profile.shares_account else ()),
+        *_refills(snapshot, height, unread),
+    )
+
+
+def _differences_of_cold(
+    snapshot: WalletSnapshot,
+    height: int,
+    cold: Sequence[ColdWallet],
+    unread: Sequence[tuple[ColdWallet, OutgoingTransfer]],
+) -> defaultdict[str, list[KnownDifference]]:
+    """Of the cold wallets, by coin."""
+    addresses, codes = [each.address for each in cold], _codes(snapshot)
+    later = ColdMove.objects.filter(wallet__in=cold, height__gt=height, posting__isnull=False)
+    gone = (each for _, each in unread if each.contract in codes and each.recipient not in addresses)
+    return _by_coin(
+        *_swept_later(snapshot, height, to_cold=True),
+        *_not_booked_yet(snapshot, height, addresses),
+        *_skims(snapshot, height, addresses),
+        *((codes[each.contract], f"{each.transaction_hash}, not booked yet", -each.amount) for each in gone),
+        *_sums(later.values_list("asset").annotate(Sum("amount")), "moves in later blocks"),
+        *_put_in_later(snapshot, height, [AccountKind.CHAIN_COLD]),
+    )
+
+
+def _by_coin(*known: tuple[str, str, int]) -> defaultdict[str, list[KnownDifference]]:
+    found: defaultdict[str, list[KnownDifference]] = defaultdict(list)
+    for code, text, amount in known:
+        if amount:
+            found[code].append(KnownDifference(text, amount))
+    return found
+
+
+def _codes(snapshot: WalletSnapshot) -> dict[str, str]:
+    """Of the accepted coins, by contract."""
+    return {asset.contract: code for code, asset in snapshot.chain.profile.assets.items()}
+
+
+def _refills(
+    snapshot: WalletSnapshot, height: int, unread: Sequence[tuple[ColdWallet, OutgoingTransfer]]
+) -> Iterator[tuple[str, str, int]]:
+    """From cold wallets: there already and not in the ledger, or the other way round."""
+    if snapshot.chain.profile.shares_account:  # there a refill is a deposit first
+        return
+    codes = _codes(snapshot)
+    for _, each in unread:
+        if each.contract in codes and each.recipient in snapshot.addresses:
+            yield codes[each.contract], f"{each.transaction_hash}, not booked yet", each.amount
+    here = {"wallet__environment": snapshot.environment, "wallet__network": snapshot.network}
+    later = ColdMove.objects.filter(kind=ColdMove.Kind.REFILL, height__gt=height, **here)
+    for code, text, total in _sums(later.values_list("asset").annotate(Sum("amount")), "refills in later blocks"):
+        yield code, text, -total
+
+
+def _skims(snapshot: WalletSnapshot, height: int, addresses: Collection[str]) -> Iterator[tuple[str, str, int]]:
+    """To cold wallets: paid and not booked as arrived yet, or booked as arrived from later blocks."""
+    here = {"environment": snapshot.environment, "network": snapshot.network}
+    paid = Payout.objects.filter(merchant=None, recipient__in=addresses, status=PayoutStatus.PAID, **here)
+    reference = Cast(OuterRef("pk"), CharField())
+    paid = paid.annotate(is_booked=Exists(Posting.objects.filter(kind=SKIM_FINAL, reference=reference)))
+    arrived = paid.filter(is_booked=False, transfer__height__lte=height)
+    yield from _sums(arrived.values_list("asset").annotate(Sum("amount")), "skims, not booked yet")
+    later = paid.filter(is_booked=True, transfer__height__gt=height)
+    for code, text, total in _sums(later.values_list("asset").annotate(Sum("amount")), "skims in later blocks"):
+        yield code, text, -total
+
+
+def _booked_later(snapshot: WalletSnapshot, height: int) -> Iterator[tuple[str, str, int]]:
+    """In the ledger already, and in a block above the height."""
+    here = {"environment": snapshot.environment, "network": snapshot.network}
+    later = Transfer.objects.filter(height__gt=height, **here)
+    if later.exists():
+        paid = Payout.objects.filter(status=PayoutStatus.PAID, transfer__in=later)
+        yield from _sums(paid.values_list("asset").annotate(Sum("amount")), "payouts in later blocks")
+        yield from _swept_later(snapshot, height, to_cold=False)
+        ended = later.filter(finished_at__isnull=False).values_list("pk", flat=True)
+        fees = _entries("gas_paid", **here).filter(posting__reference__in=[str(key) for key in ended])
+        for code, text, total in _sums(
+            fees.values_list("account__asset").annotate(Sum("amount")), "fees in later blocks"
+        ):
+            yield code, text, -total
+    yield from _put_in_later(snapshot, height, HOT_WALLET)
+
+
+def _swept_later(snapshot: WalletSnapshot, height: int, *, to_cold: bool) -> Iterator[tuple[str, str, int]]:
+    swept = Sweep.objects.filter(
+        moved__gt=0,
+        transfer__height__gt=height,
+        transfer__environment=snapshot.environment,
+        transfer__network=snapshot.network,
+        cold_wallet__isnull=not to_cold,
+    )
+    for code, text, total in _sums(swept.values_list("asset").annotate(Sum("moved")), "sweeps in later blocks"):
+        yield code, text, -total
+
+
+def _put_in_later(snapshot: WalletSnapshot, height: int, kinds: Sequence[str]) -> Iterator[tuple[str, str, int]]:
+    here = {"environment": snapshot.environment, "network": snapshot.network}
+    put_in = _entries(TREASURY_IN, kinds=kinds, **here).filter(posting__treasury_booking__height__gt=height)
+    text = "put in by the operator in later blocks"
+    for code, _, total in _sums(put_in.values_list("account__asset").annotate(Sum("amount")), text):
+        yield code, text, -total
+
+
+def _entries(
+    posting_kind: str, *, environment: str, network: str, kinds: Sequence[str] = HOT_WALLET
+) -> QuerySet[Entry]:
+    """What postings of a kind did to the coins of hot wallets, or to those of other accounts."""
+    return Entry.objects.filter(
+        posting__environment=environment,
+        posting__kind=posting_kind,
+        account__network=network,
+        account__kind__in=kinds,
+    )
+
+
+def _not_booked_yet(snapshot: WalletSnapshot, height: int, ours: Collection[str]) -> Iterator[tuple[str, str, int]]:
+    """In a block up to the height, and not in the ledger: transfers on their way, and sweeps that have just ended.
+
+    What they did to these addresses of ours.
+    """
+    codes = _codes(snapshot)
+    in_flight = Q(transfer__status__in=OPEN_TRANSFERS) | Q(
+        transfer__status=TransferStatus.FINAL,
+        transfer__purpose=TransferPurpose.SWEEP,
+        transfer__sweep__booked_at__isnull=True,
+    )
+    here = Envelope.objects.filter(transfer__environment=snapshot.environment, transfer__network=snapshot.network)
+    counted: set[Identity] = set()  # versions around one signed transaction find the same transfers
+    for envelope in here.filter(in_flight).select_related("transfer").order_by("pk"):
+        for move in _moved_by(snapshot.chain, envelope):
+            if move.height > height or move.contract not in codes or move.identity in counted:
+                continue
+            counted.add(move.identity)
+            came_in, went_out = move.recipient in ours, move.sender in ours
+            amount = move.amount * (came_in - went_out)
+            yield codes[move.contract], f"{move.transaction_hash}, not booked yet", amount
+
+
+def _moved_by(chain: Chain, envelope: Envelope) -> tuple[IncomingTransfer, ...]:
+    """What one version of a transfer has moved, and what it has set aside for recipients to claim."""
+    found = chain.find_transfers(envelope.transaction_hash)
+    if envelope.transfer.lines.exclude(claimable_balance="").exists():
+        found += chain.find_set_aside(envelope.transaction_hash)
+    return found
+
+
+def _deposits(snapshot: WalletSnapshot, height: int) -> Iterator[tuple[str, str, int]]:
+    """Where deposits arrive at the wallet itself: those not booked yet, and those booked that are not there."""
+    here = Deposit.objects.filter(environment=snapshot.environment, network=snapshot.network)
+    waiting = here.filter(booked_to="", height__lte=height).exclude(status=DepositStatus.ORPHANED)
+    yield from _sums(waiting.values_list("asset").annotate(Sum("amount")), "deposits seen and not booked yet")
+    gone = here.exclude(booked_to="").filter(Q(height__gt=height) | Q(status=DepositStatus.ORPHANED))
+    for code, text, total in _sums(
+        gone.values_list("asset").annotate(Sum("amount")), "deposits booked from later blocks"
+    ):
+        yield code, text, -total
+
+
+def _fees_in_flight(snapshot: WalletSnapshot) -> int:
+    """The most that transfers on their way may have cost already: one version of each is mined at most."""
+    open_now = Envelope.objects.filter(
+        transfer__environment=snapshot.environment,
+        transfer__network=snapshot.network,
+        transfer__status__in=OPEN_TRANSFERS,
+    )
+    return int(open_now.aggregate(total=Sum("fee_limit_units"))["total"] or 0)
+
+
+def _sums(rows: Iterable[tuple[str, int]], text: str) -> list[tuple[str, str, int]]:
+    return [(code, text, int(total)) for code, total in rows]

@@ -1,0 +1,98 @@
+"""The merchant's statements by month: the list, the page, which is also for paper, and the files."""
+
+from __future__ import annotations
+
+from datetime import date
+
+from django.conf import settings
+from django.http import Http404, HttpResponse, StreamingHttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.utils.formats import date_format
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from config.money import FIAT_DIGITS
+from merchants import wording as instants
+from merchants.access.sessions import MemberRequest, member_required
+from payments.operations.accounting.periods import Days
+from settlements.monthly.files import month_csv, month_json
+from settlements.monthly.months import month_named, months, name_of
+from settlements.monthly.presenters import pages_of
+from settlements.monthly.valuation import Valuer
+
+SECTION = "dashboard_settlements"
+
+
+@never_cache
+@require_safe
+@member_required
+def list_months(request: MemberRequest) -> HttpResponse:
+    zone, now = _timezone_of(request), timezone.now()
+    found = [
+        {"name": name_of(month), "words": _words(month.first), "runs": month.end > now}
+        for month in months(zone, opened_at=request.merchant.created_at, now=now)
+    ]
+    context = {"section": SECTION, "months": found, "zone": instants.zone(zone)}
+    return render(request, "dashboard/settlements/months.html", context)
+
+
+@never_cache
+@require_safe
+@member_required
+def show_month(request: MemberRequest) -> HttpResponse:
+    zone, month = _chosen(request)
+    valuer = _valuer(request, month)
+    context = {
+        "section": SECTION,
+        "fiat": valuer.currencies[-1],
+        "currencies": list(FIAT_DIGITS),
+        "name": name_of(month),
+        "words": _words(month.first),
+        "runs": month.end > timezone.now(),
+        "accounts": pages_of(request.merchant, request.environment, month, zone, valuer),
+        "zone": instants.zone(zone),
+    }
+    return render(request, "dashboard/settlements/month.html", context)
+
+
+@never_cache
+@require_safe
+@member_required
+def download_month(request: MemberRequest) -> StreamingHttpResponse:
+    zone, month = _chosen(request)
+    merchant, environment = request.merchant, request.environment
+    form = request.GET.get("format", "csv")
+    headers = {"Content-Disposition": f'attachment; filename="ballast-{environment}-{name_of(month)}.{form}"'}
+    if form == "csv":
+        rows = month_csv(merchant, environment, month, _valuer(request, month))
+        return StreamingHttpResponse(rows, content_type="text/csv; charset=utf-8", headers=headers)
+    if form == "json":
+        pieces = month_json(merchant, environment, month, _valuer(request, month), timezone=zone, now=timezone.now())
+        return StreamingHttpResponse(pieces, content_type="application/json", headers=headers)
+    raise Http404
+
+
+def _chosen(request: MemberRequest) -> tuple[str, Days]:
+    """The time zone of the merchant's settlements, and the month in it that was asked for."""
+    zone, name, now = _timezone_of(request), request.GET.get("month", ""), timezone.now()
+    month = month_named(name, zone, opened_at=request.merchant.created_at, now=now)
+    if month is None:
+        raise Http404
+    return zone, month
+
+
+def _valuer(request: MemberRequest, month: Days) -> Valuer:
+    """Values the month in the currency that was chosen, or in that of the operator's books."""
+    fiat = request.GET.get("currency", "") or settings.INVOICE_CURRENCY
+    if fiat not in FIAT_DIGITS:
+        raise Http404
+    return Valuer.of(request.merchant, request.environment, month, fiat=fiat, now=timezone.now())
+
+
+def _timezone_of(request: MemberRequest) -> str:
+    return request.merchant.settings.get(environment=request.environment).settlement_timezone
+
+
+def _words(first: date) -> str:
+    return date_format(first, "F Y")

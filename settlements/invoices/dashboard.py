@@ -1,0 +1,159 @@
+"""The merchant's invoices: the list, each one as a page that is also for paper, the files, and whom they are for."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.formats import date_format
+from django.utils.translation import gettext, gettext_lazy
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_safe
+
+from config import ids
+from config.api.renderers import render_json
+from config.environments import Environment
+from config.wording import fiat, grouped, rate
+from merchants import wording as instants
+from merchants.access.sessions import MemberRequest, member_required
+from merchants.audit.recording import fields_of
+from merchants.forms import LookMixin
+from merchants.roles import Action
+from payments.chains import registry
+from settlements.invoices.documents import invoice_csv, invoice_record
+from settlements.invoices.issuer import issuer
+from settlements.invoices.models import BillingDetails, Invoice, InvoiceKind
+
+SECTION = "dashboard_settlements"
+SHOWN = 120
+"""Ten years of months; the API has them all."""
+
+
+class BillingForm(LookMixin):
+    """Whom a merchant's invoices are made out to."""
+
+    name = forms.CharField(label=gettext_lazy("Name"), max_length=120, help_text=gettext_lazy("As the law knows you."))
+    address = forms.CharField(
+        label=gettext_lazy("Address"), max_length=400, widget=forms.Textarea(attrs={"rows": 3, "autocomplete": "off"})
+    )
+    country = forms.CharField(
+        label=gettext_lazy("Country"), max_length=2, help_text=gettext_lazy("Its code of two letters, such as DE.")
+    )
+    tax_id = forms.CharField(
+        label=gettext_lazy("Tax id"), max_length=30, required=False, help_text=gettext_lazy("Such as your VAT number.")
+    )
+
+    def clean_country(self) -> str:
+        country = str(self.cleaned_data["country"]).upper()
+        if len(country) != 2 or not country.isascii() or not country.isalpha():
+            raise ValidationError(gettext_lazy("Enter a code of two letters, such as DE."))
+        return country
+
+
+@never_cache
+@require_safe
+@member_required
+def list_invoices(request: MemberRequest) -> HttpResponse:
+    own = Invoice.objects.of(request.merchant, request.environment).order_by("-pk")[:SHOWN]
+    context = {
+        "section": SECTION,
+        "invoices": [_row(invoice) for invoice in own],
+        "details": BillingDetails.objects.filter(merchant=request.merchant).first(),
+        "are_issued": issuer() is not None,
+    }
+    return render(request, "dashboard/invoices/list.html", context)
+
+
+@never_cache
+@require_safe
+@member_required
+def show_invoice(request: MemberRequest, invoice_id: str) -> HttpResponse:
+    context = {"section": SECTION, **page_of(_own(request, invoice_id))}
+    return render(request, "dashboard/invoices/invoice.html", context)
+
+
+@never_cache
+@require_safe
+@member_required
+def download_invoice(request: MemberRequest, invoice_id: str) -> HttpResponse:
+    invoice, form = _own(request, invoice_id), request.GET.get("format", "csv")
+    headers = {"Content-Disposition": f'attachment; filename="{invoice.public_id}.{form}"'}
+    if form == "csv":
+        return HttpResponse(invoice_csv(invoice), content_type="text/csv; charset=utf-8", headers=headers)
+    if form == "json":
+        return HttpResponse(render_json(invoice_record(invoice)), content_type="application/json", headers=headers)
+    raise Http404
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@member_required(action=Action.CHANGE_BILLING)
+def change_billing(request: MemberRequest) -> HttpResponse:
+    """Invoices that are issued from now on are made out to these; those that are issued stay as they are."""
+    known = BillingDetails.objects.filter(merchant=request.merchant).first()
+    before = fields_of(known, "name", "address", "country", "tax_id") if known else {}
+    form = BillingForm(request.POST if request.method == "POST" else None, initial=before)
+    if request.method == "POST" and form.is_valid():
+        details = known or BillingDetails(merchant=request.merchant)
+        for name in ("name", "address", "country", "tax_id"):
+            setattr(details, name, form.cleaned_data[name])
+        details.save()
+        request.action.done(before=before, after=fields_of(details, "name", "address", "country", "tax_id"))
+        messages.success(request, gettext("Invoices are made out to these details from now on."))
+        return redirect("dashboard_invoices")
+    context = {"section": SECTION, "form": form}
+    return render(request, "dashboard/invoices/billing.html", context, status=400 if form.errors else 200)
+
+
+def page_of(invoice: Invoice) -> dict[str, Any]:
+    """What the page of an invoice shows, for merchants and operators."""
+    return {
+        "invoice": invoice,
+        "is_credit_note": invoice.kind == InvoiceKind.CREDIT_NOTE,
+        "kind": invoice.get_kind_display(),
+        "is_test": invoice.environment == Environment.SANDBOX,
+        "issued_on": _day(invoice),
+        "begins": instants.exact(invoice.period_start),
+        "ends": instants.exact(invoice.period_end),
+        "lines": [_line(line, invoice) for line in invoice.lines],
+        "net": fiat(invoice.net, invoice.currency),
+        "tax": fiat(invoice.tax, invoice.currency),
+        "total": fiat(invoice.total, invoice.currency),
+        "rate": rate(invoice.tax_rate),
+    }
+
+
+def _line(line: dict[str, str], invoice: Invoice) -> dict[str, str]:
+    network = registry.known_profile(invoice.environment, line["network"]).name
+    rated_at = instants.exact(datetime.fromisoformat(line["ratedAt"]))
+    return {
+        "what": gettext("Fees in %(coin)s on %(network)s") % {"coin": line["cryptocurrency"], "network": network},
+        "amount": f"{grouped(line['amount'])} {line['cryptocurrency']}",
+        "rate": f"{rate(Decimal(line['rate']))} ({line['rateSource']}, {rated_at})",
+        "net": f"{grouped(line['net'])} {invoice.currency}",
+    }
+
+
+def _row(invoice: Invoice) -> dict[str, object]:
+    return {
+        "invoice": invoice,
+        "kind": invoice.get_kind_display(),
+        "total": fiat(invoice.total, invoice.currency),
+        "issued_on": _day(invoice),
+    }
+
+
+def _day(invoice: Invoice) -> str:
+    """The day it was issued on, UTC."""
+    return date_format(invoice.created_at, "j F Y")
+
+
+def _own(request: MemberRequest, invoice_id: str) -> Invoice:
+    key = ids.INVOICE.decode(invoice_id)
+    return get_object_or_404(Invoice.objects.of(request.merchant, request.environment), pk=key)

@@ -1,0 +1,49 @@
+"""What fees a merchant paid in a period, from the ledger: of each coin of each network, less what was given back."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db import connection
+
+from config import ids
+from merchants.ledger.chart import AccountKind
+from merchants.ledger.models import Account, Entry
+
+# A fee is a merchant's when its posting changes an account of the merchant's own.
+_FEES = f"""
+    SELECT account.network, account.asset, -sum(entry.amount)
+    FROM {Account._meta.db_table} AS account
+    JOIN {Entry._meta.db_table} AS entry ON entry.account_id = account.id
+        AND entry.posting_id >= %(start)s AND entry.posting_id < %(end)s
+    WHERE account.environment = %(environment)s AND account.kind = '{AccountKind.FEE_SERVICE}'
+        AND entry.posting_id IN (
+            SELECT own.posting_id FROM {Account._meta.db_table} AS owned
+            JOIN {Entry._meta.db_table} AS own ON own.account_id = owned.id
+                AND own.posting_id >= %(start)s AND own.posting_id < %(end)s
+            WHERE owned.environment = %(environment)s AND owned.owner = %(merchant)s::text
+        )
+    GROUP BY account.network, account.asset
+    HAVING sum(entry.amount) <> 0
+    ORDER BY account.network, account.asset
+"""  # noqa: S608 - the names of our own tables
+
+
+@dataclass(frozen=True, slots=True)
+class Fee:
+    """Base units of a coin on a network; below zero where more was given back than taken."""
+
+    network: str
+    coin: str
+    units: int
+
+
+def fees_of(merchant_id: uuid.UUID, environment: str, start: datetime, end: datetime) -> list[Fee]:
+    asked: dict[str, Any] = {"merchant": merchant_id, "environment": environment}
+    asked |= {"start": ids.first_uuid_at(start), "end": ids.first_uuid_at(end)}
+    with connection.cursor() as cursor:
+        cursor.execute(_FEES, asked)
+        return [Fee(network, coin, int(units)) for network, coin, units in cursor.fetchall()]

@@ -1,0 +1,198 @@
+"""The statement of a month as its page shows it: each account with what changed it, summed by kind, and its entries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from decimal import Decimal
+from itertools import islice
+
+from django.utils.translation import gettext, gettext_lazy
+
+from config import ids
+from config.money import FIAT_DIGITS, to_units
+from config.wording import coins, fiat, in_style, whole
+from merchants import wording as instants
+from merchants.models import Merchant
+from payments.chains import registry
+from payments.operations.accounting.periods import Days
+from settlements import wording
+from settlements.monthly.reading import (
+    BALANCE,
+    HELD,
+    SUSPENSE,
+    MonthAccount,
+    MonthEntry,
+    accounts_of,
+    closing_of,
+    entries_of,
+)
+from settlements.monthly.valuation import Valuation, Valuer
+
+ENTRIES_SHOWN = 500
+"""Of each account; the files have all of them."""
+
+SUMMED_MAX = 2_000
+"""Entries that the page adds up by kind, of all accounts together: adding up more would take it seconds."""
+
+NAMES = {
+    BALANCE: gettext_lazy("Your balance"),
+    HELD: gettext_lazy("Held while coins are missing"),
+    SUSPENSE: gettext_lazy("Waits for your decision"),
+}
+
+_OUTSIDE_THE_BALANCE = {
+    "deposit_held": gettext_lazy("Came late, astray or in another coin"),
+    "deposit_reversed": gettext_lazy("Undone by its network"),
+    "payment_released": gettext_lazy("Paid beyond the price"),
+    "payment_reopened": gettext_lazy("Back to its payment"),
+    "window_closed": gettext_lazy("Too little when the time was over"),
+    "suspense_accepted": gettext_lazy("Accepted for its payment"),
+    "suspense_kept": gettext_lazy("Kept: it is in your balance"),
+    "refund_reserved": gettext_lazy("Given back"),
+    "refund_voided": gettext_lazy("Could not be given back"),
+    "refund_covered": gettext_lazy("Borne by your balance"),
+    "missing_held": gettext_lazy("Held"),
+    "missing_ended": gettext_lazy("Back in your balance"),
+    "loss_of_merchant": gettext_lazy("Lost"),
+    "loss_of_house": gettext_lazy("Back in your balance"),
+    "settlement_reserved": gettext_lazy("Settlement"),
+}
+"""By the kind of posting."""
+
+
+def words_of(type_: str) -> str:
+    """What kind of entry it is; of a kind that has no words yet, its name."""
+    known = wording.ENTRIES.get(type_) or _OUTSIDE_THE_BALANCE.get(type_)
+    return str(known or type_.replace("_", " ").capitalize())
+
+
+@dataclass
+class SumRow:
+    """The entries of one kind in one account, summed."""
+
+    words: str
+    count: int = 0
+    units: int = 0
+    fiat: dict[str, Decimal] = field(default_factory=dict)
+
+    def add(self, entry: MonthEntry) -> None:
+        self.count, self.units = self.count + 1, self.units + entry.amount
+        if entry.fiat_amount is not None:
+            self.fiat[entry.fiat_currency] = self.fiat.get(entry.fiat_currency, Decimal(0)) + entry.fiat_amount
+
+
+@dataclass(frozen=True)
+class MonthAccountPage:
+    """One account of the statement, with amounts in words."""
+
+    account: MonthAccount
+    environment: str
+    timezone: str
+    sums: dict[str, SumRow]
+    entries: list[MonthEntry]
+    closing_units: int
+    is_summed: bool
+    """Whether `sums` hold the whole month; of one with too many entries there are none."""
+    valuations: list[Valuation]
+
+    @property
+    def title(self) -> str:
+        network = registry.known_profile(self.environment, self.account.network).name
+        return gettext("%(what)s: %(coin)s on %(network)s") % {
+            "what": NAMES[self.account.name],
+            "coin": self.account.coin,
+            "network": network,
+        }
+
+    @property
+    def opening(self) -> str:
+        return self._coins(self.account.opening)
+
+    @property
+    def closing(self) -> str:
+        return self._coins(self.closing_units)
+
+    @property
+    def rows(self) -> Iterator[dict[str, str]]:
+        for row in self.sums.values() if self.is_summed else ():
+            yield {
+                "words": row.words,
+                "count": whole(row.count),
+                "amount": self._coins(row.units),
+                "fiat": ", ".join(_fiat(amount, currency) for currency, amount in sorted(row.fiat.items())),
+            }
+
+    @property
+    def worths(self) -> Iterator[dict[str, str]]:
+        """Opening, entries, change of rates and closing in each currency; a dash where no rate was recorded."""
+        for each in self.valuations:
+            known = [worth.rate for worth in (each.opening, each.closing) if worth and worth.rate.source]
+            rates = [f"{rate.shown} ({rate.source}, {instants.exact(rate.recorded_at)})" for rate in known]
+            yield {
+                "currency": each.currency,
+                "opening": _or_dash(each.opening.amount if each.opening else None, each.currency),
+                "entries": _or_dash(each.entries if self.is_summed and not each.unvalued else None, each.currency),
+                "revaluation": _or_dash(each.revaluation if self.is_summed else None, each.currency),
+                "closing": _or_dash(each.closing.amount if each.closing else None, each.currency),
+                "rates": "; ".join(rates),
+            }
+
+    @property
+    def lines(self) -> Iterator[dict[str, str]]:
+        for entry in self.entries:
+            worth = entry.in_settlement_currency
+            yield {
+                "at": instants.short(ids.created_at_of(entry.posting_id), self.timezone),
+                "words": words_of(entry.type),
+                "reference": entry.payment_id or entry.reference,
+                "amount": self._coins(entry.amount),
+                "balance": self._coins(entry.balance),
+                "fiat": "" if entry.fiat_amount is None else _fiat(entry.fiat_amount, entry.fiat_currency),
+                "settled": "" if worth is None else coins(worth, entry.settlement_decimals, entry.settlement_currency),
+            }
+
+    @property
+    def shows_every_entry(self) -> bool:
+        return self.is_summed and sum(row.count for row in self.sums.values()) == len(self.entries)
+
+    def _coins(self, units: int) -> str:
+        return f"{'− ' if units < 0 else ''}{coins(abs(units), self.account.decimals, self.account.coin)}"
+
+
+def _or_dash(amount: Decimal | None, currency: str) -> str:
+    if amount is None:
+        return "–"
+    return _fiat(amount, currency) if currency in FIAT_DIGITS else f"{in_style(f'{amount:,f}')} {currency}"
+
+
+def pages_of(
+    merchant: Merchant, environment: str, month: Days, timezone: str, valuer: Valuer
+) -> list[MonthAccountPage]:
+    """The accounts that held something in the month, or moved."""
+    found = []
+    left = SUMMED_MAX
+    for account in accounts_of(merchant, environment, month):
+        sums: dict[str, SumRow] = {}
+        entries: list[MonthEntry] = []
+        closing, valuations = account.opening, valuer.begin(account)
+        read = list(islice(entries_of(account, month, at_a_time=left + 1), left + 1))
+        is_summed = len(read) <= left
+        left = max(0, left - len(read))
+        for entry in read:
+            sums.setdefault(entry.type, SumRow(words_of(entry.type))).add(entry)
+            closing = entry.balance
+            valuer.add(valuations, account, entry)
+            if len(entries) < ENTRIES_SHOWN:
+                entries.append(entry)
+        if not is_summed:
+            closing = closing_of(account, month)
+        valuer.close(valuations, account, closing)
+        if entries or account.opening:
+            page = MonthAccountPage(account, environment, timezone, sums, entries, closing, is_summed, valuations)
+            found.append(page)
+    return found
+
+
+def _fiat(amount: Decimal, currency: str) -> str:
+    return fiat(to_units(amount, FIAT_DIGITS[currency]), currency)

@@ -1,0 +1,279 @@
+"""A merchant with any number of payments, and with events, deliveries, refunds and the rest in proportion.
+
+One record of each kind is made by the services, as for the tests of the pages; statements in SQL multiply it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any
+
+from django.db import connection, transaction
+from django.db.models import Model
+
+from merchants.audit.models import LoggedAction
+from merchants.counting import Counted
+from merchants.models import Merchant, RecordCount, RecordCountDelta
+from merchants.request_log.models import LoggedRequest
+from merchants.roles import Action
+from payments.dashboard.search.indexing import _COLUMNS, _entry
+from payments.dashboard.search.models import SearchEntry
+from payments.deposits.turnover.models import Turnover, TurnoverDelta
+from payments.links.models import PaymentLink
+from payments.models import PAYMENTS, BalanceChange, Deposit, Discrepancy, Payment
+from refunds.models import REFUNDS, Refund
+from settlements.models import SETTLEMENTS, Settlement
+from tests.dashboard.addresses import Records
+from webhooks.models import Attempt, Delivery, Event
+
+MILLISECONDS = 365 * 86_400_000
+"""Payments are spread evenly over a year."""
+
+# The key of the n-th record of a kind, made in a millisecond: a UUIDv7, as the services make them.
+_KEY_OF = """
+    CREATE FUNCTION pg_temp.key_of(kind text, made bigint, n bigint) RETURNS uuid IMMUTABLE LANGUAGE sql RETURN (
+        lpad(to_hex(made), 12, '0') || '7' || lpad(to_hex(n % 4096), 3, '0') || '8' || left(md5(kind || n), 15)
+    )::uuid
+"""
+
+
+class Fill:
+    """Writes the rows of one merchant; `number` payments, the newest made just now."""
+
+    def __init__(self, merchant: Merchant, records: Records, number: int) -> None:
+        self._merchant, self._records, self._number = merchant, records, number
+        self._step = MILLISECONDS // number
+        self._settled = BalanceChange.objects.filter(settlement=records.settlement.pk).earliest("id")
+
+    def write(self) -> None:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SET LOCAL statement_timeout = 0")
+            # What the services wrote is right, and so is a copy of it: nothing needs to be looked up for each row.
+            cursor.execute("SET LOCAL session_replication_role = replica")
+            cursor.execute("DROP FUNCTION IF EXISTS pg_temp.key_of")
+            cursor.execute(_KEY_OF)
+            with _without_indexes(cursor):
+                self._write_payments()
+                self._write_around_payments()
+                self._write_rarer_records()
+                self._write_search_entries(cursor)
+            for counted in (PAYMENTS, REFUNDS, SETTLEMENTS):
+                count_records(cursor, counted)
+            cursor.execute(f"DELETE FROM {_table(Turnover)}; DELETE FROM {_table(TurnoverDelta)}")  # noqa: S608
+            cursor.execute(import_module("payments.migrations.0014_the_list_and_its_files").COUNT_WHAT_IS_THERE)
+
+    @property
+    def _paid(self) -> Payment:
+        """The payment that all others are copies of."""
+        return Payment.objects.get(balance_changes=self._settled)
+
+    def _write_payments(self) -> None:
+        """Of twenty, fourteen are paid, three expired, one is too short, one cancelled, and one given back in part."""
+        self._multiply(
+            Payment,
+            self._paid,
+            self._number,
+            status="CASE n % 20 WHEN 1 THEN 'expired' WHEN 2 THEN 'expired' WHEN 3 THEN 'expired' "
+            "WHEN 4 THEN 'underpaid' WHEN 5 THEN 'cancelled' WHEN 6 THEN 'partially_refunded' ELSE 'completed' END",
+            status_reasons="CASE n % 20 WHEN 4 THEN '{underpaid}'::text[] ELSE '{}'::text[] END",
+            completed_at="CASE WHEN n % 20 NOT BETWEEN 1 AND 5 THEN to_timestamp(made / 1000.0) "
+            "+ interval '40 seconds' * (1 + n % 7) END",
+            expires_at="to_timestamp(made / 1000.0) + interval '30 minutes'",
+            closes_at="to_timestamp(made / 1000.0) + interval '30 minutes'",
+            closed_at="CASE n % 20 WHEN 4 THEN to_timestamp(made / 1000.0) + interval '31 minutes' END",
+            sequence=f"-({self._number} * 2 + n)",
+            memo="left(md5(template.id::text || n), 20)",
+            fiat_amount="100 + n % 100000",
+            currency="(ARRAY['EUR', 'USD', 'USD', 'GBP'])[1 + n % 4]",
+            network="(ARRAY['polygon', 'ethereum', 'stellar'])[1 + n % 3]",
+            cryptocurrency="(ARRAY['USDC', 'USDT', 'DAI'])[1 + n / 3 % 3]",
+            metadata="jsonb_build_object('order', 'order-' || n, 'mail', 'person' || n % 50000 || '@example.org')",
+            payment_link_id=f"CASE WHEN n % 10 = 0 THEN '{self._records.link.pk}'::uuid END",
+            qr_png="'\\x'",
+        )
+
+    def _write_around_payments(self) -> None:
+        """A transfer, a change of the balance, an event and its delivery for each; a settlement for five hundred."""
+        records, payment = self._records, self._key_of("payment")
+        deposit = self._paid.deposits.get()
+        self._multiply(
+            Deposit,
+            deposit,
+            self._number,
+            payment_id=payment,
+            transaction_hash="'0x' || repeat(md5(template.id::text || n), 2)",
+        )
+        event = Event.objects.about(self._paid.pk).filter(type="payment.completed").get()
+        self._multiply(Event, event, self._number, object_id=payment)
+        self._multiply(
+            Delivery,
+            records.delivery,
+            self._number,
+            event_id=self._key_of("event"),
+            status="CASE WHEN n % 1000 = 0 THEN 'failed' ELSE 'delivered' END",
+            delivered_at="to_timestamp(made / 1000.0)",
+            next_attempt_at="NULL",
+            attempt_count="1",
+        )
+        attempt = Attempt.objects.create(
+            delivery=records.delivery, number=1, started_at=event.created_at, duration_milliseconds=40, status_code=200
+        )
+        self._multiply(Attempt, attempt, self._number, delivery_id=self._key_of("delivery"))
+        self._multiply(
+            BalanceChange,
+            self._settled,
+            self._number,
+            payment_id=payment,
+            amount="template.amount / 500",
+            settlement=f"CASE WHEN n > 500 THEN {self._key_of('settlement', row='(n - 1) / 500', every=500)} END",
+            posting_reference="template.posting_reference || n",
+        )
+
+    def _write_rarer_records(self) -> None:
+        records, number = self._records, self._number
+        self._multiply(
+            Settlement,
+            records.settlement,
+            max(1, number // 500),
+            every=500,
+            period_key="'bench-' || n",
+            status="'completed'",
+            payout_id="NULL",
+            next_step_at="NULL",
+            ended_at="to_timestamp(made / 1000.0)",
+            completed_at="to_timestamp(made / 1000.0)",
+            payment_count="500",
+        )
+        self._multiply(
+            Refund,
+            records.refund,
+            max(1, number // 50),
+            every=50,
+            payment_id=self._key_of("payment", row="n * 50"),
+            status="CASE WHEN n <= 20 THEN 'requires_action' ELSE 'cancelled' END",
+            ended_at="CASE WHEN n > 20 THEN to_timestamp(made / 1000.0) END",
+        )
+        self._multiply(
+            PaymentLink, records.link, max(1, number // 5000), every=5000, code="left(md5(template.code || n), 10)"
+        )
+        self._write_decisions()
+        action = LoggedAction.objects.create(
+            merchant=self._merchant,
+            environment="sandbox",
+            action=Action.CANCEL_PAYMENT,
+            person=records.export.requested_by,
+            email="jo@example.com",
+            role="owner",
+            record=records.payment.public_id,
+            after={"status": "cancelled"},
+        )
+        self._multiply(LoggedAction, action, max(1, number // 50), every=50)
+        # The log of requests is kept for a month.
+        self._multiply(LoggedRequest, records.logged, max(1, number // 12), request_id="'shop-' || n")
+
+    def _write_decisions(self) -> None:
+        """Of a thousand payments, one more has got too much, and waits for the merchant."""
+        waiting, number = self._records.discrepancy, max(1, self._number // 1000)
+        payment, deposit = (self._key_of(kind, every=1000) for kind in ("overpaid", "surplus"))
+        self._multiply(
+            Payment,
+            Payment.objects.get(discrepancies=waiting),
+            number,
+            every=1000,
+            id=payment,
+            sequence=f"-({self._number} * 4 + n)",
+            memo="left(md5(template.id::text || n), 20)",
+        )
+        self._multiply(
+            Deposit,
+            Deposit.objects.filter(payment=waiting.payment_id).earliest("id"),
+            number,
+            every=1000,
+            id=deposit,
+            payment_id=payment,
+            transaction_hash="'0x' || repeat(md5(template.id::text || n), 2)",
+        )
+        self._multiply(Discrepancy, waiting, number, every=1000, payment_id=payment, deposit_id=deposit)
+
+    def _key_of(self, kind: str, *, row: str = "n", every: int = 1) -> str:
+        """The key in SQL of the record of a kind with the number `row`, of which there is one in so many payments."""
+        return f"pg_temp.key_of('{self._seed(kind)}', now_at - ({row}) * {every * self._step}, {row})"
+
+    def _seed(self, kind: str) -> str:
+        return f"{kind}{self._merchant.pk.hex[:8]}"
+
+    def _multiply(self, model: type[Model], template: Model, number: int, *, every: int = 1, **columns: str) -> None:
+        """Copy a row so many times, from newest to oldest, with these columns in SQL: of `n`, `made` and `template`."""
+        names = [str(field.column) for field in model._meta.local_concrete_fields]
+        columns.setdefault("id", f"pg_temp.key_of('{self._seed(model._meta.model_name or '')}', made, n)")
+        values = ", ".join(columns.get(name, f"template.{name}") for name in names).replace("%", "%%")
+        with connection.cursor() as cursor:
+            cursor.execute(
+                f"INSERT INTO {_table(model)} ({', '.join(names)}) SELECT {values}"  # noqa: S608 - columns of our own
+                f" FROM {_table(model)} AS template, LATERAL ("
+                " SELECT n, at AS now_at, at - n * %s AS made"
+                " FROM generate_series(%s::bigint, 1, -1) AS n,"
+                " (SELECT (extract(epoch FROM now()) * 1000)::bigint AS at)"
+                " ) AS numbers WHERE template.id = %s",
+                [every * self._step, number, template.pk],
+            )
+
+    def _write_search_entries(self, cursor: Any) -> None:
+        """As the task writes them."""
+        for batch in self._entries():  # the connection reads nothing while it is copied to
+            with cursor.copy(_COPY) as copy:
+                for entry in batch:
+                    pieces = ",".join(map(str, entry.pieces))  # a list would be adapted number by number
+                    copy.write_row(
+                        (entry.payment_id, entry.merchant_id, entry.environment, entry.text, f"{{{pieces}}}")
+                    )
+
+    def _entries(self) -> Iterator[list[SearchEntry]]:
+        own = Payment.objects.filter(merchant=self._merchant).order_by("-pk").values_list(*_COLUMNS, named=True)
+        payments = list(own[:20_000])
+        while payments:
+            yield [_entry(payment) for payment in payments]
+            payments = list(own.filter(pk__lt=payments[-1].pk)[:20_000])
+
+
+LARGE = (Payment, Deposit, Event, Delivery, Attempt, BalanceChange, SearchEntry)
+
+_INDEXES = """
+    SELECT indexrelid::regclass::text, pg_get_indexdef(indexrelid) FROM pg_index
+    WHERE indrelid = ANY(%s::regclass[]) AND NOT indisunique
+"""
+
+
+@contextmanager
+def _without_indexes(cursor: Any) -> Iterator[None]:
+    """Make the indexes of the large tables anew at the end, which takes a fraction of the time of keeping them."""
+    cursor.execute(_INDEXES, [[_table(model) for model in LARGE]])
+    indexes = cursor.fetchall()
+    for name, _definition in indexes:
+        cursor.execute(f"DROP INDEX {name}")
+    yield
+    cursor.execute("SET LOCAL maintenance_work_mem = '512MB'")
+    for _name, definition in indexes:
+        cursor.execute(definition)
+
+
+_COPY = f"COPY {SearchEntry._meta.db_table} (payment_id, merchant_id, environment, text, pieces) FROM STDIN"
+
+
+def count_records(cursor: Any, counted: Counted) -> None:
+    """The counters of what is there, folded."""
+    cursor.execute(f"DELETE FROM {_table(RecordCountDelta)} WHERE kind = %s", [counted.kind])  # noqa: S608
+    cursor.execute(f"DELETE FROM {_table(RecordCount)} WHERE kind = %s", [counted.kind])  # noqa: S608
+    cursor.execute(
+        f"INSERT INTO {_table(RecordCount)} (merchant_id, environment, kind, status, day, total)"  # noqa: S608
+        " SELECT merchant_id, environment, %s, status, to_timestamp("
+        " ('x' || left(replace(id::text, '-', ''), 12))::bit(48)::bigint / 1000.0)::date, count(*)"
+        f" FROM {counted.table} GROUP BY 1, 2, 4, 5",
+        [counted.kind],
+    )
+
+
+def _table(model: type[Model]) -> str:
+    return str(model._meta.db_table)

@@ -1,0 +1,118 @@
+"""A merchant's pages as its owner's browser asks for them: their time, queries and bytes."""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import TYPE_CHECKING
+
+import psutil
+
+if TYPE_CHECKING:
+    from django.test import Client
+
+    from tests.dashboard.addresses import Records
+
+# What a page, a style sheet or a script asks for in its turn. Pictures of a style sheet are named within it.
+_ASKED_FOR = re.compile(r"""(?:src|href)="(/static/[^"#]+)|from "\.(/[^"]+)"|url\(["']?(/static/[^"')#]+)""")
+
+
+@dataclass(frozen=True)
+class View:
+    """`processor` is the time of this process and of the database's; None where that runs elsewhere."""
+
+    milliseconds: float
+    processor: float | None
+
+
+class Shop:
+    """A merchant with so many payments, and a browser in which its owner has logged in."""
+
+    def __init__(self, client: Client, records: Records, number: int) -> None:
+        self._client, self.records, self.number = client, records, number
+        self._values = self._found()
+
+    def _found(self) -> dict[str, str]:
+        from datetime import timedelta
+
+        from django.utils import timezone
+
+        from payments.models import Deposit, Payment
+        from settlements.models import Settlement
+        from tests.dashboard.addresses import UNKNOWN
+
+        own = Payment.objects.filter(merchant=self.records.payment.merchant)
+        payment = own.filter(status="completed").order_by("-id")[self.number // 4]
+        settlement = Settlement.objects.filter(merchant=payment.merchant).order_by("-id")[self.number // 2000]
+        return {
+            **{name: getattr(self.records, name).public_id for name in UNKNOWN},
+            "half_a_year_ago": f"{timezone.now() - timedelta(days=182):%Y-%m-%d}",
+            "in_the_middle": payment.public_id,
+            "completed": payment.public_id,
+            "part_of_id": payment.public_id[-9:],
+            "sender": Deposit.objects.filter(payment=payment).get().sender,
+            "settlement": settlement.public_id,
+        }
+
+    def view(self, address: str) -> View:
+        used, started = self._processor_seconds(), time.perf_counter()
+        self._get(address)
+        seconds, more = time.perf_counter() - started, self._processor_seconds()
+        return View(seconds * 1000, None if used is None or more is None else (more - used) * 1000)
+
+    def _processor_seconds(self) -> float | None:
+        if self._backend is None:
+            return None
+        return time.process_time() + sum(self._backend.cpu_times()[:2])
+
+    @cached_property
+    def _backend(self) -> psutil.Process | None:
+        """The database's process for this connection, if it is on this machine."""
+        from django.db import connection
+
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_backend_pid()")
+            (number,) = cursor.fetchone()
+        try:
+            process = psutil.Process(number)
+        except psutil.NoSuchProcess:
+            return None
+        return process if "postgres" in process.name() else None
+
+    def queries(self, address: str) -> int:
+        """How many statements a page takes, as `tests/dashboard/test_queries.py` counts them."""
+        from tests.dashboard.test_queries import queries_of
+
+        return len(queries_of(self._client, address.format(**self._values)))
+
+    def first_view_bytes(self, address: str) -> int:
+        """What a browser that has nothing yet is sent for a page: with headers, compressed, and all that it names."""
+        body, size = self._sent(address.format(**self._values))
+        waiting, total, seen = self._named(body), size, set[str]()
+        while waiting:
+            if (path := waiting.pop()) not in seen:
+                seen.add(path)
+                body, size = self._sent(path)
+                total += size
+                if path.endswith((".js", ".css")):
+                    waiting |= self._named(body)
+        return total
+
+    def _named(self, body: str) -> set[str]:
+        return {
+            page or (f"/static/js{script}" if script else style) for page, script, style in _ASKED_FOR.findall(body)
+        }
+
+    @cache  # noqa: B019 - for as long as the run
+    def _sent(self, path: str) -> tuple[str, int]:
+        """The text of a reply, and how many bytes it takes."""
+        plain, packed = (self._client.get(path, headers={"Accept-Encoding": each}) for each in ("identity", "gzip"))
+        heads = sum(len(name) + len(value) + 4 for name, value in packed.items())
+        return plain.getvalue().decode(errors="replace"), len(packed.getvalue()) + heads
+
+    def _get(self, address: str) -> None:
+        reply = self._client.get(address.format(**self._values))
+        if reply.status_code != 200:
+            raise RuntimeError(f"{address}: {reply.status_code}")

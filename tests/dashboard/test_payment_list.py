@@ -1,0 +1,131 @@
+"""The list of payments as a member uses it: filters in its address, saved views, the export's page, the palette."""
+
+from __future__ import annotations
+
+import re
+
+from django.test import Client
+
+from merchants.models import Member
+from payments.dashboard.exports.models import Export
+from payments.dashboard.exports.services import write_exports
+from payments.dashboard.models import SavedView
+from payments.dashboard.search.indexing import index_payments
+from payments.dashboard.views import VIEWS_MAX
+from tests.dashboard.conftest import browser_of
+from tests.factories import make_member
+from tests.payments.scenes import POLYGON, STELLAR, make_payment
+
+LIST = "/dashboard/payments"
+
+
+def listed(client: Client, query: str) -> list[str]:
+    page = client.get(f"{LIST}?{query}").text
+    return list(dict.fromkeys(re.findall(r'href="/dashboard/payments/(pay_\w+)"', page)))
+
+
+def test_filters_stand_in_the_address_and_add_up(client: Client, member: Member) -> None:
+    small = make_payment(POLYGON, merchant=member.merchant, amount="5", currency="EUR")
+    large = make_payment(POLYGON, merchant=member.merchant, amount="1250", currency="EUR")
+    other = make_payment(STELLAR, merchant=member.merchant, amount="1250", coin="USDC")
+    assert listed(client, "network=polygon") == [large.public_id, small.public_id]
+    assert listed(client, "network=polygon&least=5.01") == [large.public_id]
+    assert listed(client, "least=1250&most=1250&coin=USDC") == [other.public_id, large.public_id]
+    assert listed(client, "coin=DAI") == []
+    page = client.get(f"{LIST}?least=1250").text
+    assert "1,250.00 EUR" in page
+    assert "2 payments" in page
+
+
+def test_a_range_that_ends_before_it_begins_is_an_error_at_its_field(client: Client, member: Member) -> None:
+    make_payment(merchant=member.merchant)
+    for query, field, words in (
+        ("start=2026-03-02&end=2026-03-01", "end", "This day is before the first one."),
+        ("least=10&most=9.99", "most", "This is less than the smallest amount."),
+    ):
+        page = client.get(f"{LIST}?{query}").text
+        error = re.search(rf'name="{field}"[^>]*aria-invalid="true"[^>]*aria-describedby="(\w+)"', page)
+        assert error, query
+        assert words in page[page.index(f'id="{error[1]}"') :]
+        assert "<details" in page
+        assert re.search(r"<details[^>]*filters__more[^>]*open", page)
+        assert "1 payment" not in page
+    for path in ("/dashboard/refunds", "/dashboard/settlements", "/dashboard/deliveries"):
+        assert "This day is before the first one." in client.get(f"{path}?start=2026-03-02&end=2026-03-01").text
+
+
+def test_part_of_a_text_lists_what_fits_and_a_whole_id_goes_there(client: Client, member: Member) -> None:
+    first = make_payment(merchant=member.merchant, metadata={"mail": "ada@example.org"})
+    second = make_payment(merchant=member.merchant, metadata={"mail": "ada@example.org"})
+    index_payments()
+    assert listed(client, "q=ada@example") == [second.public_id, first.public_id]
+    assert listed(client, f"q={first.public_id[-9:]}") == [first.public_id]
+    assert client.get(f"{LIST}?q={first.public_id}").headers["Location"] == f"{LIST}/{first.public_id}"
+    assert listed(client, f"q={first.public_id}&status=created") == [first.public_id]
+
+
+def test_the_palette_is_told_what_fits_and_nothing_of_others(client: Client, member: Member) -> None:
+    payment = make_payment(POLYGON, merchant=member.merchant, amount="1250", metadata={"order": "SO-77"})
+    make_payment(metadata={"order": "SO-77"})
+    index_payments()
+    for text in ("so-7", payment.public_id, payment.deposit_address):
+        [found] = client.get("/dashboard/find", {"q": text}).json()["payments"]
+        assert found["address"] == f"{LIST}/{payment.public_id}"
+        assert found["title"] == "1,250.00 USD · Awaiting payment"
+    for text in ("", "so-78", "\0", "x" * 200):
+        assert client.get("/dashboard/find", {"q": text}).json() == {"payments": []}
+
+
+def test_a_view_is_saved_shown_replaced_and_deleted(client: Client, member: Member) -> None:
+    saved = client.post(f"{LIST}/views", {"name": "Large", "least": "1000", "network": "polygon"}, follow=True)
+    assert saved.redirect_chain == [(f"{LIST}?network=polygon&least=1000", 302)]
+    assert re.search(r'href="[^"]*\?network=polygon&amp;least=1000"\s+aria-current="page">Large<', saved.text)
+    client.post(f"{LIST}/views", {"name": "Large", "least": "2000"})
+    view = SavedView.objects.get()
+    assert (view.filters, view.user) == ({"least": "2000"}, member.user)
+
+    colleague = browser_of(make_member(member.merchant))
+    assert ">Large<" not in colleague.get(LIST).text
+    assert "You have no such view" in colleague.post(f"{LIST}/views/delete", {"view": view.public_id}, follow=True).text
+    assert SavedView.objects.exists()
+    assert "is deleted" in client.post(f"{LIST}/views/delete", {"view": view.public_id}, follow=True).text
+    assert not SavedView.objects.exists()
+
+
+def test_what_cannot_be_a_view_is_not_saved(client: Client, member: Member) -> None:
+    for fields, words in (
+        ({"name": "", "status": "created"}, "it needs a name"),
+        ({"name": "All"}, "Choose a filter first"),
+        ({"name": "Odd", "status": "lost"}, "it needs a name, and filters that are right"),
+    ):
+        assert words in client.post(f"{LIST}/views", fields, follow=True).text
+    for number in range(VIEWS_MAX + 1):
+        reply = client.post(f"{LIST}/views", {"name": f"View {number}", "status": "created"}, follow=True)
+    assert "You have 20 views already" in reply.text
+    assert SavedView.objects.count() == VIEWS_MAX
+
+
+def test_an_export_is_asked_for_followed_and_downloaded(client: Client, member: Member) -> None:
+    payment = make_payment(POLYGON, merchant=member.merchant)
+    make_payment(STELLAR, merchant=member.merchant)
+    page = client.post(f"{LIST}/exports", {"network": "polygon"}, follow=True)
+    [(address, _)] = page.redirect_chain
+    assert "0 payments are written." in page.text
+    assert 'data-refresh-seconds="3"' in page.text
+    assert client.get(f"{address}/file").status_code == 404
+    again = client.post(f"{LIST}/exports", {"network": "polygon"}, follow=True)
+    assert "An export of yours is being written already" in again.text
+    write_exports()
+    page = client.get(address)
+    assert "data-refresh-seconds" not in page.text
+    assert f'href="{address}/file"' in page.text
+    file = client.get(f"{address}/file")
+    assert file.headers["Content-Disposition"].startswith('attachment; filename="payments-sandbox-')
+    lines = file.getvalue().decode().splitlines()
+    assert [line.split(",")[0] for line in lines] == ["id", payment.public_id]
+
+
+def test_filters_that_are_not_right_are_not_exported(client: Client, member: Member) -> None:
+    reply = client.post(f"{LIST}/exports", {"status": "lost"}, follow=True)
+    assert "These filters are not right" in reply.text
+    assert not Export.objects.exists()

@@ -1,0 +1,113 @@
+"""Wallets that are contracts are proven by what they take as their own signature, on a real node."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from typing import Any
+
+import pytest
+from pytest_django.fixtures import Settings
+
+from config.environments import Environment
+from payments.chains import registry
+from payments.chains.base import HasContractAccounts
+from payments.chains.evm import abi
+from payments.chains.evm.accounts import Account
+from payments.chains.evm.adapter import EvmChain
+from payments.chains.evm.artifacts import DEVELOPMENT_CONTRACTS, artifact
+from payments.merchant_wallets.models import MerchantWallet
+from payments.merchant_wallets.services import set_wallet
+from tests.dashboard.conftest import browser_of
+from tests.evm.harness import NodeHarness
+from tests.evm.liars import providers_of
+from tests.evm.mainnet import settings_for
+from tests.evm.node import TestNode
+from tests.evm.personal_signatures import personal_signature
+from tests.factories import make_member
+from tests.networks import POLYGON
+
+OWNER_KEY, OTHER_KEY = "0x" + "44" * 32, "0x" + "55" * 32
+TEXT = "I confirm that this wallet belongs to the merchant."
+ACCEPTED = "0x" + abi.selector("isValidSignature(bytes32,bytes)").hex()
+"""What the function is called by is also what it returns for yes."""
+
+
+def deploy_account(node: TestNode) -> str:
+    """A contract whose owner has OWNER_KEY; returns its address."""
+    owner = str(Account.from_key(OWNER_KEY).address)
+    return node.deploy(artifact("SmartAccount", DEVELOPMENT_CONTRACTS).creation + abi.encode(owner))
+
+
+def signed(key: str, text: str = TEXT) -> bytes:
+    return bytes.fromhex(personal_signature(key, text.encode())[2:])
+
+
+def test_a_contract_says_which_signatures_are_its_own(harness: NodeHarness) -> None:
+    account = deploy_account(harness._node)
+    chain = harness.chain
+    assert isinstance(chain, HasContractAccounts)
+    assert isinstance(chain, EvmChain)
+    replies = {
+        "its owner's": chain.contract_accepts(account, TEXT, signed(OWNER_KEY)),
+        "a stranger's": chain.contract_accepts(account, TEXT, signed(OTHER_KEY)),
+        "of another text": chain.contract_accepts(account, TEXT, signed(OWNER_KEY, "Another text.")),
+        "refused by a revert": chain.contract_accepts(account, TEXT, signed(OWNER_KEY) * 2),
+        "at an account with a key": chain.contract_accepts(harness.stranger(1), TEXT, signed(OWNER_KEY)),
+        "at a contract of another kind": chain.contract_accepts(harness.foreign_contract, TEXT, signed(OWNER_KEY)),
+    }
+    assert replies == {
+        "its owner's": True,
+        "a stranger's": False,
+        "of another text": False,
+        "refused by a revert": False,
+        "at an account with a key": None,
+        "at a contract of another kind": False,
+    }
+
+
+def accepting_everything(question: dict[str, Any], truth: Any) -> Any:
+    """Every contract takes every signature as its own."""
+    asked = question["method"] == "eth_call" and question["params"][0]["data"].startswith(ACCEPTED)
+    return ACCEPTED.ljust(66, "0") if asked else truth
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_page_proves_a_wallet_that_is_a_contract_as_providers_agree(
+    harness: NodeHarness, settings: Settings
+) -> None:
+    node, member = harness._node, make_member()
+    with providers_of(node.url, 2) as providers:
+        settings.NETWORK_SETTINGS = settings_for({POLYGON: [each.url for each in providers]})["NETWORK_SETTINGS"]
+        wallet = set_wallet(
+            merchant=member.merchant,
+            environment=Environment.PRODUCTION,
+            network=POLYGON,
+            address=deploy_account(node),
+            label="Safe",
+            by=member,
+        )
+        client = browser_of(member)
+        client.post("/dashboard/environment", {"environment": Environment.PRODUCTION})
+        page = f"/dashboard/wallets/{wallet.public_id}/prove"
+
+        def said(key: str) -> str:
+            """What the page says to a signature of its message by this key."""
+            form = client.get(page).text
+            [text], [token] = (
+                re.findall(each, form) for each in (r'data-text="([^"]+)"', r'name="token" value="([^"]+)"')
+            )
+            signature = personal_signature(key, unescape(text).encode())
+            return unescape(client.post(page, {"token": token, "signature": signature}, follow=True).text)
+
+        assert "The contract at this address does not take this as its signature" in said(OTHER_KEY)
+        providers[0].lie = accepting_everything
+        for _ in range(4):
+            assert "nobody knows what the contract says" in said(OTHER_KEY)
+        providers[0].lie = None
+        assert MerchantWallet.objects.get().proof == ""
+        assert "The wallet is proven." in said(OWNER_KEY)
+        assert MerchantWallet.objects.get().proof == "contract"
+        assert "Shown to be yours by a message signed by its owners" in client.get("/dashboard/wallets").text
+        found = registry.chain(Environment.PRODUCTION, POLYGON).provider_states()
+        assert [state.problems.keys() - {"disagrees"} for state in found] == [set(), set()]

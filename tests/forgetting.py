@@ -1,0 +1,22 @@
+"""What a process remembers from one piece of work to the next: each test begins as a process that has just started."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+REMEMBERED = {
+    ("config.celery", "_paused_until"): 0.0,
+    ("config.pulses", "_clock_due_at"): 0.0,
+    ("webhooks.recording", "_woken_at"): float("-inf"),
+}
+"""Each name of the product that a `global` statement changes, with what it is at the start."""
+
+KEPT = {
+    ("config.logs", "_concealed"): "made of the settings, which stay",
+    ("webhooks.sending.dispatch", "_current"): "ends with the run that it belongs to",
+}
+
+
+def forget() -> None:
+    for (module, name), beginning in REMEMBERED.items():
+        setattr(import_module(module), name, beginning)

@@ -1,0 +1,296 @@
+"""Two of four providers lie, drip, fall silent or disagree, alike or each in its own way, while money comes and goes.
+
+The node is real and production's registry and adapter do the work. Each round some payments are paid and refunds are
+sent while the two have a mood; now and then a day passes, so that whoever was put aside is asked again. The control arm
+believes one.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import random
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from typing import Any
+
+from django.conf import settings
+
+from config.environments import Environment
+from payments import tasks as payment_tasks
+from payments.chains import provider_pool, registry
+from payments.chains.evm.adapter import EvmChain
+from payments.chains.evm.development.node import LocalNode
+from payments.deposits.models import ScanCursor
+from payments.models import Deposit, Payment
+from payments.operations.models import Alarm
+from payments.states import PaymentStatus
+from payments.transfers.models import Transfer
+from payments.transfers.states import OPEN_TRANSFERS
+from refunds import tasks as refund_tasks
+from tests.evm import liars
+from tests.evm.liars import Provider, providers_of
+from tests.evm.mainnet import Mainnet, environment_for, settings_for
+from tests.evm.node import EPOCH_BLOCKS, HISTORY, POLYGON_ID, TestNode
+from tests.evm.shop import RATE_SOURCES, Shop
+from tests.gauntlet.installation import Installation
+from tests.gauntlet.report import Check, Progress
+from tests.networks import POLYGON
+from webhooks.sending.fan_out import fan_out
+
+PROVIDERS, LIARS = 4, 2
+ROUNDS, ROUNDS_OF_A_DAY = 20, 10
+ROUND_SECONDS, DAY_SECONDS = 20.0, 90_000.0
+PAYMENTS_OF_A_ROUND = 2
+CALL_SECONDS = 1.5
+"""In place of ten: a reply that drips in takes all of it."""
+MILLION = 1_000_000 * 10**6
+
+Mood = Callable[["Street", Provider, Payment], None]
+
+
+def run(installation: Installation, chance: random.Random) -> list[Check]:
+    progress = Progress()
+    for name in (provider_pool.__name__, "payments.deposits.watching", "payments.operations.services"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)  # several lines for each lie
+    with ExitStack() as stack:
+        node = stack.enter_context(
+            LocalNode(chain_id=POLYGON_ID, epoch_blocks=EPOCH_BLOCKS[POLYGON_ID], history=HISTORY)
+        )
+        providers = stack.enter_context(providers_of(node.url, PROVIDERS))
+        _use(providers)
+        street = Street(Mainnet(POLYGON, TestNode(node)), providers, chance)
+        checks = _play(installation, street, progress)
+        return [*checks, _believe_one(street)]
+
+
+def _use(providers: Sequence[Provider]) -> None:
+    """In this process and all that it starts."""
+    urls = {POLYGON: [each.url for each in providers]}
+    for name, value in settings_for(urls).items():
+        setattr(settings, name, value)
+    settings.RATE_SOURCES = RATE_SOURCES
+    os.environ |= environment_for(urls)
+
+
+class Street:
+    """A shop on polygon, its providers, and the clock of their pool."""
+
+    def __init__(self, mainnet: Mainnet, providers: Sequence[Provider], chance: random.Random) -> None:
+        self.mainnet, self.providers, self.chance = mainnet, providers, chance
+        self.liars = chance.sample(list(providers), LIARS)
+        self.now = 1_000.0
+        self.old_block = mainnet.node.rpc.call("eth_getBlockByNumber", "0x1", False)
+        self.keep_time()
+        self.shop = Shop({POLYGON: mainnet})
+        self.moods = Counter[str]()
+        self.block: dict[str, Any] = {}
+        self.cheated: list[Payment] = []
+
+    def keep_time(self) -> None:
+        chain = registry.chain(Environment.PRODUCTION, POLYGON)
+        assert isinstance(chain, EvmChain)
+        self.pool = chain.providers
+        self.pool._clock = lambda: self.now
+        for provider in self.pool._providers:
+            provider.server._wire._seconds = CALL_SECONDS
+
+    def aside(self) -> set[str]:
+        """Whom the pool asks nothing now."""
+        return {each.name for each in self.pool._providers if self.pool._is_aside(each)}
+
+    def take_moods(self, wanted: Payment) -> None:
+        """Both the same, or each its own."""
+        both = self.chance.choice(MOODS) if self.chance.random() < 0.5 else None
+        for provider in self.liars:
+            mood = both or self.chance.choice(MOODS)
+            self.heal(provider)
+            mood(self, provider, wanted)
+            self.moods[mood.__name__] += 1
+
+    def heal(self, provider: Provider) -> None:
+        provider.lie, provider.is_silent, provider.drips = None, False, False
+
+    def open(self, count: int) -> list[Payment]:
+        return [self.shop._open(POLYGON, number) for number in range(count)]
+
+    def look(self) -> None:
+        """Blocks, a reading, and a step of every transfer."""
+        self.shop.let_blocks_pass()
+        self.shop.drive()
+        payment_tasks.sweep()
+        refund_tasks.follow_payouts()
+        fan_out()
+
+
+# --- moods -------------------------------------------------------------------------------------------
+
+
+def invents(street: Street, provider: Provider, wanted: Payment) -> None:
+    """A million arrived at somebody's payment."""
+    if not street.cheated or street.cheated[-1] is not wanted:
+        street.cheated.append(wanted)
+        street.block = street.mainnet.node.rpc.call("eth_getBlockByNumber", "latest", False)
+    contract = street.mainnet.tokens["USDC"]
+    provider.lie = liars.inventing(
+        contract=contract, recipient=wanted.deposit_address, amount=MILLION, block=street.block
+    )
+
+
+def denies(street: Street, provider: Provider, wanted: Payment) -> None:
+    def lie(question: dict[str, Any], truth: Any) -> Any:
+        return None if question["method"] == "eth_getTransactionReceipt" else truth
+
+    provider.lie = lie
+
+
+def calls_failed(street: Street, provider: Provider, wanted: Payment) -> None:
+    provider.lie = liars.calling_all_failed
+
+
+def leaves_out(street: Street, provider: Provider, wanted: Payment) -> None:
+    provider.lie = liars.leaving_out_events
+
+
+def counts_otherwise(street: Street, provider: Provider, wanted: Payment) -> None:
+    def lie(question: dict[str, Any], truth: Any) -> Any:
+        return hex(int(truth, 16) + 1) if question["method"] == "eth_getTransactionCount" else truth
+
+    provider.lie = lie
+
+
+def stays_behind(street: Street, provider: Provider, wanted: Payment) -> None:
+    def lie(question: dict[str, Any], truth: Any) -> Any:
+        is_of_head = question["params"][:1] in (["latest"], ["finalized"])
+        return street.old_block if question["method"] == "eth_getBlockByNumber" and is_of_head else truth
+
+    provider.lie = lie
+
+
+def is_elsewhere(street: Street, provider: Provider, wanted: Payment) -> None:
+    def lie(question: dict[str, Any], truth: Any) -> Any:
+        return "0x1" if question["method"] == "eth_chainId" else truth
+
+    provider.lie = lie
+
+
+def drips(street: Street, provider: Provider, wanted: Payment) -> None:
+    provider.drips = True
+
+
+def is_silent(street: Street, provider: Provider, wanted: Payment) -> None:
+    provider.is_silent = True
+
+
+MOODS: Sequence[Mood] = (
+    invents,
+    denies,
+    calls_failed,
+    leaves_out,
+    counts_otherwise,
+    stays_behind,
+    is_elsewhere,
+    drips,
+    is_silent,
+)
+
+# --- the play ----------------------------------------------------------------------------------------
+
+
+def _play(installation: Installation, street: Street, progress: Progress) -> list[Check]:
+    earned = street.shop.earn(ROUNDS // 10)
+    paid, stopped, asked_aside = list(earned), 0, 0
+    for number in range(ROUNDS):
+        street.now += DAY_SECONDS if number % ROUNDS_OF_A_DAY == 0 else ROUND_SECONDS
+        fresh, wanted = street.open(PAYMENTS_OF_A_ROUND), street.open(1)[0]
+        street.take_moods(wanted)
+        street.mainnet.pay([(each.cryptocurrency, each.deposit_address, int(each.due)) for each in fresh])
+        paid += fresh
+        if number % 10 == 5:
+            street.shop.give_back([earned[number // 10]], 3)
+        before = street.aside(), {each.name: each.asked for each in street.liars}
+        street.look()
+        asked_aside += sum(
+            each.asked - before[1][each.name] for each in street.liars if each.name in before[0] & street.aside()
+        )
+        cursor = ScanCursor.objects.get(environment=Environment.PRODUCTION, network=POLYGON)
+        stopped += cursor.failing_since is not None
+        progress.say(f"{number + 1} rounds, {len(paid)} payments paid, {Deposit.objects.count()} deposits")
+    for provider in street.liars:
+        street.heal(provider)
+    street.now += DAY_SECONDS
+    for _ in range(20):
+        street.look()
+    return _checks(installation, street, paid, stopped=stopped, asked_aside=asked_aside)
+
+
+def _checks(
+    installation: Installation, street: Street, paid: Sequence[Payment], *, stopped: int, asked_aside: int
+) -> list[Check]:
+    exit_code, said = installation.manage("reconcile", "--full")
+    if exit_code:
+        print(said)  # noqa: T201 - what it found
+    credited = Counter({str(each.payment_id): int(each.amount) for each in Deposit.objects.all()})
+    expected = Counter({str(each.pk): int(each.due) for each in paid})
+    completed = Payment.objects.filter(pk__in=expected, status=PaymentStatus.COMPLETED).count()
+    refunded = Payment.objects.filter(pk__in=expected, status=PaymentStatus.PARTIALLY_REFUNDED).count()
+    left, asked = street.shop.left(), street.shop.asked
+    aside = Alarm.objects.filter(kind="provider_put_aside")
+    told = Counter(
+        each.partition("The last time: ")[2].split(" ")[0] for each in aside.values_list("message", flat=True)
+    )
+    return [
+        Check(
+            "every mood was played",
+            f"{sum(street.moods.values())} in {ROUNDS} rounds, {len(street.moods)} kinds",
+            len(street.moods) == len(MOODS),
+        ),
+        Check(
+            "nothing is credited that was not paid",
+            f"{(credited - expected).total()} base units, {len(street.cheated)} inventions of a million",
+            not credited - expected and bool(street.cheated),
+        ),
+        Check(
+            "everything that was paid is credited",
+            f"{completed + refunded} of {len(expected)}",
+            not expected - credited and completed + refunded == len(expected),
+        ),
+        Check("every payout is on the chain", f"{(asked & left).total()} of {asked.total()}", not asked - left),
+        Check("none is there twice, nor anything nobody asked for", f"{(left - asked).total()}", not left - asked),
+        Check("no transfer is left open", "", not Transfer.objects.filter(status__in=OPEN_TRANSFERS).exists()),
+        Check(
+            "both liars were put aside, and no honest one",
+            f"{aside.count()} times, by {dict(told)}",
+            {each.subject for each in aside} == {each.name for each in street.liars},
+        ),
+        Check("whoever is put aside is asked nothing", f"{asked_aside} questions", not asked_aside),
+        Check(
+            "while the two lie alike the network waits, and only then",
+            f"{stopped} of {ROUNDS} rounds",
+            0 < stopped < ROUNDS,
+        ),
+        Check("books and balanceOf agree to the base unit", *_agree(street.shop)),
+        Check("reconcile --full finds nothing", f"exit {exit_code}", exit_code == 0),
+    ]
+
+
+def _agree(shop: Shop) -> tuple[str, bool]:
+    try:
+        shop.assert_books_are_the_chain()
+    except AssertionError:
+        return "no", False
+    return "yes", True
+
+
+def _believe_one(street: Street) -> Check:
+    """The guard that is off: one provider is listed, and may decide."""
+    [liar, *_] = street.liars
+    _use([liar])
+    street.keep_time()
+    [payment] = street.open(1)
+    street.shop.let_blocks_pass()
+    invents(street, liar, payment)
+    street.shop.let_blocks_pass()
+    got = sum(int(each.amount) for each in Deposit.objects.filter(payment=payment))
+    return Check("control arm: who believes one is cheated", f"{got / 10**6:,.0f} USDC credited", got >= MILLION)

@@ -1,0 +1,50 @@
+"""The networks that tests speak of, and other data in their place."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from django.conf import settings
+
+from payments.chains.evm.development import devnet
+from payments.chains.networks import NETWORKS
+from payments.chains.operator_settings import MAINNET, AllNetworkSettings, Kind, NetworkSettings
+from payments.chains.profiles import NetworkProfile
+from payments.chains.simulated import networks as simulated
+
+ETHEREUM, POLYGON, STELLAR = "ethereum", "polygon", "stellar"
+
+LOCAL_IDS = {name: devnet.node(name).chain_id for name in devnet.networks()}
+"""The chain ids of the networks that can run on this machine."""
+
+
+def put_profile(monkeypatch: pytest.MonkeyPatch, profile: NetworkProfile) -> None:
+    """Another profile for a real network."""
+    put(monkeypatch, profile.network, real=profile)
+
+
+def put(monkeypatch: pytest.MonkeyPatch, network: str, **parts: Any) -> None:
+    """Other parts of what is declared about a network, and of the simulated one that is made of it."""
+    monkeypatch.setitem(NETWORKS, network, replace(NETWORKS[network], **parts))
+    monkeypatch.setattr(simulated, "_profile", inspect.unwrap(simulated._profile))  # or the next test would have them
+
+
+def put_simulated(monkeypatch: pytest.MonkeyPatch, network: str, **traits: Any) -> None:
+    """Other traits of a network's profile, and of the simulated one that is made of it."""
+    put_profile(monkeypatch, replace(NETWORKS[network].real, **traits))
+
+
+def with_set(network: str, kind: Kind = MAINNET, /, **fields: Any) -> AllNetworkSettings:
+    """The operator's settings as they are, but for these of a network."""
+    known: AllNetworkSettings = settings.NETWORK_SETTINGS
+    return known | {(kind, network): replace(known.get((kind, network), NetworkSettings(kind=kind)), **fields)}
+
+
+def profile_of_test(network: str) -> NetworkProfile:
+    """The profile of its test network."""
+    found = NETWORKS[network].test
+    assert found is not None
+    return found

@@ -1,0 +1,47 @@
+"""Waiting in tests, and limits of time that must not come into one: a machine busy with others takes longer than any.
+
+They end work halfway that waits for a slow world. Tests of a limit set it themselves, and move a clock of their own.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from datetime import timedelta
+
+import redis
+
+SECONDS = 120.0
+
+
+def until(condition: Callable[[], bool], seconds: float = SECONDS) -> None:
+    """Wait for what other threads, processes or servers bring about; an AssertionError when it does not come."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it never came to pass"
+        time.sleep(0.01)
+
+
+connect_as_ballast_does = redis.connection.AbstractConnection.connect
+"""With half a second of patience at most, and 50 ms where requests are counted."""
+
+
+def _connect(connection: redis.connection.AbstractConnection) -> None:
+    connection.socket_timeout = connection.socket_connect_timeout = SECONDS
+    connect_as_ballast_does(connection)  # type: ignore[no-untyped-call]  # the package has no types for it
+
+
+def wait_for_redis() -> None:
+    redis.connection.AbstractConnection.connect = _connect  # type: ignore[method-assign]
+
+
+def wait_for_everything() -> None:
+    from payments.chains import wire
+    from payments.chains.evm.development import node
+    from payments.transfers import executor, rounds
+
+    wait_for_redis()
+    for module, name in ((executor, "RUN"), (rounds, "ROUND_MAX")):
+        setattr(module, name, timedelta(hours=1))
+    for module, name in ((node, "START_SECONDS"), (wire, "CONNECT_SECONDS")):
+        setattr(module, name, SECONDS)

@@ -1,0 +1,75 @@
+"""What is said of what only stellar knows: memos that disagree, balances set aside, clawbacks, two hashes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from payments.chains import registry
+from payments.chains.base import FoundTransaction, IdleKind, IdleMovement
+from payments.chains.simulated import control
+from payments.checkout.claims import answer_payer
+from payments.diagnosis import claims
+from payments.diagnosis.explaining import ClaimExplanation, explain
+from payments.models import Payment
+from tests.payments.claiming import message, said
+from tests.payments.scenes import POLYGON, SANDBOX, STELLAR, make_payment, mine_and_watch, part_of
+
+pytestmark = pytest.mark.django_db
+
+
+def explained(payment: Payment, found: FoundTransaction, *, asked: str = "") -> ClaimExplanation:
+    """What is said once the network has told of this transaction, for the hash that somebody asked about."""
+    return explain(claims._facts(payment, asked or found.transaction_hash, [(payment.network, found)]))
+
+
+def test_the_muxed_address_counts_and_the_memo_beside_it_is_told() -> None:
+    payment, other = make_payment(STELLAR), make_payment(STELLAR)
+    named = control.pay_together(STELLAR, [replace(part_of(payment, "100"), memo=other.memo)])
+    mine_and_watch(STELLAR)
+    assert said(payment, named)[0] == "credited"
+    assert f"Its memo is {other.memo}, but the muxed address it was sent to says {payment.memo}" in message(
+        payment, named
+    )
+    assert said(other, named)[0] == "other_memo"
+    assert "Its memo is this payment's, but the muxed address" in message(other, named)
+
+
+KINDS: list[tuple[IdleKind, bool, str, str]] = [
+    ("claimable_balance", True, "claimable_balance", "was set aside, not paid"),
+    ("account_merge", True, "account_merge", "Your account was closed into this one"),
+    ("clawback", False, "clawback", "This is no payment of yours"),
+    ("", True, "native_coin", "which is not the coin asked for"),
+]
+
+
+@pytest.mark.parametrize(("kind", "is_ours", "code", "title"), KINDS)
+def test_what_is_no_payment_has_words_of_its_own(kind: IdleKind, is_ours: bool, code: str, title: str) -> None:
+    payment = make_payment(STELLAR)
+    coin = registry.asset(SANDBOX, STELLAR, "USDC").contract
+    stranger = coin.rpartition(":")[2]
+    ends = (stranger, payment.deposit_address) if is_ours else (payment.deposit_address, stranger)
+    contract = coin if kind in ("claimable_balance", "clawback") else ""
+    found = FoundTransaction("ab" * 32, "included", 7, idle=(IdleMovement(contract, 10**7, *ends, None, kind),))
+    explanation = explained(payment, found)
+    assert (explanation.code, explanation.to_be_read_again) == (code, ())
+    assert title in answer_payer(payment, explanation).state.title
+
+
+@pytest.mark.parametrize(("network", "is_told"), [(STELLAR, True), (POLYGON, False)])
+def test_why_a_transaction_failed_follows_the_family(network: str, is_told: bool) -> None:
+    payment = make_payment(network)
+    explanation = explained(payment, FoundTransaction("ab" * 32, "failed", 7))
+    for words in (explanation.message, answer_payer(payment, explanation).state.detail):
+        assert ("coin was one of another issuer" in words) == is_told
+
+
+def test_a_deposit_is_found_by_either_hash_of_its_transaction() -> None:
+    payment = make_payment(STELLAR)
+    outer = control.pay_together(STELLAR, [part_of(payment, "100")])
+    mine_and_watch(STELLAR)
+    found = registry.chain(SANDBOX, STELLAR).find_transaction(outer)
+    assert found is not None
+    explanation = explained(payment, found, asked="cd" * 32)
+    assert (explanation.code, explanation.to_be_read_again) == ("credited", ())

@@ -1,0 +1,131 @@
+"""Payments are found by whatever a person has of them, each kind of text by an index."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from merchants.models import Merchant
+from payments.dashboard.search import finding
+from payments.dashboard.search.filters import PaymentFilter
+from payments.dashboard.search.finding import Searched, find_payment
+from payments.dashboard.search.indexing import index_payments
+from payments.dashboard.search.models import SearchEntry
+from payments.dashboard.search.pieces import pieces_of
+from payments.models import Payment
+from tests.factories import make_merchant
+from tests.payments.scenes import POLYGON, SANDBOX, STELLAR, confirm, make_payment, pay
+from tests.worlds import populated_once
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+@populated_once
+def wanted(db: None) -> Payment:
+    """A payment among others of its merchant's, and one of somebody else's that is just like it."""
+    merchant, metadata = make_merchant(), {"order": "SO-1042", "payer": {"mail": ["Ada.L@Example.org"]}, "weight": 731}
+    payment = make_payment(POLYGON, merchant=merchant, amount="1250", currency="EUR", metadata=metadata)
+    make_payment(POLYGON, merchant=merchant, amount="99", metadata={"order": "SO-9"})
+    make_payment(POLYGON, amount="1250", currency="EUR", metadata=metadata)
+    index_payments()
+    return payment
+
+
+def found(merchant: Merchant, text: str, **asked: Any) -> list[Payment]:
+    own = Payment.objects.of(merchant, SANDBOX).filter(PaymentFilter(**asked).condition())
+    searched = Searched(merchant, SANDBOX, text)
+    newest = searched.newest(own, before=None, limit=26)
+    assert newest == list(own.filter(searched.condition()).order_by("-pk"))
+    return newest
+
+
+def test_a_payment_is_found_by_each_part_of_its_text(wanted: Payment) -> None:
+    public_id = wanted.public_id
+    for text in (
+        public_id[-8:],
+        public_id[6:14].upper(),
+        "SO-1042",
+        "so-104",
+        "ada.l@example.org",
+        "@EXAMPLE",
+        "731",
+        "1250",
+        "1,250.00",
+        "1250.0 EUR",
+        f"{Decimal(wanted.due) / 10**6:f} USDC",
+    ):
+        assert found(wanted.merchant, text) == [wanted], text
+    for text in ("", "l@", "1250 USD", "so-1043", "1250.5", "%", "_", "so_1042", "ada.l@example.orgx", "\\", "'"):
+        assert found(wanted.merchant, text) == [], text
+
+
+def test_a_payment_is_found_by_who_paid_it(wanted: Payment) -> None:
+    transaction_hash = pay(wanted)
+    confirm(wanted)
+    deposit = wanted.deposits.get()
+    assert found(wanted.merchant, deposit.sender) == [wanted]
+    assert found(wanted.merchant, f" {deposit.sender.lower()} ") == [wanted]
+    for text in (transaction_hash, transaction_hash.upper().replace("0X", "0x"), wanted.public_id.upper()):
+        assert find_payment(wanted.merchant, SANDBOX, text) == wanted
+        assert find_payment(make_merchant(), SANDBOX, text) is None
+
+
+def test_search_and_filters_narrow_each_other_down(wanted: Payment) -> None:
+    assert found(wanted.merchant, "so-", network=POLYGON, coin="USDC", least=Decimal(1000)) == [wanted]
+    assert found(wanted.merchant, "so-", network=STELLAR) == []
+    assert found(wanted.merchant, "so-", most=Decimal("1249.99"), least=Decimal("99.01")) == []
+    assert len(found(wanted.merchant, "so-", status="created")) == 2
+
+
+def test_pages_of_what_was_found_follow_each_other(wanted: Payment, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(5):
+        make_payment(merchant=wanted.merchant, metadata={"order": f"SO-200{number}"})
+    index_payments()
+    own, searched = Payment.objects.of(wanted.merchant, SANDBOX), Searched(wanted.merchant, SANDBOX, "so-")
+    everything = list(own.order_by("-pk"))
+    for newest in (2, finding.NEWEST):  # whether the newest have it all, or the index has the rest
+        monkeypatch.setattr(finding, "NEWEST", newest)
+        first = searched.newest(own, before=None, limit=3)
+        second = searched.newest(own, before=first[-1].pk, limit=9)
+        assert first + second == everything
+
+
+def test_what_is_new_is_found_once_it_is_indexed_and_what_was_there_before_is_too(wanted: Payment) -> None:
+    SearchEntry.objects.all().delete()  # as in an installation of yesterday
+    assert [index_payments(batch=2), index_payments(batch=2), index_payments(batch=2)] == [2, 1, 0]
+    assert found(wanted.merchant, "so-1042") == [wanted]
+    early = make_payment(merchant=wanted.merchant, metadata={"order": "late commit"})
+    make_payment(merchant=wanted.merchant)
+    index_payments()
+    SearchEntry.objects.filter(payment_id=early.pk).delete()  # its database transaction ended after that of the next
+    assert index_payments() == 1
+    assert found(wanted.merchant, "late commit") == [early]
+
+
+def test_pieces_are_a_merchants_own() -> None:
+    one, other = make_merchant(), make_merchant()
+    assert pieces_of("order", one.pk, SANDBOX) == pieces_of("order", one.pk, SANDBOX)
+    assert not set(pieces_of("order", one.pk, SANDBOX)) & set(pieces_of("order", other.pk, SANDBOX))
+    assert not set(pieces_of("order", one.pk, SANDBOX)) & set(pieces_of("order", one.pk, "production"))
+    assert pieces_of("ab\ncd", one.pk, SANDBOX) == []
+
+
+def test_amounts_are_compared_in_the_digits_of_their_currency() -> None:
+    merchant = make_merchant()
+    yen = make_payment(merchant=merchant, amount="1500", currency="JPY")
+    dinar = make_payment(merchant=merchant, amount="1500.125", currency="BHD")
+    euro = make_payment(merchant=merchant, amount="1500.12", currency="EUR")
+
+    def within(least: str, most: str) -> set[Payment]:
+        asked = PaymentFilter(least=Decimal(least), most=Decimal(most))
+        assert PaymentFilter.from_json(asked.as_json()) == asked
+        return set(Payment.objects.of(merchant, SANDBOX).filter(asked.condition()))
+
+    assert within("1500", "1500") == {yen}
+    assert within("1500.001", "1500.125") == {dinar, euro}
+    assert within("1500.121", "1501") == {dinar}
+    assert found(merchant, "1500") == [yen]
+    assert found(merchant, "1500.125") == [dinar]

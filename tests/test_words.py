@@ -1,0 +1,64 @@
+"""The words of docs/glossary.md hold: each entry of the table names a word that must not be used, and where."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+SOURCES = r"(config|merchants|webhooks|payments|refunds|settlements)/.*\.py"
+TEXTS = rf"{SOURCES}|tests/.*\.py|templates/.*\.html|docs/[^/]*\.md|[A-Z]*\.md|\.env\.example"
+HISTORY = r".*/migrations/.*|CHANGELOG\.md|docs/glossary\.md|tests/test_words\.py"
+"""Text that stays as it was written, and the two files that name the words."""
+
+WORDS = (
+    (TEXTS, r"\bjudg(e|es|ed|ing|ements?)\b", "assess, assessment"),
+    (TEXTS, r"\b(the|in) books\b(?!\()", "the ledger"),
+    (TEXTS, r"\b(network's|the) own coin\b|\bgas money\b", "native coin, gas balance"),
+    (
+        SOURCES,
+        r"; answers\b(?!\.)|\band answers (how|the|what|whether|its|their|one)\b|\"\"\"Answers (how|what|the)\b",
+        "returns",
+    ),
+    (SOURCES, r"\b[Ss]weeps (over rows|that are due)|\"\"\"Sweeps:", "periodic task: a sweep moves coins"),
+    (r"(webhooks|settlements|merchants/access/idempotency).*\.py", r"(?i)\bclaim(s|ed|ing)?\b", "take, lease, acquire"),
+    (SOURCES, r"\b(Sight|sights?|look_at_wallets)\b(?! it)", "wallet snapshot"),
+    (TEXTS, r"[Nn]obody calls upwards|became of his\b|three in the morning|keeps none waiting", "a plain sentence"),
+    (SOURCES, r"\b(turn_at|together\(\)|Desk|Danger|Verdict|Judgement)\b", "a name of the glossary"),
+)
+
+
+def files(pattern: str) -> list[str]:
+    """Names of the files in the repository that match, without those that keep old words."""
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    return [name for name in listed.split() if re.fullmatch(pattern, name) and not re.fullmatch(HISTORY, name)]
+
+
+@pytest.mark.parametrize(("where", "word", "better"), WORDS, ids=[better for _, _, better in WORDS])
+def test_a_word_that_the_glossary_replaces_is_not_used(where: str, word: str, better: str) -> None:
+    names = files(where)
+    assert names
+    found = [
+        f"{name}:{number}: {line.strip()}"
+        for name in names
+        for number, line in enumerate((ROOT / name).read_text(encoding="utf-8").splitlines(), 1)
+        if re.search(word, line)
+    ]
+    assert found == [], f"say: {better}"
+
+
+def test_every_file_that_the_glossary_names_is_there() -> None:
+    page = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`([a-z_]+/[a-z_/]*(?:\.py)?)`", page))
+    assert len(named) > 40
+    assert [name for name in sorted(named) if not (ROOT / name).exists()] == []
+
+
+def test_every_decision_is_in_the_list_in_its_order() -> None:
+    decisions = ROOT / "docs" / "adr"
+    listed = re.findall(r"^\| \[\d{4}\]\((\d{4}-[\w-]+\.md)\)", (decisions / "README.md").read_text(), re.MULTILINE)
+    assert listed == sorted(path.name for path in decisions.glob("0*.md"))
