@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date
 
 from django.conf import settings
-from django.http import Http404, HttpResponse, StreamingHttpResponse
+from django.http import Http404, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 from django.utils.formats import date_format
@@ -18,6 +18,7 @@ from merchants.access.sessions import MemberRequest, member_required
 from payments.operations.accounting.periods import Days
 from settlements.monthly.files import month_csv, month_json
 from settlements.monthly.months import month_named, months, name_of
+from settlements.monthly.paper import month_pdf
 from settlements.monthly.presenters import pages_of
 from settlements.monthly.valuation import Valuer
 
@@ -59,8 +60,9 @@ def show_month(request: MemberRequest) -> HttpResponse:
 @never_cache
 @require_safe
 @member_required
-def download_month(request: MemberRequest) -> StreamingHttpResponse:
+def download_month(request: MemberRequest) -> HttpResponseBase:
     zone, month = _chosen(request)
+    now = timezone.now()
     merchant, environment = request.merchant, request.environment
     form = request.GET.get("format", "csv")
     headers = {"Content-Disposition": f'attachment; filename="ballast-{environment}-{name_of(month)}.{form}"'}
@@ -68,8 +70,12 @@ def download_month(request: MemberRequest) -> StreamingHttpResponse:
         rows = month_csv(merchant, environment, month, _valuer(request, month))
         return StreamingHttpResponse(rows, content_type="text/csv; charset=utf-8", headers=headers)
     if form == "json":
-        pieces = month_json(merchant, environment, month, _valuer(request, month), timezone=zone, now=timezone.now())
+        pieces = month_json(merchant, environment, month, _valuer(request, month), timezone=zone, now=now)
         return StreamingHttpResponse(pieces, content_type="application/json", headers=headers)
+    if form == "pdf":
+        accounts = pages_of(merchant, environment, month, zone, _valuer(request, month))
+        file = month_pdf(merchant, month, accounts, runs=month.end > now, zone=zone)
+        return HttpResponse(file, content_type="application/pdf", headers=headers)
     raise Http404
 
 

@@ -12,9 +12,9 @@ from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 
 from config.admin_base import LongList, ReadOnly
-from settlements.invoices.dashboard import page_of
 from settlements.invoices.documents import money
 from settlements.invoices.models import BillingDetails, Invoice, InvoiceSeries
+from settlements.invoices.paper import page_of
 
 
 @admin.register(Invoice)

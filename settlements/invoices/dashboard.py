@@ -2,33 +2,26 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-from decimal import Decimal
-from typing import Any
-
 from django import forms
 from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils.formats import date_format
 from django.utils.translation import gettext, gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from config import ids
 from config.api.renderers import render_json
-from config.environments import Environment
-from config.wording import fiat, grouped, rate
-from merchants import wording as instants
+from config.wording import fiat
 from merchants.access.sessions import MemberRequest, member_required
 from merchants.audit.recording import fields_of
 from merchants.forms import LookMixin
 from merchants.roles import Action
-from payments.chains import registry
 from settlements.invoices.documents import invoice_csv, invoice_record
 from settlements.invoices.issuer import issuer
-from settlements.invoices.models import BillingDetails, Invoice, InvoiceKind
+from settlements.invoices.models import BillingDetails, Invoice
+from settlements.invoices.paper import day_of, invoice_pdf, page_of
 
 SECTION = "dashboard_settlements"
 SHOWN = 120
@@ -86,6 +79,8 @@ def download_invoice(request: MemberRequest, invoice_id: str) -> HttpResponse:
     headers = {"Content-Disposition": f'attachment; filename="{invoice.public_id}.{form}"'}
     if form == "csv":
         return HttpResponse(invoice_csv(invoice), content_type="text/csv; charset=utf-8", headers=headers)
+    if form == "pdf":
+        return HttpResponse(invoice_pdf(invoice), content_type="application/pdf", headers=headers)
     if form == "json":
         return HttpResponse(render_json(invoice_record(invoice)), content_type="application/json", headers=headers)
     raise Http404
@@ -111,47 +106,13 @@ def change_billing(request: MemberRequest) -> HttpResponse:
     return render(request, "dashboard/invoices/billing.html", context, status=400 if form.errors else 200)
 
 
-def page_of(invoice: Invoice) -> dict[str, Any]:
-    """What the page of an invoice shows, for merchants and operators."""
-    return {
-        "invoice": invoice,
-        "is_credit_note": invoice.kind == InvoiceKind.CREDIT_NOTE,
-        "kind": invoice.get_kind_display(),
-        "is_test": invoice.environment == Environment.SANDBOX,
-        "issued_on": _day(invoice),
-        "begins": instants.exact(invoice.period_start),
-        "ends": instants.exact(invoice.period_end),
-        "lines": [_line(line, invoice) for line in invoice.lines],
-        "net": fiat(invoice.net, invoice.currency),
-        "tax": fiat(invoice.tax, invoice.currency),
-        "total": fiat(invoice.total, invoice.currency),
-        "rate": rate(invoice.tax_rate),
-    }
-
-
-def _line(line: dict[str, str], invoice: Invoice) -> dict[str, str]:
-    network = registry.known_profile(invoice.environment, line["network"]).name
-    rated_at = instants.exact(datetime.fromisoformat(line["ratedAt"]))
-    return {
-        "what": gettext("Fees in %(coin)s on %(network)s") % {"coin": line["cryptocurrency"], "network": network},
-        "amount": f"{grouped(line['amount'])} {line['cryptocurrency']}",
-        "rate": f"{rate(Decimal(line['rate']))} ({line['rateSource']}, {rated_at})",
-        "net": f"{grouped(line['net'])} {invoice.currency}",
-    }
-
-
 def _row(invoice: Invoice) -> dict[str, object]:
     return {
         "invoice": invoice,
         "kind": invoice.get_kind_display(),
         "total": fiat(invoice.total, invoice.currency),
-        "issued_on": _day(invoice),
+        "issued_on": day_of(invoice),
     }
-
-
-def _day(invoice: Invoice) -> str:
-    """The day it was issued on, UTC."""
-    return date_format(invoice.created_at, "j F Y")
 
 
 def _own(request: MemberRequest, invoice_id: str) -> Invoice:

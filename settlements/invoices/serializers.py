@@ -14,7 +14,7 @@ from payments.api.serializers import NetworkField
 from payments.chains.networks import COINS
 from settlements.invoices.models import InvoiceKind
 
-JSON, CSV = "json", "csv"
+JSON, CSV, PDF = "json", "csv", "pdf"
 
 
 class InvoiceListQuery(CreatedListQuery):
@@ -26,7 +26,9 @@ class InvoiceListQuery(CreatedListQuery):
 class InvoiceQuery(StrictSerializer):
     """The query parameters of an invoice."""
 
-    format = StrictChoiceField(choices=(JSON, CSV), default=JSON, help_text="`json`, or `csv` to be downloaded.")
+    format = StrictChoiceField(
+        choices=(JSON, CSV, PDF), default=JSON, help_text="`json`, or `csv` or `pdf` to be downloaded."
+    )
 
 
 class IssuerSchema(serializers.Serializer[Any]):

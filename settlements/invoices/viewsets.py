@@ -16,7 +16,8 @@ from merchants.access.scopes import Scope
 from merchants.access.viewsets import MerchantViewSet
 from settlements.invoices.documents import invoice_csv, invoice_record
 from settlements.invoices.models import Invoice
-from settlements.invoices.serializers import CSV, InvoiceListQuery, InvoiceQuery, InvoiceSchema
+from settlements.invoices.paper import invoice_pdf
+from settlements.invoices.serializers import CSV, PDF, InvoiceListQuery, InvoiceQuery, InvoiceSchema
 
 
 class InvoiceViewSet(MerchantViewSet):
@@ -43,12 +44,18 @@ class InvoiceViewSet(MerchantViewSet):
         summary="Get an invoice",
         description="An invoice or credit note, as it was issued. `format` chooses a file instead.",
         parameters=[InvoiceQuery],
-        responses={(200, "application/json"): InvoiceSchema, (200, "text/csv"): OpenApiTypes.STR},
+        responses={
+            (200, "application/json"): InvoiceSchema,
+            (200, "text/csv"): OpenApiTypes.STR,
+            (200, "application/pdf"): OpenApiTypes.BINARY,
+        },
     )
     def retrieve(self, request: Request, invoice_id: str) -> Response | HttpResponse:
         query = read_query(InvoiceQuery, request)
         invoice = self.find(ids.INVOICE, invoice_id, Invoice.objects.of(self.merchant, self.environment))
+        headers = {"Content-Disposition": f'attachment; filename="{invoice.public_id}.{query["format"]}"'}
         if query["format"] == CSV:
-            headers = {"Content-Disposition": f'attachment; filename="{invoice.public_id}.csv"'}
             return HttpResponse(invoice_csv(invoice), content_type="text/csv; charset=utf-8", headers=headers)
+        if query["format"] == PDF:
+            return HttpResponse(invoice_pdf(invoice), content_type="application/pdf", headers=headers)
         return Response(invoice_record(invoice))

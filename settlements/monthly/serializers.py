@@ -16,7 +16,7 @@ from payments.chains.networks import COINS
 from settlements.monthly.files import VERSION
 from settlements.monthly.reading import ACCOUNTS
 
-JSON, CSV = "json", "csv"
+JSON, CSV, PDF = "json", "csv", "pdf"
 MONTH = r"^[0-9]{4}-[0-9]{2}$"
 
 
@@ -31,7 +31,9 @@ class MonthListQuery(ListQuery):
 class MonthQuery(StrictSerializer):
     """The query parameters of a month."""
 
-    format = StrictChoiceField(choices=(JSON, CSV), default=JSON, help_text="`json`, or `csv` to be downloaded.")
+    format = StrictChoiceField(
+        choices=(JSON, CSV, PDF), default=JSON, help_text="`json`, or `csv` or `pdf` to be downloaded."
+    )
     currency = StrictChoiceField(
         choices=list(FIAT_DIGITS),
         default=settings.INVOICE_CURRENCY,

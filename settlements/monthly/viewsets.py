@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from django.http import StreamingHttpResponse
+from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.urls.converters import StringConverter
 from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
@@ -20,7 +20,9 @@ from merchants.access.viewsets import MerchantViewSet
 from payments.operations.accounting.periods import Days
 from settlements.monthly.files import month_csv, month_json, month_record
 from settlements.monthly.months import months, name_of
-from settlements.monthly.serializers import CSV, MonthListQuery, MonthlyStatementSchema, MonthQuery, MonthSchema
+from settlements.monthly.paper import month_pdf
+from settlements.monthly.presenters import pages_of
+from settlements.monthly.serializers import CSV, PDF, MonthListQuery, MonthlyStatementSchema, MonthQuery, MonthSchema
 from settlements.monthly.valuation import Valuer
 
 
@@ -61,25 +63,32 @@ class MonthlyStatementViewSet(MerchantViewSet):
         summary="Get a monthly statement",
         description=(
             "Everything that changed your money in a month, settled or not: for each account and coin opening balance, "
-            "entries and closing balance, which is the next month's opening balance. `format` chooses a file instead."
+            "entries and closing balance, which is the next month's opening balance. `format` chooses a file instead; "
+            "the PDF has the first 500 entries of each account."
         ),
         parameters=[MonthQuery],
-        responses={(200, "application/json"): MonthlyStatementSchema, (200, "text/csv"): OpenApiTypes.STR},
+        responses={
+            (200, "application/json"): MonthlyStatementSchema,
+            (200, "text/csv"): OpenApiTypes.STR,
+            (200, "application/pdf"): OpenApiTypes.BINARY,
+        },
     )
-    def retrieve(self, request: Request, month: str) -> StreamingHttpResponse:
+    def retrieve(self, request: Request, month: str) -> HttpResponseBase:
         query = read_query(MonthQuery, request)
         found = next((each for each in self._months() if name_of(each) == month), None)
         if found is None:
             raise NotFound("There is no statement of this month. GET /statements lists them.")
         now = timezone.now()
         valuer = Valuer.of(self.merchant, self.environment, found, fiat=query["currency"], now=now)
+        name = f"ballast-{self.environment}-{month}.{query['format']}"
+        headers = {"Content-Disposition": f'attachment; filename="{name}"'}
         if query["format"] == CSV:
-            name = f"ballast-{self.environment}-{month}.csv"
-            return StreamingHttpResponse(
-                month_csv(self.merchant, self.environment, found, valuer),
-                content_type="text/csv; charset=utf-8",
-                headers={"Content-Disposition": f'attachment; filename="{name}"'},
-            )
+            rows = month_csv(self.merchant, self.environment, found, valuer)
+            return StreamingHttpResponse(rows, content_type="text/csv; charset=utf-8", headers=headers)
+        if query["format"] == PDF:
+            accounts = pages_of(self.merchant, self.environment, found, self._timezone, valuer)
+            file = month_pdf(self.merchant, found, accounts, runs=found.end > now, zone=self._timezone)
+            return HttpResponse(file, content_type="application/pdf", headers=headers)
         pieces = month_json(self.merchant, self.environment, found, valuer, timezone=self._timezone, now=now)
         return StreamingHttpResponse(pieces, content_type="application/json")
 

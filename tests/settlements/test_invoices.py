@@ -29,6 +29,7 @@ from tests.accounting.clock import made_at
 from tests.dashboard.conftest import browser_of
 from tests.factories import api_client, make_key, make_member, make_merchant, make_user
 from tests.ledger.books import COINS, FEES, available_account, move
+from tests.pdf_text import text_in
 
 SANDBOX = Environment.SANDBOX
 COIN = 10**6
@@ -215,6 +216,13 @@ def test_merchants_and_operators_see_it_as_page_file_and_by_the_api() -> None:
         ("tax", "0.00"),
         ("total", "10.00"),
     ]
+    file = client.get(f"{path}/file?format=pdf")
+    told = text_in(file.content)
+    for shown in ("Example Payments GmbH", "20457 Hamburg", "FR99", "Reverse charge", "BAL-TEST-000001", "10.00 USD"):
+        assert shown in told
+    assert "A test: this is no invoice" in told
+    assert "Nothing is to be paid." in told
+    assert file.headers["Content-Disposition"] == f'attachment; filename="{invoice.public_id}.pdf"'
     operator = Client()
     operator.force_login(make_user(is_staff=True, is_superuser=True))
     assert "20457 Hamburg" in operator.get(f"/admin/invoices/invoice/{invoice.pk}/page").content.decode()
@@ -226,6 +234,7 @@ def test_merchants_and_operators_see_it_as_page_file_and_by_the_api() -> None:
     [record] = listed["data"]
     assert record == api.call("GET", f"/invoices/{invoice.public_id}").json()
     assert record == json.loads(client.get(f"{path}/file?format=json").content)
+    assert api.call("GET", f"/invoices/{invoice.public_id}?format=pdf").content == file.content
     assert (record["taxRate"], record["totalAmount"], record["recipient"]["taxId"]) == ("0.00", "10.00", "FR99")
     assert api_client(make_key(make_merchant())).call("GET", f"/invoices/{invoice.public_id}").status_code == 404
 
@@ -254,10 +263,18 @@ def test_statements_by_the_api_are_those_of_the_dashboard_page_by_page() -> None
     assert (len(months), months, rest["hasMore"]) == (first["totalCount"], sorted(months, reverse=True), False)
     assert months[-1] == "2026-01"
     statement = json.loads(b"".join(api.call("GET", "/statements/2026-02?currency=USD")))
-    page = browser_of(make_member(merchant)).get("/dashboard/statements/file?month=2026-02&format=json&currency=USD")
+    client = browser_of(make_member(merchant))
+    page = client.get("/dashboard/statements/file?month=2026-02&format=json&currency=USD")
     assert statement == json.loads(b"".join(page))
     assert statement["accounts"][0]["closingBalance"] == "1000.000000"
     lines = b"".join(api.call("GET", "/statements/2026-02?format=csv")).decode().splitlines()
     assert lines[0].startswith("statement_version,merchant_id")
+    of_api, of_page = (
+        api.call("GET", "/statements/2026-02?format=pdf&currency=USD"),
+        client.get("/dashboard/statements/file?month=2026-02&format=pdf&currency=USD"),
+    )
+    assert of_api.headers["Content-Type"] == "application/pdf"
+    assert of_api.content == of_page.content
+    assert "Closing balance 1000.00 USDC" in text_in(of_page.content)
     assert api.call("GET", "/statements/2020-01").status_code == 404
     assert api.call("GET", "/statements?starting_after=nonsense").status_code == 400

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
+from html import unescape
 from io import StringIO
 from typing import Any, cast
 from zoneinfo import ZoneInfo
@@ -28,6 +29,7 @@ from tests.dashboard.conftest import browser_of
 from tests.factories import make_member, make_merchant
 from tests.ledger.books import COINS, FEES, available_account, move, receivable_account
 from tests.payments.scenes import ETHEREUM, make_payment, pay_and_confirm
+from tests.pdf_text import text_in
 from tests.settlements.page_scenes import earn, fill_treasury, make_settlements, pay_out
 
 pytestmark = pytest.mark.django_db
@@ -190,6 +192,34 @@ def test_json_says_the_same_and_the_page_in_words(member: Member) -> None:
     assert "Monthly statements" in client.get("/dashboard/statements").text
 
 
+def test_the_pdf_says_what_the_page_says(member: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    client = browser_of(member)
+
+    def pdf() -> str:
+        reply = client.get(FILE, {"format": "pdf"})
+        assert reply.headers["Content-Type"] == "application/pdf"
+        assert reply.headers["Content-Disposition"].endswith('.pdf"')
+        return text_in(reply.content)
+
+    told, page = pdf(), client.get(PAGE).text
+    cells = [cell for row in re.findall(r"<td.*?</td>", page, re.DOTALL) if (cell := _text(row))]
+    assert len(cells) > 100
+    # A cell may go on in the next line, between any two letters of an id.
+    missing = [cell for cell in cells if cell.replace(" ", "") not in told.replace(" ", "")]
+    assert missing == []
+    for words in ("Harbour & Coffee", "This month still runs", "Your balance: USDC on", "Waits for your decision"):
+        assert words in told
+    assert "first entries of the month" not in told
+    monkeypatch.setattr(presenters, "ENTRIES_SHOWN", 2)
+    assert "These are the first entries of the month. The files CSV and JSON have every one." in pdf()
+    empty = browser_of(make_member()).get(FILE, {"format": "pdf"})
+    assert "Nothing happened in this month" in text_in(empty.content)
+
+
+def _text(element: str) -> str:
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", element)).split())
+
+
 def test_a_month_with_more_entries_than_a_page_adds_up_shows_what_there_was_and_is_left(
     member: Member, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -214,7 +244,7 @@ def test_a_month_that_is_none_and_a_format_that_is_none_are_not_found(member: Me
     for asked in ({"month": "2020-01"}, {"month": "2999-01"}, {"month": "January"}):
         assert client.get(PAGE, asked).status_code == 404
         assert client.get(FILE, asked).status_code == 404
-    assert client.get(FILE, {"format": "pdf"}).status_code == 404
+    assert client.get(FILE, {"format": "xls"}).status_code == 404
 
 
 def test_an_empty_month_says_so_and_the_zone_of_the_settlements_counts() -> None:

@@ -1,0 +1,100 @@
+"""The statement of a month as a PDF: what its page shows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from django.utils.formats import date_format
+from django.utils.translation import get_language, gettext
+
+from config.pdf import Column, Paper, Table, Text, pdf_of
+from merchants import wording as instants
+from merchants.models import Merchant
+from payments.operations.accounting.periods import Days
+from settlements.monthly.presenters import MonthAccountPage
+
+
+def month_pdf(merchant: Merchant, month: Days, accounts: Sequence[MonthAccountPage], *, runs: bool, zone: str) -> bytes:
+    """The statement as a file; the entries of each account are those of its page."""
+    title = gettext("Statement: %(month)s") % {"month": date_format(month.first, "F Y")}
+    subtitle = [merchant.name, instants.zone(zone)]
+    if runs:
+        subtitle.append(gettext("This month still runs: more will be in it."))
+    blocks = [block for account in accounts for block in _blocks_of(account)]
+    if not blocks:
+        blocks = [Text([gettext("Nothing happened in this month")])]
+    return pdf_of(Paper(title, subtitle, blocks, get_language() or "en", gettext("Page")))
+
+
+def _blocks_of(account: MonthAccountPage) -> list[Text | Table]:
+    blocks: list[Text | Table] = [_sums(account), _worths(account)]
+    if not account.is_summed:
+        words = gettext(
+            "This month has more entries than are added up by kind here. The files CSV and JSON have every one."
+        )
+        blocks.append(Text([words]))
+    if account.entries:
+        blocks.append(_entries(account))
+        if not account.shows_every_entry:
+            words = gettext("These are the first entries of the month. The files CSV and JSON have every one.")
+            blocks.append(Text([words]))
+    return blocks
+
+
+def _sums(account: MonthAccountPage) -> Table:
+    columns = [
+        Column(gettext("What")),
+        Column(gettext("How many"), is_number=True),
+        Column(gettext("Amount"), is_number=True),
+        Column(gettext("Worth when quoted"), is_number=True),
+    ]
+    rows = [
+        [gettext("Opening balance"), "", account.opening, ""],
+        *([row["words"], row["count"], row["amount"], row["fiat"]] for row in account.rows),
+        [gettext("Closing balance"), "", account.closing, ""],
+    ]
+    return Table(columns, rows, heading=account.title, ends_in_total=True)
+
+
+def _worths(account: MonthAccountPage) -> Table:
+    columns = [
+        Column(gettext("Worth in")),
+        Column(gettext("Opening balance"), is_number=True),
+        Column(gettext("Entries"), is_number=True),
+        Column(gettext("Change of rates"), is_number=True),
+        Column(gettext("Closing balance"), is_number=True),
+    ]
+    rows = [
+        [
+            "\n".join(filter(None, (worth["currency"], worth["rates"]))),
+            worth["opening"],
+            worth["entries"],
+            worth["revaluation"],
+            worth["closing"],
+        ]
+        for worth in account.worths
+    ]
+    return Table(columns, rows)
+
+
+def _entries(account: MonthAccountPage) -> Table:
+    columns = [
+        Column(gettext("When"), is_date=True),
+        Column(gettext("What")),
+        Column(gettext("Amount"), is_number=True),
+        Column(gettext("Balance"), is_number=True),
+        Column(gettext("Worth when quoted"), is_number=True),
+        Column(gettext("When settled"), is_number=True),
+    ]
+    rows = [
+        [
+            line["at"],
+            f"{line['words']}\n{line['reference']}",
+            line["amount"],
+            line["balance"],
+            line["fiat"],
+            line["settled"],
+        ]
+        for line in account.lines
+    ]
+    return Table(columns, rows, heading=f"{gettext('Each entry')}: {account.title}")
