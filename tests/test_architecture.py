@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 import subprocess
 import sys
@@ -364,6 +365,30 @@ def test_each_kind_of_work_has_a_class_of_advisory_locks_of_its_own() -> None:
 def test_a_class_of_advisory_locks_from_elsewhere_would_be_found() -> None:
     sneaky = 'execute("SELECT pg_try_advisory_lock(%s, %s)", [7, 0])\nexecute("select pg_advisory_xact_lock(1, 2)")'
     assert list(lock_classes(ast.parse(sneaky))) == ["7", "select pg_advisory_xact_lock(1, 2)"]
+
+
+def settings_of_an_import(tree: ast.Module) -> Iterator[str]:
+    """Settings that are read when a class is defined: whoever changes one later, as a test does, changes nothing."""
+    for part in ast.walk(tree):
+        if isinstance(part, ast.ClassDef):
+            inner = [node for node in part.body if not isinstance(node, ast.FunctionDef | ast.ClassDef)]
+            for node in itertools.chain.from_iterable(map(_run_at_once, inner)):
+                if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "settings":
+                    yield node.attr
+
+
+def _run_at_once(part: ast.AST) -> Iterator[ast.AST]:
+    yield part
+    for inner in ast.iter_child_nodes(part):
+        if not isinstance(inner, ast.Lambda):
+            yield from _run_at_once(inner)
+
+
+def test_no_class_keeps_a_setting_as_it_was_when_it_was_imported() -> None:
+    found = {(name, setting) for name, tree in sources(*APPS, "config") for setting in settings_of_an_import(tree)}
+    assert {each for each in found if each[1] not in ("AUTH_USER_MODEL", "BASE_DIR", "LANGUAGES")} == set()
+    kept = ast.parse("class A:\n    a = Field(default=settings.X)\n    b = Field(default=lambda: settings.Y)")
+    assert list(settings_of_an_import(kept)) == ["X"]
 
 
 def test_what_a_process_remembers_is_forgotten_before_each_test() -> None:

@@ -36,8 +36,8 @@ class MonthQuery(StrictSerializer):
     )
     currency = StrictChoiceField(
         choices=list(FIAT_DIGITS),
-        default=settings.INVOICE_CURRENCY,
-        help_text="The currency that balances and entries are valued in, beside your settlement currency.",
+        default=lambda: settings.INVOICE_CURRENCY,
+        help_text="Values balances and entries, beside your settlement currency. Unless given, that of invoices.",
     )
 
 
