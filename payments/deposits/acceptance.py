@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 import structlog
 from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
 
 from config import wording
 from config.errors import DomainError, InvalidParameter
@@ -26,7 +28,7 @@ from payments.deposits.crediting import assess_locked
 from payments.deposits.facts import evidence_of, is_halted
 from payments.deposits.models import ScanCursor
 from payments.deposits.recording import move_discrepancy, post
-from payments.models import Deposit, Discrepancy, Payment
+from payments.models import Deposit, Discrepancy, DiscrepancyApproval, Payment
 from payments.states import DiscrepancyKind, DiscrepancyStatus, PaymentStatus
 from payments.transfers.limits import SCALE, usd_units
 from payments.transfers.payouts import policy_of
@@ -56,12 +58,12 @@ def accept_as_operator(discrepancy: Discrepancy, *, operator: User, reason: str)
         discrepancy = Discrepancy.objects.select_for_update().get(pk=discrepancy.pk)
         if discrepancy.status != DiscrepancyStatus.OPEN:
             raise DiscrepancyResolved
-        approvals = discrepancy.approvals
-        if approvals.filter(operator=operator).exists():
+        if _given(discrepancy).filter(operator=operator).exists():
             raise AlreadyApproved
         four_eyes.require_counts(operator, environment=discrepancy.environment)
-        approvals.create(operator=operator, reason=reason)
-        given = list(approvals.select_related("operator").order_by("id"))
+        said = {"reason": reason, "approved_at": timezone.now()}
+        discrepancy.approvals.update_or_create(operator=operator, defaults=said)
+        given = list(_given(discrepancy))
         logger.warning("discrepancy approved", discrepancy=discrepancy.public_id, operator=operator.email)
         if len(given) < people_needed(discrepancy):
             return False
@@ -75,6 +77,12 @@ def people_needed(discrepancy: Discrepancy) -> int:
     limit = policy_of(discrepancy.environment).approval_above
     worth = usd_units(discrepancy.amount, discrepancy.decimals)
     return four_eyes.people_needed(discrepancy.environment) if limit is not None and worth > limit * 10**SCALE else 1
+
+
+def _given(discrepancy: Discrepancy) -> QuerySet[DiscrepancyApproval]:
+    """The approvals that count at this moment, the oldest first."""
+    counting = four_eyes.counts(discrepancy.environment, at="approved_at")
+    return discrepancy.approvals.filter(counting).select_related("operator").order_by("id")
 
 
 def what_accepting_does(discrepancy: Discrepancy) -> str:
@@ -91,7 +99,7 @@ def what_accepting_does(discrepancy: Discrepancy) -> str:
     if discrepancy.kind == DiscrepancyKind.UNDERPAID and payment.status == PaymentStatus.UNDERPAID:
         words.append("The payment is then completed, although less than asked for was paid.")
     if people_needed(discrepancy) > 1:
-        given = ", ".join(each.operator.email for each in discrepancy.approvals.select_related("operator"))
+        given = ", ".join(each.operator.email for each in _given(discrepancy))
         words.append(
             f"Two different people must accept so much; so far: {given}."
             if given

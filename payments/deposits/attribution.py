@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import structlog
 from django.db import transaction
+from django.utils import timezone
 
 from config import ids
 from config.errors import DomainError, InvalidParameter
-from merchants.four_eyes.people import people_needed, require_counts
+from merchants.four_eyes.people import counts, people_needed, require_counts
 from merchants.ledger.posting import post_drafts
 from merchants.models import User
 from payments.chains import registry
@@ -76,21 +77,20 @@ def attribute_as_operator(discrepancy: Discrepancy, *, payment_id: str, operator
         discrepancy = Discrepancy.objects.select_for_update().get(pk=discrepancy.pk)
         _require_attributable(discrepancy, payment)
         require_counts(operator, environment=discrepancy.environment)
-        said, is_new = discrepancy.attributions.get_or_create(
-            operator=operator, defaults={"payment": payment, "reason": reason}
-        )
-        if not is_new:
-            if said.payment_id == payment.pk:
-                raise AlreadyApproved
-            said.payment, said.reason = payment, reason
-            said.save(update_fields=["payment", "reason"])
+        given = discrepancy.attributions.filter(
+            counts(discrepancy.environment, at="approved_at"), payment=payment
+        ).select_related("operator")
+        if given.filter(operator=operator).exists():
+            raise AlreadyApproved
+        said = {"payment": payment, "reason": reason, "approved_at": timezone.now()}
+        discrepancy.attributions.update_or_create(operator=operator, defaults=said)
         logger.warning(
             "attribution approved",
             discrepancy=discrepancy.public_id,
             payment=payment.public_id,
             operator=operator.email,
         )
-        agreed = list(discrepancy.attributions.filter(payment=payment).select_related("operator").order_by("id"))
+        agreed = list(given.order_by("id"))
         if len(agreed) < people_needed(discrepancy.environment):
             return False
         _attribute(discrepancy, payment, agreed)

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from config.containment import contained
 from config.errors import DomainError, InvalidParameter
-from merchants.four_eyes.people import people_needed, require_counts
+from merchants.four_eyes.people import counts, people_needed, require_counts
 from merchants.ledger.posting import post_draft
 from merchants.models import User
 from payments.chains import registry
@@ -54,11 +54,13 @@ def give_back_as_operator(returned: PayerReturn, *, operator: User, reason: str)
             raise DiscrepancyResolved
         _require_as_signed(returned, deposit)
         require_counts(operator, environment=returned.environment)
-        _, is_new = returned.approvals.get_or_create(operator=operator, defaults={"reason": reason})
-        if not is_new:
+        given = returned.approvals.filter(counts(returned.environment, at="approved_at")).select_related("operator")
+        if given.filter(operator=operator).exists():
             raise AlreadyApproved
+        said = {"reason": reason, "approved_at": timezone.now()}
+        returned.approvals.update_or_create(operator=operator, defaults=said)
         logger.warning("return approved", payer_return=returned.public_id, operator=operator.email)
-        agreed = list(returned.approvals.select_related("operator").order_by("id"))
+        agreed = list(given.order_by("id"))
         if len(agreed) < people_needed(returned.environment):
             return False
         _reserve(returned, deposit, held, agreed)
