@@ -7,6 +7,7 @@ from datetime import datetime
 from django.utils import timezone
 
 from merchants.ledger.invariants import Finding, Scope, registered
+from merchants.models import User
 from payments import tasks
 from payments.chains import registry
 from payments.chains.simulated import control
@@ -16,6 +17,7 @@ from payments.models import Payment
 from payments.treasury.losses.models import Bearer, MissingCoins, MissingStatus
 from payments.treasury.losses.services import approve_loss, propose_loss
 from settlements.proposals import unsettled
+from tests.factories import make_user
 from tests.payments.scenes import BLOCKS_UNTIL_FINAL, ETHEREUM, SANDBOX, mine_and_watch, units
 from tests.transfers.scenes import drive
 
@@ -62,8 +64,16 @@ def open_missing(payment: Payment) -> MissingCoins:
 
 def lose(payment: Payment, bearer: Bearer) -> MissingCoins:
     """Two operators decide who bears what is missing."""
-    missing = propose_loss(open_missing(payment), bearer=bearer, reason="Destroyed by the issuer.", operator="Ada")
-    return approve_loss(missing, operator="Grace")
+    missing = propose_loss(
+        open_missing(payment), bearer=bearer, reason="Destroyed by the issuer.", operator=person("Ada")
+    )
+    return approve_loss(missing, operator=person("Grace"))
+
+
+def person(name: str) -> User:
+    """An operator of this name, the same each time."""
+    known = User.objects.filter(email=f"{name.lower()}@example.com").first()
+    return known or make_user(email=f"{name.lower()}@example.com", is_staff=True, is_superuser=True)
 
 
 def settleable(payment: Payment) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import cast
 
 from django.contrib import admin, messages
 from django.db.models import QuerySet
@@ -12,6 +13,7 @@ from django.template.response import TemplateResponse
 from config.admin_base import LongList, ReadOnly, ask_first
 from config.errors import DomainError
 from config.money import format_crypto
+from merchants.models import User
 from payments.treasury.losses.models import Bearer, MissingCoins
 from payments.treasury.losses.services import approve_loss, propose_loss
 
@@ -77,7 +79,7 @@ class MissingCoinsAdmin(ReadOnly, LongList, admin.ModelAdmin[MissingCoins]):
             self._decide(
                 request,
                 chosen,
-                lambda each: approve_loss(each, operator=request.user.get_username()),
+                lambda each: approve_loss(each, operator=cast(User, request.user)),
                 lambda each: f"Approved: {each.get_bearer_display()} bears {each.coins}.",
             )
         return question
@@ -99,7 +101,7 @@ class MissingCoinsAdmin(ReadOnly, LongList, admin.ModelAdmin[MissingCoins]):
                 request,
                 chosen,
                 lambda each: propose_loss(
-                    each, bearer=bearer, reason=request.POST["note"], operator=request.user.get_username()
+                    each, bearer=bearer, reason=request.POST["note"], operator=cast(User, request.user)
                 ),
                 lambda each: f"Proposed: {bearer.label.lower()} bears {each.coins}. {each.reason}",
             )

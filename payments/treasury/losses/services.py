@@ -6,10 +6,14 @@ import uuid
 
 import structlog
 from django.db import transaction
+from django.db.models import DateTimeField, Value
 from django.utils import timezone
 
 from config.errors import DomainError, InvalidParameter
+from merchants.four_eyes.people import counts, require_counts
+from merchants.four_eyes.services import ProposerDoesNotCount
 from merchants.ledger.posting import PostingDraft, lock_accounts, post_draft
+from merchants.models import User
 from payments.deposits import postings
 from payments.deposits.balance_changes import record_balance_changes
 from payments.deposits.recording import record_payment_events
@@ -144,41 +148,54 @@ def _give_back(missing: MissingCoins, payment: Payment | None, amount: int) -> N
 # What operators decide
 
 
-def propose_loss(missing: MissingCoins, *, bearer: Bearer, reason: str, operator: str) -> MissingCoins:
+def propose_loss(missing: MissingCoins, *, bearer: Bearer, reason: str, operator: User) -> MissingCoins:
     """One person says who bears the loss and why. Nothing is booked until another has approved it."""
     if not reason.strip():
         raise InvalidParameter("Say what happened to the coins.", param="reason")
     with transaction.atomic():
         missing = _locked(missing)
+        require_counts(operator, environment=missing.environment)
         if bearer == Bearer.MERCHANT and missing.payment_id is None:
             raise InvalidParameter("These coins name no payment: only the house can bear them.", param="bearer")
         missing.bearer, missing.reason = bearer, reason.strip()
-        missing.proposed_by, missing.proposed_at = operator, timezone.now()
+        missing.proposed_by, missing.proposed_at = operator.email, timezone.now()
         missing.save(update_fields=["bearer", "reason", "proposed_by", "proposed_at"])
-        logger.warning("loss proposed", missing=str(missing), bearer=bearer, operator=operator)
+        logger.warning("loss proposed", missing=str(missing), bearer=bearer, operator=operator.email)
         return missing
 
 
-def approve_loss(missing: MissingCoins, *, operator: str) -> MissingCoins:
-    """A second person agrees: the loss is booked to whom the first one named."""
+def approve_loss(missing: MissingCoins, *, operator: User) -> MissingCoins:
+    """A second person agrees: the loss is booked to whom the first one named.
+
+    The first one must still count, under the address of the proposal: whoever has another one by now proposes anew.
+    """
     with transaction.atomic():
         payment = _locked_payment(missing.payment_id)
         missing = _locked(missing)
         if not missing.proposed_by:
             raise NotProposed
-        if missing.proposed_by == operator:
+        if missing.proposed_by == operator.email:
             raise SecondPersonNeeded
+        require_counts(operator, environment=missing.environment)
+        _require_proposer(missing)
         draft = _loss(missing, payment)
-        missing.approved_by, missing.ended_at = operator, timezone.now()
+        missing.approved_by, missing.ended_at = operator.email, timezone.now()
         missing.status, missing.held = MissingStatus.LOST, 0
         missing.save()
         _post(draft, missing, payment)
-        logger.warning("loss booked", missing=str(missing), bearer=missing.bearer, operator=operator)
+        logger.warning("loss booked", missing=str(missing), bearer=missing.bearer, operator=operator.email)
         if missing.bearer == Bearer.MERCHANT:
             _tell(payment, events.PAYMENT_COINS_LOST, StatusReason.COINS_LOST)
         else:
             _tell(payment, events.PAYMENT_COINS_RESTORED, None)
         return missing
+
+
+def _require_proposer(missing: MissingCoins) -> None:
+    still = counts(missing.environment, operator="", at="proposed_at")
+    at = Value(missing.proposed_at, output_field=DateTimeField())
+    if not User.objects.annotate(proposed_at=at).filter(still, email=missing.proposed_by).exists():
+        raise ProposerDoesNotCount
 
 
 def _loss(missing: MissingCoins, payment: Payment | None) -> PostingDraft:
