@@ -68,7 +68,11 @@ further_news: Provider[[datetime, datetime], Mapping[About, list[News]]] = Provi
 """What is to be told besides events for the time from one instant up to another, the newest first; settlements provide
 it. Each is in one such time alone."""
 
-_PAGES: Final = {"payment": "dashboard_payment", "settlement": "dashboard_settlement"}
+_PAGES: Final = {
+    "payment": ("dashboard_payment", "currency"),
+    "settlement": ("dashboard_settlement", "settlementCurrency"),
+}
+"""By kind of record its page, and where the currency of its amount stands."""
 
 
 def write_notices(*, now: datetime) -> int:
@@ -121,8 +125,8 @@ def _tell(since: datetime, until: datetime) -> int:
 
 def _news_of(event: Event) -> News:
     record = event.payload
-    path = reverse(_PAGES[record["object"]], args=[record["id"]])
-    return News(f"{record['amount']} {record['currency']}", record["id"], path)
+    page, currency = _PAGES[record["object"]]
+    return News(f"{record['amount']} {record[currency]}", record["id"], reverse(page, args=[record["id"]]))
 
 
 def _write(member: Member, environment: str, told: Mapping[Notice, tuple[int, list[News]]]) -> None:

@@ -17,6 +17,7 @@ from merchants.roles import Role
 from tests.factories import make_member, make_merchant
 from webhooks.models import Event, NoticeRound
 from webhooks.notices import ABOUT, GATHERED_FOR, MOST_NAMED, NEVER_OLDER_THAN, SETTLES_AFTER, write_notices
+from webhooks.samples import sample_of
 
 pytestmark = pytest.mark.django_db
 
@@ -30,18 +31,13 @@ def merchant() -> Merchant:
 
 
 def happen(merchant: Merchant, kind: str, *, number: int = 1, at: datetime = NOW, environment: str = "sandbox") -> None:
-    """As their services record them, without the rest of the record."""
+    """As their services record them: the samples are real records."""
     records = {"payment": ids.PAYMENT, "settlement": ids.SETTLEMENT}
     noun = kind.partition(".")[0]
     for _ in range(number):
         key = ids.new_uuid(round(at.timestamp() * 1000))
-        payload = {
-            "object": noun,
-            "id": records[noun].encode(key),
-            "amount": "12.50",
-            "currency": "EUR",
-            "metadata": "x",
-        }
+        sample = sample_of(kind)["data"]["object"]
+        payload = {**sample, "id": records[noun].encode(key), "amount": "12.50", "metadata": "x"}
         Event.objects.create(
             id=key,
             merchant=merchant,
@@ -73,6 +69,8 @@ def test_each_event_is_told_to_those_who_want_it(merchant: Merchant, kind: str) 
     leading = {usual[Role.OWNER].user.email, usual[Role.ADMIN].user.email}
     assert told == {eager.user.email} | (leading if ABOUT[kind] in (Notice.DECISION, Notice.HELD) else set())
     assert foreign.user.email not in told
+    currency = "USDC" if kind.startswith("settlement") else "USD"
+    assert all(f"- 12.50 {currency}, " in mail.text for mail in Mail.objects.all())
 
 
 def test_a_mail_has_amount_reference_and_link_and_nothing_else_of_the_record(merchant: Merchant) -> None:
@@ -81,7 +79,7 @@ def test_a_mail_has_amount_reference_and_link_and_nothing_else_of_the_record(mer
     assert next_round() == 1
     mail, record = Mail.objects.get(), Event.objects.get().payload["id"]
     assert mail.subject == "Sandbox: Harbour Coffee: Money waits for a decision (1)"
-    assert f"- 12.50 EUR, {record}\n  http://127.0.0.1:8000/dashboard/payments/{record}\n" in mail.text
+    assert f"- 12.50 USD, {record}\n  http://127.0.0.1:8000/dashboard/payments/{record}\n" in mail.text
     assert "http://127.0.0.1:8000/dashboard/preferences" in mail.text
     assert "metadata" not in mail.text
 
@@ -94,7 +92,7 @@ def test_a_thousand_payments_are_one_mail_and_nothing_is_told_twice(merchant: Me
     assert next_round() == 1
     text = Mail.objects.get().text
     assert ("A payment is paid (40):" in text, f"and {40 - MOST_NAMED} more." in text) == (True, True)
-    assert text.count("- 12.50 EUR") == MOST_NAMED + 2
+    assert text.count("- 12.50 USD") == MOST_NAMED + 2
     assert [next_round(), next_round(2), next_round(3)] == [0, 0, 0]
     assert Mail.objects.count() == 1
 
