@@ -165,6 +165,8 @@ class Merchant:
     offsets: int = 0
     """How often money of one coin has repaid a debt in another, or on another network."""
     settlements: list[Settlement] = field(default_factory=list)
+    lost: set[tuple[str, str]] = field(default_factory=set)
+    """Networks and wallets whose key is lost, until another one takes their place."""
 
     def change(self, coin: Coin, kind: str, amount: int) -> None:
         self.money[coin] += amount
@@ -186,7 +188,10 @@ class Merchant:
     # --- settlements ---------------------------------------------------------------------------------
 
     def is_blocked(self, network: str) -> bool:
-        """A wallet that refused money waits for a decision, unless a later settlement has reached it."""
+        """A wallet whose key is lost gets nothing. One that refused money waits for a decision, unless a later
+        settlement has reached it."""
+        if (network, self.wallets[network]) in self.lost:
+            return True
         same = [each for each in self.settlements if (each.network, each.wallet) == (network, self.wallets[network])]
         reached = max((each.number for each in same if each.status == "completed"), default=-1)
         return any(each.is_blocking and each.number > reached for each in same)

@@ -175,6 +175,7 @@ class ComparedWorld(World):
             found["refunds that gave the fee back"] += sum(each.returns_fee for each in payment.refunds)
         found.update(f"settlements {each.status}" for each, _ in self.settlements.values())
         found["debts ended"], found["withdrawals"] = len(self.debts_ended), self.withdrawals
+        found["wallets lost"] = self.wallets_lost
         found["wallets changed"] = sum(len(used) - 1 for used in self.wallets.values())
         spreads = (units for (_, kind), units in self.house.items() if kind == "spread" and units)
         found["spreads"] = len(list(spreads))

@@ -21,7 +21,6 @@ from payments.models import Discrepancy
 from payments.models import Payment as PaymentRow
 from payments.services import NewPayment, cancel_payment, create_payment
 from payments.services import end_window as end_window_of
-from payments.transfers import executor
 from refunds.models import Refund as RefundRow
 from refunds.services import NewRefund, RefundNotCancellable, cancel_refund, create_refund
 from settlements import runs
@@ -44,7 +43,7 @@ class History(Policies):
         for _ in range(operations):
             (operation,) = self.chance.choices([each for each, _ in OPERATIONS], [weight for _, weight in OPERATIONS])
             self.done.append(operation.__name__)
-            operation(self)
+            getattr(self, operation.__name__)()  # as those who inherit this do it
             self.compare()
 
     # --- what people do ------------------------------------------------------------------------------
@@ -100,19 +99,19 @@ class History(Policies):
         transfer = model.Transfer(coin, amount, number=len(self.transfers))
         self.transfers[transaction_hash] = transfer
         payment.transfers.append(transfer)
-        control.mine(coin.network, 1)  # so that no two are in one block: which of them comes first is left to chance
+        self.grow(coin.network, 1)  # so that no two are in one block: which of them comes first is left to chance
 
     def mine(self) -> None:
-        control.mine(self.chance.choice(NETWORKS), self.chance.randrange(1, 6))
+        self.grow(self.chance.choice(NETWORKS), self.chance.randrange(1, 6))
 
     def reorganise(self) -> None:
         """The newest blocks are replaced; what they held is in the next one, or nowhere."""
         self.look()
         row = SimulatedNetwork.objects.get(pk="ethereum")
         if depth := min(self.chance.randrange(1, 7), control.deepest_reorg("ethereum"), row.height):
-            control.reorg("ethereum", depth, self.chance.choice(["moved", "moved", "dropped", "replaced", "kept"]))
+            self.replace_blocks(depth, self.chance.choice(["moved", "moved", "dropped", "replaced", "kept"]))
         if self.chance.random() < 0.7:
-            control.mine("ethereum", self.chance.randrange(1, 5))
+            self.grow("ethereum", self.chance.randrange(1, 5))
 
     def end_window(self) -> None:
         if not (key := self._any_payment()):
@@ -120,7 +119,7 @@ class History(Policies):
         self.look()
         row = end_window_of(PaymentRow.objects.get(pk=key))
         self.payments[key].expires_at, self.payments[key].closes_at = row.expires_at, row.closes_at
-        control.mine(row.network, 1)
+        self.grow(row.network, 1)
 
     def cancel(self) -> None:
         if not (key := self._any_payment()):
@@ -195,16 +194,16 @@ class History(Policies):
                 cancel_refund(RefundRow.objects.get(pk=self.chance.choice(reserved)))
             except RefundNotCancellable:
                 return
-            self._follow()
+            self.follow()
 
     def send(self) -> None:
         """The wallets send what waits, and blocks go by."""
         network = self.chance.choice(NETWORKS)
         for _ in range(self.chance.randrange(1, 4)):
-            executor.run_round(SANDBOX, network)
-            control.mine(network, FINAL_AFTER[network])
-        executor.run_round(SANDBOX, network)
-        self._follow()
+            self.drive(network)
+            self.grow(network, FINAL_AFTER[network])
+        self.drive(network)
+        self.follow()
 
     def refuse(self) -> None:
         """The issuer of the coins forbids an address to receive any, or allows it again."""
@@ -235,7 +234,7 @@ class History(Policies):
                     self.payments[key].coin,
                     self.chance.choice([self.payments[key].due, self.payments[key].needed]),
                 )
-                control.mine("ethereum", 2)
+                self.grow("ethereum", 2)
                 self.look()
             elif step == "settle":
                 self._run_now(row, merchant)
@@ -248,8 +247,8 @@ class History(Policies):
             else:
                 self.look()
                 depth = min(control.deepest_reorg("ethereum"), SimulatedNetwork.objects.get(pk="ethereum").height)
-                control.reorg("ethereum", depth, step)
-                control.mine("ethereum", 3)
+                self.replace_blocks(depth, step)
+                self.grow("ethereum", 3)
                 self.look()
             self.compare()
 
@@ -258,7 +257,7 @@ class History(Policies):
         other = self.chance.choice([each for each in POTS if each != coin])
         key = self._create(row, merchant, other)
         self._pay(key, other, self.payments[key].due)
-        control.mine(other.network, FINAL_AFTER[other.network])
+        self.grow(other.network, FINAL_AFTER[other.network])
         self.look()
 
     def let_days_pass(self) -> None:
@@ -313,7 +312,7 @@ class History(Policies):
         SettlementRow.objects.filter(next_step_at__isnull=False).update(
             next_step_at=datetime.fromtimestamp(0).astimezone()
         )
-        self._follow()
+        self.follow()
 
     def retry(self) -> None:
         failed = [key for key, (each, _) in self.settlements.items() if each.is_blocking]
@@ -335,13 +334,13 @@ class History(Policies):
         self._refused = set()
         for _ in range(2):
             for network in NETWORKS:
-                control.mine(network, FINAL_AFTER[network])
+                self.grow(network, FINAL_AFTER[network])
             self.look()
             for network in NETWORKS:
                 for _ in range(3):
-                    executor.run_round(SANDBOX, network)
-                    control.mine(network, FINAL_AFTER[network])
-                executor.run_round(SANDBOX, network)
+                    self.drive(network)
+                    self.grow(network, FINAL_AFTER[network])
+                self.drive(network)
             self.hand_over()
         self.compare()
         self.compare_settlements()
@@ -383,6 +382,8 @@ OPERATIONS: tuple[tuple[Operation, int], ...] = (
     (History.move_rate, 3),
     (History.change_currency, 2),
     (History.change_wallet, 3),
+    (History.lose_wallet, 3),
+    (History.end_wait, 5),
     (History.end_debt, 1),
     (History.owe_again, 1),
     (History.withdraw, 1),

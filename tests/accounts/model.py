@@ -296,6 +296,13 @@ class Payment:
         self.is_accepted = True
         self.assess(read_until)
 
+    def take_crumbs(self, read_until: datetime | None) -> None:
+        """Less than a hundredth of a coin waits for nobody, unless the payment would be complete with it."""
+        for each in [each for each in self.waiting if each.status == "open" and each.amount < each.coin.crumb]:
+            is_lacking = not self.is_cancelled and not self.is_closed and self.released < self.due
+            if each.kind in ("overpaid", "wrong_token") or (each.kind == "late" and not is_lacking):
+                self.accept(each, read_until)
+
     def may_refund(self, waiting: Waiting) -> bool:
         return not is_own(waiting) or self.refunded + waiting.amount <= self.received
 

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 from django.conf import settings
+from django.utils import timezone
 
 from merchants.ledger.chart import AccountKind
+from merchants.models import Merchant as MerchantRow
 from merchants.services import update_settings
 from payments.chains.simulated.networks import address_named
+from payments.merchant_wallets.models import MerchantWallet
+from payments.merchant_wallets.services import cancel_change, set_wallet
 from payments.treasury.house.addresses import add_address
 from payments.treasury.house.withdrawals import propose_withdrawal
 from settlements.debts.ending import propose_end, propose_taking_back
 from settlements.models import Debt, DebtDecision, DebtEnding
+from settlements.models import Settlement as SettlementRow
+from settlements.services import declare_wallet_lost
 from tests.accounts.comparing import ComparedWorld
 from tests.accounts.world import NETWORKS, POTS, SANDBOX, Difference, set_price
 
@@ -51,8 +58,59 @@ class Policies(ComparedWorld):
             return
         row, merchant = self.chance.choice(self.merchants)
         network = self.chance.choice(NETWORKS)
-        address = address_named(network, f"wallet {len(self.done)} of {row.pk}")
-        self.name_wallet(row, merchant, network, address)
+        if (network, merchant.wallets[network]) in merchant.lost:
+            return  # another one is named already
+        self.name_wallet(row, merchant, network, self._new_wallet(row, network))
+
+    def lose_wallet(self) -> None:
+        """A merchant names another wallet, which is in use after a day, and says that the key of its own is lost.
+
+        What is for it waits until then, with what settlements come back that were not signed yet.
+        """
+        if self.repays_from_other_coins:
+            return
+        row, merchant = self.chance.choice(self.merchants)
+        network = self.chance.choice(NETWORKS)
+        lost = merchant.wallets[network]
+        if (network, lost) in merchant.lost:
+            return
+        own: Any = {"merchant": row, "environment": SANDBOX, "network": network}
+        by = self.member_of(row)
+        settings.SANDBOX_WALLET_CHANGE_WAIT_HOURS = 24
+        try:
+            set_wallet(**own, address=self._new_wallet(row, network), label="", by=by)
+            done = declare_wallet_lost(network=network, address=lost, environment=SANDBOX, by=by)
+        finally:
+            settings.SANDBOX_WALLET_CHANGE_WAIT_HOURS = 0
+        merchant.lost.add((network, lost))
+        pending = SettlementRow.objects.filter(**own, destination=lost, status="pending")
+        if [str(each) for each in pending.filter(payout__transfer__isnull=True)]:
+            raise Difference(f"settlements to {lost} are not called back, though nothing is signed for them")
+        if any(each.payout is not None and each.payout.transfer_id is not None for each in done.back):
+            raise Difference(f"settlements to {lost} are called back, though they are signed")
+        self.wallets_lost += 1
+        self.note_ended()
+
+    def end_wait(self) -> None:
+        """A day after a key was lost the other wallet is paid; or the key was found before, and all is as it was."""
+        waiting = [(row, merchant, *place) for row, merchant in self.merchants for place in sorted(merchant.lost)]
+        if not waiting:
+            return
+        row, merchant, network, lost = self.chance.choice(waiting)
+        changes = MerchantWallet.objects.filter(merchant=row, network=network, status__in=["waiting", "lost"])
+        merchant.lost.remove((network, lost))
+        if self.chance.random() < 0.3:
+            for each in changes:
+                cancel_change(each, by=self.member_of(row).user)
+            return
+        address = changes.get(status="waiting").address
+        merchant.wallets[network] = address
+        self.wallets[row.pk, network].add(address)
+        changes.update(takes_effect_at=timezone.now())
+        self.change_wallets()
+
+    def _new_wallet(self, row: MerchantRow, network: str) -> str:
+        return address_named(network, f"wallet {len(self.done)} of {row.pk}")
 
     def end_debt(self) -> None:
         """The operator writes off what a merchant owes, or a part of it, or was paid it elsewhere."""

@@ -22,8 +22,9 @@ from payments.chains.simulated import control
 from payments.chains.simulated.blocks import Timetable
 from payments.chains.simulated.models import SimulatedNetwork, SimulatedStatus, SimulatedTransaction
 from payments.chains.simulated.networks import address_named
-from payments.merchant_wallets.services import set_wallet
+from payments.merchant_wallets.services import apply_due, set_wallet
 from payments.rates.tables import bundled_rates
+from payments.transfers import executor
 from payments.treasury.house.models import AllowedAddress
 from payments.treasury.house.withdrawals import follow_payouts as follow_withdrawals
 from refunds import tasks as refund_tasks
@@ -71,7 +72,7 @@ class World:
         self.owed_before = self._owed_in_all()
         self.operator = make_user(is_staff=True, is_superuser=True)
         self.its_addresses: dict[str, AllowedAddress] = {}
-        self.withdrawals = 0
+        self.withdrawals = self.wallets_lost = 0
         self.debts_ended: list[tuple[DebtDecision, balance.Merchant, Coin]] = []
         self.wallets: defaultdict[tuple[Any, str], set[str]] = defaultdict(set)
         self._owners: dict[Any, Member] = {}
@@ -125,6 +126,9 @@ class World:
         merchant.wallets[network] = address
         self.wallets[row.pk, network].add(address)
 
+    def member_of(self, row: MerchantRow) -> Member:
+        return self._owners[row.pk]
+
     def _open_merchant(self, bps: int, changes: dict[str, Any]) -> None:
         row = make_merchant()
         change_fee(merchant=row, fee_bps=bps)
@@ -152,9 +156,16 @@ class World:
             self._looked_at[network] = heads[network].height, heads[network].generation
         payment_tasks.assess_due()
         payment_tasks.expire_due()
+        payment_tasks.keep_surplus()
+        self.note_deposits(heads)
+
+    def note_deposits(self, heads: dict[str, SimulatedNetwork]) -> None:
+        """What follows for payments from what the networks hold now."""
         self._read_the_chain(heads)
         for payment in self.payments.values():
-            payment.assess(self.read_until.get(payment.coin.network))
+            read_until = self.read_until.get(payment.coin.network)
+            payment.assess(read_until)
+            payment.take_crumbs(read_until)
 
     def _read_the_chain(self, heads: dict[str, SimulatedNetwork]) -> None:
         rows = SimulatedTransaction.objects.filter(transaction_hash__in=self.transfers)
@@ -178,12 +189,30 @@ class World:
             transfer.confirmations = heads[network].height - transfer.height + 1
             transfer.is_final = transfer.confirmations >= FINAL_AFTER[network]
 
-    def _follow(self) -> None:
-        """The workers end refunds and settlements; what became of each is the network's doing."""
+    def grow(self, network: str, blocks: int) -> None:
+        control.mine(network, blocks)
+
+    def replace_blocks(self, depth: int, outcome: control.Outcome) -> None:
+        control.reorg("ethereum", depth, outcome)
+
+    def drive(self, network: str) -> None:
+        """The hot wallet of a network sends what waits, and follows what it has sent."""
+        executor.run_round(SANDBOX, network)
+
+    def change_wallets(self) -> None:
+        """Wallets whose wait is over take effect."""
+        apply_due()
+
+    def follow(self) -> None:
+        """The workers end refunds and settlements."""
         refund_tasks.follow_payouts()
         runs.advance_due()
         if self.withdrawals:
             follow_withdrawals()
+        self.note_ended()
+
+    def note_ended(self) -> None:
+        """What follows from the refunds and settlements that have ended: what became of each is the network's doing."""
         for row in RefundRow.objects.filter(
             pk__in=[k for k, (each, _) in self.refunds.items() if each.status == "reserved"]
         ):

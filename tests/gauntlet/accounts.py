@@ -1,25 +1,40 @@
-"""Tens of thousands of random operations; an independent model says what everybody has after each of them."""
+"""Tens of thousands of random operations; an independent model says what everybody has after each of them.
+
+Some worlds are worked by real processes, which keep being killed (`worked_accounts`); in the others the history calls
+what the workers do in its own process, at random moments, which is a hundred times as fast.
+"""
 
 from __future__ import annotations
 
 import logging
 import random
+import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from django.conf import settings
+from django.db import connection
 
+from config.celery import wake
 from payments.deposits import refund_accounting
 from payments.models import Payment
 from payments.transfers.models import PayoutPolicy
 from payments.transfers.payouts import policy_of
+from payments.treasury.sweep_booking import book_sweeps
 from tests.accounts.history import History
 from tests.accounts.world import NO_CAP, SANDBOX, Difference, fill_wallets
-from tests.gauntlet.installation import Installation
+from tests.gauntlet.installation import WORKER, Installation
 from tests.gauntlet.report import Check, Progress
+from tests.gauntlet.worked_accounts import WORKERS, WorkedHistory, Workers, variables_of
+from tests.sending.receivers import Shop
+from webhooks.models import Event
 
+RAISED = "raised unexpected"
+"""What Celery writes into the log of a worker when a task ends by an exception."""
+CONTROL_OPERATIONS_WORKED, SECONDS_TO_HAND_OUT = 60, 600.0
 OPERATIONS, OPERATIONS_OF_A_WORLD = 50_000, 250
+WORKED_WORLDS, WORKED_OPERATIONS_OF_A_WORLD, LEAST_KILLS = 4, 125, 20
 CONTROL_OPERATIONS, ENOUGH_FOR_WHAT_IS_RARE = 1_000, 20_000
 RARE = (
     "payments reversed",
@@ -33,6 +48,7 @@ RARE = (
     "debts ended",
     "withdrawals",
     "wallets changed",
+    "wallets lost",
 )
 
 
@@ -40,11 +56,16 @@ def run(installation: Installation, chance: random.Random) -> list[Check]:
     logging.disable(logging.WARNING)
     settings.SANDBOX_OPERATORS_TO_DECIDE = 1
     settings.SIMULATED_BLOCK_SECONDS, settings.BELOW_FINALITY_USD = 0, NO_CAP
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # nobody signs in
     policy_of(SANDBOX)
     PayoutPolicy.objects.update(approval_above=None, daily_limit=None, merchant_daily_limit=None, transfer_limit=None)
     progress = Progress()
     fill_wallets()
+    worked = _worked(installation, chance, progress)
+    with connection.cursor() as cursor:
+        cursor.execute("SET synchronous_commit TO off")  # nothing of the database dies here
     happened, compared, differences = _play(OPERATIONS, chance, progress)
+    _hand_out_events(installation)
     code, said = installation.manage("reconcile", "--full")
     lines = said.strip().splitlines()
     if code:
@@ -53,6 +74,7 @@ def run(installation: Installation, chance: random.Random) -> list[Check]:
         *_, missed = _play(CONTROL_OPERATIONS, chance, progress)
     return [
         Check(f"{OPERATIONS} random operations", f"{compared} figures compared", compared > OPERATIONS),
+        *worked,
         Check("product and model never differ", f"{len(differences)} differences {differences[:1]}", not differences),
         Check(
             "what is rare has happened as well",
@@ -77,11 +99,86 @@ def _play(operations: int, chance: random.Random, progress: Progress) -> tuple[C
         except Difference as difference:
             differences.append(f"world of seed {seed}: {difference}")
             progress.say(differences[-1], now=True)
+            _end_what_is_left()
         happened += history.what_happened()
         compared += history.compared
         done = (number + 1) * OPERATIONS_OF_A_WORLD
         progress.say(f"{done} operations, {compared} figures, {len(differences)} differences")
     return happened, compared, differences
+
+
+def _end_what_is_left() -> None:
+    """What a world has left that ended early would change what the house has in the next one."""
+    with suppress(Difference):
+        History(random.Random(0)).finish()
+
+
+def _hand_out_events(installation: Installation) -> None:
+    """A worker for webhooks finds out who is to be told of each event: none of the many worlds had one."""
+    installation.start("webhooks", WORKER)
+    deadline = time.monotonic() + SECONDS_TO_HAND_OUT
+    while Event.objects.filter(is_fanned_out=False).exists() and time.monotonic() < deadline:
+        wake("webhooks.deliver_due")
+        time.sleep(0.5)
+    installation.stop("webhooks")
+
+
+def _worked(installation: Installation, chance: random.Random, progress: Progress) -> list[Check]:
+    """The worlds that real processes work in, which come first: they would find much to do in what others leave."""
+    differences, done, kills, compared, delivered, longest = list[str](), 0, 0, 0, 0, 0.0
+    with Shop() as shop:
+        for number in range(WORKED_WORLDS):
+            seed = chance.randrange(2**32)
+            settings.OFFSET_DEBTS = number % 2 > 0
+            variables = variables_of(repays_from_other_coins=settings.OFFSET_DEBTS, below_finality=NO_CAP)
+            with Workers(installation, seed, variables) as workers:
+                history = WorkedHistory(
+                    random.Random(seed), workers, shop, repays_from_other_coins=settings.OFFSET_DEBTS
+                )
+                try:
+                    history.go(WORKED_OPERATIONS_OF_A_WORLD)
+                    history.finish()
+                except Difference as difference:
+                    differences.append(f"worked world of seed {seed}: {difference}")
+                    progress.say(differences[-1], now=True)
+            done += len(history.done)
+            kills, compared, delivered = (
+                kills + workers.kills,
+                compared + history.compared,
+                delivered + history.delivered,
+            )
+            longest = max(longest, history.longest_wait)
+            progress.say(
+                f"{done} operations worked by processes, {kills} kills, {compared} figures, "
+                f"{len(differences)} differences, {history.waited:.0f} s waited, {longest:.1f} s at most",
+                now=True,
+            )
+        hasty = variables_of(repays_from_other_coins=settings.OFFSET_DEBTS, below_finality=0)
+        with Workers(installation, 0, hasty) as workers:
+            history = WorkedHistory(chance, workers, shop, repays_from_other_coins=settings.OFFSET_DEBTS)
+            missed = ""
+            try:
+                history.go(CONTROL_OPERATIONS_WORKED)
+            except Difference as difference:
+                missed = str(difference)
+    raised = [line for name in workers.names for line in installation.log_of(name).splitlines() if RAISED in line]
+    _end_what_is_left()
+    while book_sweeps():
+        pass
+    return [
+        Check(
+            f"{done} operations are worked by a beat and {WORKERS} workers that are killed again and again",
+            f"{kills} kills, {compared} figures, {delivered} webhooks, {longest:.0f} s at most until all was done",
+            kills >= LEAST_KILLS and delivered > 0,
+        ),
+        Check(
+            "worked by processes, product and model never differ",
+            f"{len(differences)} {differences[:1]}",
+            not differences,
+        ),
+        Check("no task of a worker raises", "; ".join(raised)[:100] or "none", not raised),
+        Check("control: workers that wait for final blocks are noticed", missed[:60], bool(missed)),
+    ]
 
 
 @contextmanager
