@@ -66,6 +66,26 @@ def test_a_contract_says_which_signatures_are_its_own(harness: NodeHarness) -> N
     }
 
 
+ACCEPTS_FOR_MUCH_GAS = "6301312d005a11631626ba7e60e01b0260005260206000f3"
+"""Takes everything as its own signature where it is given more than 20,000,000 of gas."""
+NEVER_ENDS = "5b600056"
+
+
+def deploy_code(node: TestNode, runtime: str) -> str:
+    """A contract of these bytes; returns its address."""
+    length = len(runtime) // 2
+    return node.deploy(bytes.fromhex(f"60{length:02x}600c60003960{length:02x}6000f3" + runtime))
+
+
+@pytest.mark.parametrize("runtime", [ACCEPTS_FOR_MUCH_GAS, NEVER_ENDS])
+def test_a_contract_has_the_same_gas_to_decide_at_every_provider(harness: NodeHarness, runtime: str) -> None:
+    account = deploy_code(harness._node, runtime)
+    chain = harness.chain
+    assert isinstance(chain, EvmChain)
+    assert chain.contract_accepts(account, TEXT, signed(OWNER_KEY)) is False
+    assert not any(state.problems for state in chain.provider_states())
+
+
 def accepting_everything(question: dict[str, Any], truth: Any) -> Any:
     """Every contract takes every signature as its own."""
     asked = question["method"] == "eth_call" and question["params"][0]["data"].startswith(ACCEPTED)

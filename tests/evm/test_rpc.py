@@ -101,13 +101,21 @@ def test_the_key_in_an_address_is_never_said(provider: FakeProvider) -> None:
         ("already known", "knows_already"),
         ("transaction already imported", "knows_already"),
         ("execution reverted", "is_reverted"),
+        ("execution reverted: header not found", "is_reverted"),
+        ("execution reverted: too many requests, try again", "is_reverted"),
+        ("out of gas", "takes_all_gas"),
         ("your app has exceeded its compute units per second capacity", "is_passing"),
     ],
 )
 def test_what_nodes_say_is_understood(message: str, meaning: str) -> None:
     error = RpcError(-32000, message)
-    meanings = {"asks_for_less", "misses_block", "knows_already", "is_reverted", "is_passing"}
+    meanings = {"asks_for_less", "misses_block", "knows_already", "is_reverted", "is_passing", "takes_all_gas"}
     assert {name for name in meanings if getattr(error, name)} == {meaning}
+
+
+def test_what_a_contract_does_says_nothing_of_its_provider() -> None:
+    assert not RpcError(-32603, "EVM error OutOfGas").is_passing
+    assert RpcError(-32603, "no reason").is_passing
 
 
 def test_a_real_node_is_understood(node: TestNode) -> None:

@@ -8,19 +8,22 @@ from payments.chains.evm.providers import Providers
 from payments.chains.evm.rpc import RpcError
 
 _FUNCTION = "isValidSignature(bytes32,bytes)"
+MOST_GAS = 10_000_000
+"""What the contract of a stranger may take of a provider's time, the same at each: enough for a hundred owners."""
 _ACCEPTED = abi.selector(_FUNCTION).ljust(abi.WORD, b"\0")
 
 
 def accepts(providers: Providers, account: str, text: str, signature: bytes) -> bool | None:
     """Whether the contract at an address takes this as its signature of a text; None where no contract answers.
 
-    Believed as providers say it alike after the same block. A contract that reverts has not taken it.
+    Believed as providers say it alike after the same block. A contract that reverts, or takes more
+    than MOST_GAS to decide, has not taken it.
     """
     digest = int.from_bytes(messages.digest_of(text), "big")
     call = abi.call(_FUNCTION, digest, signature)
-    [said] = providers.agree_each(questions.result(account, call, providers.head().height))
+    [said] = providers.agree_each(questions.result(account, call, providers.head().height, gas=MOST_GAS))
     if isinstance(said, RpcError):
-        if said.is_reverted:
+        if said.is_reverted or said.takes_all_gas:
             return False
         raise ChainUnavailable(f"{providers.network} cannot ask a contract about a signature: {said}") from said
     return bool(said == _ACCEPTED) if said else None

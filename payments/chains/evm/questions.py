@@ -187,9 +187,12 @@ def native_balance(account: str, height: int) -> Question[int]:
     return Question(Call("eth_getBalance", (account, hex(height))), values.number)
 
 
-def result(contract: str, data: bytes, block: int | str = "latest", *, sender: str | None = None) -> Question[bytes]:
-    """What a call would return; RpcError where it would revert."""
+def result(
+    contract: str, data: bytes, block: int | str = "latest", *, sender: str | None = None, gas: int | None = None
+) -> Question[bytes]:
+    """What a call would return; RpcError where it would revert, or takes more than `gas`."""
     wanted = {"to": contract, "data": "0x" + data.hex()} | ({} if sender is None else {"from": sender})
+    wanted |= {} if gas is None else {"gas": hex(gas)}
     return Question(Call("eth_call", (wanted, _block(block))), values.data)
 
 

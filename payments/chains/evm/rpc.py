@@ -63,18 +63,26 @@ class RpcError(ChainUnavailable):
 
     @property
     def is_passing(self) -> bool:
-        """Whether this says something of the provider's state, and nothing of the question."""
-        return self.code in (-32603, 429) or self.says(*_NOT_NOW, "internal error")
+        """Whether this says something of the provider's state, and nothing of the question. What a contract does is its
+        author's: who wrote it could have every provider taken for one that fails."""
+        if self.takes_all_gas:
+            return False
+        return self.code in (-32603, 429) or (not self.is_reverted and self.says(*_NOT_NOW, "internal error"))
 
     @property
     def misses_block(self) -> bool:
         """Whether the provider does not know the block, or no longer knows the state after it."""
-        return self.says(*_NO_SUCH_BLOCK)
+        return not self.is_reverted and self.says(*_NO_SUCH_BLOCK)
 
     @property
     def is_reverted(self) -> bool:
         """Whether the contract refused, so that sending the same would fail as well."""
         return self.code in (3, -32015) or self.says("revert")
+
+    @property
+    def takes_all_gas(self) -> bool:
+        """Whether the contract was not done with the gas that it had."""
+        return self.says("out of gas", "outofgas")
 
     @property
     def knows_already(self) -> bool:
