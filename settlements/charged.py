@@ -47,6 +47,10 @@ class PaidOrUndone(NamedTuple):
     is_due: bool
     """It is settled by the next run."""
 
+    @property
+    def pot(self) -> PotKey:
+        return self.network, self.wallet, self.asset
+
 
 @dataclass(slots=True)
 class _Part:
@@ -54,6 +58,8 @@ class _Part:
     amount: int
     bps: int | None
     """The fee of the settlement that it was in; None while it is in none."""
+    due_in: PotKey | None = None
+    """Of what a payment brought: where the next run charges it."""
 
 
 @dataclass(slots=True)
@@ -72,7 +78,7 @@ class _History:
 
     def apply(self, change: PaidOrUndone) -> list[_Part]:
         if change.kind in PAID:
-            part = _Part(change.kind, change.amount, change.bps)
+            part = _Part(change.kind, change.amount, change.bps, change.pot if change.is_due else None)
             self.kept.append(part)
             return [replace(part), *self._cover()]
         if change.kind in REFUNDED:
@@ -129,7 +135,7 @@ def _move(source: list[_Part], target: list[_Part], amount: int) -> list[_Part]:
     while amount and source:
         part = source[-1]
         taken = min(amount, part.amount)
-        found.append(_Part(part.kind, taken, part.bps))
+        found.append(replace(part, amount=taken))
         part.amount -= taken
         amount -= taken
         if not part.amount:
@@ -151,6 +157,9 @@ def charged_of(changes: Iterable[PaidOrUndone]) -> dict[PotKey, tuple[int, int]]
 
     That is what was charged and is undone or refunded, and what comes and is refunded already. `changes` are all of
     some payments, in their order. The amount is in base units, the fee in ten-thousandths of one, both signed.
+
+    What was undone or refunded in a settlement before that of its payment, as losses count at once, has had its fee
+    given back there at the rate of then: so much of the payment is charged at that rate.
     """
     found: defaultdict[PotKey, tuple[int, int]] = defaultdict(lambda: (0, 0))
     for _, own in groupby(changes, key=lambda change: (change.payment_id, change.network, change.asset)):
@@ -158,10 +167,15 @@ def charged_of(changes: Iterable[PaidOrUndone]) -> dict[PotKey, tuple[int, int]]
         for change in own:
             moved = history.apply(change)
             if change.is_due:
-                amount, fee = found[pot := (change.network, change.wallet, change.asset)]
+                amount, fee = found[change.pot]
                 not_charged = sum(part.amount for part in moved if part.bps is None)
                 fee += sum(part.amount * part.bps for part in moved if part.bps is not None)
-                found[pot] = amount + change.amount - not_charged, fee
+                found[change.pot] = amount + change.amount - not_charged, fee
+            elif change.bps is not None:
+                for part in moved:
+                    if part.due_in is not None:
+                        amount, fee = found[part.due_in]
+                        found[part.due_in] = amount - part.amount, fee - part.amount * change.bps
     return dict(found)
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
 from decimal import Decimal
 
 import pytest
+from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from merchants.models import Merchant
@@ -14,10 +16,13 @@ from payments.models import Payment
 from refunds.models import Refund
 from refunds.records import refund_record
 from refunds.services import NewRefund, cancel_refund, create_refund
+from settlements.making import run_once
 from settlements.reading import statement_of
+from settlements.schedule import Period
 from settlements.statement_formats import statement_csv, statement_record
+from settlements.states import Trigger
 from tests.payments import scenes as payments
-from tests.settlements.scenes import WALLETS, assert_all_is_well, earn, settle, settle_one, units
+from tests.settlements.scenes import SANDBOX, WALLETS, assert_all_is_well, earn, settle, settle_one, units
 from tests.settlements.test_fees import fees_taken, make_merchant_with_fee, paid, undo
 
 pytestmark = pytest.mark.django_db
@@ -114,6 +119,39 @@ def test_the_fee_is_on_what_the_policy_says(
         settle(merchant)
         assert fees_taken() - before == units(expected), policy
     assert_all_is_well(without={"I14"})  # settlements are on their way with coins that are not there any more
+
+
+def settle_until(merchant: Merchant, until: datetime) -> None:
+    """The run of a period that ended then, which is late: what was refunded since comes off it already."""
+    run_once(
+        merchant_id=merchant.pk,
+        environment=SANDBOX,
+        period=Period(f"until {until.isoformat()}"[:40], until),
+        trigger=Trigger.SCHEDULE,
+    )
+
+
+@pytest.mark.parametrize("comes_back", [False, True])
+@pytest.mark.parametrize("rates", [(100, 500), (500, 0), (0, 500)])
+def test_a_refund_that_is_settled_before_its_payment_is_charged_one_rate(
+    rates: tuple[int, int], comes_back: bool, settings: Settings
+) -> None:
+    settings.FEE_ON_REFUNDS = "returned"
+    first, then = rates
+    merchant = make_merchant_with_fee(first)
+    paid(merchant, "300", is_final=True)
+    ended_at = timezone.now()
+    made = refund(paid(merchant, "100", is_final=True), "60")
+    settle_until(merchant, ended_at)
+    assert fees_taken() == units("240") * first // 10_000
+    change_fee(merchant=merchant, fee_bps=then)
+    earn(merchant, "10")
+    if comes_back:
+        cancel_refund(made)
+    settle(merchant)
+    kept = units("110" if comes_back else "50")
+    assert fees_taken() == (units("300") * first + kept * then) // 10_000
+    assert_all_is_well()
 
 
 def test_the_policy_of_the_day_a_refund_was_made_holds_for_it(settings: Settings) -> None:
