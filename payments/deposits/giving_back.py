@@ -16,8 +16,9 @@ from merchants.models import User
 from payments.chains import registry
 from payments.deposits import postings
 from payments.deposits.acceptance import AlreadyApproved, DiscrepancyResolved
+from payments.deposits.destinations import Destination
 from payments.deposits.models import PayerReturn, ReturnApproval
-from payments.deposits.payer_proofs import require_signed
+from payments.deposits.payer_proofs import require_signed, says
 from payments.deposits.recording import move_discrepancy
 from payments.models import Deposit, Discrepancy
 from payments.states import RETURN_MOVES, DiscrepancyStatus, ReturnStatus
@@ -114,9 +115,10 @@ def _require_as_signed(returned: PayerReturn, deposit: Deposit) -> None:
         raise InvalidParameter("The sender has not signed this.", param="signature")
     if returned.signature:
         require_signed(deposit, returned.signed_text, returned.signature)
-    memo = f" with the memo {returned.memo}" if returned.memo else ""
-    if f"\nTo be paid to: {returned.recipient}{memo}\n" not in returned.signed_text:
-        raise InvalidParameter("The address is not the one that the sender has signed.", param="recipient")
+    asked = (returned.environment, returned.network, returned.asset, returned.amount)
+    is_whole = asked == (deposit.environment, deposit.network, deposit.asset, deposit.amount)
+    if not is_whole or not says(returned.signed_text, deposit, Destination(returned.recipient, returned.memo)):
+        raise InvalidParameter("This is not what the sender has signed: another address, or other money.", param="note")
 
 
 def _reserve(returned: PayerReturn, deposit: Deposit, held: Discrepancy, agreed: list[ReturnApproval]) -> None:

@@ -81,7 +81,11 @@ RETURNS_NOT_AS_SIGNED = """
                 <> (deposit.environment, deposit.network, deposit.asset, deposit.amount)
             OR (payout.recipient, payout.memo) <> (returned.recipient, returned.memo)
             OR payout.merchant_id IS NOT NULL
-            OR position(E'\nTo be paid to: ' || payout.recipient in returned.signed_text) = 0
+            OR position(concat(
+                E'\nOn-chain transaction: ', deposit.transaction_hash, ', ', deposit.ordinal,
+                E'\nSent from: ', deposit.sender,
+                E'\nTo be paid to: ', payout.recipient, ' with the memo ' || nullif(payout.memo, ''), E'\n'
+            ) in returned.signed_text) = 0
             OR (returned.status = 'completed') <> (payout.status = 'paid') AND returned.status <> 'pending')
 """
 

@@ -11,6 +11,7 @@ import uuid
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
+from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.core import signing
@@ -142,6 +143,8 @@ def _note(deposit: Deposit, destination: Destination, text: str, signature: str)
             return before
         if not is_returnable(deposit):
             raise NotReturnable
+        if deposit.returns.filter(signed_text=text).exists():  # a message is good once
+            raise ProofExpired
         if before is not None:
             RETURN_MOVES.check(before.status, ReturnStatus.REPLACED)
             before.status, before.ended_at = ReturnStatus.REPLACED, timezone.now()
@@ -161,19 +164,34 @@ def _note(deposit: Deposit, destination: Destination, text: str, signature: str)
         )
 
 
-def _text(deposit: Deposit, destination: Destination, nonce: str, until: datetime) -> str:
-    """What the person reads in the wallet. It names everything that it is good for."""
+def says(text: str, deposit: Deposit, destination: Destination) -> bool:
+    """Whether a text that was signed is about this money and this destination, in whatever language its amount is."""
+    return f"\n{_subject(deposit, destination)}\nNonce: " in text
+
+
+def _subject(deposit: Deposit, destination: Destination) -> str:
+    """Which money a message is about, and where it is to go."""
     name = registry.known_profile(deposit.environment, deposit.network).name
     memo = f" with the memo {destination.memo}" if destination.memo else ""
     return "\n".join(
         [
-            "I have sent the money named here, and ask for it back at the address named here.",
-            "",
-            f"Amount: {wording.coins(deposit.amount, deposit.decimals, deposit.asset)}",
             f"Network: {name} ({deposit.environment})",
             f"On-chain transaction: {deposit.transaction_hash}, {deposit.ordinal}",
             f"Sent from: {deposit.sender}",
             f"To be paid to: {destination.address}{memo}",
+        ]
+    )
+
+
+def _text(deposit: Deposit, destination: Destination, nonce: str, until: datetime) -> str:
+    """What the person reads in the wallet. It names everything that it is good for."""
+    return "\n".join(
+        [
+            "I have sent the money named here, and ask for it back at the address named here.",
+            "",
+            f"Asked at: {urlsplit(settings.PUBLIC_URL).netloc}",
+            f"Amount: {wording.coins(deposit.amount, deposit.decimals, deposit.asset)}",
+            _subject(deposit, destination),
             f"Nonce: {nonce}",
             f"Good until: {until:%Y-%m-%d %H:%M:%S} UTC",
             "",

@@ -8,8 +8,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
+from urllib.parse import urlsplit
 
 import structlog
+from django.conf import settings
 from django.core import signing
 from django.db import transaction
 from django.utils import timezone
@@ -203,6 +205,7 @@ def _text(wallet: MerchantWallet, nonce: str, until: datetime) -> str:
         [
             "I confirm that this wallet belongs to the merchant named here, and that settlements may be paid to it.",
             "",
+            f"Asked at: {urlsplit(settings.PUBLIC_URL).netloc}",
             f"Merchant: {wallet.merchant.name} ({wallet.merchant.public_id})",
             f"Network: {name} ({wallet.environment})",
             f"Wallet: {wallet.address}",

@@ -9,7 +9,8 @@ from typing import Literal
 import pytest
 from django.test import Client
 from django.urls import reverse
-from django.utils import timezone
+from django.utils import timezone, translation
+from pytest_django.fixtures import Settings
 from stellar_sdk import Keypair
 
 from config.errors import DomainError, InvalidParameter
@@ -178,12 +179,45 @@ def test_only_the_key_of_the_sender_proves_it_and_only_what_it_has_signed_is_pai
 
     returned = prove(deposit)
     PayerReturn.objects.filter(pk=returned.pk).update(recipient=somebody(STELLAR, "a thief"))
-    with pytest.raises(InvalidParameter, match="not the one that the sender has signed"):
+    with pytest.raises(InvalidParameter, match="not what the sender has signed"):
         agree(returned, people[0])
     PayerReturn.objects.filter(pk=returned.pk).update(signed_text=returned.signed_text.replace("100", "101"))
     with pytest.raises(InvalidParameter, match="Another account has signed"):
         agree(returned, people[0])
     assert not Payout.objects.exists()
+
+
+def test_what_was_signed_for_other_money_lets_nothing_out(people: tuple[User, User]) -> None:
+    """Who can write rows has old signatures of the same sender, and no new ones."""
+    deposit, other = come(STELLAR), come(STELLAR)
+    returned, signed_for_other = prove(deposit), prove(other)
+    mine = PayerReturn.objects.filter(pk=returned.pk)
+    stolen = {name: getattr(signed_for_other, name) for name in ("recipient", "signed_text", "signature")}
+    for change in (stolen, {"amount": 2 * deposit.amount}, {"asset": "USDT"}):
+        before = mine.values(*change).get()
+        mine.update(**change)
+        with pytest.raises(InvalidParameter, match="not what the sender has signed"):
+            agree(returned, people[0])
+        mine.update(**before)
+    with translation.override("de"):  # what an operator reads is in another language than what was signed
+        assert [agree(returned, each) for each in people] == [False, True]
+
+
+def test_a_message_names_who_asks_and_is_good_once(people: tuple[User, User], settings: Settings) -> None:
+    deposit = come(STELLAR)
+    challenge = new_challenge(deposit, Destination(somebody(STELLAR, "a wallet")), now=timezone.now())
+    assert f"\nAsked at: {settings.PUBLIC_URL.removeprefix('http://')}\n" in challenge.text
+    signature = signature_of(STELLAR, challenge.text)
+    first = prove_sender(deposit, token=challenge.token, signature=signature)
+    assert prove_sender(deposit, token=challenge.token, signature=signature) == first
+    prove(deposit)
+    with pytest.raises(ProofExpired):  # it would take the place of the newer one
+        prove_sender(deposit, token=challenge.token, signature=signature)
+    second = PayerReturn.objects.get(status="proven")
+    [agree(second, each) for each in people]
+    giving_back.call_back(second, by=people[0])
+    with pytest.raises(ProofExpired):
+        prove_sender(deposit, token=challenge.token, signature=signature)
 
 
 def test_a_sender_who_names_another_address_has_to_be_agreed_to_anew(people: tuple[User, User]) -> None:
