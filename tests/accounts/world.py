@@ -193,7 +193,8 @@ class World:
         control.mine(network, blocks)
 
     def replace_blocks(self, depth: int, outcome: control.Outcome) -> None:
-        control.reorg("ethereum", depth, outcome)
+        """Payers may send something else instead; nobody but us can do so from the hot wallet."""
+        control.reorg("ethereum", depth, outcome, only=list(self.transfers) if outcome == "replaced" else None)
 
     def drive(self, network: str) -> None:
         """The hot wallet of a network sends what waits, and follows what it has sent."""

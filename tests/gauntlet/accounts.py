@@ -30,11 +30,11 @@ from tests.gauntlet.worked_accounts import WORKERS, WorkedHistory, Workers, vari
 from tests.sending.receivers import Shop
 from webhooks.models import Event
 
-RAISED = "raised unexpected"
-"""What Celery writes into the log of a worker when a task ends by an exception."""
+RAISED = "Traceback (most recent call last)"
+"""In the log of a worker: a task has failed, or something in it that keeps nothing else waiting."""
 CONTROL_OPERATIONS_WORKED, SECONDS_TO_HAND_OUT = 60, 600.0
 OPERATIONS, OPERATIONS_OF_A_WORLD = 50_000, 250
-WORKED_WORLDS, WORKED_OPERATIONS_OF_A_WORLD, LEAST_KILLS = 4, 125, 20
+WORKED_WORLDS, WORKED_OPERATIONS_OF_A_WORLD, LEAST_KILLS = 4, 125, 10
 CONTROL_OPERATIONS, ENOUGH_FOR_WHAT_IS_RARE = 1_000, 20_000
 RARE = (
     "payments reversed",
@@ -176,7 +176,7 @@ def _worked(installation: Installation, chance: random.Random, progress: Progres
             f"{len(differences)} {differences[:1]}",
             not differences,
         ),
-        Check("no task of a worker raises", "; ".join(raised)[:100] or "none", not raised),
+        Check("nothing fails in the workers", f"{len(raised)} tracebacks", not raised),
         Check("control: workers that wait for final blocks are noticed", missed[:60], bool(missed)),
     ]
 
