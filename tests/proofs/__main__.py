@@ -19,6 +19,8 @@ def main() -> int:
                 paths += 1
                 successes += end.succeeds
             verdict = "proved"
+            if not paths:
+                raise Unproven("there is no path that it could fail on")
         except Unproven as error:
             verdict, failed = f"NOT PROVED ({error})", failed + 1
         all_paths += paths

@@ -132,14 +132,25 @@ def a_sweep_pays_the_treasury_alone() -> Iterator[Ending]:
     # The treasury is none of the contracts here: what it does when it is paid is its own affair.
     given = [*CLEAN, anyone() == PEOPLE["operator"], *(treasury != address for address in codes())]
     for salts in ((salt,), (salt, salt), (salt, other)):
+        most = 0
         data = encoded(SWEEP, 0x40, TOKEN, len(salts), *salts)
         for end in endings(codes(), FACTORY, data, caller=anyone(), given=given):
             _require_sweep(end, (ACTIONS[0], TOKEN, treasury), (TOKEN, TRANSFER, treasury, HELD))
+            most = max(most, _paid(end))
             yield end
-        data = encoded(SWEEP_NATIVE, 0x20, len(salts), *salts)
+        _require(most == len(salts), "no path empties each of the addresses: this says nothing")
+        most, data = 0, encoded(SWEEP_NATIVE, 0x20, len(salts), *salts)
         for end in endings(codes(), FACTORY, data, caller=anyone(), given=given):
             _require_sweep(end, (ACTIONS[1], treasury), (treasury,))
+            most = max(most, _paid(end))
             yield end
+        _require(most > 0, "no path empties an address of native coins: this says nothing")
+
+
+def _paid(end: Ending) -> int:
+    """How many transfers out of clones a call has made, where it succeeded."""
+    out = [call for call in end.calls if call.scheme == EVM.CALL and not z3.eq(z3.simplify(call.caller), FACTORY)]
+    return len(out) if end.succeeds else 0
 
 
 def _require_sweep(end: Ending, asked: tuple[Any, ...], paid: tuple[Any, ...]) -> None:
@@ -167,9 +178,12 @@ def a_clone_that_stands_pays_whom_the_factory_names() -> Iterator[Ending]:
         (encoded(ACTIONS[0], TOKEN, recipient), HELD),
         (encoded(ACTIONS[2], TOKEN, recipient, amount), amount),
     ):
+        most = 0
         for end in endings(codes(), CLONE, data, caller=FACTORY, value=z3.BitVecVal(0, 256)):
             _require_sweep(end, ("never",), (TOKEN, TRANSFER, recipient, units))
+            most = max(most, _paid(end))
             yield end
+        _require(most == 1, "no path pays anybody: this says nothing")
 
 
 def nobody_but_the_factory_moves_a_clone(folder: Path = CONTRACTS) -> Iterator[Ending]:
