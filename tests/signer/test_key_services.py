@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import traceback
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -153,3 +154,21 @@ def test_a_key_that_cannot_be_used_is_named_with_the_reason(
     for use, said in _without_key(kms, vault, monkeypatch):
         with pytest.raises(KeyServiceFailed, match=said):
             use()
+
+
+@pytest.mark.parametrize(
+    "token", ["hvs.not to be shown\nanother line", "hvs.not to be shown\x00", "hvs.not to be shown é"]
+)
+def test_a_token_that_cannot_be_sent_is_not_shown(
+    kms: Kms, vault: Vault, settings: Any, monkeypatch: pytest.MonkeyPatch, token: str
+) -> None:
+    settings.VAULT_TOKEN = token
+    keys = [ed_key(vault.add("hot", SEED))]
+    if "\x00" not in token:  # which no variable of a process can hold
+        monkeypatch.setenv("AWS_SESSION_TOKEN", token)
+        keys.append(ed_key(kms.add("ECC_NIST_EDWARDS25519", SEED)))
+    for key in keys:
+        with pytest.raises(KeyServiceFailed) as failed:
+            key.public_key()
+        shown = "".join(traceback.format_exception(failed.value))
+        assert "not to be shown" not in shown

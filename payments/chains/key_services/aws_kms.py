@@ -52,10 +52,13 @@ class AwsKmsKey:
     def _ask(self, what: str, **fields: Any) -> dict[str, Any]:
         # `connected` raises KeyServiceFailed itself, where the library is not there.
         client = self._connected()
-        from botocore.exceptions import BotoCoreError, ClientError
+        from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
 
         try:
             found: dict[str, Any] = getattr(client, what)(KeyId=self._arn, **fields)
+        except HTTPClientError as error:  # its text shows a header that could not be sent: a session token is one
+            name = type(error).__name__
+            raise KeyServiceFailed(f"AWS KMS did not {what.replace('_', ' ')} of {self._arn}: {name}") from None
         except (BotoCoreError, ClientError) as error:
             raise KeyServiceFailed(f"AWS KMS did not {what.replace('_', ' ')} of {self._arn}: {error}") from error
         return found

@@ -66,7 +66,10 @@ class VaultKey:
         server = self._server
         url = f"{server.address.rstrip('/')}/v1/{self._place.scope}/{what}/{self._place.key}"
         try:
-            headers = {"X-Vault-Token": server.token(), "X-Vault-Request": "true"}
+            token = server.token()
+            if not (token.isascii() and token.isprintable()):  # the library would show it, as it refuses to send it
+                raise KeyServiceFailed("the token for Vault has characters that no token has")
+            headers = {"X-Vault-Token": token, "X-Vault-Request": "true"}
             if server.namespace:
                 headers["X-Vault-Namespace"] = server.namespace
             trusted = ssl.create_default_context(cafile=server.authority or None)
