@@ -17,7 +17,9 @@ from payments.chains.evm.remote_signing import request_for
 from payments.chains.evm.signing import Purpose, Transaction, read_signed, signer_from_key
 from payments.chains.signer.messages import Reply, SigningRequest
 from payments.chains.signer.service import SEQUENCES_PER_PAYOUT
-from tests.signer.signer import POLYGON, PROFILES, OwnSigner, intent
+from payments.chains.stellar.development.keys import HOT_WALLET_KEY
+from payments.chains.stellar.keys import Keys
+from tests.signer.signer import POLYGON, PROFILES, STELLAR, OwnSigner, intent
 
 PROFILE = PROFILES[POLYGON]
 USDC = PROFILE.assets["USDC"].contract
@@ -179,6 +181,42 @@ def test_another_version_of_the_same_sequence_counts_once(signer: OwnSigner) -> 
         assert signer.service.reply_to(payout(signer, 100 * COIN, max_fee=fee * GWEI)).raw
     assert signer.record.paid_in_a_day(*POLYGON, "USDC") == 100 * COIN
     assert signer.record.fees_in_a_day(*POLYGON) == 80_000 * 128 * GWEI
+
+
+@pytest.mark.parametrize("place", [POLYGON, STELLAR], ids=lambda place: place[1])
+def test_what_was_kept_back_and_is_signed_again_another_day_counts_in_that_day(
+    signer: OwnSigner, place: tuple[str, str]
+) -> None:
+    """On stellar bytes end after minutes: else a thief would have the limits of all days since, at once."""
+    asked = kept_back if place == POLYGON else kept_back_on_stellar
+    for number in (0, 1):
+        assert signer.service.reply_to(asked(signer, number)).raw
+    spent, cost = signer.record.paid_in_a_day(*place, "USDC"), signer.record.fees_in_a_day(*place)
+    assert spent
+    assert cost
+    signer.let_pass(timedelta(days=1))
+    assert (signer.record.paid_in_a_day(*place, "USDC"), signer.record.fees_in_a_day(*place)) == (0, 0)
+    assert signer.service.reply_to(asked(signer, 2)).raw
+    for _again in range(2):
+        assert signer.service.reply_to(asked(signer, 0)).raw
+        assert signer.record.paid_in_a_day(*place, "USDC") == spent
+        assert signer.record.fees_in_a_day(*place) == cost
+    assert refusal(signer, asked(signer, 1)).refused == "over_limit"
+    signer.stop()
+    signer.start()
+    assert refusal(signer, asked(signer, 1)).refused == "over_limit"
+
+
+def kept_back(signer: OwnSigner, number: int) -> SigningRequest:
+    return payout(signer, 100 * COIN, sequence=number, payout_id=f"{number}")
+
+
+def kept_back_on_stellar(signer: OwnSigner, number: int) -> SigningRequest:
+    until = int((signer.clock() + timedelta(minutes=5)).timestamp())
+    fields = {"fee_per_operation": 200, "valid_until": until, "raises": ""}
+    wallet = Keys(HOT_WALLET_KEY).address
+    paid = intent(STELLAR, f"{number}", 100 * 10**7, wallet)
+    return SigningRequest(*STELLAR, wallet, 7 + number, intents=(paid,), transaction=fields)
 
 
 def test_a_payout_whose_row_was_set_back_is_signed_for_a_few_times_at_most(signer: OwnSigner) -> None:

@@ -42,9 +42,8 @@ class Record:
     def __init__(self, path: Path, clock: Callable[[], datetime]) -> None:
         self._clock = clock
         self._slots: defaultdict[str, set[Slot]] = defaultdict(set)
-        self._paid: list[tuple[datetime, str, str, str, int]] = []
-        self._fees: list[tuple[datetime, str, str, int]] = []
-        self._fee_of: dict[Slot, int] = {}
+        self._paid: dict[tuple[str, Slot], tuple[datetime, str, int]] = {}
+        self._fees: dict[Slot, tuple[datetime, int]] = {}
         self._times: list[datetime] = []
         self._last, self._lines = FIRST, 0
         path.touch(mode=0o600, exist_ok=True)
@@ -71,18 +70,30 @@ class Record:
         return frozenset(self._slots.get(payout_id, ()))
 
     def paid_in_a_day(self, environment: str, network: str, coin: str) -> int:
-        """Base units of a coin that were signed away on a network in the last 24 hours."""
+        """Base units of a coin that were signed away on a network in the last 24 hours. What was signed for again, with
+        the same sequence, is paid once, and counts from the last time: a later version may be the one that is paid."""
         since = self._clock() - DAY
-        return sum(units for at, *place, units in self._paid if at > since and place == [environment, network, coin])
+        return sum(
+            units
+            for (_, slot), (at, code, units) in self._paid.items()
+            if at > since and (*slot[:2], code) == (environment, network, coin)
+        )
+
+    def is_counted(self, payout_id: str, slot: Slot) -> bool:
+        """Whether the payout is among what was signed away in the last 24 hours, with this sequence."""
+        known = self._paid.get((payout_id, slot))
+        return known is not None and known[0] > self._clock() - DAY
 
     def fees_in_a_day(self, environment: str, network: str) -> int:
         """The most that what was signed in the last 24 hours can cost, in base units of the native coin."""
         since = self._clock() - DAY
-        return sum(units for at, *place, units in self._fees if at > since and place == [environment, network])
+        return sum(fee for slot, (at, fee) in self._fees.items() if at > since and slot[:2] == (environment, network))
 
     def more_fees(self, request: SigningRequest, fee: int) -> int:
-        """How much more it can cost than what was signed for the same sequence before."""
-        return max(0, fee - self._fee_of.get(_slot(request), 0))
+        """How much more it can cost than what was signed for the same sequence in the last 24 hours."""
+        at, before = self._fees.get(_slot(request), (None, 0))
+        is_counted = at is not None and at > self._clock() - DAY
+        return max(fee, before) - before * is_counted
 
     def signatures_in_a_minute(self) -> int:
         since = self._clock() - MINUTE
@@ -150,13 +161,10 @@ class Record:
         environment, network = entry["environment"], entry["network"]
         slot: Slot = (environment, network, entry["account"], entry["sequence"])
         for intent in entry["intents"]:
-            if slot not in self._slots[intent["payout_id"]]:
-                self._slots[intent["payout_id"]].add(slot)
-                self._paid.append((at, environment, network, intent["coin"], int(intent["amount"])))
-        fee = int(entry["fee"])
-        more = max(0, fee - self._fee_of.get(slot, 0))
-        self._fee_of[slot] = max(fee, self._fee_of.get(slot, 0))
-        self._fees.append((at, environment, network, more))
+            self._slots[intent["payout_id"]].add(slot)
+            self._paid[intent["payout_id"], slot] = at, intent["coin"], int(intent["amount"])
+        _, before = self._fees.get(slot, (at, 0))
+        self._fees[slot] = at, max(before, int(entry["fee"]))
         self._times.append(at)
         self._forget(at)
 
@@ -164,8 +172,8 @@ class Record:
         """What no limit asks about any more. The sequences of payouts are kept for ever."""
         self._lines += 1
         if self._lines % 1000 == 0:
-            self._paid = [each for each in self._paid if each[0] > now - DAY]
-            self._fees = [each for each in self._fees if each[0] > now - DAY]
+            self._paid = {key: each for key, each in self._paid.items() if each[0] > now - DAY}
+            self._fees = {slot: each for slot, each in self._fees.items() if each[0] > now - DAY}
             self._times = [at for at in self._times if at > now - MINUTE]
 
 

@@ -117,7 +117,7 @@ class Service:
             before = spent.get(each.coin)
             if before is None:
                 before = self._record.paid_in_a_day(request.environment, request.network, each.coin)
-            is_new = slot not in self._record.sequences_of(each.payout_id)
+            is_new = not self._record.is_counted(each.payout_id, slot)
             if is_new and before + each.amount > limits.day:
                 above.append(each)
                 continue
