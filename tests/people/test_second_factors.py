@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import base64
-import time
-from datetime import timedelta
 from typing import Any
 
 import pytest
 from allauth.mfa.models import Authenticator
 from allauth.mfa.totp.internal.auth import format_hotp_value, hotp_value
-from django.core.cache import cache
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import CommandError, call_command
 from django.test import Client
@@ -21,25 +18,14 @@ from merchants.people import sealing
 from merchants.people.models import Mail
 from merchants.roles import SENSITIVE, Action
 from tests.factories import PASSWORD, make_member
+from tests.people.clock import Clock
 from tests.people.conftest import is_inside
 
 pytestmark = pytest.mark.django_db
 
 
-class Clock:
-    """The time of day as log-ins and codes see it; it stands still."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.now = float(int(time.time()) // 30 * 30 + 5)
-        monkeypatch.setattr(time, "time", lambda: self.now)
-
-    def advance(self, **duration: float) -> None:
-        self.now += timedelta(**duration).total_seconds()
-
-
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    cache.clear()  # the codes that were used
     return Clock(monkeypatch)
 
 
