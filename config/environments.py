@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 
 class Environment(models.TextChoices):
-    SANDBOX = "sandbox", "Sandbox"
-    PRODUCTION = "production", "Production"
+    SANDBOX = "sandbox", _("Sandbox")
+    PRODUCTION = "production", _("Production")
 
     @property
     def key_infix(self) -> str:

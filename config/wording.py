@@ -8,6 +8,8 @@ from contextvars import ContextVar
 from decimal import Decimal
 from typing import Any
 
+from django.utils.translation import gettext
+
 from config.api.renderers import render_json
 from config.money import FIAT_DIGITS, format_crypto, from_units, round_up_to_shown
 
@@ -95,10 +97,10 @@ def rate(price: Decimal) -> str:
 def about(seconds: float) -> str:
     """A waiting time as people say it: `about 8 s`, `about 3 min`."""
     if seconds < _MINUTE * 1.5:
-        return f"about {max(1, round(seconds))} s"
+        return gettext("about %d s") % max(1, round(seconds))
     if seconds < _HOUR * 1.5:
-        return f"about {round(seconds / _MINUTE)} min"
-    return f"about {round(seconds / _HOUR)} h"
+        return gettext("about %d min") % round(seconds / _MINUTE)
+    return gettext("about %d h") % round(seconds / _HOUR)
 
 
 def short_hash(text: str) -> str:

@@ -13,6 +13,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
@@ -120,18 +121,19 @@ def edit_settings(request: MemberRequest) -> HttpResponse:
     if request.method == "POST":
         form = SettingsForm(request.POST)
         if form.is_valid() and save_settings(request, form):
-            messages.success(request, "The settings are saved.")
+            messages.success(request, _("The settings are saved."))
             return redirect("dashboard_settings")
     else:
         form = SettingsForm(initial=SettingsForm.initial_of(_settings_of(request)))
     for field in form.fields.values():
         field.disabled = not request.member.may[Permission.MANAGE_SETTINGS]
+    fee = percent(Decimal(fee_bps_of(request.merchant)) / 100, digits=2)
     company = [
-        ("Name", request.merchant.name),
-        ("E-mail", request.merchant.email),
-        ("Plan", request.merchant.get_plan_display()),
-        ("Fee", f"{percent(Decimal(fee_bps_of(request.merchant)) / 100, digits=2)} of what payments bring in"),
-        ("Merchant id", request.merchant.public_id),
+        (_("Name"), request.merchant.name),
+        (_("E-mail"), request.merchant.email),
+        (_("Plan"), request.merchant.get_plan_display()),
+        (_("Fee"), _("%(share)s of what payments bring in") % {"share": fee}),
+        (_("Merchant id"), request.merchant.public_id),
     ]
     context = {
         "section": "dashboard_settings",

@@ -90,7 +90,9 @@ class KeyRow:
     def access(self) -> Sequence[tuple[str, Sequence[str]]]:
         """What it may do in words, by what that is about; empty for full access."""
         given = self.key.scopes
-        groups = [(title, [DESCRIPTIONS[each] for each in scopes if each in given]) for title, scopes in GROUPS]
+        groups = [
+            (str(title), [str(DESCRIPTIONS[each]) for each in scopes if each in given]) for title, scopes in GROUPS
+        ]
         return [(title, words) for title, words in groups if words]
 
     @property

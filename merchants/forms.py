@@ -11,6 +11,7 @@ from zoneinfo import available_timezones
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.utils import dates
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -27,7 +28,7 @@ from merchants.services import (
     SettingsChanges,
 )
 
-WEEKDAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+WEEKDAYS: Final = tuple(dates.WEEKDAYS.values())
 BPS_IN_A_PERCENT: Final = 100
 
 
@@ -45,7 +46,7 @@ class LinesField(forms.CharField):
         lines = [line.strip() for line in super().clean(value).splitlines()]
         entries = list(dict.fromkeys(line for line in lines if line))
         if len(entries) > self.most:
-            raise ValidationError(f"At most {self.most} lines.")
+            raise ValidationError(_("At most %(most)s lines."), params={"most": self.most})
         return entries
 
 
@@ -111,8 +112,8 @@ class SearchField(forms.CharField):
 class FilterForm(LookMixin):
     """The filters of a list. Each is optional; dates are whole days, UTC, both included, and come last."""
 
-    start = forms.DateField(required=False, label="From", widget=forms.DateInput(attrs={"type": "date"}))
-    end = forms.DateField(required=False, label="To", widget=forms.DateInput(attrs={"type": "date"}))
+    start = forms.DateField(required=False, label=gettext_lazy("From"), widget=forms.DateInput(attrs={"type": "date"}))
+    end = forms.DateField(required=False, label=gettext_lazy("To"), widget=forms.DateInput(attrs={"type": "date"}))
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -122,7 +123,7 @@ class FilterForm(LookMixin):
         asked: dict[str, Any] = super().clean() or self.cleaned_data
         start, end = asked.get("start"), asked.get("end")
         if start and end and end < start:
-            self.add_error("end", "This day is before the first one. Choose a later day, or an earlier first one.")
+            self.add_error("end", _("This day is before the first one. Choose a later day, or an earlier first one."))
         return asked
 
     def keys(self) -> KeyRange:
@@ -146,16 +147,17 @@ class AuditFilterForm(FilterForm):
 
 class LogInForm(LookMixin):
     email = forms.CharField(
-        label="E-mail address",
+        label=gettext_lazy("E-mail address"),
         max_length=254,
         widget=forms.EmailInput(attrs={"autocomplete": "username", "autofocus": True}),
-        error_messages={"required": "Enter your e-mail address."},
+        error_messages={"required": gettext_lazy("Enter your e-mail address.")},
     )
     password = forms.CharField(
+        label=gettext_lazy("Password"),
         max_length=4096,
         strip=False,
         widget=forms.PasswordInput(attrs={"autocomplete": "current-password"}),
-        error_messages={"required": "Enter your password."},
+        error_messages={"required": gettext_lazy("Enter your password.")},
     )
 
 
@@ -164,60 +166,62 @@ class SettingsForm(LookMixin):
 
     settlement_currency = forms.ChoiceField(
         choices=[(coin, coin) for coin in SETTLEMENT_CURRENCIES],
-        label="Settlement currency",
-        help_text="The coin in which settlements reach your wallet. Other coins are converted into it.",
+        label=gettext_lazy("Settlement currency"),
+        help_text=gettext_lazy("The coin in which settlements reach your wallet. Other coins are converted into it."),
     )
     settlement_frequency = forms.ChoiceField(
         choices=[
-            (SettlementFrequency.DAILY, "Every day"),
-            (SettlementFrequency.WEEKLY, "Every week"),
-            (SettlementFrequency.MONTHLY, "Every month"),
-            (SettlementFrequency.MANUAL, "Only when somebody asks for it"),
+            (SettlementFrequency.DAILY, gettext_lazy("Every day")),
+            (SettlementFrequency.WEEKLY, gettext_lazy("Every week")),
+            (SettlementFrequency.MONTHLY, gettext_lazy("Every month")),
+            (SettlementFrequency.MANUAL, gettext_lazy("Only when somebody asks for it")),
         ],
-        label="How often",
+        label=gettext_lazy("How often"),
     )
     settlement_time = forms.TimeField(
-        label="At",
+        label=gettext_lazy("At"),
         widget=forms.TimeInput(format="%H:%M", attrs={"type": "time"}),
         input_formats=["%H:%M"],
     )
     settlement_timezone = forms.CharField(
-        label="Time zone",
+        label=gettext_lazy("Time zone"),
         max_length=64,
         widget=forms.TextInput(
             attrs={"list": "time-zones", "autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}
         ),
-        help_text="Begin with a city, such as Lisbon, and choose.",
+        help_text=gettext_lazy("Begin with a city, such as Lisbon, and choose."),
     )
     settlement_weekday = forms.TypedChoiceField(
         required=False,
-        label="On",
-        choices=[("", "Not chosen"), *((str(day), name) for day, name in enumerate(WEEKDAYS, start=1))],
+        label=gettext_lazy("On"),
+        choices=[("", gettext_lazy("Not chosen")), *((str(day), name) for day, name in enumerate(WEEKDAYS, start=1))],
         coerce=int,
         empty_value=None,
-        help_text="For a settlement every week; Monday when nothing is chosen.",
+        help_text=gettext_lazy("For a settlement every week; Monday when nothing is chosen."),
     )
     settlement_monthday = forms.IntegerField(
         required=False,
         min_value=1,
         max_value=31,
-        label="On day",
+        label=gettext_lazy("On day"),
         widget=forms.NumberInput(attrs={"inputmode": "numeric"}),
-        help_text="For a settlement every month, 1 to 31; in a shorter month its last day.",
+        help_text=gettext_lazy("For a settlement every month, 1 to 31; in a shorter month its last day."),
     )
     settlement_minimum = forms.DecimalField(
         min_value=0,
         decimal_places=6,
-        label="Smallest settlement",
-        help_text="In the settlement currency. What is less is carried over to the next one.",
+        label=gettext_lazy("Smallest settlement"),
+        help_text=gettext_lazy("In the settlement currency. What is less is carried over to the next one."),
     )
     wallet_allow_list = LinesField(
         required=False,
         most=MAX_ALLOWED_WALLETS,
-        label="Wallets that may be paid",
-        help_text="One to a line; with none, payments may name any wallet. With a list, a stolen key cannot send your "
-        "money elsewhere: another wallet is refused, and a new one is first paid 24 hours after it was added. On "
-        "stellar, write the wallet as payments name it: an M address is another wallet than the G address in it.",
+        label=gettext_lazy("Wallets that may be paid"),
+        help_text=gettext_lazy(
+            "One to a line; with none, payments may name any wallet. With a list, a stolen key cannot send your "
+            "money elsewhere: another wallet is refused, and a new one is first paid 24 hours after it was added. On "
+            "stellar, write the wallet as payments name it: an M address is another wallet than the G address in it."
+        ),
     )
 
     field_of_param: ClassVar = {
@@ -260,24 +264,26 @@ class PolicyForm(LookMixin):
         min_value=0,
         max_value=Decimal(MAX_TOLERANCE_BPS) / BPS_IN_A_PERCENT,
         decimal_places=2,
-        label="Tolerance in percent",
-        help_text="How far short a payment may fall and still complete. At most half a percent.",
+        label=gettext_lazy("Tolerance in percent"),
+        help_text=gettext_lazy("How far short a payment may fall and still complete. At most half a percent."),
     )
-    late_payments = forms.ChoiceField(choices=LatePayments.choices, label="Money that arrives late")
+    late_payments = forms.ChoiceField(choices=LatePayments.choices, label=gettext_lazy("Money that arrives late"))
     surplus = forms.ChoiceField(
         required=False,
         choices=Surplus.choices,
-        label="What is paid beyond the price",
-        help_text="What is given back goes to its sender, or the payer is asked for an address. Less than one coin "
-        "waits for you all the same.",
+        label=gettext_lazy("What is paid beyond the price"),
+        help_text=gettext_lazy(
+            "What is given back goes to its sender, or the payer is asked for an address. Less than one coin "
+            "waits for you all the same."
+        ),
     )
     surplus_kept = forms.DecimalField(
         required=False,
         min_value=0,
         max_value=Decimal(MAX_SURPLUS_KEPT_BPS) / BPS_IN_A_PERCENT,
         decimal_places=2,
-        label="Kept up to this percentage of the price",
-        help_text="At most 1. A larger surplus waits for your decision.",
+        label=gettext_lazy("Kept up to this percentage of the price"),
+        help_text=gettext_lazy("At most 1. A larger surplus waits for your decision."),
     )
     field_of_param: ClassVar = {
         "paymentTolerance": "payment_tolerance",
@@ -288,7 +294,7 @@ class PolicyForm(LookMixin):
     def clean(self) -> dict[str, Any]:
         asked: dict[str, Any] = super().clean() or self.cleaned_data
         if asked.get("surplus") == Surplus.KEEP and not asked.get("surplus_kept") and "surplus_kept" not in self.errors:
-            self.add_error("surplus_kept", "Say up to which percentage of the price it is kept.")
+            self.add_error("surplus_kept", _("Say up to which percentage of the price it is kept."))
         return asked
 
     @classmethod
@@ -317,7 +323,7 @@ def time_zone_named(written: str) -> str:
     try:
         return _time_zones_by_spelling()[_spelling(written)]
     except KeyError:
-        raise ValidationError("There is no time zone of this name. Begin with a city, and choose.") from None
+        raise ValidationError(_("There is no time zone of this name. Begin with a city, and choose.")) from None
 
 
 @cache

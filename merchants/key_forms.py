@@ -43,6 +43,7 @@ class KeyPairForm(LookMixin):
     """A new pair. Nothing is ticked beforehand, and only what the person's role permits is offered."""
 
     name = forms.CharField(
+        label=gettext_lazy("Name"),
         max_length=80,
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
         help_text=gettext_lazy("Where the pair will be used, for example “Web shop”."),
@@ -108,9 +109,9 @@ class KeyPairForm(LookMixin):
         boxes = {box.data["value"]: box for box in self["scopes"]}
         for title, scopes in GROUPS:
             yield ScopeGroup(
-                title,
+                str(title),
                 [boxes[scope.value] for scope in scopes if scope.value in boxes],
-                [DESCRIPTIONS[scope] for scope in scopes if scope.value not in boxes],
+                [str(DESCRIPTIONS[scope]) for scope in scopes if scope.value not in boxes],
             )
 
     def clean_allowed_networks(self) -> tuple[str, ...]:

@@ -10,7 +10,10 @@ from typing import Any, TypeVar
 from django.db.models import Model, Q, QuerySet
 from django.db.models.expressions import Combinable
 from django.urls import reverse
+from django.utils.functional import Promise
+from django.utils.translation import gettext, ngettext_lazy
 
+from config import ids
 from config.api.pagination import KeyRange
 from config.ids import PublicId
 from config.wording import whole
@@ -91,11 +94,14 @@ def list_context(
         **(api.context(request.environment, asked) if api else {}),
     }
     if counted is None:
-        return {**context, "words": _some(len(records), kind.noun, is_all=not before and len(found) <= PAGE_SIZE)}
+        return {**context, "words": _some(len(records), kind, is_all=not before and len(found) <= PAGE_SIZE)}
     total: int = found[0].total_of_list if found else 0  # type: ignore[attr-defined]  # the query adds it
     if asked.get("q"):
         total = matching.count()
-    return {**context, "words": f"{len(records)} of {whole(total)} {kind.noun}s" if total != 1 else f"1 {kind.noun}"}
+    counted_words = _counted(total, kind)
+    if total != 1:
+        counted_words = gettext("%(shown)s of %(counted)s") % {"shown": len(records), "counted": counted_words}
+    return {**context, "words": counted_words}
 
 
 def _total(
@@ -108,7 +114,23 @@ def _total(
     return {"total_of_list": counting.total_of_list(counted, **own, statuses=[status] if status else None, keys=keys)}
 
 
-def _some(number: int, noun: str, *, is_all: bool) -> str:
+_COUNTED: Mapping[PublicId, Promise] = {
+    ids.PAYMENT: ngettext_lazy("%(number)s payment", "%(number)s payments", "count"),
+    ids.PAYMENT_LINK: ngettext_lazy("%(number)s payment link", "%(number)s payment links", "count"),
+    ids.REFUND: ngettext_lazy("%(number)s refund", "%(number)s refunds", "count"),
+    ids.SETTLEMENT: ngettext_lazy("%(number)s settlement", "%(number)s settlements", "count"),
+    ids.DELIVERY: ngettext_lazy("%(number)s delivery", "%(number)s deliveries", "count"),
+    ids.ACTION: ngettext_lazy("%(number)s action", "%(number)s actions", "count"),
+    ids.LOGGED_REQUEST: ngettext_lazy("%(number)s logged request", "%(number)s logged requests", "count"),
+}
+
+
+def _counted(number: int, kind: PublicId) -> str:
+    """`1,250 payments`."""
+    return str(_COUNTED[kind] % {"count": number, "number": whole(number)})
+
+
+def _some(number: int, kind: PublicId, *, is_all: bool) -> str:
     """How many are shown, of a list that is not counted."""
-    one, many = (f"1 {noun}", f"{number} {noun}s") if is_all else (f"1 {noun} shown", f"{number} {noun}s shown")
-    return one if number == 1 else many
+    counted = _counted(number, kind)
+    return counted if is_all else gettext("%(counted)s shown") % {"counted": counted}

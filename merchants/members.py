@@ -7,6 +7,7 @@ from zoneinfo import available_timezones
 
 from django.conf import settings
 from django.db import transaction
+from django.utils.translation import gettext_noop
 
 from config.errors import DomainError, InvalidParameter
 from merchants.models import Member, Merchant, User
@@ -21,7 +22,7 @@ class AlreadyMember(DomainError):
 
 class LastOwner(DomainError):
     code = "last_owner"
-    message = "A merchant needs at least one owner. Make somebody else an owner first."
+    message = gettext_noop("A merchant needs at least one owner. Make somebody else an owner first.")
 
 
 class MemberGone(DomainError):

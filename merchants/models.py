@@ -13,6 +13,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Lower
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from config import ids
 from config.environments import Environment
@@ -67,9 +68,9 @@ class User(AbstractBaseUser, PermissionsMixin):
 
 
 class Plan(models.TextChoices):
-    STARTER = "starter", "Starter"
-    BUSINESS = "business", "Business"
-    ENTERPRISE = "enterprise", "Enterprise"
+    STARTER = "starter", _("Starter")
+    BUSINESS = "business", _("Business")
+    ENTERPRISE = "enterprise", _("Enterprise")
 
 
 class Merchant(ids.PublicRecord, models.Model):
@@ -138,23 +139,23 @@ class BrandLogo(models.Model):
 
 
 class SettlementFrequency(models.TextChoices):
-    DAILY = "daily", "Daily"
-    WEEKLY = "weekly", "Weekly"
-    MONTHLY = "monthly", "Monthly"
-    MANUAL = "manual", "Manual"
+    DAILY = "daily", _("Daily")
+    WEEKLY = "weekly", _("Weekly")
+    MONTHLY = "monthly", _("Monthly")
+    MANUAL = "manual", _("Manual")
 
 
 class LatePayments(models.TextChoices):
-    HOLD = "hold", "Hold for a decision"
-    ACCEPT = "accept", "Accept within 24 hours when the amount is complete"
+    HOLD = "hold", _("Hold for a decision")
+    ACCEPT = "accept", _("Accept within 24 hours when the amount is complete")
 
 
 class Surplus(models.TextChoices):
     """What happens by itself to what a payer sends beyond the price."""
 
-    ASK = "ask", "Hold for a decision"
-    GIVE_BACK = "give_back", "Give it back to the payer"
-    KEEP = "keep", "Keep it up to a share of the price"
+    ASK = "ask", _("Hold for a decision")
+    GIVE_BACK = "give_back", _("Give it back to the payer")
+    KEEP = "keep", _("Keep it up to a share of the price")
 
 
 class MerchantSettings(models.Model):

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from config.states import Transitions
 
 
 class PaymentStatus(models.TextChoices):
-    CREATED = "created", "Awaiting payment"
-    PENDING = "pending", "Confirming"
-    UNDERPAID = "underpaid", "Underpaid"
-    COMPLETED = "completed", "Completed"
-    PARTIALLY_REFUNDED = "partially_refunded", "Partially refunded"
-    REFUNDED = "refunded", "Refunded"
-    EXPIRED = "expired", "Expired"
-    CANCELLED = "cancelled", "Cancelled"
+    CREATED = "created", _("Awaiting payment")
+    PENDING = "pending", _("Confirming")
+    UNDERPAID = "underpaid", _("Underpaid")
+    COMPLETED = "completed", _("Completed")
+    PARTIALLY_REFUNDED = "partially_refunded", _("Partially refunded")
+    REFUNDED = "refunded", _("Refunded")
+    EXPIRED = "expired", _("Expired")
+    CANCELLED = "cancelled", _("Cancelled")
 
 
 _CREATED, _PENDING, _UNDERPAID, _COMPLETED, _PARTLY, _REFUNDED, _EXPIRED, _CANCELLED = PaymentStatus
@@ -40,21 +41,21 @@ PAYMENT_MOVES = Transitions(
 class StatusReason(models.TextChoices):
     """What was unusual about a payment, beside its status."""
 
-    UNDERPAID = "underpaid", "Less than was due arrived"
-    OVERPAID = "overpaid", "More than was due arrived"
-    LATE = "late", "Money arrived after the window"
-    WRONG_TOKEN = "wrong_token", "Another coin arrived"
-    WRONG_NETWORK = "wrong_network", "Money arrived on another network"
-    REVERSED = "reversed", "A reorganisation undid a transfer"
-    COINS_MISSING = "coins_missing", "Coins are missing on the network; it is being decided who bears it"
-    COINS_LOST = "coins_lost", "Coins are lost, and the merchant bears it"
-    TOKEN_FEE = "token_fee", "The token kept a part of what was sent"
+    UNDERPAID = "underpaid", _("Less than was due arrived")
+    OVERPAID = "overpaid", _("More than was due arrived")
+    LATE = "late", _("Money arrived after the window")
+    WRONG_TOKEN = "wrong_token", _("Another coin arrived")
+    WRONG_NETWORK = "wrong_network", _("Money arrived on another network")
+    REVERSED = "reversed", _("A reorganisation undid a transfer")
+    COINS_MISSING = "coins_missing", _("Coins are missing on the network; it is being decided who bears it")
+    COINS_LOST = "coins_lost", _("Coins are lost, and the merchant bears it")
+    TOKEN_FEE = "token_fee", _("The token kept a part of what was sent")
 
 
 class DepositStatus(models.TextChoices):
-    SEEN = "seen", "Waiting for confirmations"
-    CREDITED = "credited", "Credited"
-    ORPHANED = "orphaned", "Undone by a reorganisation"
+    SEEN = "seen", _("Waiting for confirmations")
+    CREDITED = "credited", _("Credited")
+    ORPHANED = "orphaned", _("Undone by a reorganisation")
 
 
 DEPOSIT_MOVES = Transitions(
@@ -69,13 +70,13 @@ DEPOSIT_MOVES = Transitions(
 class DiscrepancyKind(models.TextChoices):
     """Why money is in suspense; also the second half of its ledger account's kind, `suspense:<kind>`."""
 
-    LATE = "late", "Arrived late"
-    OVERPAID = "overpaid", "More than was due"
-    UNDERPAID = "underpaid", "Less than was due"
-    WRONG_TOKEN = "wrong_token", "Another coin than was asked for"
-    WRONG_NETWORK = "wrong_network", "On another network than was asked for"
-    NO_MEMO = "no_memo", "Without a memo that names a payment"
-    UNASKED = "unasked", "Nobody had asked for it"
+    LATE = "late", _("Arrived late")
+    OVERPAID = "overpaid", _("More than was due")
+    UNDERPAID = "underpaid", _("Less than was due")
+    WRONG_TOKEN = "wrong_token", _("Another coin than was asked for")
+    WRONG_NETWORK = "wrong_network", _("On another network than was asked for")
+    NO_MEMO = "no_memo", _("Without a memo that names a payment")
+    UNASKED = "unasked", _("Nobody had asked for it")
 
 
 OWN_KINDS = (DiscrepancyKind.OVERPAID, DiscrepancyKind.UNDERPAID)
@@ -83,10 +84,10 @@ OWN_KINDS = (DiscrepancyKind.OVERPAID, DiscrepancyKind.UNDERPAID)
 
 
 class DiscrepancyStatus(models.TextChoices):
-    OPEN = "open", "Open"
-    ACCEPTED = "accepted", "Accepted"
-    REFUNDED = "refunded", "Refunded"
-    VOID = "void", "Void"
+    OPEN = "open", _("Open")
+    ACCEPTED = "accepted", _("Accepted")
+    REFUNDED = "refunded", _("Refunded")
+    VOID = "void", _("Void")
 
 
 DISCREPANCY_MOVES = Transitions(
@@ -102,11 +103,11 @@ DISCREPANCY_MOVES = Transitions(
 class ReturnStatus(models.TextChoices):
     """What becomes of money of no payment that its sender has asked back."""
 
-    PROVEN = "proven", "Waits for operators"
-    PENDING = "pending", "Reserved, or on its way"
-    COMPLETED = "completed", "Paid back"
-    FAILED = "failed", "Not paid back: the money waits for a decision again"
-    REPLACED = "replaced", "The sender has named another address since"
+    PROVEN = "proven", _("Waits for operators")
+    PENDING = "pending", _("Reserved, or on its way")
+    COMPLETED = "completed", _("Paid back")
+    FAILED = "failed", _("Not paid back: the money waits for a decision again")
+    REPLACED = "replaced", _("The sender has named another address since")
 
 
 RETURN_MOVES = Transitions(
@@ -123,12 +124,12 @@ RETURN_MOVES = Transitions(
 class UnsweptReason(models.TextChoices):
     """Why a sweep left the coins of a deposit address where they are. Words that go after a colon."""
 
-    EMPTY = "empty", "the address does not hold them any more"
-    PAUSED = "paused", "the issuer has paused the coin for everybody"
-    WALLET_REFUSED = "wallet_refused", "the issuer refuses the hot wallet"
-    FROZEN = "frozen", "the issuer has frozen the address"
-    REFUSED = "refused", "the contract of the coin refuses the transfer"
-    PASSING = "passing", "they could be moved now: the sweep ran out of gas, or what kept them is over"
+    EMPTY = "empty", _("the address does not hold them any more")
+    PAUSED = "paused", _("the issuer has paused the coin for everybody")
+    WALLET_REFUSED = "wallet_refused", _("the issuer refuses the hot wallet")
+    FROZEN = "frozen", _("the issuer has frozen the address")
+    REFUSED = "refused", _("the contract of the coin refuses the transfer")
+    PASSING = "passing", _("they could be moved now: the sweep ran out of gas, or what kept them is over")
 
 
 OF_THE_WHOLE_COIN = (UnsweptReason.PAUSED, UnsweptReason.WALLET_REFUSED)
@@ -138,17 +139,17 @@ OF_THE_WHOLE_COIN = (UnsweptReason.PAUSED, UnsweptReason.WALLET_REFUSED)
 class BalanceChangeKind(models.TextChoices):
     """What changed what a merchant may have settled."""
 
-    PAYMENT = "payment", "Payment"
-    REVERSAL = "reversal", "Payment undone by a reorganisation"
-    ACCEPTED = "accepted", "Money beyond the price, accepted"
-    REFUND = "refund", "Refund"
-    REFUND_FAILED = "refund_failed", "Refund that came back"
-    SETTLEMENT_FAILED = "settlement_failed", "Settlement that came back"
-    MISSING = "missing", "Held: its coins are missing on the network"
-    MISSING_ENDED = "missing_ended", "Held before, and no longer"
-    LOSS = "loss", "Coins lost on the network"
-    DEBT_OFFSET = "debt_offset", "Taken for a debt in another coin or on another network"
-    DEBT_REPAID = "debt_repaid", "Debt repaid from another coin or network"
-    DEBT_WRITTEN_OFF = "debt_written_off", "Debt written off"
-    DEBT_COLLECTED = "debt_collected", "Debt paid outside"
-    DEBT_OWED_AGAIN = "debt_owed_again", "Owed again: the end of a debt was taken back"
+    PAYMENT = "payment", _("Payment")
+    REVERSAL = "reversal", _("Payment undone by a reorganisation")
+    ACCEPTED = "accepted", _("Money beyond the price, accepted")
+    REFUND = "refund", _("Refund")
+    REFUND_FAILED = "refund_failed", _("Refund that came back")
+    SETTLEMENT_FAILED = "settlement_failed", _("Settlement that came back")
+    MISSING = "missing", _("Held: its coins are missing on the network")
+    MISSING_ENDED = "missing_ended", _("Held before, and no longer")
+    LOSS = "loss", _("Coins lost on the network")
+    DEBT_OFFSET = "debt_offset", _("Taken for a debt in another coin or on another network")
+    DEBT_REPAID = "debt_repaid", _("Debt repaid from another coin or network")
+    DEBT_WRITTEN_OFF = "debt_written_off", _("Debt written off")
+    DEBT_COLLECTED = "debt_collected", _("Debt paid outside")
+    DEBT_OWED_AGAIN = "debt_owed_again", _("Owed again: the end of a debt was taken back")

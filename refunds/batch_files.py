@@ -10,6 +10,8 @@ from decimal import Decimal
 from hashlib import sha256
 from io import StringIO
 
+from django.utils.translation import gettext as _
+
 from config.api.renderers import render_json
 
 COLUMNS = ("payment", "amount", "currency", "destination", "memo", "reason")
@@ -63,14 +65,14 @@ class RefundFile:
 def read_file(content: bytes) -> RefundFile:
     """The rows of a CSV file in UTF-8, with a heading of some of COLUMNS, `payment` among them."""
     if len(content) > MOST_BYTES:
-        return _refused(1, "", f"The file is larger than {MOST_BYTES // 1024} KiB. Divide it into several.")
+        return _refused(1, "", _("The file is larger than %d KiB. Divide it into several.") % (MOST_BYTES // 1024))
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        return _refused(line, "", "This is not UTF-8. Save the file as “CSV UTF-8”.")
+        return _refused(line, "", _("This is not UTF-8. Save the file as “CSV UTF-8”."))
     if "\0" in text:
-        return _refused(text.count("\n", 0, text.index("\0")) + 1, "", "This is not text.")
+        return _refused(text.count("\n", 0, text.index("\0")) + 1, "", _("This is not text."))
     reader = csv.reader(StringIO(text, newline=""), strict=True)
     collected = _Collected()
     try:
@@ -82,9 +84,9 @@ def read_file(content: bytes) -> RefundFile:
             if collected.is_over:
                 break
     except csv.Error as error:
-        return _refused(reader.line_num, "", f"This is not CSV: {error}.")
+        return _refused(reader.line_num, "", _("This is not CSV: %(why)s.") % {"why": error})
     if not collected.faults and not collected.rows:
-        return _refused(1, "", "The file has no rows.")
+        return _refused(1, "", _("The file has no rows."))
     return RefundFile((), collected.faults) if collected.faults else RefundFile(collected.rows)
 
 
@@ -105,25 +107,27 @@ class _Collected:
 
     def read_heading(self, cells: Sequence[str]) -> None:
         self.heading = [cell.strip().lower() for cell in cells]
-        allowed = ", ".join(COLUMNS)
+        no_such = _("There is no such column. The columns are %(columns)s.") % {"columns": ", ".join(COLUMNS)}
         for name in self.heading:
             if name not in COLUMNS:
-                self.faults.append(Fault(1, name[:40], f"There is no such column. The columns are {allowed}."))
+                self.faults.append(Fault(1, name[:40], no_such))
             elif self.heading.count(name) > 1:
-                self.faults.append(Fault(1, name, "This column is there twice."))
+                self.faults.append(Fault(1, name, _("This column is there twice.")))
         if "payment" not in self.heading:
-            self.faults.append(Fault(1, "payment", "The first line must name the columns, “payment” among them."))
+            self.faults.append(Fault(1, "payment", _("The first line must name the columns, “payment” among them.")))
         self.is_over = bool(self.faults)
 
     def read_row(self, line: int, cells: Sequence[str]) -> None:
         self.count += 1
         if self.count > MOST_ROWS:
-            self.faults.append(Fault(line, "", f"The file has more than {MOST_ROWS} rows. Divide it into several."))
+            self.faults.append(
+                Fault(line, "", _("The file has more than %d rows. Divide it into several.") % MOST_ROWS)
+            )
             self.is_over = True
             return
         if len(cells) != len(self.heading):
-            words = f"This line has {len(cells)} fields, and the heading has {len(self.heading)}."
-            self.faults.append(Fault(line, "", words))
+            words = _("This line has %(fields)d fields, and the heading has %(names)d.")
+            self.faults.append(Fault(line, "", words % {"fields": len(cells), "names": len(self.heading)}))
             return
         written = {name: cell.strip() for name, cell in zip(self.heading, cells, strict=True)}
         found = list(self._faults_of(line, written))
@@ -136,13 +140,16 @@ class _Collected:
     def _faults_of(self, line: int, written: dict[str, str]) -> Iterator[Fault]:
         for name, text in written.items():
             if len(text) > _LENGTHS[name]:
-                yield Fault(line, name, f"At most {_LENGTHS[name]} characters.")
+                yield Fault(line, name, _("At most %d characters.") % _LENGTHS[name])
             elif not text.isprintable():
-                yield Fault(line, name, "Use printable characters only.")
+                yield Fault(line, name, _("Use printable characters only."))
         if not written["payment"]:
-            yield Fault(line, "payment", "Name the payment by its id.")
+            yield Fault(line, "payment", _("Name the payment by its id."))
         elif first := self.lines.get(written["payment"]):
-            yield Fault(line, "payment", f"Line {first} refunds this payment already. Put both amounts into one row.")
+            twice = _("Line %d refunds this payment already. Put both amounts into one row.") % first
+            yield Fault(line, "payment", twice)
         amount = written.get("amount", "")
         if amount and (not _AMOUNT.fullmatch(amount) or not Decimal(amount)):
-            yield Fault(line, "amount", "Write it like 12.50: digits, a point, no currency. Empty is all that is left.")
+            yield Fault(
+                line, "amount", _("Write it like 12.50: digits, a point, no currency. Empty is all that is left.")
+            )

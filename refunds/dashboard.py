@@ -8,6 +8,8 @@ from django.contrib import messages
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -39,15 +41,15 @@ from webhooks.models import Event
 from webhooks.presenters import Moment
 
 SECTION = "dashboard_refunds"
-USED_FORM = "That form was already used: this is what came of it. Nothing was refunded a second time."
+USED_FORM = _("That form was already used: this is what came of it. Nothing was refunded a second time.")
 
 REFUND_COLUMNS = (
-    {"label": "Amount"},
-    {"label": "Status"},
-    {"label": "Sent as"},
-    {"label": "Created"},
-    {"label": "Payment"},
-    {"label": "Reference"},
+    {"label": _("Amount")},
+    {"label": _("Status")},
+    {"label": _("Sent as")},
+    {"label": _("Created")},
+    {"label": _("Payment")},
+    {"label": _("Reference")},
 )
 COLUMNS_OF_PAYMENT = REFUND_COLUMNS[:4]
 
@@ -90,9 +92,10 @@ def waiting_notice(merchant: Merchant, environment: str) -> Notice | None:
     what, then = wording.HELD[HoldReason.NO_TRUSTLINE]
     if len(keys) == 1:
         url = reverse("dashboard_refund", args=[ids.REFUND.encode(keys[0])])
-        return Notice("A refund waits for the payer's account", f"{what} {then}", url, "The refund")
+        return Notice(gettext("A refund waits for the payer's account"), f"{what} {then}", url, gettext("The refund"))
     url = f"{reverse(SECTION)}?status={RefundStatus.PENDING}"
-    return Notice(f"{len(keys)} refunds wait for payers' accounts", f"{what} {then}", url, "The refunds")
+    title = gettext("%(number)s refunds wait for payers' accounts") % {"number": len(keys)}
+    return Notice(title, f"{what} {then}", url, gettext("The refunds"))
 
 
 # --- the list ----------------------------------------------------------------------------------------
@@ -164,7 +167,7 @@ def refund_payment(request: MemberRequest, payment_id: str) -> HttpResponse:
             form.add_refusal(refusal)
         else:
             request.action.done(refund, after=_logged(refund))
-            messages.success(request, "The refund is made, and its money is reserved.")
+            messages.success(request, gettext("The refund is made, and its money is reserved."))
             return redirect("dashboard_refund", refund.public_id)
     context |= {"form": form, "form_id": open_form(request)}
     return render(request, "dashboard/refunds/new.html", context)
@@ -231,7 +234,7 @@ def name_destination(request: MemberRequest, refund_id: str) -> HttpResponse:
             form.add_refusal(refusal)
         else:
             request.action.done(refund, after=fields_of(named, "destination", "memo"))
-            messages.success(request, "The refund has an address now and is sent there.")
+            messages.success(request, gettext("The refund has an address now and is sent there."))
             return redirect("dashboard_refund", refund.public_id)
     return _show(request, refund, form)
 
@@ -241,7 +244,7 @@ def name_destination(request: MemberRequest, refund_id: str) -> HttpResponse:
 @member_required(action=Action.CANCEL_REFUND)
 def cancel(request: MemberRequest, refund_id: str) -> HttpResponse:
     refund = _own_refund(request, refund_id)
-    with telling(request, "The refund is cancelled. Its money is back where it was."):
+    with telling(request, gettext("The refund is cancelled. Its money is back where it was.")):
         cancelled = cancel_refund(refund)
         request.action.done(refund, before=fields_of(refund, "status"), after=fields_of(cancelled, "status"))
     return redirect("dashboard_refund", refund.public_id)
@@ -285,41 +288,41 @@ def _of_token_fee(refund: Refund) -> list[tuple[str, str]]:
     if not refund.token_fee:
         return []
     return [
-        ("Arrived", wording.coins_of(refund, refund.received)),
-        ("Kept by the token", wording.coins_of(refund, refund.token_fee)),
+        (gettext("Arrived"), wording.coins_of(refund, refund.received)),
+        (gettext("Kept by the token"), wording.coins_of(refund, refund.token_fee)),
     ]
 
 
 def _facts(refund: Refund) -> list[tuple[str, str]]:
     discrepancy = refund.discrepancy
     return [
-        ("Amount", wording.price(refund)),
-        ("Sent as", wording.coins(refund)),
+        (gettext("Amount"), wording.price(refund)),
+        (gettext("Sent as"), wording.coins(refund)),
         *_of_token_fee(refund),
-        ("Network", wording.network(refund)),
-        ("Out of", wording.suspense(discrepancy) if discrepancy else "The payment"),
-        ("Fee on it", "" if discrepancy else "Given back" if refund.returns_fee else "Kept"),
-        ("To", refund.destination),
-        ("Memo", f"{refund.memo}, {wording.MEMO_TYPES[wording.memo_type(refund)]}" if refund.memo else ""),
-        ("Address", refund.get_named_by_display()),
-        ("On-chain transaction", refund.transaction_hash),
-        ("Claimable balance", refund.claimable_balance),
-        ("What was said", refund.failure_message),
-        ("Reason", refund.reason),
-        ("Asked for by", refund.requested_by),
-        ("Created", exact(refund.created_at)),
-        ("Completed", exact(refund.completed_at)),
+        (gettext("Network"), wording.network(refund)),
+        (gettext("Out of"), wording.suspense(discrepancy) if discrepancy else gettext("The payment")),
+        (gettext("Fee on it"), "" if discrepancy else gettext("Given back") if refund.returns_fee else gettext("Kept")),
+        (gettext("To"), refund.destination),
+        (gettext("Memo"), f"{refund.memo}, {wording.MEMO_TYPES[wording.memo_type(refund)]}" if refund.memo else ""),
+        (gettext("Address"), refund.get_named_by_display()),
+        (gettext("On-chain transaction"), refund.transaction_hash),
+        (gettext("Claimable balance"), refund.claimable_balance),
+        (gettext("What was said"), refund.failure_message),
+        (gettext("Reason"), refund.reason),
+        (gettext("Asked for by"), refund.requested_by),
+        (gettext("Created"), exact(refund.created_at)),
+        (gettext("Completed"), exact(refund.completed_at)),
     ]
 
 
 EVENT_WORDS = {
-    catalogue.REFUND_CREATED: "Created, and the money reserved",
-    catalogue.REFUND_REQUIRES_ACTION: "Needs an address: nobody can tell where the money is to go",
-    catalogue.REFUND_PENDING: "Has an address, waiting to be sent",
-    catalogue.REFUND_PROCESSING: "Signed, and on its way",
-    catalogue.REFUND_COMPLETED: "Completed: final on its network",
-    catalogue.REFUND_FAILED: "Failed: the money is back where it was",
-    catalogue.REFUND_CANCELLED: "Cancelled: the money is back where it was",
+    catalogue.REFUND_CREATED: _("Created, and the money reserved"),
+    catalogue.REFUND_REQUIRES_ACTION: _("Needs an address: nobody can tell where the money is to go"),
+    catalogue.REFUND_PENDING: _("Has an address, waiting to be sent"),
+    catalogue.REFUND_PROCESSING: _("Signed, and on its way"),
+    catalogue.REFUND_COMPLETED: _("Completed: final on its network"),
+    catalogue.REFUND_FAILED: _("Failed: the money is back where it was"),
+    catalogue.REFUND_CANCELLED: _("Cancelled: the money is back where it was"),
 }
 
 

@@ -12,7 +12,7 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
@@ -35,11 +35,11 @@ SECTION = "dashboard_refunds"
 FAULTS_SHOWN = 50
 
 ROW_COLUMNS = (
-    {"label": "Line", "number": True},
-    {"label": "Payment"},
-    {"label": "Amount", "number": True},
-    {"label": "To"},
-    {"label": "State"},
+    {"label": gettext_lazy("Line"), "number": True},
+    {"label": gettext_lazy("Payment")},
+    {"label": gettext_lazy("Amount"), "number": True},
+    {"label": gettext_lazy("To")},
+    {"label": gettext_lazy("State")},
 )
 RESULT_COLUMNS = ("line", "payment", "amount", "currency", "crypto_amount", "coin", "state", "refund", "problem")
 

@@ -76,7 +76,7 @@ def give_back(request: MemberRequest, discrepancy_id: str) -> HttpResponse:
     form = GiveBackForm(request.POST or None, families=families)
     if request.method == "POST" and form.is_valid():
         if not close_form(request):
-            messages.warning(request, _(decisions.USED_FORM))
+            messages.warning(request, str(decisions.USED_FORM))
             request.action.refused()
             return redirect("dashboard_decisions")
         if (refund := _give_back_as_shown(request, discrepancy, form)) is not None:
@@ -103,7 +103,7 @@ def _give_back_as_shown(request: MemberRequest, discrepancy: Discrepancy, form: 
             fresh = decisions.fresh(discrepancy)
             row = decision_row(request.merchant, request.environment, fresh)
             if asked["shown"] != row.fingerprint:
-                form.add_error(None, _(decisions.CHANGED))
+                form.add_error(None, str(decisions.CHANGED))
                 return None
             return create_refund(
                 payment=payment,

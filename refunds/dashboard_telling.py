@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy as _
 
 from config import ids
 from payments.dashboard.rows import RefundsOfPayment
@@ -13,9 +13,19 @@ from payments.dashboard.timeline import Story
 from payments.deposits import refund_accounting
 from payments.models import Discrepancy, Payment
 from payments.states import DiscrepancyStatus
-from refunds.dashboard import COLUMNS_OF_PAYMENT, EVENT_WORDS, RefundRow
+from refunds.dashboard import COLUMNS_OF_PAYMENT, RefundRow
 from refunds.states import RefundStatus
+from webhooks import events as catalogue
 
+_TOLD = {
+    catalogue.REFUND_CREATED: _("Refund created, and the money reserved"),
+    catalogue.REFUND_REQUIRES_ACTION: _("Refund needs an address: nobody can tell where the money is to go"),
+    catalogue.REFUND_PENDING: _("Refund has an address, waiting to be sent"),
+    catalogue.REFUND_PROCESSING: _("Refund signed, and on its way"),
+    catalogue.REFUND_COMPLETED: _("Refund completed: final on its network"),
+    catalogue.REFUND_FAILED: _("Refund failed: the money is back where it was"),
+    catalogue.REFUND_CANCELLED: _("Refund cancelled: the money is back where it was"),
+}
 MOST_OF_PAYMENT = 50
 """Of a payment with more refunds, its page shows the newest, and the list all of them."""
 
@@ -37,8 +47,7 @@ def refunds_of(payment: Payment, discrepancies: Sequence[Discrepancy]) -> Refund
 
 def refund_story() -> Story:
     """How the timeline of a payment tells the events of its refunds."""
-    words = {event: f"Refund {text[0].lower()}{text[1:]}" for event, text in EVENT_WORDS.items()}
-    return Story(words, _amount_told, ids.REFUND, "dashboard_refund", _("The refund"))
+    return Story(_TOLD, _amount_told, ids.REFUND, "dashboard_refund", _("The refund"))
 
 
 def _amount_told(record: Mapping[str, Any]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.loader import render_to_string
+from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods
 
 from config.errors import DomainError
@@ -46,7 +47,7 @@ def show_destination(request: HttpRequest, token: str) -> HttpResponse:
         )
         if "confirm" not in request.POST or not form.cleaned_data["confirmed"]:
             if "confirm" in request.POST:
-                form.add_error("confirmed", "Compare the address, then tick the box.")
+                form.add_error("confirmed", gettext("Compare the address, then tick the box."))
             return _page(request, refund, view, form, destination)
         give_destination(
             refund,

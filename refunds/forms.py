@@ -8,6 +8,8 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from merchants.forms import FilterForm, LookMixin, SearchField
 from payments.chains.profiles import Family
@@ -27,20 +29,23 @@ _TYPED_EXACTLY = {"autocomplete": "off", "spellcheck": "false", "autocapitalize"
 class RefundFilterForm(FilterForm):
     """The filters of the list."""
 
-    q = SearchField(example="Id of a refund or payment")
-    status = forms.ChoiceField(required=False, choices=[("", "Any status"), *RefundStatus.choices])
+    q = SearchField(example=_("Id of a refund or payment"))
+    status = forms.ChoiceField(
+        label=_("Status"), required=False, choices=[("", _("Any status")), *RefundStatus.choices]
+    )
 
 
 class DestinationForm(LookMixin):
     """An address on a network, and on stellar a memo. The service checks whether it can be paid."""
 
     destination = forms.CharField(
-        label="Address",
+        label=_("Address"),
         max_length=MAX_ADDRESS_CHARACTERS,
         widget=forms.TextInput(attrs=_TYPED_EXACTLY),
-        error_messages={"required": "Enter the address that the money goes to."},
+        error_messages={"required": _("Enter the address that the money goes to.")},
     )
     memo = forms.CharField(
+        label=_("Memo"),
         required=False,
         max_length=MAX_MEMO_CHARACTERS,
         widget=forms.TextInput(attrs=_TYPED_EXACTLY),
@@ -48,15 +53,15 @@ class DestinationForm(LookMixin):
 
     memo_is_text = forms.BooleanField(
         required=False,
-        label="The exchange calls it a text memo (MEMO_TEXT)",
-        help_text="Otherwise a memo of digits is sent as a number (MEMO_ID), which most exchanges want.",
+        label=_("The exchange calls it a text memo (MEMO_TEXT)"),
+        help_text=_("Otherwise a memo of digits is sent as a number (MEMO_ID), which most exchanges want."),
     )
 
     def __init__(self, *args: Any, families: Collection[Family], **options: Any) -> None:
         """`families` are those of the networks that the money may be on."""
         super().__init__(*args, **options)
-        self.fields["destination"].help_text = " ".join(wording.ADDRESSES[each] for each in sorted(families))
-        if hints := [wording.MEMOS[each] for each in families if each in wording.MEMOS]:
+        self.fields["destination"].help_text = " ".join(str(wording.ADDRESSES[each]) for each in sorted(families))
+        if hints := [str(wording.MEMOS[each]) for each in families if each in wording.MEMOS]:
             self.fields["memo"].help_text = " ".join(hints)
         else:
             del self.fields["memo"], self.fields["memo_is_text"]
@@ -71,38 +76,42 @@ class PayerDestinationForm(DestinationForm):
     """The payer's address, which is shown again and must be confirmed before anything is sent there."""
 
     confirmed = forms.BooleanField(
-        required=False, label="I have compared the whole address. It is mine, and it is on this network."
+        required=False, label=_("I have compared the whole address. It is mine, and it is on this network.")
     )
 
     def __init__(self, *args: Any, network: str, **options: Any) -> None:
         super().__init__(*args, **options)
-        self.fields["destination"].label = f"Your address on {network}"
+        self.fields["destination"].label = gettext("Your address on %(network)s") % {"network": network}
 
 
 class RefundFileForm(LookMixin):
     """The file that asks for refunds."""
 
     file = forms.FileField(
-        label="CSV file",
+        label=_("CSV file"),
         widget=forms.FileInput(attrs={"accept": ".csv,text/csv"}),
-        error_messages={"required": "Choose the file.", "empty": "The file is empty."},
+        error_messages={"required": _("Choose the file."), "empty": _("The file is empty.")},
     )
+
+
+LEAVE_EMPTY = _("Leave it empty to send the money back to where it came from.")
 
 
 class ReasonMixin(forms.Form):
     """A note of the merchant's about a refund."""
 
     reason = forms.CharField(
+        label=_("Reason"),
         required=False,
         max_length=MAX_REASON_CHARACTERS,
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
-        help_text="A note of your own. The payer does not see it.",
+        help_text=_("A note of your own. The payer does not see it."),
     )
 
     def clean_reason(self) -> str:
         reason: str = self.cleaned_data["reason"]
         if not reason.isprintable():
-            raise ValidationError("Use printable characters only.")
+            raise ValidationError(gettext("Use printable characters only."))
         return reason
 
 
@@ -115,20 +124,20 @@ class GiveBackForm(DestinationForm, ReasonMixin, ShownForm):
         super().__init__(*args, **options)
         destination = self.fields["destination"]
         destination.required = False
-        destination.label = "To another address"
-        destination.help_text = f"Leave it empty to send the money back to where it came from. {destination.help_text}"
+        destination.label = gettext("To another address")
+        destination.help_text = f"{LEAVE_EMPTY} {destination.help_text}"
 
 
 class RefundForm(DestinationForm, ReasonMixin):
     """A refund of a payment. The view passes what can be given back."""
 
-    source = forms.ChoiceField(label="What is given back", widget=forms.RadioSelect)
+    source = forms.ChoiceField(label=_("What is given back"), widget=forms.RadioSelect)
     amount = forms.DecimalField(
         required=False,
         max_digits=16,
         max_value=MAX_FIAT_AMOUNT,
         widget=forms.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off"}),
-        error_messages={"invalid": "Enter an amount such as 12.50."},
+        error_messages={"invalid": _("Enter an amount such as 12.50.")},
     )
     field_order = ("source", "amount", "destination", "memo", "memo_is_text", "reason")
     field_of_param = {"discrepancyId": "source"}  # noqa: RUF012 - a ClassVar in the base
@@ -141,18 +150,19 @@ class RefundForm(DestinationForm, ReasonMixin):
             self.fields["source"].widget = forms.HiddenInput()
         destination = self.fields["destination"]
         destination.required = False
-        destination.label = "To another address"
-        destination.help_text = f"Leave it empty to send the money back to where it came from. {destination.help_text}"
-        if any(name == OWN_MONEY for name, _ in sources):
-            self.fields["amount"].label = f"Amount in {currency}"
-            self.fields["amount"].help_text = f"Leave it empty to give back all that is left: {most}."
+        destination.label = gettext("To another address")
+        destination.help_text = f"{LEAVE_EMPTY} {destination.help_text}"
+        if any(name == OWN_MONEY for name, _label in sources):
+            self.fields["amount"].label = gettext("Amount in %(currency)s") % {"currency": currency}
+            help_text = gettext("Leave it empty to give back all that is left: %(most)s.") % {"most": most}
             if len(sources) > 1:
-                self.fields["amount"].help_text += " Money that waits for a decision goes back whole."
+                help_text = f"{help_text} {gettext('Money that waits for a decision goes back whole.')}"
+            self.fields["amount"].help_text = help_text
         else:
             del self.fields["amount"]
 
     def clean_amount(self) -> Decimal | None:
         amount: Decimal | None = self.cleaned_data["amount"]
         if amount is not None and amount <= 0:
-            raise ValidationError("Must be greater than 0.")
+            raise ValidationError(gettext("Must be greater than 0."))
         return amount

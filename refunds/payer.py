@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from django.utils.translation import gettext as _
+
 from config import wording as payment_wording
 from payments.chains.profiles import Family
 from payments.checkout.payer import State
@@ -67,42 +69,41 @@ def _state(refund: Refund, link: DestinationLink) -> State:
     payee = refund.merchant.payee
     match RefundStatus(refund.status):
         case RefundStatus.REQUIRES_ACTION if link.is_open(refund):
-            detail = f"{payee} is sending money back to you. Say where it should go."
+            detail = _("%(payee)s is sending money back to you. Say where it should go.") % {"payee": payee}
             if family_of(refund.environment, refund.network) in wording.MEMOS:
-                detail += " It is not simply sent back: many people may share the account it came from."
-            return State("Where shall it go?", detail, "accent", "wallet")
+                why = _("It is not simply sent back: many people may share the account it came from.")
+                detail = f"{detail} {why}"
+            return State(_("Where shall it go?"), detail, "accent", "wallet")
         case RefundStatus.REQUIRES_ACTION:
-            return State(
-                "This link has expired", f"The money is kept safe. Ask {payee} for a new link.", "calm", "clock"
-            )
+            detail = _("The money is kept safe. Ask %(payee)s for a new link.") % {"payee": payee}
+            return State(_("This link has expired"), detail, "calm", "clock")
         case RefundStatus.PENDING:
-            detail = "The money is about to be sent. You need not wait here: the page shows it whenever you come back."
+            detail = _(
+                "The money is about to be sent. You need not wait here: the page shows it whenever you come back."
+            )
             return State(_taken(refund), detail, "accent", "clock", waiting=True)
         case RefundStatus.PROCESSING:
-            detail = "The network is confirming the transfer. You need not wait here."
-            return State("Your money is on its way", detail, "accent", "blocks", waiting=True)
+            detail = _("The network is confirming the transfer. You need not wait here.")
+            return State(_("Your money is on its way"), detail, "accent", "blocks", waiting=True)
         case RefundStatus.COMPLETED if refund.claimable_balance:
-            detail = (
-                f"Your account did not take {refund.cryptocurrency}, so the money is set aside for it on the network, "
-                f"where nobody else can take it. In your wallet, add {wording.asset(refund)}, then claim the claimable "
-                "balance below."
-            )
-            return State("Your money waits for you to claim it", detail, "accent", "wallet")
+            detail = _(
+                "Your account did not take %(coin)s, so the money is set aside for it on the network, where nobody "
+                "else can take it. In your wallet, add %(asset)s, then claim the claimable balance below."
+            ) % {"coin": refund.cryptocurrency, "asset": wording.asset(refund)}
+            return State(_("Your money waits for you to claim it"), detail, "accent", "wallet")
         case RefundStatus.COMPLETED:
-            return State(
-                "Your money has been sent", "It is final on the network. You can close this page.", "good", "check"
-            )
+            detail = _("It is final on the network. You can close this page.")
+            return State(_("Your money has been sent"), detail, "good", "check")
         case RefundStatus.FAILED:
-            what, _ = wording.failure(refund)
-            return State(
-                "It could not be sent", f"{what} The money is kept safe. Ask {payee} for a new link.", "warn", "warning"
-            )
+            what, _then = wording.failure(refund)
+            ask = _("The money is kept safe. Ask %(payee)s for a new link.") % {"payee": payee}
+            return State(_("It could not be sent"), f"{what} {ask}", "warn", "warning")
         case RefundStatus.CANCELLED:
-            detail = f"{payee} called this refund off. Ask them if you did not expect that."
-            return State("This refund was cancelled", detail, "calm", "cross")
+            detail = _("%(payee)s called this refund off. Ask them if you did not expect that.") % {"payee": payee}
+            return State(_("This refund was cancelled"), detail, "calm", "cross")
 
 
 def _taken(refund: Refund) -> str:
     if refund.named_by == NamedBy.PAYER:
-        return "This link has been used: we have your address"
-    return "This link is not needed any more"
+        return _("This link has been used: we have your address")
+    return _("This link is not needed any more")

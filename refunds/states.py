@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from config.states import Transitions
 
 
 class RefundStatus(models.TextChoices):
-    REQUIRES_ACTION = "requires_action", "Needs an address"
-    PENDING = "pending", "Waiting to be sent"
-    PROCESSING = "processing", "On its way"
-    COMPLETED = "completed", "Completed"
-    FAILED = "failed", "Failed"
-    CANCELLED = "cancelled", "Cancelled"
+    REQUIRES_ACTION = "requires_action", _("Needs an address")
+    PENDING = "pending", _("Waiting to be sent")
+    PROCESSING = "processing", _("On its way")
+    COMPLETED = "completed", _("Completed")
+    FAILED = "failed", _("Failed")
+    CANCELLED = "cancelled", _("Cancelled")
 
 
 # A pending refund still needs an address when its sender is a contract. One on its way is pending
@@ -43,6 +44,6 @@ UNDONE = (RefundStatus.FAILED, RefundStatus.CANCELLED)
 class NamedBy(models.TextChoices):
     """Who named the destination of a refund."""
 
-    MERCHANT = "merchant", "Named by the merchant"
-    SENDER = "sender", "The address that paid"
-    PAYER = "payer", "Named by the payer"
+    MERCHANT = "merchant", _("Named by the merchant")
+    SENDER = "sender", _("The address that paid")
+    PAYER = "payer", _("Named by the payer")

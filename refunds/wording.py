@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from django.utils.translation import gettext_lazy
+from django.utils.functional import Promise
+from django.utils.translation import gettext, gettext_lazy
 
 from config import wording
 from merchants.wording import exact
@@ -14,64 +15,85 @@ from payments.states import DiscrepancyKind
 from payments.transfers.states import HoldReason, MemoType, PayoutStatus
 from refunds.models import Refund
 
-ELSEWHERE = "Refund the payment again and name another address."
-ADDRESSES: dict[Family, str] = {
-    "evm": "It begins with 0x, and 40 letters and digits follow.",
-    "stellar": "It begins with G, or with M if your wallet or exchange shows one field for address and memo together.",
+ELSEWHERE = gettext_lazy("Refund the payment again and name another address.")
+ADDRESSES: dict[Family, Promise] = {
+    "evm": gettext_lazy("It begins with 0x, and 40 letters and digits follow."),
+    "stellar": gettext_lazy(
+        "It begins with G, or with M if your wallet or exchange shows one field for address and memo together."
+    ),
 }
 """By network family: how an address looks."""
 
-MEMOS: dict[Family, str] = {
-    "stellar": "If the address belongs to an exchange, it shows a memo (or tag) beside it: enter that too, or the "
-    "money cannot be credited. A wallet of one’s own needs none, and an address that begins with M contains it "
-    "already.",
+MEMOS: dict[Family, Promise] = {
+    "stellar": gettext_lazy(
+        "If the address belongs to an exchange, it shows a memo (or tag) beside it: enter that too, or the "
+        "money cannot be credited. A wallet of one’s own needs none, and an address that begins with M contains it "
+        "already."
+    ),
 }
 """By the network families that have memos: who needs one."""
 
-ASKED: dict[Family, str] = {
-    "evm": "It did not come from one ordinary account that could be paid back.",
-    "stellar": "It came with a memo, from several accounts, or from one that many people share, as those of exchanges "
-    "are: what is sent back there without the right memo reaches nobody.",
+ASKED: dict[Family, Promise] = {
+    "evm": gettext_lazy("It did not come from one ordinary account that could be paid back."),
+    "stellar": gettext_lazy(
+        "It came with a memo, from several accounts, or from one that many people share, as those of exchanges "
+        "are: what is sent back there without the right memo reaches nobody."
+    ),
 }
 """By network family: why somebody has to say where the money goes."""
 
-FAILURES: dict[str, tuple[str, str]] = {
-    "destination_invalid": ("Nobody can be paid at this address.", ELSEWHERE),
+FAILURES: dict[str, tuple[Promise, Promise]] = {
+    "destination_invalid": (gettext_lazy("Nobody can be paid at this address."), ELSEWHERE),
     "no_trustline": (
-        "The account at this address does not take this coin.",
-        "Ask the payer to add the coin to the account, then refund the payment again; or name another address.",
+        gettext_lazy("The account at this address does not take this coin."),
+        gettext_lazy(
+            "Ask the payer to add the coin to the account, then refund the payment again; or name another address."
+        ),
     ),
     "memo_required": (
-        "This account belongs to many people, as those of exchanges do, and needs a memo.",
-        "Ask the payer for the memo, then refund the payment again with address and memo, or with an M address.",
+        gettext_lazy("This account belongs to many people, as those of exchanges do, and needs a memo."),
+        gettext_lazy(
+            "Ask the payer for the memo, then refund the payment again with address and memo, or with an M address."
+        ),
     ),
-    "destination_refused": ("The issuer of the coin does not let this account have it.", ELSEWHERE),
-    "transfer_failed": ("The network refused the transfer again and again.", ELSEWHERE),
-    "rejected": ("The operator of this service did not let it go.", "Ask the operator before you try again."),
-    "over_limit": ("It is more than this service sends at once.", "Refund the payment again in smaller parts."),
+    "destination_refused": (gettext_lazy("The issuer of the coin does not let this account have it."), ELSEWHERE),
+    "transfer_failed": (gettext_lazy("The network refused the transfer again and again."), ELSEWHERE),
+    "rejected": (
+        gettext_lazy("The operator of this service did not let it go."),
+        gettext_lazy("Ask the operator before you try again."),
+    ),
+    "over_limit": (
+        gettext_lazy("It is more than this service sends at once."),
+        gettext_lazy("Refund the payment again in smaller parts."),
+    ),
 }
 """By failure code: what happened, and what to do next. The money is back where it was in every case."""
 
 
-_BY_ITSELF = "There is nothing for you to do: it goes on by itself."
-_OPERATORS = "Amounts like this are looked at by the operator of this service before they leave."
-_OPERATORS_ARE_TOLD = "It is not signed yet, and the operator of this service has been told."
-HELD: dict[str, tuple[str, str]] = {
+_BY_ITSELF = gettext_lazy("There is nothing for you to do: it goes on by itself.")
+_OPERATORS = gettext_lazy("Amounts like this are looked at by the operator of this service before they leave.")
+_OPERATORS_ARE_TOLD = gettext_lazy("It is not signed yet, and the operator of this service has been told.")
+HELD: dict[str, tuple[Promise, Promise]] = {
     HoldReason.APPROVAL: (_OPERATORS, _BY_ITSELF),
     HoldReason.OVER_LIMIT: (_OPERATORS, _BY_ITSELF),
     HoldReason.DAILY_LIMIT: (_OPERATORS, _BY_ITSELF),
     HoldReason.MERCHANT_LIMIT: (_OPERATORS, _BY_ITSELF),
-    HoldReason.LIQUIDITY: ("The wallet that pays is being filled.", _BY_ITSELF),
-    HoldReason.REFILL: ("The wallet that pays is being filled; the operator of this service does it.", _BY_ITSELF),
-    HoldReason.COIN_PAUSED: ("The issuer of the coin lets nobody send it at the moment.", _BY_ITSELF),
-    HoldReason.WALLET_BLOCKED: ("The issuer of the coin has blocked the wallet that pays.", _BY_ITSELF),
-    HoldReason.NO_TRUSTLINE: (
-        "The account at this address does not take this coin yet.",
-        "Ask the payer to add a trustline for it: then it goes on by itself. Or cancel it and name another address.",
+    HoldReason.LIQUIDITY: (gettext_lazy("The wallet that pays is being filled."), _BY_ITSELF),
+    HoldReason.REFILL: (
+        gettext_lazy("The wallet that pays is being filled; the operator of this service does it."),
+        _BY_ITSELF,
     ),
-    HoldReason.NETWORK: ("The network cannot be reached at the moment.", _BY_ITSELF),
+    HoldReason.COIN_PAUSED: (gettext_lazy("The issuer of the coin lets nobody send it at the moment."), _BY_ITSELF),
+    HoldReason.WALLET_BLOCKED: (gettext_lazy("The issuer of the coin has blocked the wallet that pays."), _BY_ITSELF),
+    HoldReason.NO_TRUSTLINE: (
+        gettext_lazy("The account at this address does not take this coin yet."),
+        gettext_lazy(
+            "Ask the payer to add a trustline for it: then it goes on by itself. Or cancel it and name another address."
+        ),
+    ),
+    HoldReason.NETWORK: (gettext_lazy("The network cannot be reached at the moment."), _BY_ITSELF),
     HoldReason.SIGNER: (_OPERATORS_ARE_TOLD, _BY_ITSELF),
-    HoldReason.FEES: ("The network is more expensive than usual at the moment.", _BY_ITSELF),
+    HoldReason.FEES: (gettext_lazy("The network is more expensive than usual at the moment."), _BY_ITSELF),
 }
 """By hold reason: why a refund has not left yet, and what to do."""
 
@@ -90,9 +112,12 @@ def terms(*, returns_fee: bool) -> list[str]:
     return [str(QUOTED), str(FEE_RETURNED if returns_fee else FEE_KEPT)]
 
 
+LET_THEM_SAY = gettext_lazy("Let the payer give an address, or name one yourself. The money is reserved until then.")
+
+
 def asked(family: Family) -> str:
     """Why somebody has to say where a refund goes, and who can."""
-    return f"{ASKED[family]} Let the payer give an address, or name one yourself. The money is reserved until then."
+    return f"{ASKED[family]} {LET_THEM_SAY}"
 
 
 def held(refund: Refund) -> tuple[str, str] | None:
@@ -102,32 +127,34 @@ def held(refund: Refund) -> tuple[str, str] | None:
         return None
     why, then = HELD[payout.hold_reason]
     if payout.hold_reason == HoldReason.NO_TRUSTLINE and payout.set_aside_at is not None:
-        at = exact(payout.set_aside_at)
-        return why, f"{then} If it does not by {at}, the money is set aside, and the payer has to claim it."
-    return why, then
+        otherwise = gettext("If it does not by %(moment)s, the money is set aside, and the payer has to claim it.")
+        return str(why), f"{then} {otherwise}" % {"moment": exact(payout.set_aside_at)}
+    return str(why), str(then)
 
 
 def to_claim(refund: Refund) -> tuple[str, str] | None:
     """How the payer comes by what was set aside; None when it was not."""
     if not refund.claimable_balance:
         return None
-    return "Set aside for the payer to claim", (
-        f"The account did not take {refund.cryptocurrency} for days, so the money was set aside for it on the network, "
-        f"where nobody else can take it. Tell the payer to add {asset(refund)} to the account, and then to claim the "
-        "claimable balance named below."
-    )
+    return gettext("Set aside for the payer to claim"), gettext(
+        "The account did not take %(coin)s for days, so the money was set aside for it on the network, where nobody "
+        "else can take it. Tell the payer to add %(asset)s to the account, and then to claim the claimable balance "
+        "named below."
+    ) % {"coin": refund.cryptocurrency, "asset": asset(refund)}
 
 
 def asset(refund: Refund) -> str:
     """What a wallet is to add: the coin, and on stellar who issues it."""
     known = registry.known_profile(refund.environment, refund.network).assets.get(refund.cryptocurrency)
-    code, _, issuer = known.contract.partition(":") if known else (refund.cryptocurrency, "", "")
-    return f"the asset {code} of the issuer {issuer}" if issuer else code
+    code, _colon, issuer = known.contract.partition(":") if known else (refund.cryptocurrency, "", "")
+    if not issuer:
+        return code
+    return gettext("the asset %(code)s of the issuer %(issuer)s") % {"code": code, "issuer": issuer}
 
 
 def failure(refund: Refund) -> tuple[str, str]:
-    what, then = FAILURES.get(refund.failure_code, ("It could not be sent.", ELSEWHERE))
-    return what, f"The money is back where it was. {then}"
+    what, then = FAILURES.get(refund.failure_code, (gettext("It could not be sent."), ELSEWHERE))
+    return str(what), f"{gettext('The money is back where it was.')} {then}"
 
 
 def coins(refund: Refund) -> str:
@@ -152,15 +179,21 @@ def suspense(discrepancy: Discrepancy) -> str:
     amount = wording.coins(discrepancy.amount, discrepancy.decimals, discrepancy.asset)
     kind = DiscrepancyKind(discrepancy.kind).label
     where = registry.known_profile(discrepancy.environment, discrepancy.network).name
-    return f"{amount} on {where}, waiting for a decision: {kind[0].lower()}{kind[1:]}"
+    words = gettext("%(amount)s on %(network)s, waiting for a decision: %(kind)s")
+    return words % {"amount": amount, "network": where, "kind": kind[0].lower() + kind[1:]}
 
 
 def own_money(payment: Payment, *, fiat_left: int, units_left: int) -> str:
     held = wording.coins(units_left, payment.decimals, payment.cryptocurrency)
-    return f"{wording.fiat(fiat_left, payment.currency)} of the payment itself ({held})"
+    price = wording.fiat(fiat_left, payment.currency)
+    return gettext("%(price)s of the payment itself (%(held)s)") % {"price": price, "held": held}
 
 
-MEMO_TYPES: dict[str, str] = {"": "", MemoType.ID: "as a number", MemoType.TEXT: "as text"}
+MEMO_TYPES: dict[str, str | Promise] = {
+    "": "",
+    MemoType.ID: gettext_lazy("as a number"),
+    MemoType.TEXT: gettext_lazy("as text"),
+}
 
 
 def memo_type(refund: Refund) -> str:

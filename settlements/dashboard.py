@@ -9,6 +9,8 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -57,30 +59,30 @@ PRINTED_LINES = 2_000
 """A statement with more lines is not printed as a page: its file has them all."""
 
 SETTLEMENT_COLUMNS = (
-    {"label": "Amount"},
-    {"label": "Status"},
-    {"label": "Paid to"},
-    {"label": "Made"},
-    {"label": "Made of"},
-    {"label": "Reference"},
+    {"label": _("Amount")},
+    {"label": _("Status")},
+    {"label": _("Paid to")},
+    {"label": _("Made")},
+    {"label": _("Made of")},
+    {"label": _("Reference")},
 )
 CONVERSION_COLUMNS = (
-    {"label": "What was paid in"},
-    {"label": "Became", "number": True},
-    {"label": "Rate"},
+    {"label": _("What was paid in")},
+    {"label": _("Became"), "number": True},
+    {"label": _("Rate")},
 )
 PRINTED_COLUMNS = (
-    {"label": "When"},
-    {"label": "What"},
-    {"label": "Amount", "number": True},
-    {"label": "Balance", "number": True},
-    {"label": "Worth", "number": True},
+    {"label": _("When")},
+    {"label": _("What")},
+    {"label": _("Amount"), "number": True},
+    {"label": _("Balance"), "number": True},
+    {"label": _("Worth"), "number": True},
 )
 ENTRY_COLUMNS = (
-    {"label": "What"},
-    {"label": "Amount", "number": True},
-    {"label": "When"},
-    {"label": "Worth", "number": True},
+    {"label": _("What")},
+    {"label": _("Amount"), "number": True},
+    {"label": _("When")},
+    {"label": _("Worth"), "number": True},
 )
 
 
@@ -101,15 +103,15 @@ def waiting_notice(merchant: Merchant, environment: str) -> Notice | None:
     settlement = waiting[0]
     amount = coins(settlement.amount, settlement.decimals, settlement.currency)
     if len(waiting) == 1:
-        title, url = "A settlement waits for your wallet", reverse("dashboard_settlement", args=[settlement.public_id])
-        words = f"{amount} cannot be paid yet: the wallet does not hold {settlement.currency}."
+        title = gettext("A settlement waits for your wallet")
+        url = reverse("dashboard_settlement", args=[settlement.public_id])
+        words = gettext("%(amount)s cannot be paid yet: the wallet does not hold %(coin)s.")
+        words %= {"amount": amount, "coin": settlement.currency}
     else:
-        title, url = (
-            f"{len(waiting)} settlements wait for your wallets",
-            f"{reverse(SECTION)}?status={SettlementStatus.PENDING}",
-        )
-        words = "They cannot be paid yet: the wallets do not hold the coin."
-    return Notice(title, words, url, "What to do")
+        title = gettext("%(number)s settlements wait for your wallets") % {"number": len(waiting)}
+        url = f"{reverse(SECTION)}?status={SettlementStatus.PENDING}"
+        words = gettext("They cannot be paid yet: the wallets do not hold the coin.")
+    return Notice(title, words, url, gettext("What to do"))
 
 
 # --- the list and the next run -----------------------------------------------------------------------
@@ -178,10 +180,16 @@ def _ask_to_settle(request: MemberRequest, *, status: int = 200) -> HttpResponse
 
 def _tell_of_run(request: MemberRequest, made: int) -> None:
     if made:
-        words = "One settlement is" if made == 1 else f"{made} settlements are"
-        messages.success(request, f"{words} made, and paid with the next on-chain transactions.")
+        words = ngettext(
+            "One settlement is made, and paid with the next on-chain transactions.",
+            "%(made)s settlements are made, and paid with the next on-chain transactions.",
+            made,
+        )
+        messages.success(request, words % {"made": made})
     else:
-        messages.warning(request, "There was nothing to settle. What is carried over is named below, with the reason.")
+        messages.warning(
+            request, gettext("There was nothing to settle. What is carried over is named below, with the reason.")
+        )
 
 
 def _next_run(merchant: Merchant, chosen: MerchantSettings) -> NextRun:
@@ -254,15 +262,18 @@ def _facts(settlement: Settlement, zone: str) -> list[tuple[str, str]]:
 
     is_converted = bool(conversions(settlement))
     return [
-        ("From", told(settlement.period_start)),
-        ("Up to", told(settlement.period_end)),
-        ("Payments", whole(settlement.payment_count)),
-        ("Made", told(settlement.created_at)),
-        ("Converted", told(settlement.converted_at) if is_converted else ""),
-        ("At the rate", settlement.get_rate_moment_display() if is_converted else ""),
-        ("Completed", told(settlement.completed_at)),
-        ("What the network said", settlement.failure_message if settlement.status == SettlementStatus.FAILED else ""),
-        ("Id", settlement.public_id),
+        (gettext("From"), told(settlement.period_start)),
+        (gettext("Up to"), told(settlement.period_end)),
+        (gettext("Payments"), whole(settlement.payment_count)),
+        (gettext("Made"), told(settlement.created_at)),
+        (gettext("Converted"), told(settlement.converted_at) if is_converted else ""),
+        (gettext("At the rate"), settlement.get_rate_moment_display() if is_converted else ""),
+        (gettext("Completed"), told(settlement.completed_at)),
+        (
+            gettext("What the network said"),
+            settlement.failure_message if settlement.status == SettlementStatus.FAILED else "",
+        ),
+        (gettext("Id"), settlement.public_id),
     ]
 
 
@@ -317,7 +328,8 @@ def print_statement(request: MemberRequest, settlement_id: str) -> HttpResponse:
     return render(request, "dashboard/settlements/print.html", context)
 
 
-_LOOKED_AT = "The wallet is looked at again, and is paid if it holds the coin now."
+_PAID_AGAIN = _("The wallet is paid again with the next settlement.")
+_LOOKED_AT = _("The wallet is looked at again, and is paid if it holds the coin now.")
 
 
 @never_cache
@@ -325,8 +337,8 @@ _LOOKED_AT = "The wallet is looked at again, and is paid if it holds the coin no
 @member_required(action=Action.RETRY_SETTLEMENT)
 def retry(request: MemberRequest, settlement_id: str) -> HttpResponse:
     settlement = _own_settlement(request, settlement_id)
-    waits = settlement.waits_for_trustline
-    with telling(request, _LOOKED_AT if waits else "The wallet is paid again with the next settlement."):
+    done = _LOOKED_AT if settlement.waits_for_trustline else _PAID_AGAIN
+    with telling(request, str(done)):
         retry_failed(settlement, requested_by=request.user.email)
     return redirect("dashboard_settlement", settlement.public_id)
 
@@ -352,7 +364,7 @@ def pay_elsewhere(request: MemberRequest, settlement_id: str) -> HttpResponse:
             form.add_refusal(refusal)
         else:
             request.action.done(settlement, before={"wallet": settlement.destination}, after=form.cleaned_data)
-            messages.success(request, "The money goes to the other wallet, with the next settlement.")
+            messages.success(request, gettext("The money goes to the other wallet, with the next settlement."))
             return redirect("dashboard_settlement", settlement.public_id)
     return _show(request, settlement, form, status=400)
 

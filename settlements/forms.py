@@ -17,17 +17,21 @@ from settlements.states import SettlementStatus
 class SettlementFilterForm(FilterForm):
     """The filters of the list."""
 
-    status = forms.ChoiceField(required=False, choices=[("", "Any status"), *SettlementStatus.choices])
+    status = forms.ChoiceField(
+        label=gettext_lazy("Status"),
+        required=False,
+        choices=[("", gettext_lazy("Any status")), *SettlementStatus.choices],
+    )
 
 
 class OtherWalletForm(LookMixin):
     """Where a failed settlement's money shall go instead. The service checks whether it can."""
 
     wallet = forms.CharField(
-        label="Another wallet",
+        label=gettext_lazy("Another wallet"),
         max_length=80,
         widget=forms.TextInput(attrs={"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}),
-        error_messages={"required": "Enter the wallet to pay instead."},
+        error_messages={"required": gettext_lazy("Enter the wallet to pay instead.")},
     )
 
 

@@ -10,7 +10,7 @@ from itertools import starmap
 from typing import Any
 
 from django.urls import reverse
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 
 from config import ids
 from config.wording import coins, in_style, rate, short_hash, short_id, whole
@@ -68,7 +68,7 @@ class SettlementRow:
     @property
     def payments(self) -> str:
         number = self.settlement.payment_count
-        return f"{whole(number)} payment{'' if number == 1 else 's'}"
+        return ngettext("%(number)s payment", "%(number)s payments", number) % {"number": whole(number)}
 
     @property
     def created(self) -> str:
@@ -81,7 +81,7 @@ class SettlementRow:
 
     @property
     def status(self) -> str:
-        return "Waiting" if waits(self.settlement) else self.settlement.get_status_display()
+        return gettext("Waiting") if waits(self.settlement) else self.settlement.get_status_display()
 
     @property
     def reference(self) -> str:
@@ -113,15 +113,17 @@ def waterfall(settlement: Settlement) -> list[Step]:
     def shown(units: int) -> str:
         return coins(units, settlement.decimals, settlement.currency)
 
-    steps.append(Step("Came in", shown(left), "gross", 0, permille(left)))
+    steps.append(Step(gettext("Came in"), shown(left), "gross", 0, permille(left)))
     percent = in_style(f"{Decimal(settlement.fee_bps) / 100:f}")
     if settlement.fee < 0:
         back = -settlement.fee
-        steps.append(Step("Fee given back", f"+ {shown(back)}", "gross", permille(left), max(4, permille(back))))
+        steps.append(
+            Step(gettext("Fee given back"), f"+ {shown(back)}", "gross", permille(left), max(4, permille(back)))
+        )
         left += back
     taken = (
         (f"Fee, {percent} %", settlement.fee),
-        ("Refunds and what else came off", settlement.refund - settlement.debt_offset),
+        (gettext("Refunds and what else came off"), settlement.refund - settlement.debt_offset),
         (gettext("Debts repaid in other coins"), settlement.debt_offset),
     )
     for label, units in taken:
@@ -129,16 +131,16 @@ def waterfall(settlement: Settlement) -> list[Step]:
             left -= units
             # Even a tiny amount gets a visible bar.
             steps.append(Step(label, f"− {shown(units)}", "minus", permille(left), max(4, permille(units))))
-    label = "Paid" if settlement.status == SettlementStatus.COMPLETED else "To be paid"
+    label = gettext("Paid") if settlement.status == SettlementStatus.COMPLETED else gettext("To be paid")
     if settlement.claimable_balance:
-        label = "Set aside"
+        label = gettext("Set aside")
     if settlement.status == SettlementStatus.FAILED:
-        label = "Was to be paid"
+        label = gettext("Was to be paid")
     steps.append(Step(label, shown(settlement.amount), "net", 0, permille(settlement.amount)))
     if fee := int(settlement.token_fee):
         arrived = permille(settlement.received)
-        steps.append(Step("Kept by the token", f"− {shown(fee)}", "minus", arrived, max(4, permille(fee))))
-        steps.append(Step("Arrived", shown(settlement.received), "net", 0, arrived))
+        steps.append(Step(gettext("Kept by the token"), f"− {shown(fee)}", "minus", arrived, max(4, permille(fee))))
+        steps.append(Step(gettext("Arrived"), shown(settlement.received), "net", 0, arrived))
     return steps
 
 
@@ -183,7 +185,7 @@ class EntryRow:
 
     @property
     def words(self) -> str:
-        return wording.ENTRIES.get(self.line.type, self.line.type)
+        return str(wording.ENTRIES.get(self.line.type, self.line.type))
 
     @property
     def fee(self) -> str:
@@ -460,10 +462,11 @@ class CarriedRow:
         """What can be done about it: a text and a URL."""
         match self.left.reason:
             case CarryReason.BELOW_MINIMUM | CarryReason.WALLET_NOT_ALLOWED:
-                return "Change the settings", reverse("dashboard_settings")
+                return gettext("Change the settings"), reverse("dashboard_settings")
             case CarryReason.WALLET_BLOCKED:
-                return "Decide what to do", f"{reverse('dashboard_settlements')}?status={SettlementStatus.FAILED}"
+                failed = f"{reverse('dashboard_settlements')}?status={SettlementStatus.FAILED}"
+                return gettext("Decide what to do"), failed
             case CarryReason.NO_TRUSTLINE:
-                return "What to do", f"{reverse('dashboard_settlements')}?status={SettlementStatus.PENDING}"
+                return gettext("What to do"), f"{reverse('dashboard_settlements')}?status={SettlementStatus.PENDING}"
             case _:
                 return None

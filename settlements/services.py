@@ -212,7 +212,7 @@ def declare_wallet_lost(*, network: str, address: str, environment: str, by: Mem
         accounts = {line.account for line in lines} | set(filter(None, map(receivable_beside, lines)))
         lock_accounts(accounts, environment=environment)  # all at once: each of them posts to some
         for settlement in back:
-            _fail(settlement, SettlementProblem.WALLET_LOST, SettlementProblem.WALLET_LOST.label)
+            _fail(settlement, SettlementProblem.WALLET_LOST, str(SettlementProblem.WALLET_LOST.label))
         return CalledBack(wallet, back, gone)
 
 

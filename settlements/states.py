@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from config.states import Transitions
 
 
 class SettlementStatus(models.TextChoices):
-    PENDING = "pending", "Pending"
-    COMPLETED = "completed", "Completed"
-    FAILED = "failed", "Failed"
+    PENDING = "pending", _("Pending")
+    COMPLETED = "completed", _("Completed")
+    FAILED = "failed", _("Failed")
 
 
 SETTLEMENT_MOVES = Transitions(
@@ -25,20 +26,20 @@ SETTLEMENT_MOVES = Transitions(
 class SettlementProblem(models.TextChoices):
     """Why a settlement waits, or has failed. The first group waits and goes on by itself."""
 
-    INSUFFICIENT_LIQUIDITY = "insufficient_liquidity", "There is not enough of the settlement currency yet"
-    OVER_LIMIT = "over_limit", "It is above a limit, and waits for operators"
-    RATE_UNAVAILABLE = "rate_unavailable", "There is no exchange rate to convert at"
-    CURRENCY_UNAVAILABLE = "currency_unavailable", "The settlement currency is not in use on this network"
-    NETWORK_UNAVAILABLE = "network_unavailable", "The network cannot be reached, or payouts are stopped on it"
-    COIN_PAUSED = "coin_paused", "The issuer of the coin lets nobody send it at the moment"
-    HOT_WALLET_BLOCKED = "hot_wallet_blocked", "The issuer of the coin has blocked the wallet that pays"
-    DESTINATION_INVALID = "destination_invalid", "The wallet cannot be paid"
-    NO_TRUSTLINE = "no_trustline", "The wallet does not hold this coin yet"
-    MEMO_REQUIRED = "memo_required", "The wallet needs a memo"
-    DESTINATION_REFUSED = "destination_refused", "The issuer of the coin forbids this wallet"
-    TRANSFER_FAILED = "transfer_failed", "The network refused the transfer"
-    REJECTED = "rejected", "An operator refused it"
-    WALLET_LOST = "wallet_lost", "The key of the wallet is lost"
+    INSUFFICIENT_LIQUIDITY = "insufficient_liquidity", _("There is not enough of the settlement currency yet")
+    OVER_LIMIT = "over_limit", _("It is above a limit, and waits for operators")
+    RATE_UNAVAILABLE = "rate_unavailable", _("There is no exchange rate to convert at")
+    CURRENCY_UNAVAILABLE = "currency_unavailable", _("The settlement currency is not in use on this network")
+    NETWORK_UNAVAILABLE = "network_unavailable", _("The network cannot be reached, or payouts are stopped on it")
+    COIN_PAUSED = "coin_paused", _("The issuer of the coin lets nobody send it at the moment")
+    HOT_WALLET_BLOCKED = "hot_wallet_blocked", _("The issuer of the coin has blocked the wallet that pays")
+    DESTINATION_INVALID = "destination_invalid", _("The wallet cannot be paid")
+    NO_TRUSTLINE = "no_trustline", _("The wallet does not hold this coin yet")
+    MEMO_REQUIRED = "memo_required", _("The wallet needs a memo")
+    DESTINATION_REFUSED = "destination_refused", _("The issuer of the coin forbids this wallet")
+    TRANSFER_FAILED = "transfer_failed", _("The network refused the transfer")
+    REJECTED = "rejected", _("An operator refused it")
+    WALLET_LOST = "wallet_lost", _("The key of the wallet is lost")
 
 
 WAITS = frozenset(
@@ -71,10 +72,10 @@ for, and the settlement fails only when the merchant names another wallet instea
 class RateMoment(models.TextChoices):
     """Of which moment the rate is at which other coins are converted."""
 
-    WHEN_PAID = "when_paid", "When it is paid"
-    WHEN_MADE = "when_made", "When it is made"
+    WHEN_PAID = "when_paid", _("When it is paid")
+    WHEN_MADE = "when_made", _("When it is made")
 
 
 class Trigger(models.TextChoices):
-    SCHEDULE = "schedule", "The merchant's schedule"
-    PERSON = "person", "Somebody asked for it"
+    SCHEDULE = "schedule", _("The merchant's schedule")
+    PERSON = "person", _("Somebody asked for it")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from django.utils.functional import Promise
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext, gettext_lazy
 
 from config.money import Asset
 from payments.states import BalanceChangeKind
@@ -11,69 +11,102 @@ from settlements.planning import CarryReason
 from settlements.statements import LineType
 from settlements.states import RateMoment, SettlementProblem
 
-WHAT_NEXT: dict[str, str] = {
-    SettlementProblem.INSUFFICIENT_LIQUIDITY: "Your money is set apart and is paid as soon as there is enough. "
-    "There is nothing for you to do.",
-    SettlementProblem.OVER_LIMIT: "Amounts of this size are looked at before they leave. "
-    "It is paid once that is done; there is nothing for you to do.",
-    SettlementProblem.RATE_UNAVAILABLE: "It is converted and paid as soon as there is a rate. "
-    "There is nothing for you to do.",
-    SettlementProblem.CURRENCY_UNAVAILABLE: "It is paid once the coin is in use there again. "
-    "For later settlements you can choose another settlement currency.",
-    SettlementProblem.NETWORK_UNAVAILABLE: "It is paid as soon as the network can be used again. "
-    "There is nothing for you to do.",
-    SettlementProblem.COIN_PAUSED: "It is paid as soon as the coin can be sent again. There is nothing for you to do.",
-    SettlementProblem.HOT_WALLET_BLOCKED: "Your operator knows of it. It is paid as soon as the wallet may send the "
-    "coin again; there is nothing for you to do.",
-    SettlementProblem.DESTINATION_INVALID: "The money is back in your balance and stays there until you name another "
-    "wallet or say that this one can be paid.",
-    SettlementProblem.NO_TRUSTLINE: "Add a trustline for the coin to the wallet, or name another wallet.",
-    SettlementProblem.MEMO_REQUIRED: "The wallet belongs to a service that tells its customers apart by memos, and "
-    "settlements carry none. Name the M address that the service shows you, which contains the memo, or a wallet of "
-    "your own; until then the money stays in your balance.",
-    SettlementProblem.DESTINATION_REFUSED: "Ask the issuer of the coin why, or name another wallet. "
-    "Until then the money stays in your balance.",
-    SettlementProblem.TRANSFER_FAILED: "The money is back in your balance and is paid with the next settlement.",
-    SettlementProblem.WALLET_LOST: "The money is back in your balance, and goes to your other wallet on the network "
-    "once the wait is over. The page of your wallets says when.",
-    SettlementProblem.REJECTED: "The money is back in your balance and stays there. Ask your operator why, or name "
-    "another wallet.",
+WHAT_NEXT: dict[str, Promise] = {
+    SettlementProblem.INSUFFICIENT_LIQUIDITY: gettext_lazy(
+        "Your money is set apart and is paid as soon as there is enough. There is nothing for you to do."
+    ),
+    SettlementProblem.OVER_LIMIT: gettext_lazy(
+        "Amounts of this size are looked at before they leave. "
+        "It is paid once that is done; there is nothing for you to do."
+    ),
+    SettlementProblem.RATE_UNAVAILABLE: gettext_lazy(
+        "It is converted and paid as soon as there is a rate. There is nothing for you to do."
+    ),
+    SettlementProblem.CURRENCY_UNAVAILABLE: gettext_lazy(
+        "It is paid once the coin is in use there again. "
+        "For later settlements you can choose another settlement currency."
+    ),
+    SettlementProblem.NETWORK_UNAVAILABLE: gettext_lazy(
+        "It is paid as soon as the network can be used again. There is nothing for you to do."
+    ),
+    SettlementProblem.COIN_PAUSED: gettext_lazy(
+        "It is paid as soon as the coin can be sent again. There is nothing for you to do."
+    ),
+    SettlementProblem.HOT_WALLET_BLOCKED: gettext_lazy(
+        "Your operator knows of it. It is paid as soon as the wallet may send the "
+        "coin again; there is nothing for you to do."
+    ),
+    SettlementProblem.DESTINATION_INVALID: gettext_lazy(
+        "The money is back in your balance and stays there until you name another "
+        "wallet or say that this one can be paid."
+    ),
+    SettlementProblem.NO_TRUSTLINE: gettext_lazy("Add a trustline for the coin to the wallet, or name another wallet."),
+    SettlementProblem.MEMO_REQUIRED: gettext_lazy(
+        "The wallet belongs to a service that tells its customers apart by memos, and "
+        "settlements carry none. Name the M address that the service shows you, which contains the memo, or a wallet "
+        "of your own; until then the money stays in your balance."
+    ),
+    SettlementProblem.DESTINATION_REFUSED: gettext_lazy(
+        "Ask the issuer of the coin why, or name another wallet. Until then the money stays in your balance."
+    ),
+    SettlementProblem.TRANSFER_FAILED: gettext_lazy(
+        "The money is back in your balance and is paid with the next settlement."
+    ),
+    SettlementProblem.WALLET_LOST: gettext_lazy(
+        "The money is back in your balance, and goes to your other wallet on the network "
+        "once the wait is over. The page of your wallets says when."
+    ),
+    SettlementProblem.REJECTED: gettext_lazy(
+        "The money is back in your balance and stays there. Ask your operator why, or name another wallet."
+    ),
 }
 
-REFUSED: dict[str, str] = {
-    SettlementProblem.NO_TRUSTLINE: "When last asked about, this wallet did not hold {coin} yet. Add the coin, or "
-    "the settlement waits until you have.",
-    SettlementProblem.MEMO_REQUIRED: "When last asked about, this wallet's account wanted a memo, which settlements do "
-    "not carry. Name the M address that its service shows, which contains the memo, or a wallet of your own.",
-    SettlementProblem.DESTINATION_INVALID: "When last asked about, nobody could be paid at this wallet. Check its "
-    "address, or name another.",
-    SettlementProblem.DESTINATION_REFUSED: "When last asked about, this wallet was forbidden by the issuer of {coin}. "
-    "Ask the issuer why, or name another.",
+REFUSED: dict[str, Promise] = {
+    SettlementProblem.NO_TRUSTLINE: gettext_lazy(
+        "When last asked about, this wallet did not hold %(coin)s yet. Add the coin, or "
+        "the settlement waits until you have."
+    ),
+    SettlementProblem.MEMO_REQUIRED: gettext_lazy(
+        "When last asked about, this wallet's account wanted a memo, which settlements do "
+        "not carry. Name the M address that its service shows, which contains the memo, or a wallet of your own."
+    ),
+    SettlementProblem.DESTINATION_INVALID: gettext_lazy(
+        "When last asked about, nobody could be paid at this wallet. Check its address, or name another."
+    ),
+    SettlementProblem.DESTINATION_REFUSED: gettext_lazy(
+        "When last asked about, this wallet was forbidden by the issuer of %(coin)s. "
+        "Ask the issuer why, or name another."
+    ),
 }
 """Beside a planned settlement: why the network would not have paid its wallet when it was last asked."""
 
-CARRIED: dict[str, str] = {
-    CarryReason.NOTHING_LEFT: "Refunds or what you owe took all of it",
-    CarryReason.FEE_TAKES_REST: "The fee takes all that is left; it is taken with the next settlement",
-    CarryReason.BELOW_MINIMUM: "Below the smallest settlement",
-    CarryReason.WALLET_NOT_ALLOWED: "The wallet is not on your allow list",
-    CarryReason.WALLET_COOLING_OFF: "The wallet came onto your allow list less than 24 hours ago",
-    CarryReason.WALLET_NOT_PROVEN: "The wallet is not proven to be yours; prove it on the page of your wallets",
-    CarryReason.WALLET_LOST: "You have said that the key of this wallet is lost; your other wallet gets it once the "
-    "wait is over",
-    CarryReason.WALLET_BLOCKED: "The last settlement to this wallet failed",
-    CarryReason.WALLET_INVALID: "Nobody can be paid at this wallet on this network",
-    CarryReason.NO_TRUSTLINE: "A settlement waits until this wallet holds the coin; this follows once it is paid",
-    CarryReason.NETWORK_UNAVAILABLE: "The network is not in use at the moment",
-    CarryReason.RATE_UNAVAILABLE: "There is no exchange rate for this coin at the moment",
-    CarryReason.COINS_MISSING: "Its coins are missing on the network; your operator decides who bears it",
+CARRIED: dict[str, Promise] = {
+    CarryReason.NOTHING_LEFT: gettext_lazy("Refunds or what you owe took all of it"),
+    CarryReason.FEE_TAKES_REST: gettext_lazy("The fee takes all that is left; it is taken with the next settlement"),
+    CarryReason.BELOW_MINIMUM: gettext_lazy("Below the smallest settlement"),
+    CarryReason.WALLET_NOT_ALLOWED: gettext_lazy("The wallet is not on your allow list"),
+    CarryReason.WALLET_COOLING_OFF: gettext_lazy("The wallet came onto your allow list less than 24 hours ago"),
+    CarryReason.WALLET_NOT_PROVEN: gettext_lazy(
+        "The wallet is not proven to be yours; prove it on the page of your wallets"
+    ),
+    CarryReason.WALLET_LOST: gettext_lazy(
+        "You have said that the key of this wallet is lost; your other wallet gets it once the wait is over"
+    ),
+    CarryReason.WALLET_BLOCKED: gettext_lazy("The last settlement to this wallet failed"),
+    CarryReason.WALLET_INVALID: gettext_lazy("Nobody can be paid at this wallet on this network"),
+    CarryReason.NO_TRUSTLINE: gettext_lazy(
+        "A settlement waits until this wallet holds the coin; this follows once it is paid"
+    ),
+    CarryReason.NETWORK_UNAVAILABLE: gettext_lazy("The network is not in use at the moment"),
+    CarryReason.RATE_UNAVAILABLE: gettext_lazy("There is no exchange rate for this coin at the moment"),
+    CarryReason.COINS_MISSING: gettext_lazy("Its coins are missing on the network; your operator decides who bears it"),
 }
 
-ENTRIES: dict[str, str] = {
+ENTRIES: dict[str, Promise] = {
     **dict(BalanceChangeKind.choices),
-    LineType.FEE: "Fee",
-    LineType.CONVERSION: "Conversion",
-    LineType.SETTLEMENT: "Settlement",
+    LineType.FEE: gettext_lazy("Fee"),
+    LineType.CONVERSION: gettext_lazy("Conversion"),
+    LineType.SETTLEMENT: gettext_lazy("Settlement"),
 }
 
 
@@ -92,21 +125,21 @@ RATE_OF: dict[str, Promise] = {
 
 def how_to_trust(asset: Asset) -> str:
     """What a merchant does whose wallet does not hold a coin yet."""
-    code, _, issuer = asset.contract.partition(":")
-    return (
-        f"The wallet does not hold {code} yet. In the app of the wallet, add the asset {code} of the issuer {issuer}: "
-        "the settlement is then paid by itself. The account needs 0.5 XLM for it."
-    )
+    code, _colon, issuer = asset.contract.partition(":")
+    return gettext(
+        "The wallet does not hold %(code)s yet. In the app of the wallet, add the asset %(code)s of the issuer "
+        "%(issuer)s: the settlement is then paid by itself. The account needs 0.5 XLM for it."
+    ) % {"code": code, "issuer": issuer}
 
 
 def refused(problem: str, coin: str) -> str:
     """What stands beside a planned settlement whose wallet the network would not have paid when it was last asked."""
-    return REFUSED.get(problem, "").format(coin=coin)
+    return str(REFUSED.get(problem, "")) % {"coin": coin}
 
 
 def what_next(problem: str) -> str:
-    return WHAT_NEXT.get(problem, "")
+    return str(WHAT_NEXT.get(problem, ""))
 
 
 def carried(reason: str) -> str:
-    return CARRIED.get(reason, "It waits for a later settlement")
+    return str(CARRIED.get(reason) or gettext("It waits for a later settlement"))

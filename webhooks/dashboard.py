@@ -9,6 +9,8 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -45,19 +47,19 @@ from webhooks.states import DeliveryStatus, DisabledReason
 
 SECTION = "dashboard_webhooks"
 RECENT = 8
-USED_FORM = "That form was already used. A secret is shown only once, when it is made."
+USED_FORM = _("That form was already used. A secret is shown only once, when it is made.")
 
 ENDPOINT_FIELDS = ("url", "description", "events")
 """What the audit log keeps of an endpoint."""
 
 ENDPOINT_COLUMNS = (
-    {"label": "Address"},
-    {"label": "Events"},
-    {"label": "Status"},
-    {"label": "Last delivery"},
-    {"label": "Last 24 hours"},
+    {"label": _("Address")},
+    {"label": _("Events")},
+    {"label": _("Status")},
+    {"label": _("Last delivery")},
+    {"label": _("Last 24 hours")},
 )
-RECENT_COLUMNS = ({"label": "Event"}, {"label": "Status"}, {"label": "Last answer"}, {"label": "Created"})
+RECENT_COLUMNS = ({"label": _("Event")}, {"label": _("Status")}, {"label": _("Last answer")}, {"label": _("Created")})
 
 
 @never_cache
@@ -97,7 +99,7 @@ def add_endpoint(request: MemberRequest) -> HttpResponse:
             form.add_refusal(refusal)
         else:
             request.action.done(endpoint, after=fields_of(endpoint, *ENDPOINT_FIELDS))
-            return _show_secret(request, secret, endpoint=endpoint, title="The webhook is ready")
+            return _show_secret(request, secret, endpoint=endpoint, title=gettext("The webhook is ready"))
     context = {"section": SECTION, "form": form, "form_id": open_form(request)}
     return render(request, "dashboard/webhooks/add.html", context)
 
@@ -127,10 +129,10 @@ def show_endpoint(request: MemberRequest, webhook_id: str) -> HttpResponse:
 
 def _facts(endpoint: Endpoint) -> list[tuple[str, str]]:
     return [
-        ("Description", endpoint.description),
-        ("Id", endpoint.public_id),
-        ("Created", exact(endpoint.created_at)),
-        ("Disabled", exact(endpoint.disabled_at)),
+        (gettext("Description"), endpoint.description),
+        (gettext("Id"), endpoint.public_id),
+        (gettext("Created"), exact(endpoint.created_at)),
+        (gettext("Disabled"), exact(endpoint.disabled_at)),
     ]
 
 
@@ -150,7 +152,7 @@ def edit_endpoint(request: MemberRequest, webhook_id: str) -> HttpResponse:
         else:
             before, after = (fields_of(each, *ENDPOINT_FIELDS) for each in (endpoint, changed))
             request.action.done(endpoint, before=before, after=after)
-            messages.success(request, "The changes are saved.")
+            messages.success(request, gettext("The changes are saved."))
             return redirect("dashboard_webhook", endpoint.public_id)
     context = {"section": SECTION, "form": form, "endpoint": endpoint}
     return render(request, "dashboard/webhooks/edit.html", context)
@@ -170,7 +172,9 @@ def rotate(request: MemberRequest, webhook_id: str) -> HttpResponse:
         endpoint, secret = rotate_secret(endpoint=endpoint)
         request.action.done(endpoint)
         until = endpoint.previous_secret_expires_at
-        return _show_secret(request, secret, endpoint=endpoint, title="The new secret is ready", previous_until=until)
+        return _show_secret(
+            request, secret, endpoint=endpoint, title=gettext("The new secret is ready"), previous_until=until
+        )
     context = {"section": SECTION, "endpoint": endpoint, "form_id": open_form(request)}
     return render(request, "dashboard/webhooks/rotate.html", context)
 
@@ -187,7 +191,7 @@ def rotate_for_payments(request: MemberRequest) -> HttpResponse:
             return redirect("dashboard_webhooks")
         secret, until = rotate_account_secret(merchant=request.merchant, environment=request.environment)
         request.action.done()
-        return _show_secret(request, secret, title="The new secret is ready", previous_until=until)
+        return _show_secret(request, secret, title=gettext("The new secret is ready"), previous_until=until)
     held = SigningSecret.objects.filter(merchant=request.merchant, environment=request.environment).exists()
     context = {"section": SECTION, "is_first": not held, "form_id": open_form(request)}
     return render(request, "dashboard/webhooks/rotate.html", context)
@@ -223,7 +227,7 @@ def test(request: MemberRequest, webhook_id: str) -> HttpResponse:
         request.action.refused()
         return redirect("dashboard_webhook", endpoint.public_id)
     request.action.done(endpoint, after={"delivery": delivery.public_id})
-    messages.success(request, "A test is on its way.")
+    messages.success(request, gettext("A test is on its way."))
     return redirect("dashboard_delivery", delivery.public_id)
 
 
@@ -234,7 +238,7 @@ def enable(request: MemberRequest, webhook_id: str) -> HttpResponse:
     endpoint = _endpoint(_own(request).existing(), webhook_id)
     enabled = enable_endpoint(endpoint=endpoint)
     request.action.done(endpoint, before=fields_of(endpoint, "status"), after=fields_of(enabled, "status"))
-    messages.success(request, "The webhook is enabled: it is told of what happens from now on.")
+    messages.success(request, gettext("The webhook is enabled: it is told of what happens from now on."))
     return redirect("dashboard_webhook", endpoint.public_id)
 
 
@@ -247,7 +251,7 @@ def disable(request: MemberRequest, webhook_id: str) -> HttpResponse:
     if request.method == "POST":
         disabled = disable_endpoint(endpoint=endpoint, reason=DisabledReason.MERCHANT)
         request.action.done(endpoint, before=fields_of(endpoint, "status"), after=fields_of(disabled, "status"))
-        messages.success(request, "The webhook is disabled. Nothing is sent to it any more.")
+        messages.success(request, gettext("The webhook is disabled. Nothing is sent to it any more."))
         return redirect("dashboard_webhook", endpoint.public_id)
     context = {"section": SECTION, "endpoint": endpoint, "waiting": _waiting(endpoint)}
     return render(request, "dashboard/webhooks/disable.html", context)
@@ -262,7 +266,7 @@ def delete(request: MemberRequest, webhook_id: str) -> HttpResponse:
         before = fields_of(endpoint, *ENDPOINT_FIELDS)
         delete_endpoint(endpoint=endpoint)
         request.action.done(endpoint, before=before)
-        messages.success(request, "The webhook is deleted. Its deliveries can still be looked up.")
+        messages.success(request, gettext("The webhook is deleted. Its deliveries can still be looked up."))
         return redirect("dashboard_webhooks")
     context = {"section": SECTION, "endpoint": endpoint, "waiting": _waiting(endpoint)}
     return render(request, "dashboard/webhooks/delete.html", context)

@@ -12,6 +12,8 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
@@ -36,12 +38,12 @@ from webhooks.states import DeliveryStatus, EndpointStatus
 SECTION = "dashboard_webhooks"
 
 DELIVERY_COLUMNS = (
-    {"label": "Event"},
-    {"label": "Status"},
-    {"label": "About"},
-    {"label": "Created"},
-    {"label": "Endpoint"},
-    {"label": "Last answer"},
+    {"label": _("Event")},
+    {"label": _("Status")},
+    {"label": _("About")},
+    {"label": _("Created")},
+    {"label": _("Endpoint")},
+    {"label": _("Last answer")},
 )
 
 
@@ -63,7 +65,7 @@ def list_deliveries(request: MemberRequest) -> HttpResponse:
         is_live = not request.GET.get("before") and not form.cleaned_data["end"]
         context |= {
             **page,
-            "words": f"{count} deliver{'y' if count == 1 else 'ies'}, newest first",
+            "words": ngettext("%d delivery, newest first", "%d deliveries, newest first", count) % count,
             "meaning": CATALOGUE.get(form.cleaned_data["type"], ""),
             "live_url": f"{reverse('dashboard_delivery_rows')}?{request.GET.urlencode()}" if is_live else "",
         }
@@ -166,12 +168,12 @@ def show_delivery(request: MemberRequest, delivery_id: str) -> HttpResponse:
 
 def _facts(delivery: Delivery) -> list[tuple[str, str]]:
     return [
-        ("Event", delivery.event.public_id),
-        ("A sample of", delivery.event.sample_of),
-        ("Happened", exact(delivery.event.created_at)),
-        ("Version", str(delivery.event.version)),
-        ("Delivered", exact(delivery.delivered_at)),
-        ("Attempts", str(delivery.attempt_count)),
+        (gettext("Event"), delivery.event.public_id),
+        (gettext("A sample of"), delivery.event.sample_of),
+        (gettext("Happened"), exact(delivery.event.created_at)),
+        (gettext("Version"), str(delivery.event.version)),
+        (gettext("Delivered"), exact(delivery.delivered_at)),
+        (gettext("Attempts"), str(delivery.attempt_count)),
     ]
 
 
@@ -180,17 +182,22 @@ def _next_attempt(delivery: Delivery, now: datetime) -> str:
     if due is None:
         return ""
     if due <= now:
-        return "It is due now, or on its way."
+        return gettext("It is due now, or on its way.")
     number, last = delivery.attempt_count + 1, delivery.attempt_count + delivery.attempts_left
-    return f"Attempt {number} of {last} is due at {exact(due)}, in {_span((due - now).total_seconds())}."
+    words = gettext("Attempt %(number)s of %(last)s is due at %(moment)s, in %(span)s.")
+    span = _span((due - now).total_seconds())
+    return words % {"number": number, "last": last, "moment": exact(due), "span": span}
 
 
 def _span(seconds: float) -> str:
-    for unit, length in (("hour", 3600), ("minute", 60)):
-        if seconds >= length:
-            count = round(seconds / length)
-            return f"{count} {unit}{'' if count == 1 else 's'}"
-    return f"{max(1, round(seconds))} seconds"
+    if seconds >= 3600:
+        hours = round(seconds / 3600)
+        return ngettext("%d hour", "%d hours", hours) % hours
+    if seconds >= 60:
+        minutes = round(seconds / 60)
+        return ngettext("%d minute", "%d minutes", minutes) % minutes
+    left = max(1, round(seconds))
+    return ngettext("%d second", "%d seconds", left) % left
 
 
 def _headers(delivery: Delivery, attempts: list[AttemptRow], size: int) -> list[tuple[str, str]]:
@@ -201,8 +208,11 @@ def _headers(delivery: Delivery, attempts: list[AttemptRow], size: int) -> list[
         ("Content-Length", str(size)),
         ("User-Agent", USER_AGENT),
         ("webhook-id", delivery.event.public_id),
-        ("webhook-timestamp", str(int(newest.started_at.timestamp())) if newest else "the second of the attempt"),
-        ("webhook-signature", "v1,… made anew for each attempt, and not kept"),
+        (
+            "webhook-timestamp",
+            str(int(newest.started_at.timestamp())) if newest else gettext("the second of the attempt"),
+        ),
+        ("webhook-signature", gettext("v1,… made anew for each attempt, and not kept")),
     ]
 
 
@@ -211,7 +221,7 @@ def _headers(delivery: Delivery, attempts: list[AttemptRow], size: int) -> list[
 @member_required(action=Action.SEND_DELIVERY_AGAIN)
 def send_again(request: MemberRequest, delivery_id: str) -> HttpResponse:
     delivery = _delivery(Delivery.objects.of(request.merchant, request.environment), delivery_id)
-    with telling(request, "It is sent again."):
+    with telling(request, gettext("It is sent again.")):
         redeliver(delivery=delivery)
     return redirect("dashboard_delivery", delivery.public_id)
 

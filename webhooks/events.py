@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
 EVERYTHING = "*"
 """Stands in an endpoint's list for all events, also those that are added later."""
 
@@ -34,45 +37,53 @@ SETTLEMENT_COMPLETED = "settlement.completed"
 SETTLEMENT_FAILED = "settlement.failed"
 WEBHOOK_TEST = "webhook.test"
 
-CATALOGUE: Mapping[str, str] = MappingProxyType(
+CATALOGUE: Mapping[str, Promise] = MappingProxyType(
     {
-        PAYMENT_CREATED: "A payment was created.",
-        PAYMENT_PENDING: "Money for a payment was seen on its network and waits for confirmations.",
-        PAYMENT_UNDERPAID: "Money is confirmed, and it is less than was due; the rest may still come.",
-        PAYMENT_COMPLETED: "Enough is confirmed. This is the one to deliver goods on.",
-        PAYMENT_OVERPAID: "More than was due is confirmed; the surplus waits for a decision.",
-        PAYMENT_EXPIRED: "The window ended and nothing had come.",
-        PAYMENT_LATE: "Money is confirmed that came after the window; it waits for a decision.",
-        PAYMENT_CANCELLED: "The payment was cancelled before anything was paid.",
-        PAYMENT_REVERSED: "A reorganisation of the network undid a transfer; the payment went back.",
-        PAYMENT_REFUNDED: "Money was given back to the payer, in part or whole.",
-        PAYMENT_UPDATED: "The record of a payment changed and no other event says so: more was received, money was set "
-        "aside for a refund or came back from one, or a reason was added or dropped.",
-        PAYMENT_COINS_MISSING: "Coins that were paid are missing on the network: what there is for them in your "
-        "balance is held until it is decided who bears the loss.",
-        PAYMENT_COINS_RESTORED: "Coins that were missing are there again or made good; what was held is settled again.",
-        PAYMENT_COINS_LOST: "Coins that were missing are lost, and come off your balance.",
-        REFUND_CREATED: "A refund was created, and its money is reserved.",
-        REFUND_REQUIRES_ACTION: "Nobody can tell where a refund is to go: name an address, or pass its `claimUrl` on.",
-        REFUND_PENDING: "A refund has an address now and waits to be sent.",
-        REFUND_PROCESSING: "A refund was signed and is on its way.",
-        REFUND_COMPLETED: "A refund is final on its network.",
-        REFUND_FAILED: "A refund could not be paid; its money is back where it was.",
-        REFUND_CANCELLED: "A refund was cancelled before it was sent; its money is back where it was.",
-        SETTLEMENT_CREATED: "A settlement was made and its money is reserved.",
-        SETTLEMENT_COMPLETED: "A settlement is final on its network.",
-        SETTLEMENT_FAILED: "A settlement could not be paid; its money will be in a later one.",
-        WEBHOOK_TEST: "Somebody asked for a test of this endpoint.",
+        PAYMENT_CREATED: _("A payment was created."),
+        PAYMENT_PENDING: _("Money for a payment was seen on its network and waits for confirmations."),
+        PAYMENT_UNDERPAID: _("Money is confirmed, and it is less than was due; the rest may still come."),
+        PAYMENT_COMPLETED: _("Enough is confirmed. This is the one to deliver goods on."),
+        PAYMENT_OVERPAID: _("More than was due is confirmed; the surplus waits for a decision."),
+        PAYMENT_EXPIRED: _("The window ended and nothing had come."),
+        PAYMENT_LATE: _("Money is confirmed that came after the window; it waits for a decision."),
+        PAYMENT_CANCELLED: _("The payment was cancelled before anything was paid."),
+        PAYMENT_REVERSED: _("A reorganisation of the network undid a transfer; the payment went back."),
+        PAYMENT_REFUNDED: _("Money was given back to the payer, in part or whole."),
+        PAYMENT_UPDATED: _(
+            "The record of a payment changed and no other event says so: more was received, money was set "
+            "aside for a refund or came back from one, or a reason was added or dropped."
+        ),
+        PAYMENT_COINS_MISSING: _(
+            "Coins that were paid are missing on the network: what there is for them in your "
+            "balance is held until it is decided who bears the loss."
+        ),
+        PAYMENT_COINS_RESTORED: _(
+            "Coins that were missing are there again or made good; what was held is settled again."
+        ),
+        PAYMENT_COINS_LOST: _("Coins that were missing are lost, and come off your balance."),
+        REFUND_CREATED: _("A refund was created, and its money is reserved."),
+        REFUND_REQUIRES_ACTION: _(
+            "Nobody can tell where a refund is to go: name an address, or pass its `claimUrl` on."
+        ),
+        REFUND_PENDING: _("A refund has an address now and waits to be sent."),
+        REFUND_PROCESSING: _("A refund was signed and is on its way."),
+        REFUND_COMPLETED: _("A refund is final on its network."),
+        REFUND_FAILED: _("A refund could not be paid; its money is back where it was."),
+        REFUND_CANCELLED: _("A refund was cancelled before it was sent; its money is back where it was."),
+        SETTLEMENT_CREATED: _("A settlement was made and its money is reserved."),
+        SETTLEMENT_COMPLETED: _("A settlement is final on its network."),
+        SETTLEMENT_FAILED: _("A settlement could not be paid; its money will be in a later one."),
+        WEBHOOK_TEST: _("Somebody asked for a test of this endpoint."),
     }
 )
 
-GROUPS: Sequence[tuple[str, Sequence[str]]] = tuple(
+GROUPS: Sequence[tuple[Promise, Sequence[str]]] = tuple(
     (title, tuple(name for name in CATALOGUE if name.startswith(f"{kind}.")))
     for kind, title in (
-        ("payment", "Payments"),
-        ("refund", "Refunds"),
-        ("settlement", "Settlements"),
-        ("webhook", "Webhooks"),
+        ("payment", _("Payments")),
+        ("refund", _("Refunds")),
+        ("settlement", _("Settlements")),
+        ("webhook", _("Webhooks")),
     )
 )
 """Every event once, by what it is about."""

@@ -24,45 +24,47 @@ from webhooks.verifying import Pasted
 
 LOCAL_EXAMPLE = "http://127.0.0.1:9000/"
 MOST_CHARACTERS_OF_A_CHOICE = 80
-EVENT_CHOICES = [(EVERYTHING, "All that happens, kinds that come later included."), *CATALOGUE.items()]
+EVENT_CHOICES = [(EVERYTHING, gettext_lazy("All that happens, kinds that come later included.")), *CATALOGUE.items()]
 
 
 class EndpointForm(LookMixin):
     """An endpoint, new or changed. The service checks whether the URL may be called."""
 
     url = forms.CharField(
-        label="Address",
+        label=gettext_lazy("Address"),
         max_length=MAX_URL_CHARACTERS,
         widget=forms.TextInput(
             attrs={"inputmode": "url", "autocomplete": "off", "spellcheck": "false", "autocapitalize": "none"}
         ),
-        error_messages={"required": "Enter the address that events are sent to."},
+        error_messages={"required": gettext_lazy("Enter the address that events are sent to.")},
     )
     description = forms.CharField(
+        label=gettext_lazy("Description"),
         required=False,
         max_length=DESCRIPTION_MAX,
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
-        help_text="A note of your own, for example “Order system”.",
+        help_text=gettext_lazy("A note of your own, for example “Order system”."),
     )
     events = forms.MultipleChoiceField(
         choices=EVENT_CHOICES,
         widget=forms.CheckboxSelectMultiple,
-        error_messages={"required": "Tick at least one event, or everything."},
+        error_messages={"required": gettext_lazy("Tick at least one event, or everything.")},
     )
 
     def __init__(self, *args: Any, environment: str, **options: Any) -> None:
         super().__init__(*args, **options)
-        help_text = "A public address that begins with https://."
+        help_text = _("A public address that begins with https://.")
         if environment == Environment.SANDBOX:
-            help_text = "A public address that begins with https:// or http://."
+            help_text = _("A public address that begins with https:// or http://.")
             if settings.WEBHOOK_ALLOW_LOOPBACK:
-                help_text += f" One on this machine will do as well, such as {LOCAL_EXAMPLE}."
+                here = _("One on this machine will do as well, such as %(example)s.") % {"example": LOCAL_EXAMPLE}
+                help_text = f"{help_text} {here}"
         self.fields["url"].help_text = help_text
 
     def clean_description(self) -> str:
         description: str = self.cleaned_data["description"]
         if not description.isprintable():
-            raise ValidationError("Use printable characters only.")
+            raise ValidationError(_("Use printable characters only."))
         return description
 
     def all_events(self) -> forms.boundfield.BoundWidget:
@@ -73,7 +75,7 @@ class EndpointForm(LookMixin):
         """The boxes of the events by what they are about, with its name."""
         boxes = {box.data["value"]: box for box in self["events"]}
         for title, names in GROUPS:
-            yield title, [boxes[name] for name in names]
+            yield str(title), [boxes[name] for name in names]
 
     @staticmethod
     def initial_of(endpoint: Endpoint) -> dict[str, Any]:
@@ -112,21 +114,25 @@ class RecoveryForm(LookMixin):
 class DeliveryFilterForm(FilterForm):
     """The filters of the list of deliveries."""
 
-    q = SearchField(example="Id of a payment or event")
-    endpoint = forms.ChoiceField(required=False)
-    status = forms.ChoiceField(required=False, choices=[("", "Any status"), *DeliveryStatus.choices])
+    q = SearchField(example=gettext_lazy("Id of a payment or event"))
+    endpoint = forms.ChoiceField(label=gettext_lazy("Endpoint"), required=False)
+    status = forms.ChoiceField(
+        label=gettext_lazy("Status"),
+        required=False,
+        choices=[("", gettext_lazy("Any status")), *DeliveryStatus.choices],
+    )
     type = forms.ChoiceField(
         required=False,
-        label="Event",
-        choices=[
-            ("", gettext_lazy("Any event")),
+        label=gettext_lazy("Event"),
+        choices=lambda: [
+            ("", _("Any event")),
             *((title, [(name, f"{name}: {CATALOGUE[name]}") for name in names]) for title, names in GROUPS),
         ],
     )
 
     def __init__(self, *args: Any, endpoints: Iterable[Endpoint], **options: Any) -> None:
         super().__init__(*args, **options)
-        self.fields["endpoint"].choices = [("", "Any endpoint"), *_named(endpoints)]  # type: ignore[attr-defined]  # a ChoiceField
+        self.fields["endpoint"].choices = [("", _("Any endpoint")), *_named(endpoints)]  # type: ignore[attr-defined]  # a ChoiceField
 
 
 class BenchForm(LookMixin):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import structlog
 from django.conf import settings
 from django.core.mail import send_mail
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from config.advisory_locks import LockClass, advisory_lock
 from config.containment import contained
@@ -18,8 +20,8 @@ LOCK = (LockClass.WEBHOOK_MAILS, 0)
 """The advisory lock of the task that mails."""
 
 _WHY = {
-    DisabledReason.GONE: "It answered 410 Gone, which means that it wants no more events.",
-    DisabledReason.FAILING: "No request to it has succeeded for five days.",
+    DisabledReason.GONE: _("It answered 410 Gone, which means that it wants no more events."),
+    DisabledReason.FAILING: _("No request to it has succeeded for five days."),
 }
 
 
@@ -41,7 +43,12 @@ def mail_disabled() -> int:
 
 def _mail(endpoint: Endpoint) -> bool:
     try:
-        send_mail(f"A webhook was disabled: {endpoint.url[:100]}", _text(endpoint), None, [endpoint.merchant.email])
+        send_mail(
+            gettext("A webhook was disabled: %(url)s") % {"url": endpoint.url[:100]},
+            _text(endpoint),
+            None,
+            [endpoint.merchant.email],
+        )
     except Exception as error:  # however the mail server fails, the other mails are sent
         logger.warning("webhook_mail_not_sent", endpoint=endpoint.public_id, error=str(error))
         return False
@@ -51,9 +58,8 @@ def _mail(endpoint: Endpoint) -> bool:
 
 
 def _text(endpoint: Endpoint) -> str:
-    return (
-        f"Ballast sends nothing any more to the webhook {endpoint.url} ({Environment(endpoint.environment).label}).\n"
-        f"{_WHY[DisabledReason(endpoint.disabled_reason)]}\n\n"
-        "What happens is still recorded. When the webhook works again, enable it and replay what it missed:\n"
-        f"{settings.PUBLIC_URL}/dashboard/\n"
-    )
+    nothing = gettext("Ballast sends nothing any more to the webhook %(url)s (%(environment)s).")
+    nothing %= {"url": endpoint.url, "environment": Environment(endpoint.environment).label}
+    then = gettext("What happens is still recorded. When the webhook works again, enable it and replay what it missed:")
+    why = _WHY[DisabledReason(endpoint.disabled_reason)]
+    return f"{nothing}\n{why}\n\n{then}\n{settings.PUBLIC_URL}/dashboard/\n"

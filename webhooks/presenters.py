@@ -12,6 +12,10 @@ from http import HTTPStatus
 
 from django.contrib.postgres.fields import ArrayField
 from django.db.models import Count, Func, IntegerField, OuterRef, Prefetch, QuerySet, Subquery, UUIDField, Value
+from django.utils.dateformat import format as date_format
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from config import ids
 from config.wording import percent, short_id, whole
@@ -36,7 +40,7 @@ class Moment:
     """One event on the timeline of the record it is about; `words` describe the types of events there."""
 
     event: Event
-    words: Mapping[str, str]
+    words: Mapping[str, str | Promise]
 
     @property
     def at(self) -> datetime:
@@ -44,7 +48,7 @@ class Moment:
 
     @property
     def title(self) -> str:
-        return self.words.get(self.event.type, self.event.type)
+        return str(self.words.get(self.event.type, self.event.type))
 
 
 # --- the last day ------------------------------------------------------------------------------------
@@ -112,8 +116,11 @@ class LastDay:
 
     @property
     def words(self) -> str:
-        to_come = f", {whole(self.pending)} still to come" if self.pending else ""
-        return f"{whole(self.delivered)} of {whole(self.total)} delivered in the last 24 hours{to_come}"
+        words = _("%(delivered)s of %(total)s delivered in the last 24 hours")
+        if self.pending:
+            words = _("%(delivered)s of %(total)s delivered in the last 24 hours, %(pending)s still to come")
+        counts = {"delivered": self.delivered, "total": self.total, "pending": self.pending}
+        return words % {name: whole(count) for name, count in counts.items()}
 
 
 class _BucketOf(Func):
@@ -174,7 +181,7 @@ class EndpointRow:
 
     @property
     def events(self) -> str:
-        return "Everything" if EVERYTHING in self.endpoint.events else ", ".join(self.endpoint.events)
+        return _("Everything") if EVERYTHING in self.endpoint.events else ", ".join(self.endpoint.events)
 
     @property
     def status(self) -> tuple[str, str]:
@@ -204,15 +211,16 @@ def host_of(url: str) -> str:
 def endpoint_badge(endpoint: Endpoint) -> tuple[str, str]:
     """Tone and label."""
     if endpoint.status == EndpointStatus.ENABLED:
-        return ("warn", "Failing") if endpoint.failing_since else ("good", "Enabled")
-    return ("calm" if endpoint.disabled_reason == DisabledReason.MERCHANT else "bad", "Disabled")
+        return ("warn", _("Failing")) if endpoint.failing_since else ("good", _("Enabled"))
+    return ("calm" if endpoint.disabled_reason == DisabledReason.MERCHANT else "bad", _("Disabled"))
 
 
 def endpoint_reason(endpoint: Endpoint) -> str:
     """Why it is disabled, or since when it has been failing; empty when all is well."""
     if endpoint.status == EndpointStatus.DISABLED:
         return str(DisabledReason(endpoint.disabled_reason).label)
-    return f"Since {endpoint.failing_since:%-d %b, %H:%M}" if endpoint.failing_since else ""
+    moment = date_format(endpoint.failing_since, "j M, H:i") if endpoint.failing_since else ""
+    return _("Since %(moment)s") % {"moment": moment} if moment else ""
 
 
 # --- deliveries --------------------------------------------------------------------------------------
@@ -228,13 +236,13 @@ class AttemptRow:
     def answer(self) -> str:
         code = self.attempt.status_code
         if code is None:
-            return "No reply"
+            return _("No reply")
         known = code in HTTPStatus._value2member_map_
         return f"{code} {HTTPStatus(code).phrase}" if known else str(code)
 
     @property
     def short_answer(self) -> str:
-        return "No reply" if self.attempt.status_code is None else str(self.attempt.status_code)
+        return _("No reply") if self.attempt.status_code is None else str(self.attempt.status_code)
 
     @property
     def duration(self) -> str:
@@ -283,7 +291,7 @@ class DeliveryRow:
     @property
     def attempts(self) -> str:
         count = self.delivery.attempt_count
-        return f"{count} attempt{'' if count == 1 else 's'}"
+        return ngettext("%d attempt", "%d attempts", count) % count
 
 
 def with_attempts(deliveries: QuerySet[Delivery]) -> QuerySet[Delivery]:
@@ -302,12 +310,12 @@ def delivery_badge(delivery: Delivery) -> tuple[str, str]:
     """Tone and label, in fewer words than the status has."""
     match delivery.status:
         case DeliveryStatus.DELIVERED:
-            return "good", "Delivered"
+            return "good", _("Delivered")
         case DeliveryStatus.FAILED:
-            return "bad", "Given up"
+            return "bad", _("Given up")
         case DeliveryStatus.DISCARDED:
-            return "calm", "Discarded"
-    return ("warn", "Retrying") if delivery.attempt_count else ("accent", "Waiting")
+            return "calm", _("Discarded")
+    return ("warn", _("Retrying")) if delivery.attempt_count else ("accent", _("Waiting"))
 
 
 def object_id(delivery: Delivery) -> str:

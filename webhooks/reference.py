@@ -20,13 +20,13 @@ def describe_events(result: dict[str, Any], **_: Any) -> dict[str, Any]:
     general = schemas.pop("Event")
     schemas.pop("EventData", None)
     for type, sentence in CATALOGUE.items():
-        schemas[_name(type)] = _event(general, type, sentence)
+        schemas[_name(type)] = _event(general, type, str(sentence))
     references = {type: f"{_SCHEMAS}{_name(type)}" for type in CATALOGUE}
     schemas["Event"] = {
         "oneOf": [{"$ref": reference} for reference in references.values()],
         "discriminator": {"propertyName": "type", "mapping": references},
     }
-    result["webhooks"] = {type: {"post": _delivery(type, sentence)} for type, sentence in CATALOGUE.items()}
+    result["webhooks"] = {type: {"post": _delivery(type, str(sentence))} for type, sentence in CATALOGUE.items()}
     return result
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from config.states import Transitions
 
 
 class EndpointStatus(models.TextChoices):
-    ENABLED = "enabled", "Enabled"
-    DISABLED = "disabled", "Disabled"
+    ENABLED = "enabled", _("Enabled")
+    DISABLED = "disabled", _("Disabled")
 
 
 ENDPOINT_MOVES = Transitions(
@@ -23,16 +24,16 @@ ENDPOINT_MOVES = Transitions(
 class DisabledReason(models.TextChoices):
     """Why an endpoint gets nothing any more."""
 
-    MERCHANT = "merchant", "Disabled by the merchant"
-    GONE = "gone", "It answered 410 Gone"
-    FAILING = "failing", "No attempt succeeded for five days"
+    MERCHANT = "merchant", _("Disabled by the merchant")
+    GONE = "gone", _("It answered 410 Gone")
+    FAILING = "failing", _("No attempt succeeded for five days")
 
 
 class DeliveryStatus(models.TextChoices):
-    PENDING = "pending", "Waiting for an attempt"
-    DELIVERED = "delivered", "Delivered"
-    FAILED = "failed", "Given up"
-    DISCARDED = "discarded", "Endpoint disabled or deleted"
+    PENDING = "pending", _("Waiting for an attempt")
+    DELIVERED = "delivered", _("Delivered")
+    FAILED = "failed", _("Given up")
+    DISCARDED = "discarded", _("Endpoint disabled or deleted")
 
 
 # Whatever its end, a delivery can be asked for again.

@@ -7,6 +7,9 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
 
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
 from merchants.roles import PERMISSIONS, Permission, Role
 
 
@@ -23,26 +26,26 @@ class Scope(StrEnum):
     MERCHANT_WRITE = "merchant:write"
 
 
-DESCRIPTIONS: Final[dict[Scope, str]] = {
-    Scope.PAYMENTS_READ: "See payments and payment links",
-    Scope.PAYMENTS_WRITE: "Make, change and cancel payments and payment links",
-    Scope.DECISIONS_WRITE: "Accept money that came late, short or in surplus",
-    Scope.REFUNDS_READ: "See refunds",
-    Scope.REFUNDS_WRITE: "Give money back to payers",
-    Scope.SETTLEMENTS_READ: "See settlements and their statements",
-    Scope.WEBHOOKS_READ: "See webhooks, events and deliveries",
-    Scope.WEBHOOKS_WRITE: "Add, change and delete webhooks, and send events again",
-    Scope.MERCHANT_READ: "See the account, its settings and its balance",
-    Scope.MERCHANT_WRITE: "Change the settings: settlements, wallets and tolerance",
+DESCRIPTIONS: Final[dict[Scope, Promise]] = {
+    Scope.PAYMENTS_READ: _("See payments and payment links"),
+    Scope.PAYMENTS_WRITE: _("Make, change and cancel payments and payment links"),
+    Scope.DECISIONS_WRITE: _("Accept money that came late, short or in surplus"),
+    Scope.REFUNDS_READ: _("See refunds"),
+    Scope.REFUNDS_WRITE: _("Give money back to payers"),
+    Scope.SETTLEMENTS_READ: _("See settlements and their statements"),
+    Scope.WEBHOOKS_READ: _("See webhooks, events and deliveries"),
+    Scope.WEBHOOKS_WRITE: _("Add, change and delete webhooks, and send events again"),
+    Scope.MERCHANT_READ: _("See the account, its settings and its balance"),
+    Scope.MERCHANT_WRITE: _("Change the settings: settlements, wallets and tolerance"),
 }
 """What a key with the scope may do, in the words of a page."""
 
-GROUPS: Final[Sequence[tuple[str, Sequence[Scope]]]] = (
-    ("Payments", (Scope.PAYMENTS_READ, Scope.PAYMENTS_WRITE, Scope.DECISIONS_WRITE)),
-    ("Refunds", (Scope.REFUNDS_READ, Scope.REFUNDS_WRITE)),
-    ("Settlements", (Scope.SETTLEMENTS_READ,)),
-    ("Webhooks", (Scope.WEBHOOKS_READ, Scope.WEBHOOKS_WRITE)),
-    ("Account", (Scope.MERCHANT_READ, Scope.MERCHANT_WRITE)),
+GROUPS: Final[Sequence[tuple[Promise, Sequence[Scope]]]] = (
+    (_("Payments"), (Scope.PAYMENTS_READ, Scope.PAYMENTS_WRITE, Scope.DECISIONS_WRITE)),
+    (_("Refunds"), (Scope.REFUNDS_READ, Scope.REFUNDS_WRITE)),
+    (_("Settlements"), (Scope.SETTLEMENTS_READ,)),
+    (_("Webhooks"), (Scope.WEBHOOKS_READ, Scope.WEBHOOKS_WRITE)),
+    (_("Account"), (Scope.MERCHANT_READ, Scope.MERCHANT_WRITE)),
 )
 """Every scope once, by what it is about."""
 

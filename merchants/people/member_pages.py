@@ -165,7 +165,7 @@ def leave(request: MemberRequest) -> HttpResponse:
             return redirect("account")
         choose_merchant(request, others[0])
         return redirect("dashboard")
-    context = {"section": SECTION, "is_last_owner": _is_last_owner(request.member), "last_owner": LastOwner.message}
+    context = {"section": SECTION, "is_last_owner": _is_last_owner(request.member), "last_owner": _(LastOwner.message)}
     return render(request, "dashboard/members/leave.html", context)
 
 

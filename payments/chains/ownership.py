@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import binascii
 
+from django.utils.translation import gettext_lazy as _
+
 from payments.chains.evm import messages as evm_messages
 from payments.chains.profiles import NetworkProfile
 from payments.chains.recipients import account_of
@@ -40,8 +42,8 @@ def bytes_of(profile: NetworkProfile, signature: str) -> bytes:
 
 
 _LOOKS_LIKE = {
-    "evm": "This is no signature. Wallets show one as 0x and 130 characters after it.",
-    "stellar": "This is no signature. Wallets show one as 88 characters that end with ==.",
+    "evm": _("This is no signature. Wallets show one as 0x and 130 characters after it."),
+    "stellar": _("This is no signature. Wallets show one as 88 characters that end with ==."),
 }
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 from django.utils import timezone
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods
 
 from config.errors import DomainError
@@ -23,7 +25,7 @@ from payments.models import Payment
 PRIVATE_HEADERS = {
     "Cache-Control": "no-store",
     "Referrer-Policy": "same-origin",
-    "X-Robots-Tag": "noindex, nofollow",
+    "X-Robots-Tag": _("noindex, nofollow"),
 }
 
 
@@ -39,10 +41,14 @@ def show_claim(request: HttpRequest, payment_id: str) -> HttpResponse:
         explanation = explain_claim(payment, form.cleaned_data["hash"])
     except TooManyRequests as refusal:
         wait = refusal.retry_after_seconds
-        form.add_error(None, f"You have asked often just now. Wait {wait} seconds, then ask again.")
+        form.add_error(
+            None, gettext("You have asked often just now. Wait %(wait)s seconds, then ask again.") % {"wait": wait}
+        )
         return _page(request, payment, form, status=refusal.status, retry_after=wait)
     except DomainError as refusal:
-        form.add_error(None, "We cannot read the network just now. Your money is not lost; ask again in a minute.")
+        form.add_error(
+            None, gettext("We cannot read the network just now. Your money is not lost; ask again in a minute.")
+        )
         return _page(request, payment, form, retry_after=refusal.retry_after_seconds)
     payment = payment_of(payment_id)  # the watcher may have gone on meanwhile
     return _page(request, payment, form, answer=answer_payer(payment, explanation))

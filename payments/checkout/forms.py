@@ -8,6 +8,7 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from merchants.forms import LookMixin, PriceField
@@ -26,10 +27,10 @@ class ClaimForm(LookMixin):
     """A transaction hash, or the URL of a block explorer that contains it."""
 
     hash = forms.CharField(
-        label="Transaction hash",
+        label=_("Transaction hash"),
         max_length=500,
         widget=forms.TextInput(attrs=_FIELD),
-        error_messages={"required": "Enter the hash of your transaction."},
+        error_messages={"required": _("Enter the hash of your transaction.")},
     )
 
     def __init__(self, *args: Any, payment: Payment, **options: Any) -> None:
@@ -38,16 +39,18 @@ class ClaimForm(LookMixin):
         prefix = registry.known_profile(payment.environment, payment.network).hash_prefix
         edge = _HEX if prefix else r"\w"  # a hash that begins with 0x may follow a word
         self._hashes = re.compile(rf"(?<!{edge}){prefix}{_HEX}{{{HASH_DIGITS}}}(?!{edge})")
-        begin = f"begins with {prefix}, and {HASH_DIGITS} letters and digits follow"
-        self._look = f"It {begin if prefix else f'has {HASH_DIGITS} letters and digits'}."
-        self.fields["hash"].help_text = f"{self._look} Never give a key or a recovery phrase to anybody."
+        begins = gettext("It begins with %(prefix)s, and %(digits)s letters and digits follow.")
+        look = begins if prefix else gettext("It has %(digits)s letters and digits.")
+        self._look = look % {"prefix": prefix, "digits": HASH_DIGITS}
+        never = gettext("Never give a key or a recovery phrase to anybody.")
+        self.fields["hash"].help_text = f"{self._look} {never}"
 
     def clean_hash(self) -> str:
         text: str = self.cleaned_data["hash"]
         if _ADDRESSES.fullmatch(text):
-            raise ValidationError(f"This is an address. The hash is longer: {self._look.lower()}")
+            raise ValidationError(f"{gettext('This is an address. The hash is longer.')} {self._look}")
         if (found := self._hashes.search(text)) is None:
-            raise ValidationError(f"This is no transaction hash. {self._look}")
+            raise ValidationError(f"{gettext('This is no transaction hash.')} {self._look}")
         return parse_transaction_hash(self._payment, found[0])
 
 

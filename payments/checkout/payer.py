@@ -5,9 +5,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Literal
 from urllib.parse import urlsplit
+
+from django.utils.dateformat import format as date_format
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from config import wording
 from payments.chains import registry
@@ -213,33 +217,44 @@ def _state(facts: PayerFacts) -> State:
     match PaymentStatus(payment.status):
         case PaymentStatus.CREATED if facts.in_time:
             return State(
-                "Waiting for your payment", "It shows up here once you have sent it.", "accent", "clock", waiting=True
+                gettext("Waiting for your payment"),
+                gettext("It shows up here once you have sent it."),
+                "accent",
+                "clock",
+                waiting=True,
             )
         case PaymentStatus.CREATED:
-            detail = "If you have already sent it, it will still show up here. Otherwise do not send anything now."
-            return State("The time to pay is over", detail, "calm", "clock", waiting=True)
+            detail = gettext(
+                "If you have already sent it, it will still show up here. Otherwise do not send anything now."
+            )
+            return State(gettext("The time to pay is over"), detail, "calm", "clock", waiting=True)
         case PaymentStatus.PENDING:
             return _confirming(facts)
         case PaymentStatus.UNDERPAID:
             return _short(facts)
         case PaymentStatus.COMPLETED if payment.accepted and payment.received < payment.due:
-            accepted = f"{facts.held(payment.received)} of {facts.asked(payment.due)}"
-            detail = f"{payee} has accepted {accepted} for this payment. There is nothing left to pay."
-            return State("Accepted with less", detail, "good", "check")
+            detail = gettext("{payee} has accepted {held} of {due} for this payment. There is nothing left to pay.")
+            detail = detail.format(payee=payee, held=facts.held(payment.received), due=facts.asked(payment.due))
+            return State(gettext("Accepted with less"), detail, "good", "check")
         case PaymentStatus.COMPLETED:
-            return State("Paid. Thank you!", f"{payee} has been told. You can close this page.", "good", "check")
+            detail = gettext("{payee} has been told. You can close this page.").format(payee=payee)
+            return State(gettext("Paid. Thank you!"), detail, "good", "check")
         case PaymentStatus.PARTIALLY_REFUNDED:
-            detail = f"{facts.held(payment.refunded)} of what you paid was sent back to you or is on its way."
-            return State("Partly refunded", detail, "calm", "undo")
+            detail = gettext("{amount} of what you paid was sent back to you or is on its way.")
+            detail = detail.format(amount=facts.held(payment.refunded))
+            return State(gettext("Partly refunded"), detail, "calm", "undo")
         case PaymentStatus.REFUNDED:
-            detail = f"{facts.held(payment.refunded)} was sent back to you or is on its way."
-            return State("Refunded", detail, "calm", "undo")
+            detail = gettext("{amount} was sent back to you or is on its way.")
+            detail = detail.format(amount=facts.held(payment.refunded))
+            return State(gettext("Refunded"), detail, "calm", "undo")
         case PaymentStatus.EXPIRED:
-            detail = f"Do not send money to its address any more. Ask {payee} for a new payment."
-            return State("This payment has expired", detail, "calm", "clock")
+            detail = gettext("Do not send money to its address any more. Ask {payee} for a new payment.").format(
+                payee=payee
+            )
+            return State(gettext("This payment has expired"), detail, "calm", "clock")
         case PaymentStatus.CANCELLED:
-            detail = f"{payee} called it off. Do not send money to its address any more."
-            return State("This payment was cancelled", detail, "calm", "cross")
+            detail = gettext("{payee} called it off. Do not send money to its address any more.").format(payee=payee)
+            return State(gettext("This payment was cancelled"), detail, "calm", "cross")
 
 
 def _confirming(facts: PayerFacts) -> State:
@@ -249,19 +264,27 @@ def _confirming(facts: PayerFacts) -> State:
     confirmations = confirmations_of(payment, facts.deposits, {payment.network: height})
     block = max((deposit.height for deposit in facts.standing), default=height)
     delayed = facts.finality_is_delayed or facts.network_has_no_new_blocks
-    words = [f"Seen in block {wording.whole(block)}.", f"{confirmations} of {required} confirmations"]
-    left = (required - confirmations) * facts.network.block_seconds
     if delayed:
-        words[-1:] = [_NETWORK_DELAY.format(network=facts.network.name, payee=payment.merchant.payee)]
+        then = str(_NETWORK_DELAY)
     elif confirmations < required:
-        words[-1] += f", {wording.about(left)} left."
+        then = gettext("{confirmations} of {required} confirmations, {left} left.")
     else:
-        words[-1] += ", waiting for the network to make it final."
+        then = gettext("{confirmations} of {required} confirmations, waiting for the network to make it final.")
+    words = [gettext("Seen in block {block}."), then]
     if facts.missing:
-        words.append(f"{facts.asked(facts.missing)} of the amount has not been seen yet.")
+        words.append(gettext("{missing} of the amount has not been seen yet."))
+    told = {
+        "block": wording.whole(block),
+        "confirmations": confirmations,
+        "required": required,
+        "left": wording.about((required - confirmations) * facts.network.block_seconds),
+        "missing": facts.asked(facts.missing),
+        "network": facts.network.name,
+        "payee": payment.merchant.payee,
+    }
     return State(
-        "Payment seen, network delay" if delayed else "Payment seen, confirming",
-        " ".join(words),
+        gettext("Payment seen, network delay") if delayed else gettext("Payment seen, confirming"),
+        " ".join(words).format(**told),
         "warn" if delayed else "accent",
         "clock" if delayed else "blocks",
         waiting=True,
@@ -270,7 +293,7 @@ def _confirming(facts: PayerFacts) -> State:
     )
 
 
-_NETWORK_DELAY = (
+_NETWORK_DELAY = _(
     "{network} itself is slow to make it final just now. There is nothing for you to do: do not pay again. "
     "{payee} is told as soon as it is final."
 )
@@ -278,46 +301,49 @@ _NETWORK_DELAY = (
 
 def _short(facts: PayerFacts) -> State:
     payment, payee = facts.payment, facts.payment.merchant.payee
-    came = f"{facts.held(payment.received)} of {facts.asked(payment.due)} has arrived."
+    came = gettext("{held} of {due} has arrived.")
+    came = came.format(held=facts.held(payment.received), due=facts.asked(payment.due))
     if payment.closed_at is None and facts.in_time:
-        detail = f"{came} Send the rest to the same address before the time is over."
-        return State(f"{facts.asked(facts.missing)} is still missing", detail, "warn", "warning", waiting=True)
-    detail = f"{came} It is kept safe. Ask {payee} whether to send it back to you, and name the reference below."
-    return State("Too little arrived in time", detail, "warn", "warning")
+        detail = f"{came} {gettext('Send the rest to the same address before the time is over.')}"
+        title = gettext("{missing} is still missing").format(missing=facts.asked(facts.missing))
+        return State(title, detail, "warn", "warning", waiting=True)
+    ask = gettext("It is kept safe. Ask {payee} whether to send it back to you, and name the reference below.")
+    detail = f"{came} {ask.format(payee=payee)}"
+    return State(gettext("Too little arrived in time"), detail, "warn", "warning")
 
 
 def _notices(facts: PayerFacts) -> list[Notice]:
     notices = []
     payee = facts.payment.merchant.payee
     if facts.network_is_silent and facts.payment.status not in _SETTLED:
-        words = (
+        words = gettext(
             "We cannot read the network just now. Money that you have sent is not lost: it is counted, with the time "
             "at which you sent it, as soon as the network answers again. Do not send it twice."
         )
-        notices.append(Notice(f"{facts.network.name} is slow to answer", words))
+        notices.append(Notice(gettext("{network} is slow to answer").format(network=facts.network.name), words))
     elif facts.network_has_no_new_blocks and facts.payment.status in _OPEN:
-        words = (
+        words = gettext(
             "The network itself makes no new blocks just now. Money that you have sent is not lost and shows up here "
             "with the next ones. Do not send it twice."
         )
-        notices.append(Notice(f"{facts.network.name} is delayed", words))
+        notices.append(Notice(gettext("{network} is delayed").format(network=facts.network.name), words))
     for discrepancy in facts.discrepancies:
         if discrepancy.kind == DiscrepancyKind.UNDERPAID:
             continue  # the state shows it already
-        title, words = _ASTRAY[DiscrepancyKind(discrepancy.kind)]
+        title, told = _ASTRAY[DiscrepancyKind(discrepancy.kind)]
         amount = f"{wording.coins_held(discrepancy.amount, discrepancy.decimals)} {discrepancy.asset}"
-        notices.append(Notice(title.format(amount=amount), f"{words} {_ASK.format(payee=payee)}"))
+        notices.append(Notice(title.format(amount=amount), f"{told} {_ASK.format(payee=payee)}"))
     return notices
 
 
-_ASK = "It is kept safe; ask {payee} to send it back, and name the reference below."
+_ASK = _("It is kept safe; ask {payee} to send it back, and name the reference below.")
 _ASTRAY = {
-    DiscrepancyKind.LATE: ("{amount} arrived late", "It came after the time to pay was over."),
-    DiscrepancyKind.OVERPAID: ("You sent {amount} more than was due", "The payment itself is complete."),
-    DiscrepancyKind.WRONG_TOKEN: ("{amount} arrived, which is not the coin asked for", "It does not count."),
-    DiscrepancyKind.WRONG_NETWORK: ("{amount} arrived on another network", "It does not count."),
-    DiscrepancyKind.UNASKED: ("{amount} arrived before it was asked for", "It does not count."),
-    DiscrepancyKind.NO_MEMO: ("{amount} arrived without its memo", "It cannot be told whose it is."),
+    DiscrepancyKind.LATE: (_("{amount} arrived late"), _("It came after the time to pay was over.")),
+    DiscrepancyKind.OVERPAID: (_("You sent {amount} more than was due"), _("The payment itself is complete.")),
+    DiscrepancyKind.WRONG_TOKEN: (_("{amount} arrived, which is not the coin asked for"), _("It does not count.")),
+    DiscrepancyKind.WRONG_NETWORK: (_("{amount} arrived on another network"), _("It does not count.")),
+    DiscrepancyKind.UNASKED: (_("{amount} arrived before it was asked for"), _("It does not count.")),
+    DiscrepancyKind.NO_MEMO: (_("{amount} arrived without its memo"), _("It cannot be told whose it is.")),
 }
 
 
@@ -332,33 +358,41 @@ def _how_to_pay(facts: PayerFacts) -> HowToPay | None:
 def _receipt(facts: PayerFacts) -> list[tuple[str, str]]:
     payment = facts.payment
     lines = [
-        *([("For", payment.payment_link.description)] if payment.payment_link else ()),
-        ("Reference", payment.public_id),
-        ("Price", wording.fiat(payment.fiat_amount, payment.currency)),
-        ("Amount due", facts.asked(payment.due)),
-        ("Rate", f"1 {payment.cryptocurrency} = {wording.rate(payment.rate)} {payment.currency}"),
-        ("Network", facts.network.name),
+        *([(gettext("For"), payment.payment_link.description)] if payment.payment_link else ()),
+        (gettext("Reference"), payment.public_id),
+        (gettext("Price"), wording.fiat(payment.fiat_amount, payment.currency)),
+        (gettext("Amount due"), facts.asked(payment.due)),
+        (gettext("Rate"), f"1 {payment.cryptocurrency} = {wording.rate(payment.rate)} {payment.currency}"),
+        (gettext("Network"), facts.network.name),
     ]
     if facts.seen:
-        lines.append(("Received", facts.held(facts.seen)))
+        lines.append((gettext("Received"), facts.held(facts.seen)))
     if payment.refunded:
-        lines.append(("Refunded", facts.held(payment.refunded)))
+        lines.append((gettext("Refunded"), facts.held(payment.refunded)))
     if payment.completed_at is not None:
-        lines.append(("Paid", f"{payment.completed_at:%-d %B %Y, %H:%M} UTC"))
-    lines.extend(("Transaction", deposit.transaction_hash) for deposit in facts.standing)
+        lines.append((gettext("Paid"), _moment(payment.completed_at)))
+    lines.extend((gettext("Transaction"), deposit.transaction_hash) for deposit in facts.standing)
     return lines
+
+
+def _moment(at: datetime) -> str:
+    """`23 November 2026, 11:23 UTC`."""
+    return f"{date_format(at.astimezone(UTC), 'j F Y, H:i')} UTC"
 
 
 def _details(facts: PayerFacts) -> list[tuple[str, str]]:
     payment, code = facts.payment, facts.payment.cryptocurrency
     return [
-        *([("For", payment.payment_link.description)] if payment.payment_link else ()),
-        ("Reference", payment.public_id),
-        ("Coin", f"{wording.COIN_NAMES.get(code, code)} ({code})"),
-        ("Network", facts.network.name),
-        ("Asset" if facts.network.family == "stellar" else "Token contract", facts.network.assets[code].contract),
-        ("Rate", f"1 {code} = {wording.rate(payment.rate)} {payment.currency}"),
-        ("Expires", f"{payment.expires_at:%-d %B %Y, %H:%M} UTC"),
+        *([(gettext("For"), payment.payment_link.description)] if payment.payment_link else ()),
+        (gettext("Reference"), payment.public_id),
+        (gettext("Coin"), f"{wording.COIN_NAMES.get(code, code)} ({code})"),
+        (gettext("Network"), facts.network.name),
+        (
+            gettext("Asset") if facts.network.family == "stellar" else gettext("Token contract"),
+            facts.network.assets[code].contract,
+        ),
+        (gettext("Rate"), f"1 {code} = {wording.rate(payment.rate)} {payment.currency}"),
+        (gettext("Expires"), _moment(payment.expires_at)),
     ]
 
 

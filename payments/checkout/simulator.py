@@ -8,6 +8,8 @@ from types import MappingProxyType
 from typing import ClassVar
 
 from django.conf import settings
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
 
 from config.environments import Environment
 from config.errors import DomainError, NotFound
@@ -30,7 +32,7 @@ class ScenarioNotPossible(DomainError):
 class Scenario:
     """Something that can happen to a payment. `description` tells developers what to expect."""
 
-    description: str
+    description: str | Promise
     act: Callable[[Payment], str]
     is_for_any: bool = False
     """Whether it can also happen to a payment that has ended."""
@@ -174,22 +176,24 @@ def _outage(payment: Payment) -> str:
 
 SCENARIOS: Mapping[str, Scenario] = MappingProxyType(
     {
-        "exact": Scenario("The payer sends what is due, or what is still missing.", _exact, is_for_any=True),
-        "underpaid": Scenario("The payer sends half of what is due.", _underpaid),
-        "overpaid": Scenario("The payer sends a quarter too much; the surplus waits for a decision.", _overpaid),
-        "two_parts": Scenario("The payer sends half now and the rest a few blocks later.", _two_parts),
-        "late": Scenario("The window ends now and the money comes after it.", _late, is_for_any=True),
-        "wrong_token": Scenario("The payer sends another coin than was asked for.", _wrong_token, is_for_any=True),
-        "wrong_network": Scenario("The payer sends on the other evm network.", _wrong_network, is_for_any=True),
-        "two_transfers": Scenario("Two transfers inside one on-chain transaction make up the amount.", _two_transfers),
-        "reorg": Scenario("A reorganisation undoes the transfer; it comes back in a later block.", _reorg),
-        "outage": Scenario(f"The network does not answer for {OUTAGE_SECONDS} seconds while money arrives.", _outage),
-        "missing_memo": Scenario("On stellar, the payer forgets the memo.", _missing_memo, is_for_any=True),
+        "exact": Scenario(_("The payer sends what is due, or what is still missing."), _exact, is_for_any=True),
+        "underpaid": Scenario(_("The payer sends half of what is due."), _underpaid),
+        "overpaid": Scenario(_("The payer sends a quarter too much; the surplus waits for a decision."), _overpaid),
+        "two_parts": Scenario(_("The payer sends half now and the rest a few blocks later."), _two_parts),
+        "late": Scenario(_("The window ends now and the money comes after it."), _late, is_for_any=True),
+        "wrong_token": Scenario(_("The payer sends another coin than was asked for."), _wrong_token, is_for_any=True),
+        "wrong_network": Scenario(_("The payer sends on the other evm network."), _wrong_network, is_for_any=True),
+        "two_transfers": Scenario(
+            _("Two transfers inside one on-chain transaction make up the amount."), _two_transfers
+        ),
+        "reorg": Scenario(_("A reorganisation undoes the transfer; it comes back in a later block."), _reorg),
+        "outage": Scenario(_("The network does not answer for 15 seconds while money arrives."), _outage),
+        "missing_memo": Scenario(_("On stellar, the payer forgets the memo."), _missing_memo, is_for_any=True),
         "from_exchange": Scenario(
-            "On stellar, an exchange sends with the memo; a refund asks for an address.", _from_exchange
+            _("On stellar, an exchange sends with the memo; a refund asks for an address."), _from_exchange
         ),
         "memo_conflict": Scenario(
-            "On stellar, memo and muxed address name different payments; the muxed address counts.", _memo_conflict
+            _("On stellar, memo and muxed address name different payments; the muxed address counts."), _memo_conflict
         ),
     }
 )

@@ -13,6 +13,7 @@ import structlog
 from django.core import signing
 from django.http import Http404, HttpRequest, JsonResponse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST
 
@@ -45,7 +46,7 @@ def ask_wallet(request: HttpRequest, payment_id: str) -> JsonResponse:
         return refused
     how = look_at(payment, timezone.now()).how_to_pay
     if how is None or how.wallet is None or how.wallet.units != request.POST.get("units"):
-        return _refusal(409, "The payment has changed meanwhile. Look at it again before you pay.")
+        return _refusal(409, _("The payment has changed meanwhile. Look at it again before you pay."))
     to = DepositAddress(payment.deposit_address, payment.memo or None, payment.muxed_address or None)
     asset = registry.asset(payment.environment, payment.network, payment.cryptocurrency)
     try:
@@ -54,7 +55,7 @@ def ask_wallet(request: HttpRequest, payment_id: str) -> JsonResponse:
         return _refusal(400, str(error))
     except ChainUnavailable as error:
         logger.warning("wallet could not be asked", payment=payment.public_id, error=str(error))
-        return _refusal(503, "We cannot read the network just now. Nothing was sent. Try again in a minute.")
+        return _refusal(503, _("We cannot read the network just now. Nothing was sent. Try again in a minute."))
     envelope = base64.b64encode(asked.raw).decode()
     token = signing.dumps([payment.public_id, envelope, asked.transaction_hash], salt=_SALT)
     return _reply({"envelope": envelope, "token": token})
@@ -74,13 +75,13 @@ def hand_in_signed(request: HttpRequest, payment_id: str) -> JsonResponse:
     asked = _asked(payment, request.POST.get("token", ""))
     text = request.POST.get("envelope", "")
     if asked is None or len(text) > MOST_BYTES:
-        return _refusal(400, "That took too long. Nothing was sent. Try again.")
+        return _refusal(400, _("That took too long. Nothing was sent. Try again."))
     try:
         chain.hand_in(asked, base64.b64decode(text, validate=True))
     except (ValueError, binascii.Error):
-        return _refusal(400, "Your wallet has signed something else. Nothing was sent.")
+        return _refusal(400, _("Your wallet has signed something else. Nothing was sent."))
     except TransferRefused as error:
-        return _refusal(400, f"{error} Nothing was sent.")
+        return _refusal(400, f"{error} {_('Nothing was sent.')}")
     except ChainUnavailable as error:
         logger.warning("signed payment not handed in", payment=payment.public_id, error=str(error))
         return _reply({"hash": asked.transaction_hash, "isKnown": False})
@@ -116,7 +117,10 @@ def _count(request: HttpRequest, payment: Payment) -> JsonResponse | None:
     wait = wait or attempts.take_attempt(f"wallet of {payment.public_id}", attempts.CLAIMS_OF_PAYMENT, now=now)
     if not wait:
         return None
-    reply = _refusal(TooManyRequests.status, f"You have tried often just now. Wait {wait} seconds, then try again.")
+    reply = _refusal(
+        TooManyRequests.status,
+        _("You have tried often just now. Wait %(wait)s seconds, then try again.") % {"wait": wait},
+    )
     reply.headers["Retry-After"] = str(wait)
     return reply
 

@@ -98,7 +98,7 @@ class DecisionRow:
 
     @property
     def label(self) -> str:
-        return DiscrepancyKind(self.discrepancy.kind).label
+        return str(DiscrepancyKind(self.discrepancy.kind).label)
 
     @property
     def title(self) -> str:

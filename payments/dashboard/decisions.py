@@ -12,6 +12,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.functional import SimpleLazyObject
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
@@ -41,8 +42,8 @@ PAGE_SIZE = 20
 MOST_COUNTED = 100
 """The number in the navigation counts no further than this of each kind."""
 
-CHANGED = "What this would do has changed since you opened the page. Look at it again."
-USED_FORM = "That form was used already: nothing was done a second time."
+CHANGED = gettext_lazy("What this would do has changed since you opened the page. Look at it again.")
+USED_FORM = gettext_lazy("That form was used already: nothing was done a second time.")
 
 
 def waiting_count(merchant: Merchant, environment: str) -> int:
@@ -137,7 +138,7 @@ def accept(request: MemberRequest, discrepancy_id: str) -> HttpResponse:
     form = AcceptForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         if not close_form(request):
-            messages.warning(request, _(USED_FORM))
+            messages.warning(request, str(USED_FORM))
             request.action.refused()
             return redirect(SECTION)
         if _accept_as_shown(request, discrepancy, form):
@@ -159,7 +160,7 @@ def _accept_as_shown(request: MemberRequest, discrepancy: Discrepancy, form: Acc
             Payment.objects.select_for_update().get(pk=payment_of(discrepancy).pk)
             row = decision_row(request.merchant, request.environment, fresh(discrepancy))
             if row.acceptance is None or form.cleaned_data["shown"] != row.fingerprint:
-                form.add_error(None, _(CHANGED))
+                form.add_error(None, str(CHANGED))
                 return False
             accept_discrepancy(discrepancy, resolved_by=request.user.email, note=form.cleaned_data["reason"])
     except DomainError as refusal:

@@ -206,7 +206,7 @@ def _compare(run: DryRun, payment: Payment, before: Assessment, after: Assessmen
     if before.status == after.status and not credited:
         return
     worth = credited * payment.fiat_amount // payment.due
-    statuses = before.status.label, after.status.label
+    statuses = str(before.status.label), str(after.status.label)
     run.moves[statuses] += 1
     run.credited[payment.cryptocurrency, payment.decimals] += credited
     run.worth[payment.currency] += worth

@@ -30,11 +30,11 @@ class NameTransactionForm(LookMixin):
     """The on-chain transaction that a merchant says a payment was paid by."""
 
     hash = forms.CharField(
-        label="Transaction hash",
+        label=gettext_lazy("Transaction hash"),
         max_length=100,
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false", "autocapitalize": "none"}),
-        help_text="The payer’s wallet or exchange shows it.",
-        error_messages={"required": "Enter the hash of the on-chain transaction."},
+        help_text=gettext_lazy("The payer’s wallet or exchange shows it."),
+        error_messages={"required": gettext_lazy("Enter the hash of the on-chain transaction.")},
     )
     field_of_param = {"transactionHash": "hash"}  # noqa: RUF012 - a ClassVar in the base
 

@@ -30,7 +30,7 @@ _MOST_METADATA = 20
 class LinkFilterForm(FilterForm):
     """The filters of the list of links."""
 
-    q = SearchField(example="What it is for")
+    q = SearchField(example=_("What it is for"))
     show = forms.ChoiceField(
         required=False,
         label=_("Show"),

@@ -11,6 +11,7 @@ from django.db.models import QuerySet
 from django.http import Http404, HttpResponse, JsonResponse, QueryDict, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
+from django.utils.dateformat import format as date_format
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
@@ -107,7 +108,7 @@ def _as_found(payment: Payment) -> dict[str, str]:
     return {
         "address": reverse("dashboard_payment", args=[payment.public_id]),
         "title": f"{row.price} · {payment.get_status_display()}",
-        "words": f"{row.due}, {payment.created_at:%-d %b %Y, %H:%M}, {row.reference}",
+        "words": f"{row.due}, {date_format(payment.created_at, 'j M Y, H:i')}, {row.reference}",
     }
 
 

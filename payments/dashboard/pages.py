@@ -11,6 +11,8 @@ from django.db.models import Exists, OuterRef, Subquery
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
@@ -65,7 +67,7 @@ def name_transaction(request: MemberRequest, payment_id: str) -> HttpResponse:
             form.add_refusal(refusal)
         else:
             request.action.done(payment, after={"transaction": form.cleaned_data["hash"]})
-            messages.success(request, "Noted. Your operator decides whether the money is this payment’s.")
+            messages.success(request, _("Noted. Your operator decides whether the money is this payment’s."))
             return redirect("dashboard_payment", payment.public_id)
     return _show_payment(request, payment, form)
 
@@ -133,49 +135,55 @@ def _missing_of(payment: Payment) -> list[MissingCoins]:
 def _facts(payment: Payment) -> list[tuple[str, str]]:
     coin = payment.cryptocurrency
     return [
-        ("Price", wording.fiat(payment.fiat_amount, payment.currency)),
-        ("Due", f"{wording.grouped(wording.coins_asked(payment.due, payment.decimals))} {coin}"),
-        ("Received", wording.coins(payment.received, payment.decimals, coin)),
-        ("Refunded", wording.coins(payment.refunded, payment.decimals, coin) if payment.refunded else ""),
-        ("What happened", ", ".join(StatusReason(reason).label for reason in payment.status_reasons)),
-        ("Rate", f"1 {coin} = {wording.rate(payment.rate)} {payment.currency}"),
-        ("Rate from", f"{source_in_words(payment.rate_source)}, {exact(payment.rate_quoted_at)}"),
-        ("Created", exact(payment.created_at)),
-        ("Expires", exact(payment.expires_at)),
-        ("Completed", exact(payment.completed_at)),
-        ("Cancelled", exact(payment.cancelled_at)),
+        (_("Price"), wording.fiat(payment.fiat_amount, payment.currency)),
+        (_("Due"), f"{wording.grouped(wording.coins_asked(payment.due, payment.decimals))} {coin}"),
+        (_("Received"), wording.coins(payment.received, payment.decimals, coin)),
+        (_("Refunded"), wording.coins(payment.refunded, payment.decimals, coin) if payment.refunded else ""),
+        (_("What happened"), ", ".join(str(StatusReason(reason).label) for reason in payment.status_reasons)),
+        (_("Rate"), f"1 {coin} = {wording.rate(payment.rate)} {payment.currency}"),
+        (_("Rate from"), f"{source_in_words(payment.rate_source)}, {exact(payment.rate_quoted_at)}"),
+        (_("Created"), exact(payment.created_at)),
+        (_("Expires"), exact(payment.expires_at)),
+        (_("Completed"), exact(payment.completed_at)),
+        (_("Cancelled"), exact(payment.cancelled_at)),
     ]
 
 
 def _address_facts(payment: Payment) -> list[tuple[str, str]]:
-    rule = f"{payment.required_confirmations} confirmations"
+    network = registry.known_profile(payment.environment, payment.network).name
+    count = payment.required_confirmations
+    if payment.require_finalized:
+        rule = ngettext("%d confirmation, and a final block", "%d confirmations, and a final block", count)
+    else:
+        rule = ngettext("%d confirmation", "%d confirmations", count)
     return [
-        ("Coin", f"{payment.cryptocurrency} on {registry.known_profile(payment.environment, payment.network).name}"),
-        ("Deposit address", payment.deposit_address),
-        ("Memo", payment.memo),
-        ("Both as one", payment.muxed_address),
-        ("Credited after", f"{rule}, and a final block" if payment.require_finalized else rule),
-        ("Settled to", payment.merchant_wallet),
-        ("With the memo", person_of(payment.merchant_wallet)),
-        ("Returns to", payment.redirect_url),
-        ("Webhook", payment.webhook_url),
+        (_("Coin"), _("%(coin)s on %(network)s") % {"coin": payment.cryptocurrency, "network": network}),
+        (_("Deposit address"), payment.deposit_address),
+        (_("Memo"), payment.memo),
+        (_("Both as one"), payment.muxed_address),
+        (_("Credited after"), rule % count),
+        (_("Settled to"), payment.merchant_wallet),
+        (_("With the memo"), person_of(payment.merchant_wallet)),
+        (_("Returns to"), payment.redirect_url),
+        (_("Webhook"), payment.webhook_url),
     ]
 
 
 def _undecided_words(discrepancy: Discrepancy) -> str:
     amount = wording.coins(discrepancy.amount, discrepancy.decimals, discrepancy.asset)
     kind = DiscrepancyKind(discrepancy.kind).label
-    return f"{amount}: {kind[0].lower()}{kind[1:]}. It is not in your balance until you accept it or give it back."
+    words = _("%(amount)s: %(kind)s. It is not in your balance until you accept it or give it back.")
+    return words % {"amount": amount, "kind": kind[0].lower() + kind[1:]}
 
 
 def _perhaps_words(discrepancy: Discrepancy) -> str:
     """What the merchant is told of money that may be this payment's: nothing that says whose else it may be."""
     amount = wording.coins(discrepancy.amount, discrepancy.decimals, discrepancy.asset)
-    return (
-        f"{amount} arrived without a memo that names a payment, and this payment lacks just as much. If your payer "
+    return _(
+        "%(amount)s arrived without a memo that names a payment, and this payment lacks just as much. If your payer "
         "says that it is paid, ask for the hash of the on-chain transaction and enter it here: two operators decide "
         "then."
-    )
+    ) % {"amount": amount}
 
 
 def _missing_words(missing: MissingCoins) -> str:
@@ -183,11 +191,14 @@ def _missing_words(missing: MissingCoins) -> str:
     both = (missing.amount, missing.held)
     coins, held = (wording.coins(units, missing.decimals, missing.asset) for units in both)
     if missing.status == MissingStatus.OPEN:
-        kept = f"{held} of your balance is held" if missing.held else "Nothing of your balance is held"
-        gone = f"{coins} that arrived are not on the network any more."
-        return f"{gone} {kept} until your operator has decided who bears the loss."
-    bearer = "come off your balance" if missing.bearer == Bearer.MERCHANT else "were made good by your operator"
-    return f"{coins} that arrived were lost on the network and {bearer}. {missing.reason}"
+        gone = _("%(coins)s that arrived are not on the network any more.")
+        kept = _("%(held)s of your balance is held until your operator has decided who bears the loss.")
+        nothing = _("Nothing of your balance is held until your operator has decided who bears the loss.")
+        return f"{gone} {kept if missing.held else nothing}" % {"coins": coins, "held": held}
+    yours = _("%(coins)s that arrived were lost on the network and come off your balance.")
+    theirs = _("%(coins)s that arrived were lost on the network and were made good by your operator.")
+    lost = (yours if missing.bearer == Bearer.MERCHANT else theirs) % {"coins": coins}
+    return f"{lost} {missing.reason}"
 
 
 @never_cache
@@ -195,7 +206,7 @@ def _missing_words(missing: MissingCoins) -> str:
 @member_required(action=Action.CANCEL_PAYMENT)
 def cancel(request: MemberRequest, payment_id: str) -> HttpResponse:
     payment = _own_payment(request, payment_id)
-    with telling(request, "The payment is cancelled. Money that still arrives waits for your decision."):
+    with telling(request, _("The payment is cancelled. Money that still arrives waits for your decision.")):
         cancelled = cancel_payment(payment)
         request.action.done(payment, before=fields_of(payment, "status"), after=fields_of(cancelled, "status"))
     return redirect("dashboard_payment", payment.public_id)
@@ -209,7 +220,7 @@ def simulate(request: MemberRequest, payment_id: str) -> HttpResponse:
     scenario = request.POST.get("scenario", "")
     if scenario not in simulator.SCENARIOS:
         raise Http404
-    success = f"{simulator.SCENARIOS[scenario].description} It shows up with the next blocks."
+    success = f"{simulator.SCENARIOS[scenario].description} {_('It shows up with the next blocks.')}"
     with telling(request, success), transaction.atomic():
         simulator.simulate_payment(payment, scenario)
         request.action.done(payment, after={"scenario": scenario})

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from config import wording
 from merchants.ledger.chart import AccountKind
@@ -16,19 +18,19 @@ from payments.models import Deposit, Discrepancy, Payment
 from payments.states import DepositStatus, DiscrepancyKind, DiscrepancyStatus
 
 PAYMENT_COLUMNS = (
-    {"label": "Amount", "number": True},
-    {"label": "Status"},
-    {"label": "Paid with", "number": True},
-    {"label": "Created"},
-    {"label": "Network"},
-    {"label": "Reference"},
+    {"label": gettext_lazy("Amount"), "number": True},
+    {"label": gettext_lazy("Status")},
+    {"label": gettext_lazy("Paid with"), "number": True},
+    {"label": gettext_lazy("Created")},
+    {"label": gettext_lazy("Network")},
+    {"label": gettext_lazy("Reference")},
 )
 RECENT_COLUMNS = PAYMENT_COLUMNS[:4]
 DEPOSIT_COLUMNS = (
-    {"label": "On-chain transaction"},
-    {"label": "Amount", "number": True},
-    {"label": "Confirmations", "number": True},
-    {"label": "Status"},
+    {"label": gettext_lazy("On-chain transaction")},
+    {"label": gettext_lazy("Amount"), "number": True},
+    {"label": gettext_lazy("Confirmations"), "number": True},
+    {"label": gettext_lazy("Status")},
 )
 
 
@@ -63,7 +65,7 @@ class PaymentRow:
 class RefundsOfPayment:
     """The newest refunds of a payment, for its page."""
 
-    columns: tuple[dict[str, str], ...]
+    columns: tuple[Mapping[str, str | Promise], ...]
     rows: Sequence[object]
     keys: Sequence[uuid.UUID]
     given_back: frozenset[uuid.UUID | None]
@@ -147,10 +149,9 @@ class DepositRow:
         """What is to be known of a memo beside a muxed address that says otherwise."""
         if not self.deposit.conflicting_memo:
             return ""
-        return (
-            f"Its memo was {self.deposit.conflicting_memo}, and the muxed address it was sent to names this payment: "
-            "the address counts."
-        )
+        return _(
+            "Its memo was %(memo)s, and the muxed address it was sent to names this payment: the address counts."
+        ) % {"memo": self.deposit.conflicting_memo}
 
     @property
     def confirmations(self) -> int:

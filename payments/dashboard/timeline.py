@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from django.urls import reverse
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
@@ -53,11 +54,11 @@ class Line:
 class Story:
     """How the events of another record are told: their words, their amount by the payload, and the record's page."""
 
-    words: Mapping[str, str]
+    words: Mapping[str, str | Promise]
     amount: Callable[[Mapping[str, Any]], str]
     kind: ids.PublicId
     page: str
-    link: str
+    link: str | Promise
 
 
 refund_story: Provider[[], Story] = Provider("refund_story")
@@ -220,7 +221,7 @@ def _of_event(event: Event) -> Line:
         title=str(story.words.get(event.type, event.type)),
         amount=story.amount(event.payload),
         url=reverse(story.page, args=[story.kind.encode(event.object_id)]),
-        link=story.link,
+        link=str(story.link),
     )
 
 

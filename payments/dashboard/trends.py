@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import ROUND_HALF_EVEN, Decimal, localcontext
 
+from django.utils.dateformat import format as date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -258,10 +259,11 @@ def _bars(sums: Sequence[Sums], starts: Sequence[datetime], period: Period, curr
 
 def _when(start: datetime, period: Period) -> str:
     if period.span == Span.HOUR:
-        return f"{start:%-d %b, %H:%M}"
+        return date_format(start, "j M, H:i")
     if period.spans_in_bar == 1:
-        return f"{start:%-d %b}"
-    return f"{start:%-d %b} – {start + period.bar - (period.bar / period.spans_in_bar):%-d %b}"
+        return date_format(start, "j M")
+    last = start + period.bar - (period.bar / period.spans_in_bar)
+    return f"{date_format(start, 'j M')} – {date_format(last, 'j M')}"
 
 
 def _coin_rows(coins: dict[tuple[str, str], Sums], environment: str, currency: str) -> list[CoinRow]:

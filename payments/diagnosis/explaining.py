@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy
+
 from config import wording
 from config.money import Asset
 from merchants.ledger.chart import suspense
@@ -336,9 +339,11 @@ _RANK = {code: rank for rank, code in enumerate(ClaimCode)}
 _STATES = {"included": 0, "failed": 1, "pending": 2}
 _OF_STATE = {"included": ClaimCode.NO_TRANSFERS, "failed": ClaimCode.FAILED, "pending": ClaimCode.PENDING}
 
-WHY_FAILED: Mapping[Family, str] = {
-    "stellar": "Often the coin was one of another issuer, which this account does not take, or an issuer has frozen "
-    "one of the accounts.",
+WHY_FAILED: Mapping[Family, Promise] = {
+    "stellar": gettext_lazy(
+        "Often the coin was one of another issuer, which this account does not take, or an issuer has frozen "
+        "one of the accounts."
+    ),
 }
 """By network family: what most often makes a transaction fail there."""
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from django.utils.translation import gettext
+
 from config import wording
 from payments.chains import registry
 from payments.chains.networks import COINS, NETWORKS
@@ -25,7 +27,7 @@ class Choice:
 
     @property
     def words(self) -> str:
-        return f"{self.coin} on {self.network_name}"
+        return gettext("%(coin)s on %(network)s") % {"coin": self.coin, "network": self.network_name}
 
     @property
     def coin_name(self) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 
 class LinkState(models.TextChoices):
     """Nothing of this is stored but `enabled`: the rest follows from the time and from the payments of the link."""
 
-    ACTIVE = "active", "Active"
-    DISABLED = "disabled", "Disabled"
-    EXPIRED = "expired", "Expired"
-    USED_UP = "used_up", "Used up"
+    ACTIVE = "active", _("Active")
+    DISABLED = "disabled", _("Disabled")
+    EXPIRED = "expired", _("Expired")
+    USED_UP = "used_up", _("Used up")

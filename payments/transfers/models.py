@@ -18,6 +18,7 @@ from django.utils import timezone
 from config import ids
 from config.environments import Environment
 from config.fields import UnitsField
+from config.money import format_crypto
 from merchants.four_eyes.people import counts
 from merchants.models import Merchant, User
 from payments.chains.base import LONGEST_PROVIDER_NAME
@@ -266,7 +267,7 @@ class Payout(ids.KeyedByTime, models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.reference}: {self.amount} {self.asset} on {self.network}"
+        return f"{self.reference}: {format_crypto(self.amount, self.decimals)} {self.asset} on {self.network}"
 
     @property
     def token_fee(self) -> int:

@@ -21,7 +21,7 @@ from merchants.roles import Action
 from settlements.invoices.documents import invoice_csv, invoice_record
 from settlements.invoices.issuer import issuer
 from settlements.invoices.models import BillingDetails, Invoice
-from settlements.invoices.paper import day_of, invoice_pdf, page_of
+from settlements.invoices.paper import day_of, invoice_pdf, month_of, page_of
 
 SECTION = "dashboard_settlements"
 SHOWN = 120
@@ -111,6 +111,7 @@ def _row(invoice: Invoice) -> dict[str, object]:
         "invoice": invoice,
         "kind": invoice.get_kind_display(),
         "total": fiat(invoice.total, invoice.currency),
+        "month": month_of(invoice),
         "issued_on": day_of(invoice),
     }
 

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from django.db import models
 from django.db.models import F, Q
+from django.utils.translation import gettext_lazy as _
 
 from config import ids
 from config.environments import Environment
@@ -16,10 +17,10 @@ from merchants.models import Merchant, OwnedQuerySet
 class TaxTreatment(models.TextChoices):
     """How the tax of a merchant's invoices is worked out."""
 
-    BY_COUNTRY = "by_country", "By country: the operator's rate, or reverse charge abroad with a tax id"
-    STANDARD = "standard", "The operator's rate"
-    REVERSE_CHARGE = "reverse_charge", "Reverse charge: the merchant accounts for the tax"
-    OUTSIDE = "outside", "Not taxable in the operator's country"
+    BY_COUNTRY = "by_country", _("By country: the operator's rate, or reverse charge abroad with a tax id")
+    STANDARD = "standard", _("The operator's rate")
+    REVERSE_CHARGE = "reverse_charge", _("Reverse charge: the merchant accounts for the tax")
+    OUTSIDE = "outside", _("Not taxable in the operator's country")
 
 
 class BillingDetails(models.Model):
@@ -60,8 +61,8 @@ class InvoiceSeries(models.Model):
 
 
 class InvoiceKind(models.TextChoices):
-    INVOICE = "invoice", "Invoice"
-    CREDIT_NOTE = "credit_note", "Credit note"
+    INVOICE = "invoice", _("Invoice")
+    CREDIT_NOTE = "credit_note", _("Credit note")
 
 
 class Invoice(ids.KeyedByTime, ids.PublicRecord, models.Model):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -25,6 +25,7 @@ def page_of(invoice: Invoice) -> dict[str, Any]:
         "kind": invoice.get_kind_display(),
         "is_test": invoice.environment == Environment.SANDBOX,
         "issued_on": day_of(invoice),
+        "month": month_of(invoice),
         "begins": instants.exact(invoice.period_start),
         "ends": instants.exact(invoice.period_end),
         "lines": [_line(line, invoice) for line in invoice.lines],
@@ -51,6 +52,11 @@ def day_of(invoice: Invoice) -> str:
     return date_format(invoice.created_at, "j F Y")
 
 
+def month_of(invoice: Invoice) -> str:
+    """`January 2026`."""
+    return date_format(date.fromisoformat(f"{invoice.month}-01"), "F Y")
+
+
 def invoice_pdf(invoice: Invoice) -> bytes:
     """The invoice as a file, with everything that its page says."""
     shown = page_of(invoice)
@@ -61,7 +67,7 @@ def invoice_pdf(invoice: Invoice) -> bytes:
     blocks += [
         Text(_party(invoice.issuer), heading=gettext("Issued by")),
         Text(_party(invoice.recipient), heading=gettext("Made out to")),
-        Text([f"{invoice.month}: {shown['begins']} – {shown['ends']}"], heading=gettext("For the period")),
+        Text([f"{shown['month']} ({shown['begins']} – {shown['ends']})"], heading=gettext("For the period")),
         _fees(shown),
         Text(_remarks(invoice, shown)),
     ]

@@ -1,11 +1,13 @@
 // The wallets of this browser on evm networks (EIP-6963, or `window.ethereum` where one is older), and how pages offer them.
 
+import { words } from "./words.js";
+
 export const LEGACY = "window.ethereum";
 const LEGACY_AFTER = 300;
 
 /** Calls `offer(info, wallet)` for each that is announced, now or later; an older one is offered last, as LEGACY. */
 export function findWallets(offer) {
-  const offerLegacy = () => offer({ uuid: LEGACY, rdns: LEGACY, name: "your browser wallet" }, window.ethereum);
+  const offerLegacy = () => offer({ uuid: LEGACY, rdns: LEGACY, name: words("yourWallet") }, window.ethereum);
   window.addEventListener("eip6963:announceProvider", ({ detail }) => offer(detail?.info ?? {}, detail?.provider));
   window.addEventListener("ethereum#initialized", offerLegacy);
   window.dispatchEvent(new Event("eip6963:requestProvider"));

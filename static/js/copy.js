@@ -16,9 +16,9 @@ async function copy(button) {
   try {
     await navigator.clipboard.writeText(button.dataset.copy);
     button.dataset.copied = "";
-    label.textContent = "Copied";
+    label.textContent = label.dataset.done;
   } catch {
-    label.textContent = "Not copied";
+    label.textContent = label.dataset.failed;
   }
   setTimeout(() => {
     delete button.dataset.copied;

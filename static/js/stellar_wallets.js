@@ -3,13 +3,14 @@
 // a wallet does neither, and the page talks to nobody else.
 
 import { Refusal } from "./wallet_transfer.js";
+import { words } from "./words.js";
 
 const ASKED = "FREIGHTER_EXTERNAL_MSG_REQUEST";
 const ANSWERED = "FREIGHTER_EXTERNAL_MSG_RESPONSE";
 const FREIGHTER_IS_SILENT_AFTER = 2000;
 const FREIGHTER_API = "6.0.0"; // from version 5 on it signs texts as SEP-53 says
 const DECLINED = -4;
-const INJECTED = { kleverWallet: "Klever Wallet", stellarWallet: "your browser wallet" };
+const INJECTED = { kleverWallet: "Klever Wallet", stellarWallet: words("yourWallet") };
 
 /** Calls `offer(info, wallet)` for each that answers. */
 export function findWallets(offer) {
@@ -26,18 +27,18 @@ export function findWallets(offer) {
 
 /** Has the wallet sign what is missing, and the server hand it in; the hash. `askAgain` as for other wallets. */
 export async function send(wallet, order, askAgain, tell) {
-  tell("Your wallet asks whether this page may see your account.");
+  tell(words("asksToSee"));
   const account = await wallet.account();
-  if (!account) throw new Refusal("Your wallet shows this page no account. Nothing was sent.");
+  if (!account) throw new Refusal(words("noAccount"));
   const passphrase = await wallet.passphrase();
   if (passphrase && passphrase !== order.passphrase) {
-    throw new Refusal(`Your wallet is on another network. Switch it to ${order.network}, and try again. Nothing was sent.`);
+    throw new Refusal(words("otherNetwork", order));
   }
   order = await askAgain();
   const asked = await ask(order.askUrl, { account, units: order.units });
-  tell(`Confirm ${order.asked} in your wallet.`);
+  tell(words("confirm", order));
   const envelope = await wallet.sign(asked.envelope, order.passphrase, account);
-  if (!envelope) throw new Refusal("Your wallet has signed nothing. Nothing was sent.");
+  if (!envelope) throw new Refusal(words("notSigned"));
   const { hash } = await ask(order.handInUrl, { token: asked.token, envelope });
   return hash;
 }
@@ -95,6 +96,6 @@ function post(message, patience) {
 async function ask(url, fields) {
   const reply = await fetch(url, { method: "POST", body: new URLSearchParams(fields), cache: "no-store" });
   const said = await reply.json().catch(() => ({}));
-  if (!reply.ok) throw new Refusal(said.message ?? "The payment could not be prepared. Nothing was sent.");
+  if (!reply.ok) throw new Refusal(said.message ?? words("notPrepared"));
   return said;
 }

@@ -3,6 +3,7 @@
 
 import { button, findWallets, LEGACY, write } from "./browser_wallets.js";
 import * as stellar from "./stellar_wallets.js";
+import { words } from "./words.js";
 
 const DECLINED = 4001;
 const LONGEST_NAME = 40;
@@ -15,7 +16,7 @@ function offerWallets(section) {
   const { text } = document.querySelector("[data-message]").dataset;
   const field = document.querySelector("#id_signature");
   const place = section.querySelector("[data-proof-buttons]");
-  const words = section.querySelector("[data-proof-words]");
+  const said = section.querySelector("[data-proof-words]");
   const known = new Set();
   let busy = false;
 
@@ -23,8 +24,8 @@ function offerWallets(section) {
     if (!uuid || known.has(uuid) || (uuid === LEGACY && known.size)) return;
     if (typeof (wallet?.request ?? wallet?.signMessage) !== "function") return;
     known.add(uuid);
-    const label = String(name ?? "").trim().slice(0, LONGEST_NAME) || "your wallet";
-    const made = button(`sign-${known.size}`, `Sign with ${label}`, "");
+    const label = String(name ?? "").trim().slice(0, LONGEST_NAME) || words("yourWallet");
+    const made = button(`sign-${known.size}`, words("signWith", { name: label }), "");
     made.removeAttribute("aria-disabled");
     made.addEventListener("click", () => sign(wallet));
     place.append(made);
@@ -34,14 +35,14 @@ function offerWallets(section) {
   async function sign(wallet) {
     if (busy) return;
     busy = true;
-    write(words, "Look in your wallet: it shows the message and asks you to sign it.");
+    write(said, words("lookInWallet"));
     try {
       field.value = await (family === "evm" ? signOnEvm(wallet) : signOnStellar(wallet));
       field.form.requestSubmit();
-      write(words, "Signed.");
+      write(said, words("signed"));
     } catch (error) {
       const declined = error?.code === DECLINED || stellar.isDeclined(error);
-      write(words, declined ? "You declined in your wallet. Nothing was signed." : String(error?.message ?? error));
+      write(said, declined ? words("declined") : String(error?.message ?? error));
     } finally {
       busy = false;
     }
@@ -62,7 +63,7 @@ function offerWallets(section) {
   }
 
   function otherAccount() {
-    return new Error(`Choose the account ${address} in your wallet, and try again. Nothing was signed.`);
+    return new Error(words("otherAccount", { address }));
   }
 
   (family === "evm" ? findWallets : stellar.findWallets)(offer);

@@ -1,6 +1,8 @@
 // One token transfer, asked of a wallet in the browser (EIP-1193). Nothing here draws, and nothing a wallet answers is
 // proof: what was paid, only the network says.
 
+import { words } from "./words.js";
+
 const DECLINED = 4001;
 const STILL_ASKING = -32002;
 const UNKNOWN_NETWORK = 4902;
@@ -17,15 +19,15 @@ export class Refusal extends Error {}
  * leave people all the time they want, and meanwhile it may have been paid, or paid in part.
  */
 export async function send(wallet, order, askAgain, tell) {
-  tell("Your wallet asks whether this page may see your account.");
+  tell(words("asksToSee"));
   await wallet.request({ method: "eth_requestAccounts" });
   await useNetwork(wallet, order, tell);
   order = await askAgain();
   const [from] = await wallet.request({ method: "eth_accounts" }); // another one may have been chosen by now
-  if (!from) throw new Refusal("Your wallet shows this page no account. Nothing was sent.");
+  if (!from) throw new Refusal(words("noAccount"));
   await needCoins(wallet, order, from);
   if (!(await isOnNetwork(wallet, order))) throw otherNetwork(order);
-  tell(`Confirm ${order.asked} in your wallet.`);
+  tell(words("confirm", order));
   const transfer = {
     from,
     to: order.token,
@@ -49,22 +51,22 @@ export async function hasFailed(wallet, order, hash) {
 
 export function inWords(error, order) {
   if (error instanceof Refusal) return error.message;
-  const said = String(error?.data?.originalError?.message ?? error?.message ?? "it cannot do that.");
+  const said = String(error?.data?.originalError?.message ?? error?.message ?? words("cannot"));
   if (is(error, DECLINED) || /user (rejected|denied|cancel)/i.test(said)) {
-    return "You declined in your wallet. Nothing was sent.";
+    return words("declined");
   }
-  if (is(error, STILL_ASKING)) return "Your wallet is still waiting for an answer. Open it, answer, and try again.";
+  if (is(error, STILL_ASKING)) return words("stillAsking");
   if (/exceeds balance|insufficient (token )?balance/i.test(said)) return tooLittle(order);
   if (/insufficient funds/i.test(said)) {
-    return `Your account has too little ${order.native} for the fee of the network. Nothing was sent.`;
+    return words("noFee", order);
   }
   const quote = said.length > LONGEST_QUOTE ? `${said.slice(0, LONGEST_QUOTE)}…` : said;
-  return `Your wallet says: “${quote}” Look in it whether something was sent before you try again.`;
+  return words("says", { quote });
 }
 
 async function useNetwork(wallet, order, tell) {
   if (await isOnNetwork(wallet, order)) return;
-  tell(`Your wallet asks whether to switch to ${order.network}.`);
+  tell(words("asksToSwitch", order));
   try {
     await wallet.request({ method: "wallet_switchEthereumChain", params: [{ chainId: hex(order.chainId) }] });
   } catch (error) {
@@ -76,10 +78,9 @@ async function useNetwork(wallet, order, tell) {
 
 async function addNetwork(wallet, order, tell) {
   if (!order.rpcUrl) {
-    const where = `${order.network} (chain ID ${order.chainId})`;
-    throw new Refusal(`Your wallet does not know ${where}. Add it there, and try again. Nothing was sent.`);
+    throw new Refusal(words("unknownNetwork", { network: order.network, chain: order.chainId }));
   }
-  tell(`Your wallet asks whether to add ${order.network}.`);
+  tell(words("asksToAdd", order));
   const network = {
     chainId: hex(order.chainId),
     chainName: order.network,
@@ -106,12 +107,11 @@ async function needCoins(wallet, order, account) {
 }
 
 function tooLittle(order) {
-  return `Your account has less than ${order.asked} on ${order.network}. Nothing was sent.`;
+  return words("tooLittle", order);
 }
 
 function otherNetwork(order) {
-  const wanted = `Switch it to ${order.network}, and try again.`;
-  return new Refusal(`Your wallet is on another network. ${wanted} Nothing was sent.`);
+  return new Refusal(words("otherNetwork", order));
 }
 
 function is(error, code) {

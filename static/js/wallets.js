@@ -5,15 +5,11 @@ import { button, findWallets, LEGACY, write } from "./browser_wallets.js";
 import * as stellar from "./stellar_wallets.js";
 import * as evm from "./wallet_transfer.js";
 import { Refusal, inWords } from "./wallet_transfer.js";
+import { words } from "./words.js";
 
 const LOOK_EVERY = 4000;
 const AGAIN_AFTER = 180000;
 const LONGEST_NAME = 40;
-
-const DECLINED = "You declined in your wallet. Nothing was sent.";
-const SENT = "Sent: waiting for the network";
-const WAIT = "It shows up here once it is in a block. Do not pay again.";
-const UNDONE = "The network undid the payment that your wallet sent: nothing was paid. You can try again.";
 
 /** Offers them in the page; the answer draws them into it as it is now. `refresh` has the page ask what has changed. */
 export function offerWallets(page, refresh) {
@@ -23,14 +19,15 @@ export function offerWallets(page, refresh) {
   const { send, hasFailed } = isStellar ? stellar : evm;
   let sent = recall();
   let busy = false;
-  let words = "";
+  let told = "";
   let looking;
 
   function offer({ uuid, rdns, name, icon }, wallet) {
     if (!uuid || wallets.has(uuid) || (uuid === LEGACY && wallets.size)) return;
     if (typeof (wallet?.request ?? wallet?.sign) !== "function") return;
     wallets.delete(LEGACY);
-    wallets.set(uuid, { rdns, name: String(name ?? "").trim().slice(0, LONGEST_NAME) || "your wallet", icon, wallet });
+    const shown = String(name ?? "").trim().slice(0, LONGEST_NAME) || words("yourWallet");
+    wallets.set(uuid, { rdns, name: shown, icon, wallet });
     draw();
   }
 
@@ -47,9 +44,9 @@ export function offerWallets(page, refresh) {
     try {
       const hash = await send(wallet, order, askAgain, say);
       remember({ hash: String(hash ?? "").toLowerCase(), at: Date.now(), rdns });
-      words = "";
+      told = "";
     } catch (error) {
-      words = stellar.isDeclined(error) ? DECLINED : inWords(error, order);
+      told = stellar.isDeclined(error) ? words("declined") : inWords(error, order);
     } finally {
       busy = false;
       draw();
@@ -59,12 +56,12 @@ export function offerWallets(page, refresh) {
 
   function currentOrder() {
     const section = page.querySelector("[data-wallet]");
-    if (!section) throw new Refusal("Nothing needs to be sent any more.");
+    if (!section) throw new Refusal(words("nothingDue"));
     return section.dataset;
   }
 
   function say(text) {
-    words = text;
+    told = text;
     draw();
   }
 
@@ -90,7 +87,7 @@ export function offerWallets(page, refresh) {
 
   function forget(because) {
     remember(null);
-    words = because;
+    told = because;
   }
 
   async function look() {
@@ -98,7 +95,8 @@ export function offerWallets(page, refresh) {
     const section = page.querySelector("[data-wallet]");
     const looked = sent;
     const { wallet } = [...wallets.values()].find(({ rdns }) => rdns === looked?.rdns) ?? {};
-    if (section && wallet && (await hasFailed(wallet, section.dataset, looked.hash)) && sent === looked) forget(UNDONE);
+    const failed = section && wallet && (await hasFailed(wallet, section.dataset, looked.hash));
+    if (failed && sent === looked) forget(words("undone"));
     draw();
   }
 
@@ -114,8 +112,8 @@ export function offerWallets(page, refresh) {
     section.hidden = !wallets.size && !sent;
     page.querySelector("[data-elsewhere]").hidden = !section.hidden;
     drawButtons(part("buttons"));
-    write(part("words"), sent ? WAIT : words);
-    write(part("transaction"), sent?.hash ? `Transaction ${sent.hash}` : "");
+    write(part("words"), sent ? words("wait") : told);
+    write(part("transaction"), sent?.hash ? words("transaction", sent) : "");
     part("again").hidden = !sent || Date.now() - sent.at < AGAIN_AFTER;
     part("again").onclick = () => {
       forget("");
@@ -131,11 +129,11 @@ export function offerWallets(page, refresh) {
     const drawn = JSON.stringify([...wallets.keys(), busy, sent]);
     if (place.dataset.drawn === drawn) return;
     place.dataset.drawn = drawn;
-    place.replaceChildren(...(sent ? [button("wallet-sent", SENT, "")] : [...wallets].map(walletButton)));
+    place.replaceChildren(...(sent ? [button("wallet-sent", words("sent"), "")] : [...wallets].map(walletButton)));
   }
 
   function walletButton([key, { name, icon }], number) {
-    const made = button(`wallet-${number}`, `Pay with ${name}`, icon);
+    const made = button(`wallet-${number}`, words("payWith", { name }), icon);
     if (wallets.size === 1) made.classList.add("button--primary");
     if (!busy) made.removeAttribute("aria-disabled");
     made.addEventListener("click", () => pay(key));

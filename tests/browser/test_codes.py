@@ -1,4 +1,4 @@
-"""An app that makes codes, on a phone: added after signing up, asked for at every log-in and before what is sensitive."""
+"""An app that makes codes, on a phone: added after signing up, asked for by each log-in and by what is sensitive."""
 
 from __future__ import annotations
 

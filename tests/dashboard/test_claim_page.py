@@ -112,13 +112,13 @@ def test_an_unknown_payment_has_no_such_page(payment_id: str) -> None:
         (
             ETHEREUM,
             "0x52908400098527886E0F7030069857D2E4169EE7",
-            "This is an address. The hash is longer: it begins with 0x, and 64 letters and digits follow.",
+            "This is an address. The hash is longer. It begins with 0x, and 64 letters and digits follow.",
         ),
         (ETHEREUM, UNKNOWN + "0", "This is no transaction hash. It begins with 0x, and 64 letters and digits follow."),
         (ETHEREUM, "ab" * 32, "This is no transaction hash. It begins with 0x, and 64 letters and digits follow."),
         (STELLAR, UNKNOWN, "This is no transaction hash. It has 64 letters and digits."),
         *(
-            (STELLAR, each, "This is an address. The hash is longer: it has 64 letters and digits.")
+            (STELLAR, each, "This is an address. The hash is longer. It has 64 letters and digits.")
             for each in (address_named(STELLAR, "somebody"), addresses.mux(address_named(STELLAR, "somebody"), 7))
         ),
     ],

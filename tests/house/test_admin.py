@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from django.contrib import admin
 from django.contrib.auth.models import Permission
-from django.test import Client
+from django.test import Client, RequestFactory
 from django.urls import reverse
 
 from merchants.four_eyes.models import Proposal
@@ -74,6 +75,20 @@ def test_what_waits_for_another_is_proposed_again_and_removed_by_one(people: Peo
     assert "done" in act(bob, LIST, "allow", again.pk)
     again.refresh_from_db()
     assert again.is_allowed
+
+
+def test_every_row_that_an_operator_opens_is_shown(people: People) -> None:
+    stock(ETHEREUM, 5 * COIN)
+    withdraw(its_address(people), 2, people)
+    client, opened, request = browser(people[0]), [], RequestFactory().get("/")
+    request.user = people[0]
+    for model, page_of_model in admin.site._registry.items():
+        newest = page_of_model.get_queryset(request).order_by("pk").last()
+        if newest is not None:
+            page = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_change", args=[newest.pk])
+            assert client.get(page).status_code == 200, page
+            opened.append(model)
+    assert {AllowedAddress, Proposal, Withdrawal} <= set(opened)
 
 
 @pytest.mark.parametrize(("network", "memo"), [(ETHEREUM, "5"), (STELLAR, "m" * 29)])

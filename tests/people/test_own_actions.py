@@ -23,8 +23,9 @@ from merchants.people.invitations import invite_member
 from merchants.people.models import LogIn
 from merchants.roles import Role
 from tests.factories import PASSWORD, make_member, make_merchant
+from tests.people.clock import Clock
 from tests.people.conftest import WRITTEN, last_mail, link_in, sign_up
-from tests.people.test_second_factors import Clock, add_app, code_of, enter
+from tests.people.test_second_factors import add_app, code_of, enter
 
 pytestmark = pytest.mark.django_db
 

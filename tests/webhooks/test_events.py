@@ -201,7 +201,7 @@ def test_the_catalogue_names_every_event_that_payments_tell() -> None:
     from payments.deposits.assessment_effects import ON_STATUS
 
     assert {*ON_STATUS.values()} <= set(catalogue.CATALOGUE)
-    assert all(sentence.endswith(".") for sentence in catalogue.CATALOGUE.values())
+    assert all(str(sentence).endswith(".") for sentence in catalogue.CATALOGUE.values())
     constants: dict[str, Any] = {name: value for name, value in vars(catalogue).items() if name.isupper()}
     words = {value for name, value in constants.items() if isinstance(value, str) and name != "EVERYTHING"}
     assert words == set(catalogue.CATALOGUE)

@@ -11,6 +11,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 
+from config import wording
 from config.admin_base import LongList, ReadOnly, asks_first
 from config.environments import Environment
 from config.errors import DomainError
@@ -41,12 +42,12 @@ class WithdrawalAdmin(ReadOnly, LongList, admin.ModelAdmin[Withdrawal]):
 
     list_display = (
         "public_id",
-        "environment",
-        "network",
         "shown_amount",
-        "whither",
         "status",
         "held_for",
+        "whither",
+        "environment",
+        "network",
         "proposed_by",
         "agreed_by",
         "created_at",
@@ -81,6 +82,7 @@ class WithdrawalAdmin(ReadOnly, LongList, admin.ModelAdmin[Withdrawal]):
     readonly_fields = fields
     actions = ("cancel",)
     change_list_template = "admin/house/withdrawals.html"
+    add_label = "Withdraw"
 
     @admin.display(description="Amount")
     def shown_amount(self, withdrawal: Withdrawal) -> str:
@@ -88,11 +90,11 @@ class WithdrawalAdmin(ReadOnly, LongList, admin.ModelAdmin[Withdrawal]):
 
     @admin.display(description="Of it out of the stock")
     def shown_of_stock(self, withdrawal: Withdrawal) -> str:
-        return f"{format_crypto(withdrawal.of_stock, withdrawal.decimals)} {withdrawal.asset}"
+        return f"{wording.grouped(format_crypto(withdrawal.of_stock, withdrawal.decimals))} {withdrawal.asset}"
 
     @admin.display(description="The house's own then")
     def shown_own(self, withdrawal: Withdrawal) -> str:
-        return f"{format_crypto(withdrawal.own, withdrawal.decimals)} {withdrawal.asset}"
+        return f"{wording.grouped(format_crypto(withdrawal.own, withdrawal.decimals))} {withdrawal.asset}"
 
     @admin.display(description="To")
     def whither(self, withdrawal: Withdrawal) -> str:
@@ -209,8 +211,8 @@ class WithdrawalAdmin(ReadOnly, LongList, admin.ModelAdmin[Withdrawal]):
 class AllowedAddressAdmin(admin.ModelAdmin[AllowedAddress]):
     """The allow list. Adding proposes, and another operator agrees; removing takes one."""
 
-    form = AllowedAddressForm
-    list_display = ("label", "state", "environment", "network", "address", "memo", "added_by")
+    list_display = ("label", "state", "address", "memo", "environment", "network", "added_by")
+    add_label = "Add an address"
     list_filter = ("environment", "network", ("removed_at", admin.EmptyFieldListFilter))
     list_select_related = ("added_by",)
     search_fields = ("address", "label")

@@ -34,6 +34,7 @@ class ColdWalletAdmin(ReadOnly, admin.ModelAdmin[ColdWallet]):
     list_display = ("address", "environment", "network", "first_height", "read_to")
     list_filter = ("environment", "network")
     change_list_template = "admin/house/cold_wallets.html"
+    add_label = "Skim to the cold wallet"
 
     def has_add_permission(self, request: HttpRequest, *args: Any) -> bool:
         return request.user.has_perm("house.add_withdrawal")
@@ -89,7 +90,8 @@ class ColdMoveAdmin(ReadOnly, LongList, admin.ModelAdmin[ColdMove]):
     list_select_related = ("wallet",)
     search_fields = ("recipient", "transaction_hash")
     search_help_text = "An address, or a transaction hash."
-    readonly_fields = ("coins",)
+    fields = ("coins", "kind", "note", "wallet", "recipient", "transaction_hash", "height", "posting", "seen_at")
+    readonly_fields = fields
     change_list_template = "admin/house/cold_moves.html"
 
     def get_urls(self) -> list[URLPattern]:

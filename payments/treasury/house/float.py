@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from django.conf import settings
 
+from config import wording
 from config.environments import Environment
 from config.money import Asset, format_crypto
 from merchants.ledger.balances import balance
@@ -42,7 +43,7 @@ class Float:
         return max(0, self.wanted - self.free)
 
     def shown(self, units: int) -> str:
-        return f"{format_crypto(units, self.asset.decimals)} {self.asset.code}"
+        return f"{wording.grouped(format_crypto(units, self.asset.decimals))} {self.asset.code}"
 
 
 def floats(environment: str | None = None, network: str | None = None) -> Iterator[Float]:

@@ -40,6 +40,7 @@ class FundingAdmin(ReadOnly, LongList, admin.ModelAdmin[Funding]):
     list_select_related = ("proposed_by", "agreed_by")
     readonly_fields = ("coins", "memo", "created_at")
     actions = ("cancel",)
+    add_label = "Put coins in"
 
     def has_add_permission(self, request: HttpRequest, *args: Any) -> bool:
         return request.user.has_perm("house.add_funding")

@@ -8,7 +8,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils import timezone
 
-from config import ids
+from config import ids, wording
 from config.environments import Environment
 from config.fields import UnitsField
 from config.money import format_crypto
@@ -127,7 +127,7 @@ class Withdrawal(ids.KeyedByTime, ids.PublicRecord, models.Model):
     @property
     def coins(self) -> str:
         """`12.500000 USDC`."""
-        return f"{format_crypto(self.amount, self.decimals)} {self.asset}"
+        return f"{wording.grouped(format_crypto(self.amount, self.decimals))} {self.asset}"
 
 
 class Funding(ids.KeyedByTime, models.Model):
@@ -172,4 +172,4 @@ class Funding(ids.KeyedByTime, models.Model):
     @property
     def coins(self) -> str:
         """`12.500000 USDC`."""
-        return f"{format_crypto(self.amount, self.decimals)} {self.asset}"
+        return f"{wording.grouped(format_crypto(self.amount, self.decimals))} {self.asset}"

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from django.db.models import Sum
 
+from config import wording
 from config.money import Asset, format_crypto
 from merchants.ledger.chart import AccountKind, Group, kinds_where
 from merchants.ledger.models import Account
@@ -68,7 +69,7 @@ class HouseBalance:
         return amount - min(amount, max(0, self.own - self.stock))
 
     def shown(self, units: int) -> str:
-        return f"{format_crypto(units, self.decimals)} {self.asset}"
+        return f"{wording.grouped(format_crypto(units, self.decimals))} {self.asset}"
 
 
 def house_balances(environment: str) -> list[HouseBalance]:
