@@ -24,7 +24,7 @@ _SPOKEN = re.compile(r'\b(?:aria-label|aria-description|title|placeholder|alt|da
 _HTML = re.compile(r"<[^>]*>", re.DOTALL)
 _WORD = re.compile(r"[A-Za-z]{2}")
 NAMES = re.compile(
-    r"\bBallast\b|\b[ps]k_test_\w*…|\bopenapi\.json\b|\bCSV\b|\bJSON\b|\bXero\b|\bQuickBooks\b|https?://|&#?\w+;"
+    r"\bBallast\b|\b[ps]k_test_\w*…|\bopenapi\.json\b|\bCSV\b|\bJSON\b|\bPDF\b|\bXero\b|\bQuickBooks\b|https?://|&#?\w+;"
 )
 """What is the same in every language."""
 
