@@ -30,10 +30,10 @@ PAGES = [
 ]
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_no_page_has_an_address_that_could_be_pasted(path: Path) -> None:
-    text = path.read_text(encoding="utf-8")
-    assert cut_addresses(text) == text
+def test_no_page_has_an_address_that_could_be_pasted() -> None:
+    for path in PAGES:
+        text = path.read_text(encoding="utf-8")
+        assert cut_addresses(text) == text, path
 
 
 @pytest.mark.django_db
