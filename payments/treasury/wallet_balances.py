@@ -309,6 +309,7 @@ def _differences_of_cold(
         *_skims(snapshot, height, addresses),
         *((codes[each.contract], f"{each.transaction_hash}, not booked yet", -each.amount) for each in gone),
         *_sums(later.values_list("asset").annotate(Sum("amount")), "moves in later blocks"),
+        *((code, text, -total) for code, text, total in _unknown_refills(snapshot, height)),
         *_put_in_later(snapshot, height, [AccountKind.CHAIN_COLD]),
     )
 
@@ -336,10 +337,23 @@ def _refills(
     for _, each in unread:
         if each.contract in codes and each.recipient in snapshot.addresses:
             yield codes[each.contract], f"{each.transaction_hash}, not booked yet", each.amount
+    yield from _unknown_refills(snapshot, height)
     here = {"wallet__environment": snapshot.environment, "wallet__network": snapshot.network}
     later = ColdMove.objects.filter(kind=ColdMove.Kind.REFILL, height__gt=height, **here)
     for code, text, total in _sums(later.values_list("asset").annotate(Sum("amount")), "refills in later blocks"):
         yield code, text, -total
+
+
+def _unknown_refills(snapshot: WalletSnapshot, height: int) -> list[tuple[str, str, int]]:
+    """From cold wallets, and more than the ledger had there: once the operator has booked that, two people say that it
+    was a refill. In the hot wallet it is nobody's to book."""
+    if snapshot.chain.profile.shares_account:
+        return []
+    here = {"wallet__environment": snapshot.environment, "wallet__network": snapshot.network}
+    moves = ColdMove.objects.filter(
+        kind=ColdMove.Kind.UNKNOWN, recipient__in=snapshot.addresses, height__lte=height, **here
+    )
+    return _sums(moves.values_list("asset").annotate(Sum("amount")), "refills with more than the ledger had")
 
 
 def _skims(snapshot: WalletSnapshot, height: int, addresses: Collection[str]) -> Iterator[tuple[str, str, int]]:

@@ -15,7 +15,7 @@ from merchants.ledger.chart import AccountKind
 from merchants.services import change_fee
 from payments import tasks as payment_tasks
 from payments.chains import registry
-from payments.chains.simulated import actions
+from payments.chains.simulated import actions, control
 from payments.chains.simulated.blocks import next_sequences
 from payments.chains.simulated.clock import locked
 from payments.operations.models import Alarm
@@ -24,12 +24,14 @@ from payments.operations.tasks import raise_alarms
 from payments.transfers.models import Payout, PayoutPolicy
 from payments.transfers.payouts import policy_of
 from payments.transfers.states import HoldReason, PayoutStatus
+from payments.transfers.wallets import wallet_of
 from payments.treasury.cold import cold_wallet_of
 from payments.treasury.house.cold_moves import follow_cold, propose_explanation
 from payments.treasury.house.models import Withdrawal
 from payments.treasury.house.skims import MoreThanFree, propose_skim
 from payments.treasury.house.withdrawals import cancel_withdrawal, follow_payouts
 from payments.treasury.models import ColdMove, Sweep
+from payments.treasury.wallet_balances import NothingToBook, book_treasury, treasury_balance
 from tests.factories import make_merchant
 from tests.house.scenes import COIN, FEE, People, earn_fee, held_in, house, its_address, leave, unit
 from tests.payments.scenes import (
@@ -217,6 +219,28 @@ def test_what_leaves_for_nobody_we_know_is_an_alarm_until_two_have_said_what_it_
     assert (move.kind, move.note) == ("lost", "a phished keeper (ada@example.com, bob@example.com)")
     assert (held(), held_in(AccountKind.LOSS)) == ((40, 35, 0), 25 * COIN)
     assert AlarmKind.COLD_WALLET_MOVED not in open_alarms()
+    assert_all_is_well()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_refill_with_coins_that_the_ledger_did_not_know_is_booked_once(people: People) -> None:
+    hot, cold = wallets()
+    cold_wallet_of(SANDBOX, ETHEREUM)
+    wallet_of(SANDBOX, ETHEREUM, registry.chain(SANDBOX, ETHEREUM))
+    part = control.Part(registry.asset(SANDBOX, ETHEREUM, "USDC").contract, 80 * COIN, cold)
+    control.pay_together(ETHEREUM, [part], sender=somebody(ETHEREUM, "the bank"))
+    mine_and_watch(ETHEREUM, BLOCKS_UNTIL_FINAL[ETHEREUM])
+    keepers_send(50, hot)
+    follow_cold()
+    assert (ColdMove.objects.get().kind, held()) == ("unknown", (0, 0, 0))
+    found, times = treasury_balance(SANDBOX, ETHEREUM, "USDC")
+    with pytest.raises(NothingToBook):  # it would be booked again as a refill
+        book_treasury(found, times=times, amount=50 * COIN)
+    found, times = treasury_balance(SANDBOX, ETHEREUM, "USDC", is_cold=True)
+    book_treasury(found, times=times, amount=80 * COIN)
+    for person in people:
+        propose_explanation(ColdMove.objects.get(), is_lost=False, reason="a refill", by=person)
+    assert (ColdMove.objects.get().kind, held(), house().own) == ("refill", (50, 30, 0), 80 * COIN)
     assert_all_is_well()
 
 
