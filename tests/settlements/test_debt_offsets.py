@@ -47,6 +47,7 @@ from tests.settlements.scenes import (
     stock_treasury,
     units,
 )
+from tests.worlds import populated_once
 
 pytestmark = pytest.mark.django_db
 
@@ -82,6 +83,7 @@ def house(coin: str, network: str, kind: AccountKind = AccountKind.DEBT_OFFSET) 
 
 
 @pytest.fixture
+@populated_once
 def owing() -> Merchant:
     """Owes 500 USDC on ethereum, and has 400 USDT there and 400 USDC on polygon."""
     merchant = make_merchant()

@@ -34,6 +34,7 @@ from tests.settlements.scenes import (
     units,
 )
 from tests.settlements.test_debt_offsets import debt, owe
+from tests.worlds import populated_once
 
 pytestmark = pytest.mark.django_db
 
@@ -41,6 +42,7 @@ WRITTEN_OFF, COLLECTED = DebtEnding.WRITTEN_OFF, DebtEnding.COLLECTED
 
 
 @pytest.fixture
+@populated_once
 def owing() -> Merchant:
     """Owes 500 USDC on ethereum."""
     merchant = make_merchant("Mill & Co")
