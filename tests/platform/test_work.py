@@ -55,9 +55,9 @@ def running() -> Iterator[beat.ElectedScheduler]:
         scheduler.close()
 
 
-def work(status: int) -> Any:
+def work(status: int, about: object = "") -> Any:
     reply = Client().get("/health/work")
-    assert reply.status_code == status, reply.text
+    assert reply.status_code == status, (about, reply.text)
     assert "no-store" in reply.headers["Cache-Control"]
     return reply.json()
 
@@ -100,9 +100,9 @@ class TestRunning:
         for (kind, subject), allowed in limits.items():
             Pulse.objects.update(at=Now())
             let_pulse_age(kind, subject, allowed - 60)
-            work(200)
+            work(200, (kind, subject))
             let_pulse_age(kind, subject, 61)
-            assert work(503)["behind"] == [f"{kind} {subject}".strip()]
+            assert work(503, (kind, subject))["behind"] == [f"{kind} {subject}".strip()]
 
     def test_a_wallet_that_has_something_due_and_no_turn(self) -> None:
         stock(POLYGON, 10)
