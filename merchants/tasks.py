@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from time import monotonic
 
 from celery import shared_task
 from django.conf import settings
@@ -13,15 +14,26 @@ from config.purging import delete_in_batches
 from merchants import counting
 from merchants.access import attempts, authentication, idempotency
 from merchants.audit import purging as audit
+from merchants.ledger import day_sums
 from merchants.request_log import purging as request_log
 
 ATTEMPTS_KEPT_FOR = timedelta(days=1)
+SUMMING_SECONDS = 20
+"""In a row; then other reports go on."""
 
 
 @shared_task(name="merchants.fold_counts")
 def fold_counts() -> None:
     """Fold deltas until less than a batch is left, so that a backlog does not take an interval for each batch."""
     while counting.fold_counts() == counting.FOLD_BATCH:
+        pass
+
+
+@shared_task(name="merchants.sum_days")
+def sum_days() -> None:
+    """Add entries to the sums of days that were in the ledger before there were any; then there is nothing to do."""
+    ends_at = monotonic() + SUMMING_SECONDS
+    while day_sums.sum_earlier_entries() and monotonic() < ends_at:
         pass
 
 

@@ -15,11 +15,12 @@ from django.views.decorators.http import require_safe
 from config.money import FIAT_DIGITS
 from merchants import wording as instants
 from merchants.access.sessions import MemberRequest, member_required
+from merchants.models import MerchantSettings
 from payments.operations.accounting.periods import Days
 from settlements.monthly.files import month_csv, month_json
 from settlements.monthly.months import month_named, months, name_of
 from settlements.monthly.paper import month_pdf
-from settlements.monthly.presenters import pages_of
+from settlements.monthly.presenters import ENTRIES_TOGETHER, pages_of
 from settlements.monthly.valuation import Valuer
 
 SECTION = "dashboard_settlements"
@@ -29,7 +30,7 @@ SECTION = "dashboard_settlements"
 @require_safe
 @member_required
 def list_months(request: MemberRequest) -> HttpResponse:
-    zone, now = _timezone_of(request), timezone.now()
+    zone, now = _settings_of(request).settlement_timezone, timezone.now()
     found = [
         {"name": name_of(month), "words": _words(month.first), "runs": month.end > now}
         for month in months(zone, opened_at=request.merchant.created_at, now=now)
@@ -42,8 +43,8 @@ def list_months(request: MemberRequest) -> HttpResponse:
 @require_safe
 @member_required
 def show_month(request: MemberRequest) -> HttpResponse:
-    zone, month = _chosen(request)
-    valuer = _valuer(request, month)
+    chosen, month = _chosen(request)
+    zone, valuer = chosen.settlement_timezone, _valuer(request, chosen, month)
     context = {
         "section": SECTION,
         "fiat": valuer.currencies[-1],
@@ -51,7 +52,9 @@ def show_month(request: MemberRequest) -> HttpResponse:
         "name": name_of(month),
         "words": _words(month.first),
         "runs": month.end > timezone.now(),
-        "accounts": pages_of(request.merchant, request.environment, month, zone, valuer),
+        "accounts": pages_of(
+            request.merchant, request.environment, month, zone, valuer, shown_together=ENTRIES_TOGETHER
+        ),
         "zone": instants.zone(zone),
     }
     return render(request, "dashboard/settlements/month.html", context)
@@ -61,43 +64,43 @@ def show_month(request: MemberRequest) -> HttpResponse:
 @require_safe
 @member_required
 def download_month(request: MemberRequest) -> HttpResponseBase:
-    zone, month = _chosen(request)
-    now = timezone.now()
+    chosen, month = _chosen(request)
+    zone, valuer, now = chosen.settlement_timezone, _valuer(request, chosen, month), timezone.now()
     merchant, environment = request.merchant, request.environment
     form = request.GET.get("format", "csv")
     headers = {"Content-Disposition": f'attachment; filename="ballast-{environment}-{name_of(month)}.{form}"'}
     if form == "csv":
-        rows = month_csv(merchant, environment, month, _valuer(request, month))
+        rows = month_csv(merchant, environment, month, valuer)
         return StreamingHttpResponse(rows, content_type="text/csv; charset=utf-8", headers=headers)
     if form == "json":
-        pieces = month_json(merchant, environment, month, _valuer(request, month), timezone=zone, now=now)
+        pieces = month_json(merchant, environment, month, valuer, timezone=zone, now=now)
         return StreamingHttpResponse(pieces, content_type="application/json", headers=headers)
     if form == "pdf":
-        accounts = pages_of(merchant, environment, month, zone, _valuer(request, month))
+        accounts = pages_of(merchant, environment, month, zone, valuer)
         file = month_pdf(merchant, month, accounts, runs=month.end > now, zone=zone)
         return HttpResponse(file, content_type="application/pdf", headers=headers)
     raise Http404
 
 
-def _chosen(request: MemberRequest) -> tuple[str, Days]:
-    """The time zone of the merchant's settlements, and the month in it that was asked for."""
-    zone, name, now = _timezone_of(request), request.GET.get("month", ""), timezone.now()
-    month = month_named(name, zone, opened_at=request.merchant.created_at, now=now)
+def _chosen(request: MemberRequest) -> tuple[MerchantSettings, Days]:
+    """The merchant's settings, and the month that was asked for, by the clocks of its settlements."""
+    chosen, name, now = _settings_of(request), request.GET.get("month", ""), timezone.now()
+    month = month_named(name, chosen.settlement_timezone, opened_at=request.merchant.created_at, now=now)
     if month is None:
         raise Http404
-    return zone, month
+    return chosen, month
 
 
-def _valuer(request: MemberRequest, month: Days) -> Valuer:
+def _valuer(request: MemberRequest, chosen: MerchantSettings, month: Days) -> Valuer:
     """Values the month in the currency that was chosen, or in that of the operator's books."""
     fiat = request.GET.get("currency", "") or settings.INVOICE_CURRENCY
     if fiat not in FIAT_DIGITS:
         raise Http404
-    return Valuer.of(request.merchant, request.environment, month, fiat=fiat, now=timezone.now())
+    return Valuer.of(chosen, month, fiat=fiat, now=timezone.now())
 
 
-def _timezone_of(request: MemberRequest) -> str:
-    return request.merchant.settings.get(environment=request.environment).settlement_timezone
+def _settings_of(request: MemberRequest) -> MerchantSettings:
+    return request.merchant.settings.get(environment=request.environment)
 
 
 def _words(first: date) -> str:

@@ -6,11 +6,11 @@ from collections import defaultdict
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from django.db.models import QuerySet, Sum
+from django.db.models import QuerySet
 
-from config import ids
 from merchants.ledger.chart import AccountKind
-from merchants.ledger.models import Account, Entry
+from merchants.ledger.day_sums import sums_before
+from merchants.ledger.models import Account
 from merchants.ledger.posting import AccountRef
 from merchants.models import Merchant
 
@@ -35,8 +35,9 @@ def balance(account: AccountRef, *, environment: str) -> int:
 
 def balance_at(account: AccountRef, instant: datetime, *, environment: str) -> int:
     """What the account held just before `instant`, by the postings made until then."""
-    entries = Entry.objects.filter(account__in=_accounts(account, environment), posting__lt=ids.first_uuid_at(instant))
-    return account.rules.natural(entries.aggregate(total=Sum("amount"))["total"] or 0)
+    keys = _accounts(account, environment).values_list("pk", flat=True)
+    [sums] = sums_before(keys, instant)
+    return account.rules.natural(sum(sums.values()))
 
 
 def merchant_balances(merchant: Merchant, environment: str, *, at: datetime | None = None) -> list[MerchantBalance]:
@@ -46,13 +47,13 @@ def merchant_balances(merchant: Merchant, environment: str, *, at: datetime | No
     """
     kinds = (AccountKind.MERCHANT_AVAILABLE, AccountKind.MERCHANT_RECEIVABLE)
     accounts = Account.objects.filter(environment=environment, owner=str(merchant.pk), kind__in=kinds)
-    signed = accounts.values_list("network", "asset", "kind", "balance")
+    signed = {account.pk: int(account.balance) for account in accounts}
     if at is not None:
-        until = accounts.filter(entries__posting__lt=ids.first_uuid_at(at + timedelta(milliseconds=1)))
-        signed = until.values_list("network", "asset", "kind").annotate(Sum("entries__amount"))
+        [signed] = sums_before(signed, at + timedelta(milliseconds=1))
     held: defaultdict[tuple[str, str], dict[str, int]] = defaultdict(dict)
-    for network, asset, kind, units in signed:
-        held[network, asset][kind] = AccountKind(kind).rules.natural(int(units))
+    for account in accounts:
+        if account.pk in signed:
+            held[account.network, account.asset][account.kind] = account.rules.natural(signed[account.pk])
     return [
         MerchantBalance(network, asset, *(balances.get(kind, 0) for kind in kinds))
         for (network, asset), balances in sorted(held.items())

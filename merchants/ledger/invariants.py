@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import StrEnum
 from functools import cache, partial
 from typing import Any
@@ -20,6 +20,7 @@ from django.utils.module_loading import autodiscover_modules
 from config import ids
 from config.environments import Environment
 from merchants.ledger.chart import CHART, AccountKind, Group, Side, kinds_where
+from merchants.ledger.day_sums import DIFFERENCES
 from merchants.ledger.debts import repay_debt
 from merchants.ledger.models import Account, Entry, Posting
 
@@ -274,6 +275,7 @@ TRIGGERS = {
     "entry_not_truncated": "ledger_entry",
     "entry_double_entry": "ledger_entry",
     "account_identity_fixed": "ledger_account",
+    "entry_day_sums": "ledger_entry",
 }
 
 GUARDS_IN_PLACE = """
@@ -342,6 +344,23 @@ def balances_are_sums_of_entries(scope: Scope) -> Iterator[Finding]:
             environment=environment,
             network=network,
             asset=asset,
+        )
+
+
+@invariant("I3d", "the stored sum of every day is that of its entries", severity=Severity.WARNING)
+def day_sums_are_sums_of_entries(scope: Scope) -> Iterator[Finding]:
+    first = scope.since and scope.since.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    asked = {"first_day": first and first.date(), "midnight": first and ids.first_uuid_at(first)}
+    for environment, network, asset, kind, owner, day, known, total in scope.rows(DIFFERENCES, **asked):
+        expected, actual = _natural(kind, total), _natural(kind, known)
+        yield Finding(
+            f"{_account(environment, network, asset, kind, owner)} on {day}",
+            expected,
+            actual,
+            "statements are wrong by this; if I1 and I3 are clean the entries are right: ./manage.py sum_days",
+            delta=actual - expected,
+            environment=environment,
+            network=network,
         )
 
 

@@ -100,6 +100,38 @@ class Entry(models.Model):
         return f"{self.amount:+,} {self.account}"
 
 
+class DaySum(models.Model):
+    """What the entries of an account sum to in one day of UTC, by the times of their postings.
+
+    PostgreSQL writes it in the statement that writes the entries (`migrations/0013_day_sums.py`): of accounts that
+    belong to a merchant or to nobody. Those of single payments, deposits and payouts have few entries and no sums.
+    """
+
+    account = models.ForeignKey(Account, on_delete=models.PROTECT, related_name="+", db_index=False)
+    day = models.DateField()
+    amount = UnitsField(help_text="Base units; debits positive, credits negative.")
+
+    class Meta:
+        constraints: ClassVar = [models.UniqueConstraint(fields=["account", "day"], name="day_sum_once")]
+
+    def __str__(self) -> str:
+        return f"{self.day}: {self.amount:+,}"
+
+
+class UnsummedEntries(models.Model):
+    """Entries, by their own ids, that are in no day's sum yet: from before there were such sums. One row or none."""
+
+    id = models.PositiveSmallIntegerField(primary_key=True, default=1, editable=False)
+    after = models.BigIntegerField(default=0, help_text="Those up to here are summed.")
+    last = models.BigIntegerField(help_text="The last of them.")
+
+    class Meta:
+        constraints: ClassVar = [models.CheckConstraint(condition=Q(id=1), name="unsummed_entries_once")]
+
+    def __str__(self) -> str:
+        return f"{self.after:,} of {self.last:,}"
+
+
 class Breaker(models.Model):
     """Payouts of a network are stopped, because money does not add up there. Deposits are still recorded."""
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from itertools import islice
 
 from django.utils.translation import gettext, gettext_lazy
 
@@ -24,13 +23,16 @@ from settlements.monthly.reading import (
     MonthAccount,
     MonthEntry,
     accounts_of,
-    closing_of,
-    entries_of,
+    counts_of,
+    first_entries_of,
 )
 from settlements.monthly.valuation import Valuation, Valuer
 
 ENTRIES_SHOWN = 500
-"""Of each account; the files have all of them."""
+"""Of each account; the other files have all of them."""
+
+ENTRIES_TOGETHER = 400
+"""Of all accounts, on a page that is to be there at once."""
 
 SUMMED_MAX = 2_000
 """Entries that the page adds up by kind, of all accounts together: adding up more would take it seconds."""
@@ -63,8 +65,8 @@ _OUTSIDE_THE_BALANCE = {
 
 def words_of(type_: str) -> str:
     """What kind of entry it is; of a kind that has no words yet, its name."""
-    known = wording.ENTRIES.get(type_) or _OUTSIDE_THE_BALANCE.get(type_)
-    return str(known or type_.replace("_", " ").capitalize())
+    known = wording.ENTRIES if type_ in wording.ENTRIES else _OUTSIDE_THE_BALANCE
+    return str(known[type_]) if type_ in known else type_.replace("_", " ").capitalize()
 
 
 @dataclass
@@ -140,11 +142,12 @@ class MonthAccountPage:
 
     @property
     def lines(self) -> Iterator[dict[str, str]]:
+        words = {type_: words_of(type_) for type_ in {entry.type for entry in self.entries}}
         for entry in self.entries:
             worth = entry.in_settlement_currency
             yield {
                 "at": instants.short(ids.created_at_of(entry.posting_id), self.timezone),
-                "words": words_of(entry.type),
+                "words": words[entry.type],
                 "reference": entry.payment_id or entry.reference,
                 "amount": self._coins(entry.amount),
                 "balance": self._coins(entry.balance),
@@ -167,30 +170,57 @@ def _or_dash(amount: Decimal | None, currency: str) -> str:
 
 
 def pages_of(
-    merchant: Merchant, environment: str, month: Days, timezone: str, valuer: Valuer
+    merchant: Merchant,
+    environment: str,
+    month: Days,
+    timezone: str,
+    valuer: Valuer,
+    *,
+    shown_together: int | None = None,
 ) -> list[MonthAccountPage]:
-    """The accounts that held something in the month, or moved."""
+    """The accounts that held something in the month, or moved: with ENTRIES_SHOWN of each, or so many of all."""
+    accounts = accounts_of(merchant, environment, month)
+    counts = counts_of(accounts, month, most=SUMMED_MAX)
+    are_summed, shares = _are_summed(counts), [min(count, ENTRIES_SHOWN) for count in counts]
+    if shown_together is not None:
+        shares = _shares(shares, shown_together)
+    wanted = [SUMMED_MAX + 1 if each else share for each, share in zip(are_summed, shares, strict=True)]
+    read = first_entries_of(accounts, month, wanted)
     found = []
-    left = SUMMED_MAX
-    for account in accounts_of(merchant, environment, month):
+    for account, count, is_summed, share, entries in zip(accounts, counts, are_summed, shares, read, strict=True):
         sums: dict[str, SumRow] = {}
-        entries: list[MonthEntry] = []
-        closing, valuations = account.opening, valuer.begin(account)
-        read = list(islice(entries_of(account, month, at_a_time=left + 1), left + 1))
-        is_summed = len(read) <= left
-        left = max(0, left - len(read))
-        for entry in read:
-            sums.setdefault(entry.type, SumRow(words_of(entry.type))).add(entry)
-            closing = entry.balance
-            valuer.add(valuations, account, entry)
-            if len(entries) < ENTRIES_SHOWN:
-                entries.append(entry)
-        if not is_summed:
-            closing = closing_of(account, month)
+        valuations = valuer.begin(account)
+        closing = entries[-1].balance if entries else account.opening
+        if is_summed:
+            for entry in entries:
+                if entry.type not in sums:
+                    sums[entry.type] = SumRow(words_of(entry.type))
+                sums[entry.type].add(entry)
+                valuer.add(valuations, account, entry)
+        else:
+            closing = account.closing
         valuer.close(valuations, account, closing)
         if entries or account.opening:
-            page = MonthAccountPage(account, environment, timezone, sums, entries, closing, is_summed, valuations)
+            shown = entries if share == count else entries[:share]
+            page = MonthAccountPage(account, environment, timezone, sums, shown, closing, is_summed, valuations)
             found.append(page)
+    return found
+
+
+def _are_summed(counts: Iterable[int]) -> list[bool]:
+    """Which accounts with so many entries the page adds up: one after the other, until they are too many."""
+    left, found = SUMMED_MAX, []
+    for count in counts:
+        found.append(count <= left)
+        left -= count if found[-1] else 0
+    return found
+
+
+def _shares(counts: Sequence[int], most: int) -> list[int]:
+    """How many entries are shown of each account, `most` together: of small ones all, of large ones the same number."""
+    found = [0] * len(counts)
+    for done, place in enumerate(sorted(range(len(counts)), key=counts.__getitem__)):
+        found[place] = min(counts[place], (most - sum(found)) // (len(counts) - done))
     return found
 
 

@@ -7,7 +7,7 @@ parts, so that memory stays constant. An account is what a merchant tells apart 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, NamedTuple
@@ -17,6 +17,7 @@ from django.db import connection
 from config import ids
 from config.money import FIAT_DIGITS, from_units
 from merchants.ledger.chart import AccountKind
+from merchants.ledger.day_sums import sums_before
 from merchants.ledger.models import Account, Entry, Posting
 from merchants.models import Merchant
 from payments.chains import registry
@@ -33,6 +34,7 @@ ACCOUNTS = (BALANCE, HELD, SUSPENSE)
 
 ENTRIES_AT_A_TIME = 1_000
 _OF_SUSPENSE = tuple(kind for kind in AccountKind if kind.value.startswith("suspense:"))
+_SUSPENSE_KINDS = [kind.value for kind in _OF_SUSPENSE]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +60,15 @@ class MonthEntry:
 
 @dataclass(frozen=True)
 class MonthAccount:
-    """One account of the statement in one coin on one network, before its entries are read."""
+    """One account of the statement in one coin on one network, without its entries."""
 
     name: str
     network: str
     coin: str
     decimals: int
     opening: int
+    closing: int
+    """As it was when the account was read, and so without entries of a running month that have come since."""
     keys: list[int] = field(repr=False)
     """Of the ledger's accounts that it sums."""
 
@@ -102,64 +106,66 @@ _OWN = f"""
     WHERE account.kind = ANY(%(of_suspense)s)
 """  # noqa: S608 - the names of our own tables
 
-_OPENING = f"""
-    SELECT account_id, -sum(amount) FROM {Entry._meta.db_table}
-    WHERE account_id = ANY(%(keys)s) AND posting_id < %(start)s GROUP BY account_id
-"""  # noqa: S608 - the names of our own tables
+# The first entries of each of the ledger's accounts, by its index: what follows them in the month is not read.
+_FIRST = f"""
+    SELECT own.place, entry.posting_id, own.key, -entry.amount
+    FROM unnest(%(places)s::integer[], %(keys)s::bigint[], %(entries)s::integer[]) AS own (place, key, most), LATERAL (
+        SELECT posting_id, amount FROM {Entry._meta.db_table}
+        WHERE account_id = own.key AND posting_id >= %(start)s AND posting_id < %(end)s
+        ORDER BY posting_id LIMIT own.most
+    ) AS entry
+"""  # noqa: S608 - the name of our own table
 
-_MOVED = f"""
-    SELECT coalesce(-sum(amount), 0) FROM {Entry._meta.db_table}
-    WHERE account_id = ANY(%(keys)s) AND posting_id >= %(start)s AND posting_id < %(end)s
+_COUNTS = f"""
+    SELECT own.place, count(*)
+    FROM unnest(%(places)s::integer[], %(keys)s::bigint[]) AS own (place, key), LATERAL (
+        SELECT FROM {Entry._meta.db_table}
+        WHERE account_id = own.key AND posting_id >= %(start)s AND posting_id < %(end)s
+        LIMIT %(entries)s
+    ) AS entry
+    GROUP BY own.place
 """  # noqa: S608 - the name of our own table
 
 _ENTRIES = f"""
-    SELECT posting.id, posting.kind, posting.reference, moved.amount, coalesce(fee.amount, 0),
+    SELECT moved.place, posting.id, posting.kind, posting.reference, moved.amount, coalesce(fee.amount, 0),
         change.kind, change.reference, change.settlement,
         payment.id, payment.fiat_amount, payment.currency, payment.cryptocurrency, payment.due
-    FROM (
-        SELECT entry.posting_id, -sum(entry.amount) AS amount, min(account.owner) AS owner
-        FROM {Entry._meta.db_table} AS entry JOIN {Account._meta.db_table} AS account ON account.id = entry.account_id
-        WHERE entry.account_id = ANY(%(keys)s) AND entry.posting_id >= %(start)s AND entry.posting_id < %(end)s
-        GROUP BY entry.posting_id HAVING sum(entry.amount) <> 0
-        ORDER BY entry.posting_id LIMIT %(entries)s
-    ) AS moved
+    FROM unnest(
+        %(places)s::integer[], %(postings)s::uuid[], %(keys)s::bigint[], %(amounts)s::numeric[],
+        %(is_balance)s::boolean[]
+    ) AS moved (place, posting_id, key, amount, is_balance)
+    JOIN {Account._meta.db_table} AS own ON own.id = moved.key
     JOIN {Posting._meta.db_table} AS posting ON posting.id = moved.posting_id
     LEFT JOIN LATERAL (
         SELECT -sum(entry.amount) AS amount
         FROM {Entry._meta.db_table} AS entry JOIN {Account._meta.db_table} AS account ON account.id = entry.account_id
-        WHERE %(name)s = '{BALANCE}' AND entry.posting_id = posting.id AND account.kind = '{AccountKind.FEE_SERVICE}'
-            AND account.network = %(network)s AND account.asset = %(coin)s
+        WHERE moved.is_balance AND entry.posting_id = posting.id AND account.kind = '{AccountKind.FEE_SERVICE}'
+            AND account.network = own.network AND account.asset = own.asset
     ) AS fee ON true
     LEFT JOIN {BalanceChange._meta.db_table} AS change
-        ON %(name)s = '{BALANCE}' AND change.environment = posting.environment AND change.posting_kind = posting.kind
+        ON moved.is_balance AND change.environment = posting.environment AND change.posting_kind = posting.kind
         AND change.posting_reference = posting.reference
-        AND change.network = %(network)s AND change.asset = %(coin)s
+        AND change.network = own.network AND change.asset = own.asset
     LEFT JOIN {Payment._meta.db_table} AS payment
-        ON payment.id = CASE WHEN %(name)s = '{SUSPENSE}' THEN moved.owner::uuid ELSE change.payment_id END
-    ORDER BY posting.id
+        ON payment.id = CASE WHEN own.kind = ANY(%(of_suspense)s) THEN own.owner::uuid ELSE change.payment_id END
+    ORDER BY moved.place, posting.id
 """  # noqa: S608 - the names of our own tables
 
 
 def accounts_of(merchant: Merchant, environment: str, month: Days) -> list[MonthAccount]:
     """The accounts of the statement with their opening balances; those that were never used are left out."""
-    asked: dict[str, Any] = {
-        "environment": environment,
-        "merchant": merchant.pk,
-        "of_suspense": [kind.value for kind in _OF_SUSPENSE],
-    }
+    asked: dict[str, Any] = {"environment": environment, "merchant": merchant.pk, "of_suspense": _SUSPENSE_KINDS}
     keys: dict[tuple[str, str, int], list[int]] = {}
     found: list[MonthAccount] = []
     with connection.cursor() as cursor:
         cursor.execute(_OWN, asked)
         for key, kind, network, coin in cursor.fetchall():
             keys.setdefault((network, coin, ACCOUNTS.index(_name(AccountKind(kind)))), []).append(key)
-        every = [key for own in keys.values() for key in own]
-        cursor.execute(_OPENING, {"keys": every, "start": ids.first_uuid_at(month.start)})
-        opening = {key: int(units) for key, units in cursor.fetchall()}
+    opening, closing = sums_before([key for own in keys.values() for key in own], month.start, month.end)
     for (network, coin, number), own in sorted(keys.items()):
         decimals = registry.decimals(environment, network, coin)
-        held = sum(opening.get(key, 0) for key in own)
-        found.append(MonthAccount(ACCOUNTS[number], network, coin, decimals, held, own))
+        held, left = (-sum(sums.get(key, 0) for key in own) for sums in (opening, closing))
+        found.append(MonthAccount(ACCOUNTS[number], network, coin, decimals, held, left, own))
     return found
 
 
@@ -170,13 +176,23 @@ def _name(kind: AccountKind) -> str:
     return HELD if kind == AccountKind.MERCHANT_HELD else BALANCE
 
 
-def closing_of(account: MonthAccount, month: Days) -> int:
-    """What it held at the end of the month, summed by the database."""
-    span = {"start": ids.first_uuid_at(month.start), "end": ids.first_uuid_at(month.end)}
+def counts_of(accounts: Sequence[MonthAccount], month: Days, *, most: int) -> list[int]:
+    """How many entries each account has in the month: no fewer than there are, but for what is above `most`."""
+    asked = _asked(accounts, ids.first_uuid_at(month.start), month) | {"entries": most + 1}
     with connection.cursor() as cursor:
-        cursor.execute(_MOVED, {"keys": account.keys, **span})
-        (moved,) = cursor.fetchone() or (0,)
-    return account.opening + int(moved)
+        cursor.execute(_COUNTS, asked)
+        counts = dict(cursor.fetchall())
+    return [counts.get(place, 0) for place in range(len(accounts))]
+
+
+def first_entries_of(accounts: Sequence[MonthAccount], month: Days, at_least: Sequence[int]) -> list[list[MonthEntry]]:
+    """The first entries of each account, as in `entries_of`: of so many postings of each, as far as there are more."""
+    parts = _read(accounts, ids.first_uuid_at(month.start), month, at_least)
+    settlements = _settlements([row for rows, _ in parts for row in rows])
+    return [
+        list(_with_balances(account, rows, account.opening, settlements))
+        for account, (rows, _) in zip(accounts, parts, strict=True)
+    ]
 
 
 def entries_of(account: MonthAccount, month: Days, *, at_a_time: int = ENTRIES_AT_A_TIME) -> Iterator[MonthEntry]:
@@ -184,21 +200,87 @@ def entries_of(account: MonthAccount, month: Days, *, at_a_time: int = ENTRIES_A
     balance = account.opening
     following: uuid.UUID | None = ids.first_uuid_at(month.start)
     while following is not None:
-        rows = _read(account, following, month, at_a_time)
-        settlements = _settlements(rows)
-        for row in rows:
-            for type_, amount in _parts(row):
-                balance += amount
-                yield _entry(account, row, type_, amount, balance, settlements)
-        following = uuid.UUID(int=rows[-1].posting_id.int + 1) if len(rows) == at_a_time else None
+        [(rows, following)] = _read([account], following, month, [at_a_time])
+        for entry in _with_balances(account, rows, balance, _settlements(rows)):
+            balance = entry.balance
+            yield entry
 
 
-def _read(account: MonthAccount, start: uuid.UUID, month: Days, at_a_time: int) -> list[_Row]:
-    asked: dict[str, Any] = {"name": account.name, "network": account.network, "coin": account.coin}
-    asked |= {"keys": account.keys, "start": start, "end": ids.first_uuid_at(month.end), "entries": at_a_time}
+def _with_balances(
+    account: MonthAccount, rows: Sequence[_Row], balance: int, settlements: dict[uuid.UUID, Settlement]
+) -> Iterator[MonthEntry]:
+    """The entries of rows that follow a balance; a posting with a fee is two."""
+    for row in rows:
+        for type_, amount in _parts(row):
+            balance += amount
+            yield _entry(account, row, type_, amount, balance, settlements)
+
+
+def _asked(accounts: Sequence[MonthAccount], start: uuid.UUID, month: Days) -> dict[str, Any]:
+    own = [(place, key) for place, account in enumerate(accounts) for key in account.keys]
+    return {
+        "places": [place for place, _ in own],
+        "keys": [key for _, key in own],
+        "start": start,
+        "end": ids.first_uuid_at(month.end),
+    }
+
+
+@dataclass
+class _Moved:
+    """What the first postings of a month did to an account of the statement, and where the rest begins."""
+
+    amounts: dict[uuid.UUID, int] = field(default_factory=dict)
+    keys: dict[uuid.UUID, int] = field(default_factory=dict)
+    """One of the ledger's accounts that each posting moved."""
+    following: uuid.UUID | None = None
+
+
+def _moved(accounts: Sequence[MonthAccount], start: uuid.UUID, month: Days, at_a_time: Sequence[int]) -> list[_Moved]:
+    """Of each account so many postings or more, as far as there are more."""
+    read: list[dict[int, list[tuple[uuid.UUID, int]]]] = [{} for _ in accounts]
     with connection.cursor() as cursor:
-        cursor.execute(_ENTRIES, asked)
-        return [_Row(*row) for row in cursor.fetchall()]
+        most = [number for account, number in zip(accounts, at_a_time, strict=True) for _ in account.keys]
+        cursor.execute(_FIRST, _asked(accounts, start, month) | {"entries": most})
+        for place, posting_id, key, amount in cursor.fetchall():
+            read[place].setdefault(key, []).append((posting_id, int(amount)))
+    found = []
+    for by_key, number in zip(read, at_a_time, strict=True):
+        moved = _Moved()
+        # Beyond the last that was read of one of the ledger's accounts, what others did may be known in part only.
+        last = min((rows[-1][0] for rows in by_key.values() if len(rows) == number), default=None)
+        if last is not None:
+            moved.following = uuid.UUID(int=last.int + 1)
+        for key, rows in by_key.items():
+            for posting_id, amount in rows:
+                if last is None or posting_id <= last:
+                    moved.amounts[posting_id] = moved.amounts.get(posting_id, 0) + amount
+                    moved.keys[posting_id] = key
+        found.append(moved)
+    return found
+
+
+def _read(
+    accounts: Sequence[MonthAccount], start: uuid.UUID, month: Days, at_a_time: Sequence[int]
+) -> list[tuple[list[_Row], uuid.UUID | None]]:
+    """The first postings of each account that changed it, oldest first, and where the rest begins."""
+    parts = _moved(accounts, start, month, at_a_time)
+    moved = [
+        (place, posting_id, part.keys[posting_id], amount, accounts[place].name == BALANCE)
+        for place, part in enumerate(parts)
+        for posting_id, amount in part.amounts.items()
+        if amount
+    ]
+    names = ("places", "postings", "keys", "amounts", "is_balance")
+    rows: list[list[_Row]] = [[] for _ in accounts]
+    if moved:
+        columns = zip(*moved, strict=True)
+        asked = {name: list(column) for name, column in zip(names, columns, strict=True)}
+        with connection.cursor() as cursor:
+            cursor.execute(_ENTRIES, asked | {"of_suspense": _SUSPENSE_KINDS})
+            for place, *row in cursor.fetchall():
+                rows[place].append(_Row(*row))
+    return [(own, part.following) for own, part in zip(rows, parts, strict=True)]
 
 
 def _parts(row: _Row) -> Iterator[tuple[str, int]]:

@@ -13,7 +13,7 @@ from decimal import ROUND_HALF_EVEN, Decimal, localcontext
 
 from config import ids
 from config.money import FIAT_DIGITS, from_units
-from merchants.models import Merchant
+from merchants.models import MerchantSettings
 from payments.operations.accounting.periods import Days
 from payments.rates.recording import KnownRate, RecordedRates
 from settlements.monthly.reading import MonthAccount, MonthEntry
@@ -57,11 +57,11 @@ class Valuer:
     end: datetime
 
     @classmethod
-    def of(cls, merchant: Merchant, environment: str, month: Days, *, fiat: str, now: datetime) -> Valuer:
-        """In the merchant's settlement currency and in `fiat`. The end of a month that runs is now."""
-        currencies = [merchant.settings.get(environment=environment).settlement_currency, fiat]
+    def of(cls, chosen: MerchantSettings, month: Days, *, fiat: str, now: datetime) -> Valuer:
+        """In the settlement currency that a merchant has chosen and in `fiat`. The end of a month that runs is now."""
+        currencies = [chosen.settlement_currency, fiat]
         end = min(month.end, now)
-        return cls(currencies, RecordedRates(environment, currencies, month.start, end), month.start, end)
+        return cls(currencies, RecordedRates(chosen.environment, currencies, month.start, end), month.start, end)
 
     def worth(self, units: int, account: MonthAccount, currency: str, at: datetime) -> Worth | None:
         """What base units of the account's coin were worth then, to the last digit of the currency."""

@@ -17,6 +17,7 @@ from config.api.fields import read_query
 from config.errors import InvalidParameter, NotFound
 from merchants.access.scopes import Scope
 from merchants.access.viewsets import MerchantViewSet
+from merchants.models import MerchantSettings
 from payments.operations.accounting.periods import Days
 from settlements.monthly.files import month_csv, month_json, month_record
 from settlements.monthly.months import months, name_of
@@ -45,8 +46,8 @@ class MonthlyStatementViewSet(MerchantViewSet):
         responses=MonthSchema(many=True),
     )
     def list(self, request: Request) -> Response:
-        query, zone, now = read_query(MonthListQuery, request), self._timezone, timezone.now()
-        found = self._months()
+        query, zone, now = read_query(MonthListQuery, request), self._settings.settlement_timezone, timezone.now()
+        found = self._months(zone)
         shown = found
         if (cursor := query.get("starting_after")) is not None:
             names = [name_of(month) for month in found]
@@ -75,26 +76,28 @@ class MonthlyStatementViewSet(MerchantViewSet):
     )
     def retrieve(self, request: Request, month: str) -> HttpResponseBase:
         query = read_query(MonthQuery, request)
-        found = next((each for each in self._months() if name_of(each) == month), None)
+        chosen = self._settings
+        found = next((each for each in self._months(chosen.settlement_timezone) if name_of(each) == month), None)
         if found is None:
             raise NotFound("There is no statement of this month. GET /statements lists them.")
         now = timezone.now()
-        valuer = Valuer.of(self.merchant, self.environment, found, fiat=query["currency"], now=now)
+        zone = chosen.settlement_timezone
+        valuer = Valuer.of(chosen, found, fiat=query["currency"], now=now)
         name = f"ballast-{self.environment}-{month}.{query['format']}"
         headers = {"Content-Disposition": f'attachment; filename="{name}"'}
         if query["format"] == CSV:
             rows = month_csv(self.merchant, self.environment, found, valuer)
             return StreamingHttpResponse(rows, content_type="text/csv; charset=utf-8", headers=headers)
         if query["format"] == PDF:
-            accounts = pages_of(self.merchant, self.environment, found, self._timezone, valuer)
-            file = month_pdf(self.merchant, found, accounts, runs=found.end > now, zone=self._timezone)
+            accounts = pages_of(self.merchant, self.environment, found, zone, valuer)
+            file = month_pdf(self.merchant, found, accounts, runs=found.end > now, zone=zone)
             return HttpResponse(file, content_type="application/pdf", headers=headers)
-        pieces = month_json(self.merchant, self.environment, found, valuer, timezone=self._timezone, now=now)
+        pieces = month_json(self.merchant, self.environment, found, valuer, timezone=zone, now=now)
         return StreamingHttpResponse(pieces, content_type="application/json")
 
     @property
-    def _timezone(self) -> str:
-        return self.merchant.settings.get(environment=self.environment).settlement_timezone
+    def _settings(self) -> MerchantSettings:
+        return self.merchant.settings.get(environment=self.environment)
 
-    def _months(self) -> Sequence[Days]:
-        return months(self._timezone, opened_at=self.merchant.created_at, now=timezone.now())
+    def _months(self, zone: str) -> Sequence[Days]:
+        return months(zone, opened_at=self.merchant.created_at, now=timezone.now())

@@ -7,14 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from importlib import import_module
 from typing import Any
 
 from django.db import connection, transaction
 from django.db.models import Model
+from django.utils import timezone
 
 from merchants.audit.models import LoggedAction
 from merchants.counting import Counted
+from merchants.ledger.day_sums import sum_again, sum_earlier_entries
+from merchants.ledger.models import Account, Entry, Posting
 from merchants.models import Merchant, RecordCount, RecordCountDelta
 from merchants.request_log.models import LoggedRequest
 from merchants.roles import Action
@@ -58,7 +62,10 @@ class Fill:
                 self._write_payments()
                 self._write_around_payments()
                 self._write_rarer_records()
+                self._write_ledger(cursor)
                 self._write_search_entries(cursor)
+            opened_at = timezone.now() - timedelta(milliseconds=MILLISECONDS)
+            Merchant.objects.filter(pk=self._merchant.pk).update(created_at=opened_at)
             for counted in (PAYMENTS, REFUNDS, SETTLEMENTS):
                 count_records(cursor, counted)
             cursor.execute(f"DELETE FROM {_table(Turnover)}; DELETE FROM {_table(TurnoverDelta)}")  # noqa: S608
@@ -197,6 +204,38 @@ class Fill:
         )
         self._multiply(Discrepancy, waiting, number, every=1000, payment_id=payment, deposit_id=deposit)
 
+    def _write_ledger(self, cursor: Any) -> None:
+        """A posting for each change of the balance, and one for each decision that waits."""
+        settled, waiting = self._settled, self._records.discrepancy
+        released = Posting.objects.get(kind=settled.posting_kind, reference=settled.posting_reference)
+        own = released.entries.get(account__kind="merchant:available")
+        coins = Account.objects.filter(
+            environment=settled.environment, network=settled.network, asset=settled.asset, kind__startswith="chain:"
+        ).latest("balance")
+        self._multiply(Posting, released, self._number, reference="template.reference || n")
+        every = max(1, self._number // 1000)
+        suspense = Account.objects.get(owner=waiting.payment_id, kind__startswith="suspense:")
+        owner = self._key_of("overpaid", every=1000)
+        self._multiply(Account, suspense, every, every=1000, id=_NEXT.format(_table(Account)), owner=f"{owner}::text")
+        held = f"held{self._number}-"
+        posting = self._key_of("held", every=1000)
+        self._multiply(Posting, released, every, every=1000, id=posting, reference=f"'{held}' || n")
+        of_owner = f"(SELECT id FROM {_table(Account)} WHERE owner = {owner}::text AND kind = '{suspense.kind}')"  # noqa: S608
+        for account, sign in ((str(own.account_id), "+"), (str(coins.pk), "-")):
+            one = self._key_of("posting")
+            self._multiply(Entry, own, self._number, **_entry_of(one, account, f"{sign}template.amount / 500"))
+        for account, sign in ((of_owner, "-"), (str(coins.pk), "+")):
+            amount = f"{sign}{waiting.amount}"
+            self._multiply(Entry, own, every, every=1000, **_entry_of(posting, account, amount))
+        cursor.execute(
+            f"UPDATE {_table(Account)} AS account SET balance = entries.total FROM ("  # noqa: S608
+            f" SELECT account_id, sum(amount) AS total FROM {_table(Entry)} GROUP BY account_id"
+            ") AS entries WHERE account.id = entries.account_id AND account.balance <> entries.total"
+        )
+        sum_again()
+        while sum_earlier_entries():
+            pass
+
     def _key_of(self, kind: str, *, row: str = "n", every: int = 1) -> str:
         """The key in SQL of the record of a kind with the number `row`, of which there is one in so many payments."""
         return f"pg_temp.key_of('{self._seed(kind)}', now_at - ({row}) * {every * self._step}, {row})"
@@ -215,7 +254,7 @@ class Fill:
                 f" FROM {_table(model)} AS template, LATERAL ("
                 " SELECT n, at AS now_at, at - n * %s AS made"
                 " FROM generate_series(%s::bigint, 1, -1) AS n,"
-                " (SELECT (extract(epoch FROM now()) * 1000)::bigint AS at)"
+                " (SELECT (extract(epoch FROM now()) * 1000)::bigint AS at) AS clock"
                 " ) AS numbers WHERE template.id = %s",
                 [every * self._step, number, template.pk],
             )
@@ -238,7 +277,15 @@ class Fill:
             payments = list(own.filter(pk__lt=payments[-1].pk)[:20_000])
 
 
-LARGE = (Payment, Deposit, Event, Delivery, Attempt, BalanceChange, SearchEntry)
+LARGE = (Payment, Deposit, Event, Delivery, Attempt, BalanceChange, SearchEntry, Posting, Entry)
+
+_NEXT = "nextval(pg_get_serial_sequence('{}', 'id'))"
+
+
+def _entry_of(posting: str, account: str, amount: str) -> dict[str, Any]:
+    """The columns of an entry, in SQL."""
+    return {"id": _NEXT.format(_table(Entry)), "posting_id": posting, "account_id": account, "amount": amount}
+
 
 _INDEXES = """
     SELECT indexrelid::regclass::text, pg_get_indexdef(indexrelid) FROM pg_index

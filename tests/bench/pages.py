@@ -57,6 +57,8 @@ PAGES = {
     "settlements": "/dashboard/settlements",
     "a settlement": "/dashboard/settlements/{settlement}",
     "settle now": "/dashboard/settlements/now",
+    "statement, month that runs": "/dashboard/statements/month",
+    "statement, month before": "/dashboard/statements/month?month={month_before}",
     "keys": "/dashboard/keys",
     "webhooks": "/dashboard/webhooks",
     "a webhook": "/dashboard/webhooks/{webhook}",

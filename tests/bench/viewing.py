@@ -49,6 +49,7 @@ class Shop:
         return {
             **{name: getattr(self.records, name).public_id for name in UNKNOWN},
             "half_a_year_ago": f"{timezone.now() - timedelta(days=182):%Y-%m-%d}",
+            "month_before": f"{timezone.now().replace(day=1) - timedelta(days=2):%Y-%m}",
             "in_the_middle": payment.public_id,
             "completed": payment.public_id,
             "part_of_id": payment.public_id[-9:],

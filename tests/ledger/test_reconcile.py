@@ -26,10 +26,10 @@ def test_clean_books_exit_with_0(books: None) -> None:
     lines = out.splitlines()
     assert lines[0] == "Reconciling sandbox and production, all networks, everything"
     assert [line.split()[:2] for line in lines[1:-2]] == [
-        [code, "ok"] for code in ("I1", "I2", "I3", "I4", "I5", "I14", "I20")
+        [code, "ok"] for code in ("I1", "I2", "I3", "I3d", "I4", "I5", "I14", "I20")
     ]
     assert lines[-2] == "Value explained: 100.0000 % of the coins in the ledger; 0 unexplained"
-    assert lines[-1].startswith("Clean: 0 errors, 0 warnings in 7 checks")
+    assert lines[-1].startswith("Clean: 0 errors, 0 warnings in 8 checks")
 
 
 def test_a_warning_exits_with_1(books: None) -> None:
@@ -249,5 +249,5 @@ def test_progress_is_shown_to_a_terminal_only(books: None) -> None:
 
     err = Terminal()
     call_command("reconcile", stdout=io.StringIO(), stderr=err, no_color=True)
-    assert "[1/7] I1 every posting is double entry" in err.getvalue()
+    assert "[1/8] I1 every posting is double entry" in err.getvalue()
     assert err.getvalue().endswith("\r\x1b[K")

@@ -19,6 +19,7 @@ from django.test import Client
 from config.environments import Environment
 from merchants.models import Member, Merchant
 from merchants.services import change_fee, update_settings
+from payments.chains.simulated.networks import address_named
 from payments.operations.accounting.periods import Days
 from refunds.services import NewRefund, create_refund
 from settlements.monthly import presenters
@@ -26,9 +27,10 @@ from settlements.monthly.months import month_named, months, name_of
 from settlements.monthly.reading import accounts_of, entries_of
 from tests.accounting.clock import made_at, zone_far_from_midnight
 from tests.dashboard.conftest import browser_of
+from tests.dashboard.test_queries import queries_of
 from tests.factories import make_member, make_merchant
 from tests.ledger.books import COINS, FEES, available_account, move, receivable_account
-from tests.payments.scenes import ETHEREUM, make_payment, pay_and_confirm
+from tests.payments.scenes import ETHEREUM, POLYGON, make_payment, pay_and_confirm
 from tests.pdf_text import text_in
 from tests.settlements.page_scenes import earn, fill_treasury, make_settlements, pay_out
 
@@ -254,3 +256,38 @@ def test_an_empty_month_says_so_and_the_zone_of_the_settlements_counts() -> None
     assert "Nothing happened in this month" in page
     assert "Auckland time" in page
     assert rows(browser_of(member)) == []
+
+
+def test_the_page_takes_twelve_queries_at_most_with_any_number_of_coins_and_networks(member: Member) -> None:
+    client = browser_of(member)
+    client.get(PAGE)  # the first page of a session writes it down
+    before = len(queries_of(client, PAGE))
+    for coin, network in (("USDC", ETHEREUM), ("USDT", ETHEREUM), ("USDC", POLYGON), ("DAI", POLYGON)):
+        earn(member.merchant, "11", coin=coin, network=network, wallet=address_named(network, "of the merchant"))
+    text = client.get(PAGE).text
+    assert text.count("Each entry") > 4
+    assert len(queries_of(client, PAGE)) == before <= 12
+
+
+def test_what_is_shown_of_a_large_month_is_shared_between_its_accounts() -> None:
+    assert presenters._shares([5, 1000, 2, 1000], 100) == [5, 46, 2, 47]
+    assert presenters._shares([50, 50], 100) == [50, 50]
+    assert presenters._shares([], 100) == []
+
+
+def test_a_part_of_several_accounts_of_the_ledger_ends_where_the_first_of_them_ends() -> None:
+    merchant = make_merchant()
+    own, owed = available_account(str(merchant.pk)), receivable_account(str(merchant.pk))
+    start = datetime(2026, 2, 10, tzinfo=UTC)
+    for number in range(30):
+        with made_at(start + timedelta(minutes=number)):
+            move(number + 1, debit=COINS, credit=own) if number < 20 else move(1, debit=owed, credit=FEES)
+            move(3, debit=own, credit=COINS) if number % 7 == 6 else None
+    with made_at(start + timedelta(hours=1)):  # nothing for the merchant: it is owed as much less as it has
+        move(10, debit=own, credit=owed)
+    month = in_auckland(2026, 2)
+    [account] = accounts_of(merchant, SANDBOX, month)
+    every = list(entries_of(account, month))
+    assert every[-1].balance == account.closing
+    for at_a_time in range(1, 40):
+        assert list(entries_of(account, month, at_a_time=at_a_time)) == every

@@ -45,7 +45,7 @@ def earn(merchant: Merchant, coins: str, at: datetime) -> None:
 
 def valued(merchant: Merchant, month: Days = MARCH) -> dict[str, Valuation]:
     """The one account of the month in each currency."""
-    valuer = Valuer.of(merchant, SANDBOX, month, fiat="EUR", now=NOW)
+    valuer = Valuer.of(merchant.settings.get(environment=SANDBOX), month, fiat="EUR", now=NOW)
     [account] = accounts_of(merchant, SANDBOX, month)
     valuations, balance = valuer.begin(account), account.opening
     for entry in entries_of(account, month):
@@ -94,7 +94,7 @@ def test_files_and_page_have_it_and_add_up() -> None:
     Merchant.objects.filter(pk=merchant.pk).update(created_at=datetime(2026, 1, 5, tzinfo=UTC))
     for day, value in ((date(2026, 3, 1), "0.9"), (date(2026, 3, 10), "0.8"), (date(2026, 3, 31), "0.95")):
         rate(day, value)
-    valuer = Valuer.of(merchant, SANDBOX, MARCH, fiat="EUR", now=NOW)
+    valuer = Valuer.of(merchant.settings.get(environment=SANDBOX), MARCH, fiat="EUR", now=NOW)
     statement = json.loads(b"".join(month_json(merchant, SANDBOX, MARCH, valuer, timezone="UTC", now=NOW)))
     [account] = statement["accounts"]
     coin, euro = account["valuations"]
@@ -151,7 +151,7 @@ def test_it_adds_up_to_the_last_digit_at_any_rates(
             Fixed.number += 1
             return KnownRate(rates[Fixed.number % 3], "made up", at)
 
-    account = MonthAccount("balance", "ethereum", "USDC", 6, opening, [])
+    account = MonthAccount("balance", "ethereum", "USDC", 6, opening, opening + sum(entries), [])
     valuer = Valuer(["JPY", "EUR", "DAI"], Fixed(), MARCH.start, MARCH.end)  # type: ignore[arg-type]
     valuations = valuer.begin(account)
     for each in entries:
