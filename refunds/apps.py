@@ -8,13 +8,13 @@ class RefundsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from payments.dashboard import decision_rows, overview, pages, timeline
-        from refunds.dashboard import waiting_notice
+        from payments.dashboard import attention, decision_rows, pages, timeline
+        from refunds.dashboard import held_refunds
         from refunds.dashboard_giving_back import giving_back, refunds_waiting
         from refunds.dashboard_telling import refund_story, refunds_of
 
         pages.refunds_of.register(refunds_of)
         timeline.refund_story.register(refund_story)
-        overview.waiting_refunds.register(waiting_notice)
+        attention.refunds_held.register(held_refunds)
         decision_rows.giving_back.register(giving_back)
         decision_rows.refunds_waiting.register(refunds_waiting)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from django.contrib import messages
+from django.db.models import QuerySet
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -25,7 +26,6 @@ from merchants.listing import BY_STATUS_AND_DAY, ApiList, list_context
 from merchants.models import Merchant
 from merchants.roles import Action, Permission
 from merchants.wording import exact
-from payments.dashboard.overview import Notice
 from payments.deposits import refund_accounting
 from payments.deposits.destinations import family_of
 from payments.models import Discrepancy, Payment
@@ -81,21 +81,11 @@ class RefundRow:
         return short_id(self.refund.payment.public_id)
 
 
-def waiting_notice(merchant: Merchant, environment: str) -> Notice | None:
-    """What the overview says of refunds that wait until the payer's account holds the coin."""
-    waiting = Refund.objects.of(merchant, environment).filter(
+def held_refunds(merchant: Merchant, environment: str) -> QuerySet[Refund]:
+    """Refunds that wait until the payer's account holds the coin."""
+    return Refund.objects.of(merchant, environment).filter(
         status=RefundStatus.PENDING, payout__status=PayoutStatus.HELD, payout__hold_reason=HoldReason.NO_TRUSTLINE
     )
-    keys = list(waiting.order_by("id").values_list("pk", flat=True))
-    if not keys:
-        return None
-    what, then = wording.HELD[HoldReason.NO_TRUSTLINE]
-    if len(keys) == 1:
-        url = reverse("dashboard_refund", args=[ids.REFUND.encode(keys[0])])
-        return Notice(gettext("A refund waits for the payer's account"), f"{what} {then}", url, gettext("The refund"))
-    url = f"{reverse(SECTION)}?status={RefundStatus.PENDING}"
-    title = gettext("%(number)s refunds wait for payers' accounts") % {"number": len(keys)}
-    return Notice(title, f"{what} {then}", url, gettext("The refunds"))
 
 
 # --- the list ----------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from payments.operations.accounting.periods import Days
 from settlements.monthly.files import month_csv, month_json
 from settlements.monthly.months import month_named, months, name_of
 from settlements.monthly.paper import month_pdf
-from settlements.monthly.presenters import ENTRIES_TOGETHER, pages_of
+from settlements.monthly.presenters import ENTRIES_OF_PAGE, ENTRIES_OF_PDF, pages_of
 from settlements.monthly.valuation import Valuer
 
 SECTION = "dashboard_settlements"
@@ -52,9 +52,7 @@ def show_month(request: MemberRequest) -> HttpResponse:
         "name": name_of(month),
         "words": _words(month.first),
         "runs": month.end > timezone.now(),
-        "accounts": pages_of(
-            request.merchant, request.environment, month, zone, valuer, shown_together=ENTRIES_TOGETHER
-        ),
+        "accounts": pages_of(request.merchant, request.environment, month, zone, valuer, shown=ENTRIES_OF_PAGE),
         "zone": instants.zone(zone),
     }
     return render(request, "dashboard/settlements/month.html", context)
@@ -76,7 +74,7 @@ def download_month(request: MemberRequest) -> HttpResponseBase:
         pieces = month_json(merchant, environment, month, valuer, timezone=zone, now=now)
         return StreamingHttpResponse(pieces, content_type="application/json", headers=headers)
     if form == "pdf":
-        accounts = pages_of(merchant, environment, month, zone, valuer)
+        accounts = pages_of(merchant, environment, month, zone, valuer, shown=ENTRIES_OF_PDF)
         file = month_pdf(merchant, month, accounts, runs=month.end > now, zone=zone)
         return HttpResponse(file, content_type="application/pdf", headers=headers)
     raise Http404

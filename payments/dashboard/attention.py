@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from config.providers import Provider
 from merchants.dashboard_keys import ROTATION_REMINDER
 from merchants.models import ApiKey, Merchant
 from payments.dashboard.decision_rows import refunds_waiting, settlements_waiting, undecided
@@ -21,6 +22,9 @@ from webhooks.states import DisabledReason, EndpointStatus
 EXPIRES_SOON = timedelta(days=14)
 OF_DECISIONS = ("decisions", "settlements", "refunds")
 """The kinds that the page of decisions shows."""
+
+refunds_held: Provider[[Merchant, str], QuerySet[Any]] = Provider("refunds_held")
+"""Refunds of a merchant in an environment that wait until a payer's account holds the coin; refunds provide them."""
 
 MOST_COUNTED = 100
 """Of each kind; more are told as this many and more."""
@@ -42,6 +46,7 @@ def needs_attention(merchant: Merchant, environment: str, now: datetime) -> list
         "decisions": undecided(merchant, environment),
         "settlements": settlements_waiting(merchant, environment).records,
         "refunds": refunds_waiting(merchant, environment).records,
+        "accounts": refunds_held(merchant, environment),
         "webhooks": _failing(merchant, environment),
         "expiring": _expiring(merchant, environment, now),
         "old": _old(merchant, environment, now),
@@ -53,6 +58,7 @@ def needs_attention(merchant: Merchant, environment: str, now: datetime) -> list
         "decisions": decisions,
         "settlements": f"{decisions}?kind=settlement",
         "refunds": f"{decisions}?kind=refund",
+        "accounts": f"{reverse('dashboard_refunds')}?status=pending",
         "webhooks": reverse("dashboard_webhooks"),
         "expiring": reverse("dashboard_keys"),
         "old": reverse("dashboard_keys"),
@@ -96,6 +102,12 @@ def _words(kind: str, number: int) -> str:
             words = ngettext("%(number)s settlement is held", "%(number)s settlements are held", number)
         case "refunds":
             words = ngettext("%(number)s refund waits for an address", "%(number)s refunds wait for an address", number)
+        case "accounts":
+            words = ngettext(
+                "%(number)s refund waits for the payer's account",
+                "%(number)s refunds wait for payers' accounts",
+                number,
+            )
         case "webhooks":
             words = ngettext("%(number)s webhook fails", "%(number)s webhooks fail", number)
         case "expiring":

@@ -38,7 +38,6 @@ def home(request: MemberRequest) -> HttpResponse:
         context |= _overview(request, usual_currency=recent[0].payment.currency)
     else:
         context |= {
-            "notices": overview.notices(merchant, environment),
             "curl": _first_request(request),
             "first_steps": None if request.member.hides_first_steps else first_steps_of(request),
         }
@@ -58,7 +57,7 @@ def _overview(request: MemberRequest, *, usual_currency: str) -> dict[str, objec
     return {
         "attention": attention.values(),
         "decisions_waiting": sum(attention[kind].number for kind in OF_DECISIONS if kind in attention),
-        "notices": overview.notices(merchant, environment, settlements_wait="settlements" in attention),
+        "notices": overview.notices(merchant, environment) if "settlements" in attention else [],
         "periods": PERIODS,
         "trend": trends.trend(came, environment, period, currency, now),
         "currencies": [*currencies, *(each for each in FIAT_DIGITS if each not in currencies)],

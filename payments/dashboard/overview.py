@@ -32,7 +32,6 @@ class Notice:
 
 
 waiting_settlements: Provider[[Merchant, str], Notice | None] = Provider("waiting_settlements")
-waiting_refunds: Provider[[Merchant, str], Notice | None] = Provider("waiting_refunds")
 """What is told of settlements and refunds that wait until an account holds the coin; None when none does."""
 
 
@@ -128,8 +127,7 @@ def _wait(environment: str, network: str, confirmations: int) -> float:
     return profile.final_within_seconds if confirmations >= _UNTIL_FINAL else profile.block_seconds * confirmations
 
 
-def notices(merchant: Merchant, environment: str, *, settlements_wait: bool = True) -> list[Notice]:
-    """What waits until an account holds the coin. Settlements are looked for only where some are known to wait."""
-    found = [waiting_settlements(merchant, environment)] if settlements_wait else []
-    found.append(waiting_refunds(merchant, environment))
-    return [notice for notice in found if notice is not None]
+def notices(merchant: Merchant, environment: str) -> list[Notice]:
+    """What waits until a wallet of the merchant's holds the coin."""
+    notice = waiting_settlements(merchant, environment)
+    return [] if notice is None else [notice]

@@ -15,7 +15,7 @@ from settlements.monthly.presenters import MonthAccountPage
 
 
 def month_pdf(merchant: Merchant, month: Days, accounts: Sequence[MonthAccountPage], *, runs: bool, zone: str) -> bytes:
-    """The statement as a file; the entries of each account are those of its page."""
+    """The statement as a file."""
     title = gettext("Statement: %(month)s") % {"month": date_format(month.first, "F Y")}
     subtitle = [merchant.name, instants.zone(zone)]
     if runs:

@@ -28,11 +28,8 @@ from settlements.monthly.reading import (
 )
 from settlements.monthly.valuation import Valuation, Valuer
 
-ENTRIES_SHOWN = 500
-"""Of each account; the other files have all of them."""
-
-ENTRIES_TOGETHER = 400
-"""Of all accounts, on a page that is to be there at once."""
+ENTRIES_OF_PAGE, ENTRIES_OF_PDF = 400, 2_000
+"""Of all accounts together: a page is to be there at once, a PDF within seconds. CSV and JSON have every entry."""
 
 SUMMED_MAX = 2_000
 """Entries that the page adds up by kind, of all accounts together: adding up more would take it seconds."""
@@ -176,14 +173,12 @@ def pages_of(
     timezone: str,
     valuer: Valuer,
     *,
-    shown_together: int | None = None,
+    shown: int,
 ) -> list[MonthAccountPage]:
-    """The accounts that held something in the month, or moved: with ENTRIES_SHOWN of each, or so many of all."""
+    """The accounts that held something in the month, or moved, with so many entries of all of them together."""
     accounts = accounts_of(merchant, environment, month)
     counts = counts_of(accounts, month, most=SUMMED_MAX)
-    are_summed, shares = _are_summed(counts), [min(count, ENTRIES_SHOWN) for count in counts]
-    if shown_together is not None:
-        shares = _shares(shares, shown_together)
+    are_summed, shares = _are_summed(counts), _shares(counts, shown)
     wanted = [SUMMED_MAX + 1 if each else share for each, share in zip(are_summed, shares, strict=True)]
     read = first_entries_of(accounts, month, wanted)
     found = []
@@ -201,8 +196,8 @@ def pages_of(
             closing = account.closing
         valuer.close(valuations, account, closing)
         if entries or account.opening:
-            shown = entries if share == count else entries[:share]
-            page = MonthAccountPage(account, environment, timezone, sums, shown, closing, is_summed, valuations)
+            first = entries if share == count else entries[:share]
+            page = MonthAccountPage(account, environment, timezone, sums, first, closing, is_summed, valuations)
             found.append(page)
     return found
 

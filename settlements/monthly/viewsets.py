@@ -22,7 +22,7 @@ from payments.operations.accounting.periods import Days
 from settlements.monthly.files import month_csv, month_json, month_record
 from settlements.monthly.months import months, name_of
 from settlements.monthly.paper import month_pdf
-from settlements.monthly.presenters import pages_of
+from settlements.monthly.presenters import ENTRIES_OF_PDF, pages_of
 from settlements.monthly.serializers import CSV, PDF, MonthListQuery, MonthlyStatementSchema, MonthQuery, MonthSchema
 from settlements.monthly.valuation import Valuer
 
@@ -65,7 +65,7 @@ class MonthlyStatementViewSet(MerchantViewSet):
         description=(
             "Everything that changed your money in a month, settled or not: for each account and coin opening balance, "
             "entries and closing balance, which is the next month's opening balance. `format` chooses a file instead; "
-            "the PDF has the first 500 entries of each account."
+            "the PDF has 2,000 entries at most."
         ),
         parameters=[MonthQuery],
         responses={
@@ -89,7 +89,7 @@ class MonthlyStatementViewSet(MerchantViewSet):
             rows = month_csv(self.merchant, self.environment, found, valuer)
             return StreamingHttpResponse(rows, content_type="text/csv; charset=utf-8", headers=headers)
         if query["format"] == PDF:
-            accounts = pages_of(self.merchant, self.environment, found, zone, valuer)
+            accounts = pages_of(self.merchant, self.environment, found, zone, valuer, shown=ENTRIES_OF_PDF)
             file = month_pdf(self.merchant, found, accounts, runs=found.end > now, zone=zone)
             return HttpResponse(file, content_type="application/pdf", headers=headers)
         pieces = month_json(self.merchant, self.environment, found, valuer, timezone=zone, now=now)

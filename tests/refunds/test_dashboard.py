@@ -112,15 +112,14 @@ def test_without_an_amount_all_that_is_left_is_refunded(client: Client, member: 
 
 def test_the_overview_says_which_refunds_wait_for_the_payers_account(client: Client, member: Member) -> None:
     control.describe_account(STELLAR, wallet(name="new"), refuses="no_trustline")
-    for title in ("A refund waits for the payer's account", "2 refunds wait for payers' accounts"):
+    for title in ("1 refund waits for the payer's account", "2 refunds wait for payers' accounts"):
         refund = ask(paid(merchant=member.merchant), destination=wallet(name="new"))
         assert title not in unescape(page(client, "/dashboard"))
         send(rounds=0)
         shown = unescape(page(client, "/dashboard"))
         assert title in shown
-        assert "add a trustline" in shown
-        one = f'href="/dashboard/refunds/{refund.public_id}"'
-        assert ('href="/dashboard/refunds?status=pending"' if title.startswith("2") else one) in shown
+        assert 'href="/dashboard/refunds?status=pending"' in shown
+        assert "add a trustline" in unescape(page(client, f"/dashboard/refunds/{refund.public_id}"))
 
 
 def test_a_form_refunds_once(client: Client, member: Member) -> None:

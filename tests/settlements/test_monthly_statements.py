@@ -22,6 +22,7 @@ from merchants.services import change_fee, update_settings
 from payments.chains.simulated.networks import address_named
 from payments.operations.accounting.periods import Days
 from refunds.services import NewRefund, create_refund
+from settlements import dashboard_months
 from settlements.monthly import presenters
 from settlements.monthly.months import month_named, months, name_of
 from settlements.monthly.reading import accounts_of, entries_of
@@ -212,7 +213,7 @@ def test_the_pdf_says_what_the_page_says(member: Member, monkeypatch: pytest.Mon
     for words in ("Harbour & Coffee", "This month still runs", "Your balance: USDC on", "Waits for your decision"):
         assert words in told
     assert "first entries of the month" not in told
-    monkeypatch.setattr(presenters, "ENTRIES_SHOWN", 2)
+    monkeypatch.setattr(dashboard_months, "ENTRIES_OF_PDF", 3)
     assert "These are the first entries of the month. The files CSV and JSON have every one." in pdf()
     empty = browser_of(make_member()).get(FILE, {"format": "pdf"})
     assert "Nothing happened in this month" in text_in(empty.content)
