@@ -66,7 +66,7 @@ def test_balances_statements_and_the_file_tell_the_same_history(settings: Settin
     with transaction.atomic():
         fill_wallets()
         history = History(random.Random(11))
-        for _ in range(8):
+        for _ in range(12):
             history.go(6)
             seen.append((wait_for_another_millisecond(), held_now()))
         history.finish()
