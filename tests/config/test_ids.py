@@ -64,6 +64,17 @@ def test_the_instant_of_a_key_is_its_millisecond(instant: datetime) -> None:
     assert milliseconds == 0 or ids.new_uuid(milliseconds - 1) < first
 
 
+def test_keys_made_one_after_the_other_sort_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Within one millisecond too: what happened first is told first, wherever keys say what came first."""
+    instants = [1_800_000_000_000 * 1_000_000 + nanoseconds for nanoseconds in range(0, 2_000_000, 250)]
+    keys = []
+    for instant in instants:
+        monkeypatch.setattr(ids.time, "time_ns", lambda instant=instant: instant)
+        keys.append(ids.new_uuid())
+    assert keys == sorted(keys)
+    assert {key.int >> 80 for key in keys} == {1_800_000_000_000, 1_800_000_000_001}
+
+
 def test_new_keys_are_version_7_and_differ() -> None:
     keys = {ids.new_uuid() for _ in range(1000)}
     assert len(keys) == 1000
