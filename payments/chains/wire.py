@@ -5,10 +5,12 @@ The time-outs of httpx are for each read, so that a byte now and then would hold
 
 from __future__ import annotations
 
+import ssl
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any
 
@@ -18,6 +20,12 @@ import httpx
 from config.response_bodies import ACCEPT_ENCODING, Body
 
 CONNECT_SECONDS = 3.0
+
+
+@cache
+def _trusted() -> ssl.SSLContext:
+    """The authorities that httpx trusts, read once: one reading takes longer than many a request."""
+    return httpx.create_ssl_context()
 
 
 class Wire:
@@ -30,6 +38,7 @@ class Wire:
         self._limit = _Limit()
         self._client = httpx.Client(
             timeout=httpx.Timeout(seconds, connect=min(seconds, CONNECT_SECONDS)),
+            verify=_trusted(),
             transport=transport,
             trust_env=transport is None,
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
