@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,12 @@ LAYERS = (
 )
 
 
+@cache
+def tree_of(file: Path) -> ast.Module:
+    """Nobody changes it: what is read here is the same for every test."""
+    return ast.parse(file.read_text(), filename=file.relative_to(ROOT).as_posix())
+
+
 def sources(*places: str) -> Iterator[tuple[str, ast.Module]]:
     """The syntax trees of our own modules below these places, migrations left out."""
     for place in places:
@@ -52,7 +59,7 @@ def sources(*places: str) -> Iterator[tuple[str, ast.Module]]:
         for file in [path] if path.suffix == ".py" else sorted(path.rglob("*.py")):
             name = file.relative_to(ROOT).as_posix()
             if "/migrations/" not in name:
-                yield name, ast.parse(file.read_text(), filename=name)
+                yield name, tree_of(file)
 
 
 def test_imports_go_down_only() -> None:
@@ -97,10 +104,10 @@ def used_of_ours(tree: ast.Module) -> Iterator[tuple[str, ast.AST, ast.Module]]:
             for alias in node.names:
                 inner = file.with_suffix("") / f"{alias.name}.py"
                 if inner.exists():
-                    used = ast.parse(inner.read_text())
+                    used = tree_of(inner)
                     yield f"{node.module}.{alias.name}", used, used
                 elif file.exists():
-                    used = ast.parse(file.read_text())
+                    used = tree_of(file)
                     for each in used.body:
                         if isinstance(each, ast.FunctionDef) and each.name == alias.name:
                             yield f"{node.module}.{alias.name}", each, used
