@@ -8,19 +8,20 @@ moves on, in one database transaction: nothing is told twice, and nothing is ski
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Count
+from django.db.models import Count, QuerySet
 from django.urls import reverse
 from django.utils import translation
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from config.containment import contained
 from config.environments import Environment
 from config.ids import first_uuid_at
 from config.providers import Provider
@@ -114,8 +115,8 @@ def _tell(since: datetime, until: datetime) -> int:
                 if notice not in newest:
                     types = [name for name, about in ABOUT.items() if about == notice]
                     own = found.filter(merchant_id=merchant_id, environment=environment, type__in=types)
-                    told = [_news_of(event) for event in own.order_by("-id")[:MOST_NAMED]]
-                    newest[notice] = [*further.get((merchant_id, environment, notice), ()), *told][:MOST_NAMED]
+                    told = [*further.get((merchant_id, environment, notice), ()), *_news_of(own)]
+                    newest[notice] = told[:MOST_NAMED]
             if wanted:
                 with translation.override(member.language):
                     _write(member, environment, {notice: (kinds[notice], newest[notice]) for notice in wanted})
@@ -123,10 +124,14 @@ def _tell(since: datetime, until: datetime) -> int:
     return written
 
 
-def _news_of(event: Event) -> News:
-    record = event.payload
-    page, currency = _PAGES[record["object"]]
-    return News(f"{record['amount']} {record[currency]}", record["id"], reverse(page, args=[record["id"]]))
+def _news_of(events: QuerySet[Event]) -> Iterator[News]:
+    """The newest. One whose record cannot be named is counted in the mail and not named: the others are."""
+    for event in events.order_by("-id")[:MOST_NAMED]:
+        with contained("event could not be named in a mail", event_id=event.public_id):
+            record = event.payload
+            page, currency = _PAGES[record["object"]]
+            amount = f"{record['amount']} {record[currency]}"
+            yield News(amount, record["id"], reverse(page, args=[record["id"]]))
 
 
 def _write(member: Member, environment: str, told: Mapping[Notice, tuple[int, list[News]]]) -> None:

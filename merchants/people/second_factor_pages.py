@@ -9,6 +9,7 @@ from allauth.account.views import BaseReauthenticateView
 from allauth.account.views import ReauthenticateView as PasswordView
 from allauth.mfa.base.views import AuthenticateView
 from allauth.mfa.base.views import ReauthenticateView as CodeView
+from allauth.mfa.models import Authenticator
 from allauth.mfa.recovery_codes.views import GenerateRecoveryCodesView, ViewRecoveryCodesView
 from allauth.mfa.totp.views import ActivateTOTPView, DeactivateTOTPView
 from allauth.mfa.webauthn.internal.auth import begin_authentication, begin_registration
@@ -98,6 +99,13 @@ class AddAppPage(WrongIsBadRequest, LogsItsAction, ActivateTOTPView):
     def get_context_data(self, **facts: Any) -> dict[str, Any]:
         context = cast("dict[str, Any]", super().get_context_data(**facts))
         return {**context, "qr_code": qr_code_of(context["totp_url"]), "secret": context["form"].secret}
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        reply = super().form_valid(form)
+        # This uses the code up: allauth itself takes it once more within its half minute.
+        app = Authenticator.objects.get(user=self.request.user, type=Authenticator.Type.TOTP)
+        app.wrap().validate_code(form.cleaned_data["code"])
+        return reply
 
 
 @method_decorator([never_cache, login_required], name="dispatch")

@@ -145,3 +145,16 @@ def test_a_round_whose_mails_are_not_written_is_done_again(merchant: Merchant, m
             next_round()
     assert NoticeRound.objects.get().told_until == until
     assert next_round() == 1
+
+
+def test_a_record_that_cannot_be_named_is_counted_and_all_others_are_told(merchant: Merchant) -> None:
+    make_member(merchant)
+    happen(merchant, "payment.late", number=2)
+    damaged, whole = Event.objects.order_by("id")
+    del damaged.payload["currency"]
+    damaged.save()
+    assert next_round() == 1
+    mail = Mail.objects.get()
+    assert "(2)" in mail.subject
+    assert [each.payload["id"] in mail.text for each in (damaged, whole)] == [False, True]
+    assert "and 1 more." in mail.text
