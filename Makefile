@@ -19,7 +19,14 @@ PYTHON ?= $(firstword $(foreach name,python3 python3.13 python3.12 python3.11 py
 VENV := .venv
 BIN := $(VENV)/bin
 # pip is told nothing by the caller's own settings except where packages are found.
-PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+PIP := -m pip --disable-pip-version-check --quiet install --require-hashes
+# $(call install,PYTHON,FILE): what a file of requirements pins, by uv, in a quarter of pip's time. Where uv cannot be had,
+# or does not find what pip finds, pip does it. Both hold every package to its hashes.
+define install
+	@{ $(BIN)/python $(PIP) -r <(sed -n '/^uv==/,/[^\\]$$/p' requirements-dev.txt) \
+		&& $(BIN)/uv pip install --quiet --python $(1) --compile-bytecode --require-hashes -r $(2); } 2>/dev/null \
+		|| $(1) $(PIP) -r $(2)
+endef
 
 # Compiled modules are kept, whatever the caller's environment says: without them each start compiles all of them anew.
 export PYTHONDONTWRITEBYTECODE :=
@@ -121,15 +128,15 @@ $(VENV)/bin/python:
 # A stamp per lock file: a second run finds nothing to do.
 $(VENV)/.runtime: requirements.txt | $(VENV)/bin/python
 	@echo 'Installing what Ballast runs on'
-	@$(PIP) install --require-hashes -r requirements.txt
+	$(call install,$(BIN)/python,requirements.txt)
 	@touch $@
 
 .proofs/.installed: requirements-proofs.txt | $(VENV)/bin/python
 	@$(BIN)/python -m venv .proofs
-	@.proofs/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes -r requirements-proofs.txt
+	$(call install,.proofs/bin/python,requirements-proofs.txt)
 	@touch $@
 
 $(VENV)/.development: requirements-dev.txt | $(VENV)/bin/python
 	@echo 'Installing what Ballast is developed with'
-	@$(PIP) install --require-hashes -r requirements-dev.txt
+	$(call install,$(BIN)/python,requirements-dev.txt)
 	@touch $@ $(VENV)/.runtime
