@@ -61,10 +61,6 @@ ABOUT_OTHERS = {"browser", "evm", "stellar"}
 """Folders about what a browser makes of pages, or about adapters of networks; others ask the servers for the same."""
 COMMIT = {"live_server", "transactional_db"}
 ASK_FOR_THE_DATABASE = {"db", "django_db_setup", *COMMIT}
-TRACED = {"access", "config", "ledger"}
-"""Folders about what coverage measures."""
-TRACED_BY_FIRST_ROWS = {"accounts", "house", "merchants", "payments", "people", "refunds", "settlements", "transfers"}
-"""Folders about what uses it."""
 server: EmbeddedPostgres | None = None
 tables: set[tuple[Path, type | None, str]] = set()
 """Every test function that was collected; the rows of a table are of one."""
@@ -92,8 +88,7 @@ def pytest_xdist_auto_num_workers() -> int:
 def pytest_itemcollected(item: pytest.Item) -> None:
     """Says which tests can tell one server from another. pytest-django lets no other test connect to the database.
 
-    Of a table the first row asks the servers for what the others do, unless they commit. Coverage is traced where much
-    of what it measures runs, and elsewhere by first rows: on Python 3.11 that makes all that runs half as slow again.
+    Of a table the first row asks the servers for what the others do, unless they commit.
     """
     folder = item.path.relative_to(TESTS).parts[0]
     table = (item.path, getattr(item, "cls", None), getattr(item, "originalname", item.name))
@@ -106,9 +101,6 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     asks_the_servers = asks and folder not in ABOUT_OTHERS and (commits or is_first)
     if asks_the_servers or folder in CONNECT_BY_THEMSELVES:
         item.add_marker("servers")
-    is_traced = folder in TRACED or (folder in TRACED_BY_FIRST_ROWS and is_first)
-    if not is_traced or item.get_closest_marker("slow"):
-        item.add_marker("no_cover")
 
 
 @pytest.hookimpl(trylast=True)
