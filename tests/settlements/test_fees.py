@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from itertools import count
 from types import SimpleNamespace
 
@@ -180,9 +181,14 @@ def test_what_is_undone_before_and_after_its_settlement_gives_back_the_fee_of_wh
 
 
 def test_what_counts_again_once_a_surplus_is_undone_is_charged_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One assessment undoes all of it and counts the rest again. Each key of a millisecond is below the one before."""
+    """One assessment undoes all of it and counts the rest again. Each key of a millisecond is below the one before.
+
+    A clock that tells milliseconds apart and nothing less makes such keys by chance.
+    """
     below = count(2**62 - 1, -1)
-    monkeypatch.setattr(ids, "os", SimpleNamespace(urandom=lambda size: next(below).to_bytes(size, "big")))
+    clock = SimpleNamespace(time_ns=lambda: time.time_ns() // 1_000_000 * 1_000_000)
+    monkeypatch.setattr(ids, "time", clock)
+    monkeypatch.setattr(ids, "secrets", SimpleNamespace(randbits=lambda _bits: next(below)))
     merchant = make_merchant_with_fee(100)
     paid(merchant, "300", is_final=True)
     twice = paid(merchant, "100")
