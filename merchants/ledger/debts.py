@@ -1,4 +1,4 @@
-"""Puts books of an earlier version right, in which a merchant could owe money and have some available beside it."""
+"""Puts a ledger of an earlier version right, in which a merchant could owe money and have some available beside it."""
 
 from __future__ import annotations
 

@@ -260,7 +260,7 @@ def _is_other_money(deposit: Deposit, transfer: IncomingTransfer) -> bool:
 
 
 def _rewrite_deposit(deposit: Deposit, transfer: IncomingTransfer, payment_id: uuid.UUID | None) -> None:
-    """What a deposit in no books moved when it ran again, and for whom."""
+    """What a deposit that is not booked moved when it ran again, and for whom."""
     assert transfer.asset is not None  # noqa: S101 - narrowed by the caller
     if payment_id != deposit.payment_id:
         for key, more in ((deposit.payment_id, -1), (payment_id, 1)):

@@ -156,7 +156,7 @@ def _of_channel(
             f"{account} on {snapshot.network}",
             f"the next sequence is {next_of_ours}",
             f"the next sequence is {next_on_chain}",
-            "freeze the wallet: these books are older than the chain, or the key is used elsewhere",
+            "freeze the wallet: this ledger is older than the chain, or the key is used elsewhere",
             delta=next_on_chain - next_of_ours,
         )
     if wallet:

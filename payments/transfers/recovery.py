@@ -48,7 +48,7 @@ class Unknown:
 class StartUnknown(DomainError):
     code = "start_unknown"
     message = (
-        "The books have no transfer of this wallet to begin looking from. Say from which block on: that of its first "
+        "The ledger has no transfer of this wallet to begin looking from. Say from which block on: that of its first "
         "transfer, or of the contracts' deployment."
     )
 

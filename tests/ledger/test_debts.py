@@ -1,4 +1,4 @@
-"""A credit to a merchant's balance repays the merchant's debt first, whoever posts it; old books are put right."""
+"""A credit to a merchant's balance repays the merchant's debt first, whoever posts it; an old ledger is put right."""
 
 from __future__ import annotations
 
