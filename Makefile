@@ -20,10 +20,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 # pip is told nothing by the caller's own settings except where packages are found.
 PIP := -m pip --disable-pip-version-check --quiet install --require-hashes
-# $(call install,PYTHON,FILE): what a file of requirements pins, by uv, in a quarter of pip's time. Where uv cannot be had,
-# or does not find what pip finds, pip does it. Both hold every package to its hashes.
+# $(call install,PYTHON,FILE): what a file of requirements pins, by uv, in a quarter of pip's time. Where pip's settings name
+# an index, which uv does not read, or uv cannot be had, pip does it. Both hold every package to its hashes.
 define install
-	@{ $(BIN)/python $(PIP) -r <(sed -n '/^uv==/,/[^\\]$$/p' requirements-dev.txt) \
+	@{ ! $(BIN)/python -m pip config list | grep '\.index-url=' >&2 \
+		&& $(BIN)/python $(PIP) -r <(sed -n '/^uv==/,/[^\\]$$/p' requirements-dev.txt) \
 		&& $(BIN)/uv pip install --quiet --python $(1) --compile-bytecode --require-hashes -r $(2); } 2>/dev/null \
 		|| $(1) $(PIP) -r $(2)
 endef
