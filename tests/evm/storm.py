@@ -57,6 +57,11 @@ class Weather:
         self._left -= 1
         return self._level * GWEI
 
+    def surge(self) -> None:
+        """Where it is calm, a spike begins with the next block."""
+        if self._level == 1:
+            self._left = 0
+
 
 class Storm:
     """Providers by path, before a node whose blocks nobody else asks for."""
@@ -80,6 +85,11 @@ class Storm:
             self._node.call("evm_mine")
             self._front.forget_used()
             self.told["blocks"] += 1
+
+    def surge(self) -> None:
+        """Base fees jump with the next block, unless they are high already."""
+        with self._lock:
+            self._weather.surge()
 
     def answer(self, provider: str, body: bytes) -> bytes:
         """A batch of questions; httpx.ReadTimeout when no answer ever comes."""
