@@ -1,7 +1,7 @@
 """The ledger: accounts, the postings that move money between them, and the runs that check it.
 
 Written by `posting.py` alone. The database itself refuses what is not double entry: see the triggers in
-`migrations/0001_initial.py`.
+`migrations/0002_guards.py`.
 """
 
 from __future__ import annotations
