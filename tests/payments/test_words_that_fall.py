@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from merchants.four_eyes.people import RESET_WAIT, note_reset
+from merchants.four_eyes.people import RESET_WAIT, DoesNotCount, note_reset
 from merchants.models import User
 from payments.deposits.acceptance import AlreadyApproved, accept_as_operator
 from payments.deposits.attribution import attribute_as_operator
@@ -75,6 +75,8 @@ def test_the_word_of_an_operator_falls_with_the_right_to_decide(
     decide, status = scene()
     assert not decide(ada)
     fall(ada)
+    with pytest.raises(DoesNotCount):
+        decide(ada)
     assert not decide(ben)
     assert (status(), Payout.objects.count()) == ("open", 0)
     with pytest.raises(AlreadyApproved):

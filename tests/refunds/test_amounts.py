@@ -60,6 +60,16 @@ def test_a_tolerated_payment_gives_back_what_came_in() -> None:
     assert left == Share(fiat=2500, units=29_010_000)
 
 
+def test_what_rounding_leaves_of_the_coins_is_worth_no_more_of_the_currency_than_the_price() -> None:
+    rupiah = Quote(rate=Decimal(16_000), fiat_digits=2, decimals=6)
+    due = due_for(100, rupiah)
+    half = take(50, all_that_is_left(price=100, released=due, refundable=due, refunded=0, quote=rupiah), rupiah)
+    assert (due, half) == (63, Share(fiat=50, units=31))
+    left = all_that_is_left(price=100, released=due, refundable=due - 31, refunded=50, quote=rupiah)
+    assert left == Share(fiat=50, units=32)
+    assert rupiah.worth(left.units) == 51
+
+
 def test_a_reorganisation_leaves_less() -> None:
     left = all_that_is_left(price=2550, released=0, refundable=0, refunded=1000, quote=EUR)
     assert left == Share(fiat=0, units=0)
@@ -105,6 +115,7 @@ def test_whatever_is_asked_for_no_more_is_given_back_than_was_received(
     given.append(rest)
     assert left().units == 0
     assert sum(share.units for share in given if share) == released
+    assert sum(share.fiat for share in given if share) <= price
     parts_given = [share.units for share in given if share]
     if released == due:
         assert all(units == whole_millionths(units, quote.decimals) for units in parts_given)
