@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
+_FORMULA_STARTS = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20", "\t", "\r", "\n")
+"""The full-width forms too: spreadsheets of East Asia read them alike."""
 
 
 def text_cell(text: str) -> str:

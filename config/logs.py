@@ -27,8 +27,11 @@ SECRET_NAME = re.compile(
 _SECRET_TEXT: tuple[tuple[re.Pattern[str], str], ...] = (
     # Keys and secrets that Ballast makes, anywhere in a text.
     (re.compile(r"\b((?:sk_live|sk_test|whsec)_)[A-Za-z0-9+/=_-]+"), rf"\1{REDACTED}"),
-    # The link on which a payer says where a refund goes.
-    (re.compile(r"(/refund/)[\w.-]+:[\w-]+:[\w-]+"), rf"\1{REDACTED}"),
+    # Links that let in whoever has them.
+    (
+        re.compile(r"(/(?:refund|return|invitation|signup/confirm)/|/password/[0-9A-Za-z]+-)[\w.:=%~-]+"),
+        rf"\1{REDACTED}",
+    ),
     # A cookie header runs to the end of its line; other headers and fields to the end of their value.
     (re.compile(r"(?i)\b((?:set-)?cookie['\"]?\s*[:=]\s*)[^\r\n]+"), rf"\1{REDACTED}"),
     (

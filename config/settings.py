@@ -167,7 +167,11 @@ CACHES: dict[str, dict[str, Any]] = {
     "default": {
         "BACKEND": "django.core.cache.backends.redis.RedisCache",
         "LOCATION": [REDIS_URL],  # as a list: an address may have commas of its own
-        "OPTIONS": {"pool_class": "config.redis_servers.CachePool"},
+        "OPTIONS": {
+            "pool_class": "config.redis_servers.CachePool",
+            # Django's own choice is pickle, by which whoever writes to Redis could run code here.
+            "serializer": "django.core.signing.JSONSerializer",
+        },
     }
     if REDIS_URL
     else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}

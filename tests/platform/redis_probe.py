@@ -3,8 +3,12 @@
 
 from __future__ import annotations
 
+import os
+from typing import cast
+
 import django
 
+from config.redis_servers import RedisServers
 from tests.patience import SECONDS, wait_for_redis
 
 django.setup()
@@ -19,7 +23,7 @@ def main() -> None:
     from merchants.access.throttling import FallbackLog, log
 
     cache.set("probe", "kept", 10)
-    print("cache", cache.get("probe"))
+    print("cache", cache.get("probe"), _stored("probe"))
     limiter = log()
     assert isinstance(limiter, FallbackLog)
     print("limiter", limiter._first.take("probe", 5).remaining)
@@ -31,6 +35,14 @@ def main() -> None:
         message.ack()
         print("broker", message.headers["task"])
         queue.close()
+
+
+def _stored(key: str) -> bytes:
+    """The bytes that Redis keeps of a value of the cache."""
+    from django.core.cache import cache
+
+    server = RedisServers.parse(os.environ["REDIS_URL"]).client()
+    return cast("bytes", server.get(cache.make_key(key)))
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ import pytest
 import structlog
 from django.http import HttpRequest, HttpResponse
 from django.test import Client, RequestFactory
+from django.urls import URLPattern, get_resolver, reverse
 from django.views.debug import technical_500_response
 
 from config import logs
@@ -24,6 +25,8 @@ SECRETS = (
     "whsec_" + "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
     "/refund/WyJyZWZfMDFrZmptMnc3cSIsMV0:1vit8M:4qLk9Xv0-hR7b2_JmQy5tUe8nWc",
 )
+
+OPAQUE = "MTox-opaque:1vit8M:4qLk9Xv0"
 
 Log = Callable[[], list[dict[str, Any]]]
 
@@ -88,6 +91,23 @@ def test_a_secret_inside_a_sentence_is_redacted(written: Log, text: str) -> None
     [line] = written()
     assert "opaque-value" not in line["event"]
     assert logs.REDACTED in line["event"]
+
+
+def links_with_a_secret() -> Iterator[str]:
+    """A path of every page whose address holds a token or a key: who has it is let in."""
+    for route in (each for each in get_resolver().url_patterns if isinstance(each, URLPattern)):
+        names = set(route.pattern.regex.groupindex)
+        if {"token", "key"} & names:
+            yield reverse(str(route.name), kwargs=dict.fromkeys(names, "1z") | {(names - {"uidb36"}).pop(): OPAQUE})
+
+
+def test_a_link_that_lets_somebody_in_is_redacted() -> None:
+    links = list(links_with_a_secret())
+    assert len(links) == 5
+    assert [link for link in links if "opaque" in logs.redact(f"Not Found: {link}")] == []
+    assert logs.redact("/password/sent and /account/password, /refunds/ref_01") == (
+        "/password/sent and /account/password, /refunds/ref_01"
+    )
 
 
 def test_a_traceback_is_one_line_without_its_secrets(written: Log) -> None:

@@ -18,7 +18,7 @@ from tests.platform.forks import run_in_fork
 
 SERVICE = "ballast"
 SENTINEL_PASSWORD = "another"
-ALL_OF_IT = ["cache kept", "limiter 4", "waiting True False", "broker payments.assess_due"]
+ALL_OF_IT = ["cache kept b'\"kept\"'", "limiter 4", "waiting True False", "broker payments.assess_due"]
 
 needs_redis = pytest.mark.skipif(BINARY is None, reason="there is no redis-server on this machine")
 

@@ -239,7 +239,7 @@ def test_csv_sums_to_the_closing_balances_to_the_last_base_unit(amounts: list[tu
         assert to_units(Decimal(closing["balance"]), part["decimals"]) == exactly
 
 
-@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r"])
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20", "\t", "\r"])
 def test_no_text_is_taken_for_a_formula(start: str) -> None:
     hostile = f"{start}HYPERLINK(A1)"
     assert text_cell(hostile) == f"'{hostile}"
