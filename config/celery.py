@@ -46,6 +46,7 @@ app.conf.task_routes = {
     "wallets.*": {"queue": "money"},
     "house.*": {"queue": "money"},
     "merchants.*": {"queue": "reports"},
+    "people.send_mails": {"queue": "webhooks"},  # it has the key that mails are sealed with
     "people.*": {"queue": "reports"},
     "operations.measure_networks": {"queue": "chain"},
     "operations.audit_wallets": {"queue": "chain"},

@@ -364,6 +364,7 @@ MFA_PASSKEY_LOGIN_ENABLED = True
 MFA_WEBAUTHN_USER_VERIFICATION = "required"
 MFA_RECOVERY_CODES_SHOW_ONCE = True
 MFA_TOTP_ISSUER = "Ballast"
+SESSION_ENGINE = "merchants.access.session_store"
 SESSION_IDLE = timedelta(minutes=30)
 """A session that was not used for this long ends."""
 SESSION_LIFETIME = timedelta(hours=12)

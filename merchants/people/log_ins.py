@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from django.contrib.auth import HASH_SESSION_KEY
-from django.contrib.sessions.backends.db import SessionStore
 from django.contrib.sessions.models import Session
 from django.db import transaction
 from django.http import HttpRequest
@@ -15,6 +14,7 @@ from django.utils.translation import gettext as _
 
 from config.purging import delete_in_batches
 from merchants import wording
+from merchants.access.session_store import content_of, stored_key
 from merchants.access.sessions import ADDRESS, DEVICE, MERCHANT, USED_AT
 from merchants.models import Merchant, User
 from merchants.people.models import LogIn
@@ -36,7 +36,7 @@ def note(request: HttpRequest, user: User) -> None:
     """Notes whose the new session is."""
     request.session.save()
     LogIn.objects.update_or_create(
-        session_key=request.session.session_key, defaults={"user": user, "began_at": timezone.now()}
+        session_key=stored_key(request.session.session_key), defaults={"user": user, "began_at": timezone.now()}
     )
 
 
@@ -44,7 +44,7 @@ def of(user: User, this: str | None) -> list[Where]:
     """The person's sessions that are good, this one first, then the last used."""
     found = []
     for each in LogIn.objects.filter(user=user):
-        data = SessionStore(each.session_key).load()
+        data = content_of(each.session_key)
         if data.get(HASH_SESSION_KEY) != user.get_session_auth_hash():
             continue  # it has ended, or another password has ended it
         found.append(
@@ -54,7 +54,7 @@ def of(user: User, this: str | None) -> list[Where]:
                 address=data.get(ADDRESS, ""),
                 began_at=each.began_at,
                 used_at=datetime.fromtimestamp(data.get(USED_AT, 0), UTC),
-                is_this=each.session_key == this,
+                is_this=each.session_key == stored_key(this),
             )
         )
     return sorted(found, key=lambda where: (where.is_this, where.used_at), reverse=True)
@@ -68,7 +68,7 @@ def end(log_in: LogIn) -> None:
 
 def end_others(user: User, this: str | None) -> None:
     """Ends every session of the person but this one."""
-    for each in LogIn.objects.filter(user=user).exclude(session_key=this or ""):
+    for each in LogIn.objects.filter(user=user).exclude(session_key=stored_key(this)):
         end(each)
 
 
@@ -77,14 +77,14 @@ def end_where_in_view(user: User, merchant: Merchant, *, but: str | None = None)
 
     Every request asks anew who is a member of what, so that their sessions at other merchants can go on.
     """
-    for each in LogIn.objects.filter(user=user).exclude(session_key=but or ""):
-        if SessionStore(each.session_key).load().get(MERCHANT) in (None, merchant.public_id):
+    for each in LogIn.objects.filter(user=user).exclude(session_key=stored_key(but)):
+        if content_of(each.session_key).get(MERCHANT) in (None, merchant.public_id):
             end(each)
 
 
 def follow(before: str | None, now: str | None) -> None:
     """The session goes on under another key."""
-    LogIn.objects.filter(session_key=before or "").update(session_key=now or "")
+    LogIn.objects.filter(session_key=stored_key(before)).update(session_key=stored_key(now))
 
 
 def purge() -> int:

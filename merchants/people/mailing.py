@@ -14,6 +14,7 @@ from django.db.models import F
 
 from config.purging import delete_in_batches
 from merchants.people.models import Mail
+from merchants.people.sealing import MAILS
 
 logger = structlog.get_logger(__name__)
 
@@ -26,7 +27,9 @@ _BATCH: Final = 50
 
 def write_mail(*, to: str, subject: str, text: str) -> Mail:
     """A mail that leaves with one of the next rounds of `send_due`."""
-    return Mail.objects.create(to=to, subject=subject[:200], text=text)
+    is_sealed = MAILS.is_at_hand
+    stored = MAILS.seal(text) if is_sealed else text
+    return Mail.objects.create(to=to, subject=subject[:200], stored_text=stored, is_sealed=is_sealed)
 
 
 def send_due(*, now: datetime) -> int:

@@ -9,6 +9,7 @@ from django.db import models
 from django.utils import timezone
 
 from merchants.models import Merchant
+from merchants.people.sealing import MAILS
 from merchants.roles import Role
 
 
@@ -53,7 +54,7 @@ class Invitation(models.Model):
 
 
 class LogIn(models.Model):
-    """Whose session it is, by its key; device, address and times are in the session itself."""
+    """Whose session it is, by the digest of its key; device, address and times are in the session itself."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="log_ins")
     session_key = models.CharField(max_length=40, unique=True)
@@ -66,12 +67,15 @@ class LogIn(models.Model):
 class Mail(models.Model):
     """A mail to a person: written with the change it tells of, and deleted once the mail server has it.
 
-    In an embedded run without a mail server the rows stay for a while, and the page /mailbox shows them.
+    Its text can hold a link that lets somebody in, so it is sealed; only a process without the key, which can make no
+    such link, leaves it as it is. In an embedded run without a mail server the rows stay for a while, and the page
+    /mailbox shows them.
     """
 
     to = models.EmailField()
     subject = models.CharField(max_length=200)
-    text = models.TextField()
+    stored_text = models.TextField(db_column="text")
+    is_sealed = models.BooleanField(default=False, db_default=False)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     next_attempt_at = models.DateTimeField(default=timezone.now)
     attempts = models.PositiveSmallIntegerField(default=0)
@@ -81,3 +85,7 @@ class Mail(models.Model):
 
     def __str__(self) -> str:
         return f"{self.subject} (to {self.to})"
+
+    @property
+    def text(self) -> str:
+        return MAILS.unseal(self.stored_text) if self.is_sealed else self.stored_text

@@ -14,8 +14,8 @@ from django.utils.translation import gettext
 from config.qr import data_uri, render_png
 from merchants.four_eyes.people import note_reset
 from merchants.models import User
-from merchants.people import sealing
 from merchants.people.mailing import write_mail
+from merchants.people.sealing import SECOND_FACTORS
 
 _SEALED: Final = ("secret", "seed")
 """The values of an authenticator that are sealed."""
@@ -79,7 +79,7 @@ def reseal() -> int:
             if each is None or not (names := [name for name in _SEALED if name in each.data]):
                 continue
             for name in names:
-                each.data[name] = sealing.seal(sealing.unseal(each.data[name]))
+                each.data[name] = SECOND_FACTORS.seal(SECOND_FACTORS.unseal(each.data[name]))
             each.save(update_fields=["data"])
             resealed += 1
     return resealed
@@ -87,10 +87,10 @@ def reseal() -> int:
 
 class SecondFactorAdapter(DefaultMFAAdapter):
     def encrypt(self, text: str) -> str:
-        return sealing.seal(text)
+        return SECOND_FACTORS.seal(text)
 
     def decrypt(self, encrypted_text: str) -> str:
-        return sealing.unseal(encrypted_text)
+        return SECOND_FACTORS.unseal(encrypted_text)
 
     def generate_authenticator_name(self, user: User, type: Authenticator.Type) -> str:
         return gettext("Passkey")

@@ -6,6 +6,7 @@ import pytest
 from django.contrib.sessions.models import Session
 from django.test import Client
 
+from merchants.access.session_store import stored_key
 from merchants.models import User
 from merchants.people import log_ins
 from merchants.people.models import LogIn
@@ -48,9 +49,21 @@ def test_sessions_are_listed_with_device_and_address(user: User) -> None:
     ]
 
 
+def test_the_database_holds_no_key_that_a_browser_could_use(user: User) -> None:
+    this = enter(user)
+    stored = [
+        *Session.objects.values_list("session_key", flat=True),
+        *LogIn.objects.values_list("session_key", flat=True),
+    ]
+    assert stored == [stored_key(this.cookies["ballast_session"].value)] * 2
+    thief = Client()
+    thief.cookies["ballast_session"] = stored[0]
+    assert (is_inside(thief), is_inside(this)) == (False, True)
+
+
 def test_another_session_is_ended_at_once(user: User) -> None:
     this, other = enter(user), enter(user, IPHONE)
-    ended = LogIn.objects.get(session_key=other.cookies["ballast_session"].value)
+    ended = LogIn.objects.get(session_key=stored_key(other.cookies["ballast_session"].value))
     assert this.post(f"/account/sessions/{ended.pk}").headers["Location"] == "/account"
     assert not is_inside(other)
     assert [device for device, *_ in listed(this)] == ["Firefox on Windows"]
@@ -83,5 +96,5 @@ def test_what_is_kept_of_a_session_goes_with_it(user: User) -> None:
     gone.post("/logout")
     assert len(listed(this)) == 1
     purge()
-    assert [each.session_key for each in LogIn.objects.all()] == [this.cookies["ballast_session"].value]
+    assert [each.session_key for each in LogIn.objects.all()] == [stored_key(this.cookies["ballast_session"].value)]
     assert log_ins.purge() == 0

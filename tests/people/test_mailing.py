@@ -41,6 +41,25 @@ def test_a_mail_is_sent_once_and_its_row_is_gone() -> None:
     assert not Mail.objects.exists()
 
 
+def test_the_database_alone_shows_no_link_of_a_mail_that_waits(settings: Settings) -> None:
+    mailing.write_mail(to="anna@example.com", subject="Hello", text="Open https://pay.example.com/invitation/a-token")
+    settings.WEBHOOK_ENCRYPTION_KEY, settings.WEBHOOK_ENCRYPTION_KEY_FALLBACKS = "", []
+    mailing.write_mail(to="bob@example.com", subject="Hello", text="Written where there is no key")
+    assert [("token" in str(row), row["is_sealed"]) for row in Mail.objects.order_by("id").values()] == [
+        (False, True),
+        (False, False),
+    ]
+    now = timezone.now()
+    assert mailing.send_due(now=now) == 1  # the other is tried again where the key is
+    settings.WEBHOOK_ENCRYPTION_KEY = "a new key of this test"
+    settings.WEBHOOK_ENCRYPTION_KEY_FALLBACKS = ["a key for the webhooks of tests and nothing else"]
+    assert mailing.send_due(now=now + timedelta(hours=1)) == 1
+    assert [sent.body for sent in mail.outbox] == [
+        "Written where there is no key",
+        "Open https://pay.example.com/invitation/a-token",
+    ]
+
+
 def test_what_the_server_refuses_waits_longer_and_longer_and_delays_no_other(settings: Settings) -> None:
     settings.EMAIL_BACKEND = "tests.people.test_mailing.Refusing"
     for to in ("anna@example.com", "bob@example.com"):

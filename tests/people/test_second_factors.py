@@ -14,8 +14,8 @@ from django.test import Client
 from pytest_django.fixtures import Settings
 
 from merchants.models import ApiKey, Member, MerchantSettings, User
-from merchants.people import sealing
 from merchants.people.models import Mail
+from merchants.people.sealing import SECOND_FACTORS
 from merchants.roles import SENSITIVE, Action
 from tests.factories import PASSWORD, make_member
 from tests.people.clock import Clock
@@ -153,10 +153,10 @@ class TestSealing:
         assert browser.post("/login/code", {"code": codes[0]}).status_code == 302
 
     def test_under_no_key_of_ours_it_says_what_to_do(self, settings: Settings) -> None:
-        sealed = sealing.seal("a secret")
+        sealed = SECOND_FACTORS.seal("a secret")
         settings.SECRET_KEY = "another" * 10
         with pytest.raises(ImproperlyConfigured, match="reseal_second_factors"):
-            sealing.unseal(sealed)
+            SECOND_FACTORS.unseal(sealed)
 
 
 class TestStepUp:
