@@ -27,7 +27,7 @@ from payments.checkout.payer import State
 from payments.deposits import payable
 from payments.links.models import CODE_CHARACTERS, PaymentLink
 from payments.links.services import LinkNotActive, begin_payment
-from payments.links.uses import payment_under_way
+from payments.links.uses import patience_with_one_address, payment_under_way
 from payments.models import UNPAID_FOR_GOOD, Payment
 from payments.rates.quoting import RateUnavailable
 from payments.services import PaymentNotCancellable
@@ -58,7 +58,7 @@ def show_link(request: HttpRequest, code: str) -> HttpResponse:
 
 
 def _begin(request: HttpRequest, link: PaymentLink, form: LinkForm, instead_of: Payment | None) -> Payment:
-    _count_payment(request, link)
+    _count_payment(request, link, takes_a_use=instead_of is None)
     network, coin = form.cleaned_data["choice"].split(":")
     payable.ask_about(link.environment, network, link.wallets[network], merchant_id=link.merchant_id)
     return begin_payment(
@@ -147,11 +147,12 @@ def _to_be_exchanged(request: HttpRequest, link: PaymentLink) -> Payment | None:
     return waiting.filter(pk=key).first() if key else None
 
 
-def _count_payment(request: HttpRequest, link: PaymentLink) -> None:
-    """Raises TooManyRequests after too many payments from this address or of this link."""
-    now = timezone.now()
-    address = f"payment from {guesser(client_address(request))}"
-    wait = attempts.take_attempt(address, attempts.PAYMENTS_FROM_ADDRESS, now=now)
+def _count_payment(request: HttpRequest, link: PaymentLink, *, takes_a_use: bool) -> None:
+    """Raises TooManyRequests after too many payments from this address or of this link, or of its stock from here."""
+    now, address = timezone.now(), guesser(client_address(request))
+    wait = attempts.take_attempt(f"payment from {address}", attempts.PAYMENTS_FROM_ADDRESS, now=now)
+    if not wait and takes_a_use and (patience := patience_with_one_address(link)) is not None:
+        wait = attempts.take_attempt(f"use of {link.public_id} from {address}", patience, now=now)
     wait = wait or attempts.take_attempt(f"payment of {link.public_id}", attempts.PAYMENTS_OF_LINK, now=now)
     if wait:
         raise TooManyRequests(retry_after_seconds=wait)

@@ -198,7 +198,7 @@ class LinkForm(PriceForm):
         max_value=MAX_USES,
         label=_("How many times it can be paid"),
         widget=forms.NumberInput(attrs={"inputmode": "numeric"}),
-        help_text=_("Leave it empty for any number. A payer who does not pay in time gives the place back."),
+        help_text=_("Leave it empty for any number. Unpaid payments do not count, and end after 15 minutes at most."),
     )
     expires_on = forms.DateField(
         required=False,

@@ -25,6 +25,9 @@ def new_code() -> str:
     return "".join(secrets.choice(ids.ALPHABET) for _ in range(CODE_CHARACTERS))
 
 
+LONGEST_HOLD_SECONDS = 900
+
+
 class PaymentLink(ids.KeyedByTime, ids.PublicRecord, models.Model):
     """A price, or a range of prices, that payers open a page of. Each use of it makes one ordinary payment.
 
@@ -86,6 +89,12 @@ class PaymentLink(ids.KeyedByTime, ids.PublicRecord, models.Model):
     @property
     def is_for_one_payment(self) -> bool:
         return self.max_uses == 1
+
+    @property
+    def seconds_to_pay(self) -> int:
+        """How long each of its payments can be paid: of a stock, an unpaid one holds its use for 15 minutes at most."""
+        has_stock = self.max_uses is not None and not self.is_for_one_payment
+        return min(self.expires_in, LONGEST_HOLD_SECONDS) if has_stock else self.expires_in
 
     def state(self, *, taken: int, now: datetime) -> LinkState:
         """Whether payments can be made of it, when so many of its uses are taken."""

@@ -159,7 +159,7 @@ def begin_payment(
                 network=network,
                 merchant_wallet=link.wallets[network],
                 redirect_url=link.redirect_url,
-                expires_in=link.expires_in,
+                expires_in=link.seconds_to_pay,
                 metadata=link.metadata,
                 payment_link_id=link.pk,
                 # When a payment has expired, its use may be somebody else's already.

@@ -7,6 +7,7 @@ from collections.abc import Collection
 
 from django.db.models import Count
 
+from merchants.access.attempts import Patience
 from payments.links.models import PaymentLink
 from payments.models import Payment
 
@@ -24,6 +25,15 @@ def uses_taken(links: Collection[PaymentLink]) -> dict[uuid.UUID, int]:
     rows = Payment.objects.using_their_link().filter(payment_link__in=limited)
     taken = dict(rows.values_list("payment_link").annotate(number=Count("id")).order_by())
     return {key: taken.get(key, 0) for key in limited}
+
+
+def patience_with_one_address(link: PaymentLink) -> Patience | None:
+    """How many uses one address may take before it waits until what it took unpaid is free again: five, or half of a
+    smaller stock. None where there is no stock to be kept from others."""
+    if link.max_uses is None or link.is_for_one_payment:
+        return None
+    hold = link.seconds_to_pay
+    return Patience(max(1, min(5, link.max_uses // 2)), hold, hold, hold)
 
 
 def payment_under_way(link: PaymentLink) -> Payment | None:

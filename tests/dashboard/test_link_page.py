@@ -251,6 +251,21 @@ def test_payments_from_the_public_are_bounded(limit: str, monkeypatch: pytest.Mo
     assert Payment.objects.count() == 2
 
 
+def test_one_address_cannot_hold_the_stock_of_a_link_by_unpaid_payments() -> None:
+    link = make(max_uses=6)
+    held = [choose(link).status_code for _ in range(7)]
+    assert held == [302, 302, 302, 429, 429, 429, 429]
+    payment = Payment.objects.earliest("id")
+    assert (payment.expires_at - payment.created_at).total_seconds() == 900
+    assert "You then have 15 min" in page_of(link)
+    exchanged = choose(link, f"{ETHEREUM}:USDT", f"?instead_of={payment.public_id}", instead_of=payment.public_id)
+    assert exchanged.status_code == 302  # another coin takes no other use
+    elsewhere = Client(REMOTE_ADDR="203.0.113.9")
+    form = fields_of(page_of(link)) | {"choice": f"{POLYGON}:USDC"}
+    assert elsewhere.post(f"/link/{link.code}", form).status_code == 302
+    assert [choose(make(max_uses=most)).status_code for most in (1, None)] == [302, 302]
+
+
 def test_a_form_that_is_not_valid_costs_nothing() -> None:
     choose(make(), choice="")
     assert not AttemptCount.objects.exists()
