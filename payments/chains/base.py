@@ -393,12 +393,12 @@ class BuildsPayments(Protocol):
 
 
 @runtime_checkable
-class HasContractAccounts(Protocol):
-    """What a chain can do as well where an account may be a contract, which has no key to sign with."""
+class KnowsSigners(Protocol):
+    """What a chain can do as well where the network knows who signs for an account: a contract, or several signers."""
 
-    def contract_accepts(self, account: str, text: str, signature: bytes) -> bool | None:
-        """Whether the contract at this address takes this as its signature of a text; None where there is no contract
-        that could say so. Asks the network."""
+    def account_accepts(self, account: str, text: str, signature: bytes) -> bool | None:
+        """Whether this is the account's signature of a text, as the network knows it; None where the key of the address
+        decides that alone. Asks the network."""
         ...
 
 

@@ -33,10 +33,11 @@ def has_signed(profile: NetworkProfile, address: str, text: str, signature: str)
 
 
 def bytes_of(profile: NetworkProfile, signature: str) -> bytes:
-    """What a person has pasted; SignatureUnreadable when it is not written as signatures of this family are."""
-    written = "".join(signature.split())
+    """What a person has pasted, of stellar one signature to a line; SignatureUnreadable when it is not written so."""
     try:
-        return bytes.fromhex(written.removeprefix("0x")) if profile.family == "evm" else _of_base64_or_hex(written)
+        if profile.family == "evm":
+            return bytes.fromhex("".join(signature.split()).removeprefix("0x"))
+        return b"".join(map(_of_base64_or_hex, signature.split()))
     except ValueError:
         raise SignatureUnreadable(_LOOKS_LIKE[profile.family]) from None
 

@@ -27,11 +27,11 @@ from payments.dashboard.wallet_forms import ProofForm, WalletForm
 from payments.deposits.payable import ask_about
 from payments.merchant_wallets.models import MerchantWallet
 from payments.merchant_wallets.proving import (
+    AccountReply,
     AlreadyProven,
     Challenge,
-    ContractReply,
     ProofExpired,
-    ask_contract,
+    ask_account,
     challenge_of,
     new_challenge,
     prove_wallet,
@@ -170,15 +170,15 @@ def _set(request: MemberRequest, form: WalletForm) -> MerchantWallet | None:
     return wallet
 
 
-def _ask_contract(request: MemberRequest, wallet_id: str) -> ContractReply | None:
+def _ask_account(request: MemberRequest, wallet_id: str) -> AccountReply | None:
     """What the contract at the address says of the signature, if there is one."""
     form = ProofForm(request.POST)
-    return ask_contract(_own_wallet(request, wallet_id), **form.cleaned_data) if form.is_valid() else None
+    return ask_account(_own_wallet(request, wallet_id), **form.cleaned_data) if form.is_valid() else None
 
 
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
-@member_required(action=Action.PROVE_WALLET, asks_before=_ask_contract)
+@member_required(action=Action.PROVE_WALLET, asks_before=_ask_account)
 def prove(request: MemberRequest, wallet_id: str) -> HttpResponse:
     """Shows a message to sign, and takes its signature; in the sandbox a simulated wallet signs by itself."""
     wallet = _own_wallet(request, wallet_id)
@@ -213,8 +213,8 @@ def prove(request: MemberRequest, wallet_id: str) -> HttpResponse:
 def _is_proven(request: MemberRequest, wallet: MerchantWallet, form: ProofForm) -> bool:
     """Whether the wallet is proven now; else the form says why not."""
     try:
-        contract = request.heard if isinstance(request.heard, ContractReply) else None
-        proven = prove_wallet(wallet, contract=contract, **form.cleaned_data)
+        reply = request.heard if isinstance(request.heard, AccountReply) else None
+        proven = prove_wallet(wallet, reply=reply, **form.cleaned_data)
     except AlreadyProven as refusal:
         messages.info(request, refusal.message)
         request.action.refused()

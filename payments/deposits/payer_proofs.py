@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 from urllib.parse import urlsplit
 
+import structlog
 from django.conf import settings
 from django.core import signing
 from django.db import transaction
@@ -22,12 +23,16 @@ from config import wording
 from config.environments import Environment
 from config.errors import DomainError, InvalidParameter
 from payments.chains import registry
-from payments.chains.ownership import SignatureUnreadable, has_signed
+from payments.chains.base import KnowsSigners
+from payments.chains.errors import ChainError
+from payments.chains.ownership import SignatureUnreadable, bytes_of, has_signed
 from payments.deposits.destinations import Destination
 from payments.deposits.models import PayerReturn
 from payments.deposits.suggestions import waiting_for_payment
 from payments.models import Deposit, Discrepancy
 from payments.states import RETURN_MOVES, ReturnStatus
+
+logger = structlog.get_logger(__name__)
 
 GOOD_FOR: Final = timedelta(hours=1)
 LONGEST_SIGNATURE: Final = 200
@@ -43,6 +48,11 @@ class NotReturnable(DomainError):
 class ProofExpired(DomainError):
     code = "return_proof_expired"
     message = "This message is not good any more. Sign the new one."
+
+
+class SendersUnknown(DomainError):
+    code = "return_network_silent"
+    message = "The network does not answer just now, so nobody knows who signs for this account. Try again in a minute."
 
 
 class SimulatedOnly(DomainError):
@@ -109,6 +119,7 @@ def prove_sender(deposit: Deposit, *, token: str, signature: str) -> PayerReturn
         raise InvalidParameter("Paste the signature that your wallet shows.", param="signature")
     destination, text = challenge_of(deposit, token, now=timezone.now())
     require_signed(deposit, text, signature)
+    _require_key_decides(deposit, text, signature)
     return _note(deposit, destination, text, signature)
 
 
@@ -131,6 +142,24 @@ def require_signed(deposit: Deposit, text: str, signature: str) -> None:
         raise InvalidParameter(
             f"Another account has signed, or another text. Choose the account {deposit.sender}, which has sent the "
             "money, and sign the message exactly as it is shown.",
+            param="signature",
+        )
+
+
+def _require_key_decides(deposit: Deposit, text: str, signature: str) -> None:
+    """InvalidParameter where the network lets others sign for the sender's account, and not its own key alone."""
+    chain = registry.chain(deposit.environment, deposit.network)
+    if not isinstance(chain, KnowsSigners):
+        return
+    try:
+        accepts = chain.account_accepts(deposit.sender, text, bytes_of(chain.profile, signature))
+    except ChainError as error:
+        logger.warning("network not asked about a signature", deposit=str(deposit.pk), error=str(error))
+        raise SendersUnknown from None
+    if accepts is False:
+        raise InvalidParameter(
+            "The key that this account is named after may not pay from it alone any more. Ask the people who run this "
+            "service.",
             param="signature",
         )
 

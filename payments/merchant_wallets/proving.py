@@ -4,7 +4,6 @@ once and for an hour."""
 from __future__ import annotations
 
 import secrets
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -19,7 +18,7 @@ from django.utils import timezone
 from config.environments import Environment
 from config.errors import DomainError, InvalidParameter
 from payments.chains import registry
-from payments.chains.base import HasContractAccounts
+from payments.chains.base import KnowsSigners
 from payments.chains.errors import ChainError
 from payments.chains.networks import NETWORKS
 from payments.chains.ownership import SignatureUnreadable, bytes_of, has_signed
@@ -57,7 +56,7 @@ class NotSimulated(DomainError):
 
 class NetworkSilent(DomainError):
     code = "wallet_network_silent"
-    message = "The network does not answer just now, so nobody knows what the contract says. Try again in a minute."
+    message = "The network does not answer just now, so nobody knows who signs for this account. Try again in a minute."
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +68,8 @@ class Challenge:
 
 
 @dataclass(frozen=True, slots=True)
-class ContractReply:
-    """What the contract at a wallet's address says of a signature of a text; `accepts` is None when nobody knows."""
+class AccountReply:
+    """What the network says of a signature of a text by the wallet's account; `accepts` is None when nobody knows."""
 
     text: str
     signature: str
@@ -96,11 +95,10 @@ def challenge_of(wallet: MerchantWallet, token: str, *, now: datetime) -> Challe
     return Challenge(_text(wallet, nonce, ends_at), token)
 
 
-def ask_contract(wallet: MerchantWallet, *, token: str, signature: str) -> ContractReply | None:
-    """Ask the contract at the wallet's address whether it takes this signature of the token's message as its own.
+def ask_account(wallet: MerchantWallet, *, token: str, signature: str) -> AccountReply | None:
+    """Ask the network whether this is the signature of the wallet's account: by its contract, or by enough signers.
 
-    None where its own key has signed, and where there is no contract to ask. Call it outside of any database
-    transaction.
+    None where the key of the address decides alone. Call it outside of any database transaction.
     """
     signature = signature.strip()
     try:
@@ -109,23 +107,20 @@ def ask_contract(wallet: MerchantWallet, *, token: str, signature: str) -> Contr
         signed = bytes_of(chain.profile, signature)
     except (DomainError, SignatureUnreadable):
         return None
-    if not isinstance(chain, HasContractAccounts):
+    if not isinstance(chain, KnowsSigners):
         return None
-    with suppress(SignatureUnreadable):  # of several owners it is longer than that of a key
-        if _is_own(wallet, challenge, signature):
-            return None
     try:
-        accepts = chain.contract_accepts(wallet.address, challenge.text, signed)
+        accepts = chain.account_accepts(wallet.address, challenge.text, signed)
     except ChainError as error:
-        logger.warning("contract not asked about a signature", wallet=wallet.public_id, error=str(error))
-        return ContractReply(challenge.text, signature, None)
-    return None if accepts is None else ContractReply(challenge.text, signature, accepts)
+        logger.warning("network not asked about a signature", wallet=wallet.public_id, error=str(error))
+        return AccountReply(challenge.text, signature, None)
+    return None if accepts is None else AccountReply(challenge.text, signature, accepts)
 
 
 def prove_wallet(
-    wallet: MerchantWallet, *, token: str, signature: str, contract: ContractReply | None = None
+    wallet: MerchantWallet, *, token: str, signature: str, reply: AccountReply | None = None
 ) -> MerchantWallet:
-    """Note that the wallet's key has signed the message of this token, or that its contract said so.
+    """Note that the wallet's key has signed the message of this token, or that the network said so of its account.
 
     A wallet is proven once, so no proof is used twice. InvalidParameter says what is wrong with the signature.
     """
@@ -135,24 +130,28 @@ def prove_wallet(
     with transaction.atomic():
         wallet = _locked(wallet)
         challenge = challenge_of(wallet, token, now=timezone.now())
-        if contract is not None and (contract.text, contract.signature) == (challenge.text, signature):
-            proof = _by_contract(contract)
+        if reply is not None and (reply.text, reply.signature) == (challenge.text, signature):
+            proof = _by_network(wallet, reply)
         else:
             proof = _by_key(wallet, challenge, signature)
         wallet.signed_text, wallet.signature = challenge.text, signature
         return _proven(wallet, proof)
 
 
-def _by_contract(reply: ContractReply) -> Proof:
+def _by_network(wallet: MerchantWallet, reply: AccountReply) -> Proof:
+    is_contract = registry.profile(wallet.environment, wallet.network).family == "evm"
     if reply.accepts is None:
         raise NetworkSilent
     if not reply.accepts:
         raise InvalidParameter(
             "The contract at this address does not take this as its signature. Have as many of its owners sign as it "
-            "asks for, and sign the message exactly as it is shown.",
+            "asks for, and sign the message exactly as it is shown."
+            if is_contract
+            else "This is not signed by as many signers as the account needs for a payment. Paste the signature of "
+            "each, one to a line, and sign the message exactly as it is shown.",
             param="signature",
         )
-    return Proof.CONTRACT
+    return Proof.CONTRACT if is_contract else Proof.SIGNATURE
 
 
 def _by_key(wallet: MerchantWallet, challenge: Challenge, signature: str) -> Proof:

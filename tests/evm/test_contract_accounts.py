@@ -11,7 +11,7 @@ from pytest_django.fixtures import Settings
 
 from config.environments import Environment
 from payments.chains import registry
-from payments.chains.base import HasContractAccounts
+from payments.chains.base import KnowsSigners
 from payments.chains.evm import abi
 from payments.chains.evm.accounts import Account
 from payments.chains.evm.adapter import EvmChain
@@ -46,15 +46,15 @@ def signed(key: str, text: str = TEXT) -> bytes:
 def test_a_contract_says_which_signatures_are_its_own(harness: NodeHarness) -> None:
     account = deploy_account(harness._node)
     chain = harness.chain
-    assert isinstance(chain, HasContractAccounts)
+    assert isinstance(chain, KnowsSigners)
     assert isinstance(chain, EvmChain)
     replies = {
-        "its owner's": chain.contract_accepts(account, TEXT, signed(OWNER_KEY)),
-        "a stranger's": chain.contract_accepts(account, TEXT, signed(OTHER_KEY)),
-        "of another text": chain.contract_accepts(account, TEXT, signed(OWNER_KEY, "Another text.")),
-        "refused by a revert": chain.contract_accepts(account, TEXT, signed(OWNER_KEY) * 2),
-        "at an account with a key": chain.contract_accepts(harness.stranger(1), TEXT, signed(OWNER_KEY)),
-        "at a contract of another kind": chain.contract_accepts(harness.foreign_contract, TEXT, signed(OWNER_KEY)),
+        "its owner's": chain.account_accepts(account, TEXT, signed(OWNER_KEY)),
+        "a stranger's": chain.account_accepts(account, TEXT, signed(OTHER_KEY)),
+        "of another text": chain.account_accepts(account, TEXT, signed(OWNER_KEY, "Another text.")),
+        "refused by a revert": chain.account_accepts(account, TEXT, signed(OWNER_KEY) * 2),
+        "at an account with a key": chain.account_accepts(harness.stranger(1), TEXT, signed(OWNER_KEY)),
+        "at a contract of another kind": chain.account_accepts(harness.foreign_contract, TEXT, signed(OWNER_KEY)),
     }
     assert replies == {
         "its owner's": True,
@@ -82,7 +82,7 @@ def test_a_contract_has_the_same_gas_to_decide_at_every_provider(harness: NodeHa
     account = deploy_code(harness._node, runtime)
     chain = harness.chain
     assert isinstance(chain, EvmChain)
-    assert chain.contract_accepts(account, TEXT, signed(OWNER_KEY)) is False
+    assert chain.account_accepts(account, TEXT, signed(OWNER_KEY)) is False
     assert not any(state.problems for state in chain.provider_states())
 
 
@@ -123,7 +123,7 @@ def test_the_page_proves_a_wallet_that_is_a_contract_as_providers_agree(
         assert "The contract at this address does not take this as its signature" in said(OTHER_KEY)
         providers[0].lie = accepting_everything
         for _ in range(4):
-            assert "nobody knows what the contract says" in said(OTHER_KEY)
+            assert "nobody knows who signs for this account" in said(OTHER_KEY)
         providers[0].lie = None
         assert MerchantWallet.objects.get().proof == ""
         assert "The wallet is proven." in said(OWNER_KEY)

@@ -16,8 +16,8 @@ from payments.chains.stellar.addresses import mux
 from payments.merchant_wallets.models import MerchantWallet
 from payments.merchant_wallets.proving import (
     GOOD_FOR,
+    AccountReply,
     Challenge,
-    ContractReply,
     NotSimulated,
     new_challenge,
     prove_wallet,
@@ -107,16 +107,16 @@ def test_what_a_contract_said_counts_for_that_signature_of_that_message_alone() 
     challenge, other = asked(wallet), asked(wallet)
     signature = evm_signature(challenge.text, OTHER_EVM_KEY)
     for said in (
-        ContractReply(other.text, signature, accepts=True),
-        ContractReply(challenge.text, evm_signature(challenge.text), accepts=True),
-        ContractReply(challenge.text, signature, accepts=False),
-        ContractReply(challenge.text, signature, accepts=None),
+        AccountReply(other.text, signature, accepts=True),
+        AccountReply(challenge.text, evm_signature(challenge.text), accepts=True),
+        AccountReply(challenge.text, signature, accepts=False),
+        AccountReply(challenge.text, signature, accepts=None),
     ):
         with pytest.raises(DomainError):
-            prove_wallet(wallet, token=challenge.token, signature=signature, contract=said)
+            prove_wallet(wallet, token=challenge.token, signature=signature, reply=said)
     assert fresh(wallet).proof == ""
-    said = ContractReply(challenge.text, signature, accepts=True)
-    prove_wallet(wallet, token=challenge.token, signature=signature, contract=said)
+    said = AccountReply(challenge.text, signature, accepts=True)
+    prove_wallet(wallet, token=challenge.token, signature=signature, reply=said)
     assert (fresh(wallet).proof, fresh(wallet).signature) == ("contract", signature)
 
 

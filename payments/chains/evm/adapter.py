@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 
 from config.money import Asset
@@ -29,7 +30,7 @@ from payments.chains.base import (
     WatchList,
 )
 from payments.chains.errors import ChainUnavailable
-from payments.chains.evm import addresses, contract_accounts, deployment, links, questions
+from payments.chains.evm import addresses, contract_accounts, deployment, links, messages, questions
 from payments.chains.evm.derivation import Derivations
 from payments.chains.evm.fees import FeeRules
 from payments.chains.evm.new_addresses import NewAddresses
@@ -178,7 +179,10 @@ class EvmChain:
         is_contract = bool(found) and not found.startswith(_DELEGATION)
         return None if is_contract else sender
 
-    def contract_accepts(self, account: str, text: str, signature: bytes) -> bool | None:
+    def account_accepts(self, account: str, text: str, signature: bytes) -> bool | None:
+        with suppress(ValueError):  # of a contract with several owners it is longer than that of a key
+            if messages.signer_of(text, signature) == account:
+                return None
         return contract_accounts.accepts(self.providers, account, text, signature)
 
     def reserve(self, account: str) -> int:

@@ -15,6 +15,7 @@ from payments.chains.errors import NotSetUp, RecipientRefused, SendingBlocked
 from payments.chains.profiles import NetworkProfile
 from payments.chains.stellar import holdings
 from payments.chains.stellar.horizon import Horizon
+from payments.chains.stellar.messages import Signers
 from payments.chains.stellar.operations import Payment
 from payments.chains.stellar.providers import Horizons
 from payments.chains.stellar.records import AccountRecord, Trustline
@@ -130,6 +131,12 @@ class Accounts:
         """Stroops of XLM that the network never lets this account spend; 0 where there is no account."""
         base = self.base_reserve()
         return self._agreed(address, lambda known: 0 if known is None else reserve_of(known, base))
+
+    def signers(self, address: str) -> Signers | None:
+        """Who signs for a payment of this account; None where there is no account."""
+        return self._agreed(
+            address, lambda known: None if known is None else Signers(known.signers, known.thresholds[1])
+        )
 
     def base_reserve(self) -> int:
         """Stroops of XLM that an account must keep for each thing that belongs to it, or that it has set aside."""

@@ -32,6 +32,7 @@ from payments.chains.base import (
 )
 from payments.chains.profiles import NetworkProfile
 from payments.chains.readiness import Readiness
+from payments.chains.recipients import account_of
 from payments.chains.stellar import addresses, fees, links
 from payments.chains.stellar.accounts import Accounts
 from payments.chains.stellar.asking import Asking
@@ -216,6 +217,10 @@ class StellarChain:
         except LacksHistory:  # it does not come back by itself, so nobody knows
             return None
         return self._accounts.pay_back_address(paid, sender)
+
+    def account_accepts(self, account: str, text: str, signature: bytes) -> bool | None:
+        signers = self._accounts.signers(account_of(self.profile, account)[0])
+        return None if signers is None else signers.have_signed(text, signature)
 
     def reserve(self, account: str) -> int:
         return self._accounts.reserve(account)
