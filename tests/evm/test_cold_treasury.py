@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from config.environments import Environment
@@ -22,7 +23,7 @@ from payments.operations.tasks import raise_alarms
 from payments.operations.watching_roles import watch_roles
 from payments.transfers.postings import cold_account, hot_account
 from payments.treasury.house.cold_moves import follow_cold
-from payments.treasury.models import Sweep
+from payments.treasury.models import Sweep, SweptAddress
 from tests.evm.mainnet import settings_for_production_alone
 from tests.evm.shop import RATE_SOURCES
 from tests.evm.test_people import COIN, FACTORY, OWNER, THIEF, WALLET, Scene, prepared
@@ -113,6 +114,45 @@ def test_going_over_sweeping_and_refilling_is_clean_at_every_step(scene: Scene, 
     assert_clean()
     assert follow_cold() == 1
     assert booked() == (FLOAT + 30, UNSWEPT - 30)
+    assert_clean()
+
+
+def test_a_cold_wallet_that_an_issuer_froze_is_named_and_gets_its_coins_when_it_is_free(
+    scene: Scene, settings: Settings
+) -> None:
+    def freeze(frozen: int) -> None:
+        node = scene.mainnet.node
+        call = abi.call("set_blocked(address,bool)", COLD, frozen)
+        node.succeed(node.accounts[9], scene.mainnet.tokens["USDC"], call)
+
+    go_cold(scene, settings)
+    freeze(1)
+    scene.sweep()
+    assert (scene.held(COLD), scene.held(WALLET), booked()) == (0, FLOAT * COIN, (FLOAT, 0))
+    assert {line.reason for line in SweptAddress.objects.all()} == {"wallet_refused"}
+    raise_alarms()
+    [alarm] = Alarm.objects.open().filter(kind=AlarmKind.ADDRESS_PASSED_OVER)
+    assert "USDC" in alarm.subject
+    freeze(0)
+    SweptAddress.objects.update(try_again_at=timezone.now())
+    scene.sweep()
+    assert (scene.held(COLD), booked()) == (UNSWEPT * COIN, (FLOAT, UNSWEPT))
+    assert_clean()
+
+
+def test_the_factory_goes_to_another_owner_and_sweeps_go_on(scene: Scene, settings: Settings) -> None:
+    go_cold(scene, settings)
+    another = scene.mainnet.node.accounts[7]
+    scene.tell_factory("transfer_ownership(address)", another)
+    scene.tell_factory("accept_ownership()", sender=another)
+    configuration._readiness.cache_clear()
+    scene.sweep()
+    assert not Sweep.objects.exists(), "the settings name the owner of before"
+    settings.NETWORK_SETTINGS = with_set(POLYGON, cold_wallet=COLD, owner=another)
+    configuration._readiness.cache_clear()
+    scene.sweep()
+    assert (scene.held(COLD), booked()) == (UNSWEPT * COIN, (FLOAT, UNSWEPT))
+    call_command("factory_roles", stdout=io.StringIO())
     assert_clean()
 
 
