@@ -12,6 +12,7 @@ CMD ?= help
 PAGES ?=
 SCENARIO ?=
 SEED ?=
+SHORT ?=
 
 # The first Python that is new enough. `make PYTHON=/path/to/python3` chooses another.
 PYTHON ?= $(firstword $(foreach name,python3 python3.13 python3.12 python3.11 python3.14 python,$(shell \
@@ -88,8 +89,8 @@ bench: $(VENV)/.development ## Measure, and compare with the goals
 proofs: .proofs/.installed ## Prove what the contracts can do, symbolically, on every path
 	@exec .proofs/bin/python -m tests.proofs
 
-gauntlet: $(VENV)/.development ## Kill real processes again and again: make gauntlet SCENARIO=webhooks SEED=7
-	@exec $(BIN)/python -m tests.gauntlet $(SCENARIO) $(if $(SEED),--seed $(SEED)) $(if $(OPERATIONS),--operations $(OPERATIONS))
+gauntlet: $(VENV)/.development node ## Kill real processes again and again: make gauntlet SCENARIO=webhooks SEED=7 SHORT=1
+	@exec $(BIN)/python -m tests.gauntlet $(SCENARIO) $(if $(SEED),--seed $(SEED)) $(if $(SHORT),--short) $(if $(OPERATIONS),--operations $(OPERATIONS))
 
 screenshots: $(VENV)/.development ## Render every page into var/screenshots: make screenshots PAGES="checkout login"
 	@exec $(BIN)/python -m tests.browser.screenshots $(PAGES)

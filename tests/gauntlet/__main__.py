@@ -11,8 +11,10 @@ import argparse
 import importlib
 import os
 import random
+import subprocess
 import sys
 import time
+from types import ModuleType
 from typing import Any
 
 from tests.gauntlet.installation import Installation
@@ -33,13 +35,14 @@ SCENARIOS = (
     "production",
 )
 IN_A_NETWORK_OF_ITS_OWN = ("production",)
-"""They come last: the process that runs them stays in it, where no other server is reached."""
+"""The process that runs them stays in it, where no other server is reached."""
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.gauntlet", description=__doc__)
     parser.add_argument("scenarios", nargs="*", metavar="scenario", help=f"of {', '.join(SCENARIOS)} (default all)")
     parser.add_argument("--seed", type=int, help="of every choice that is left to chance; printed, to run it again")
+    parser.add_argument("--short", action="store_true", help="the small form that CI runs: half a minute for each")
     parser.add_argument("--pooled", action="store_true", help="put pgbouncer before the database, by transaction")
     parser.add_argument("--operations", type=int, help="how many random operations: of the scenario accounts alone")
     arguments = parser.parse_args()
@@ -49,27 +52,46 @@ def main() -> int:
     if arguments.operations is not None and names != ["accounts"]:
         parser.error("--operations is for the scenario accounts alone")
     seed = random.SystemRandom().randrange(10**6) if arguments.seed is None else arguments.seed
-    checks = [
-        check
-        for name in names
-        for check in _run(name, seed, is_pooled=arguments.pooled, operations=arguments.operations)
-    ]
+    if len(names) > 1:
+        return _run_each(names, seed, is_short=arguments.short, is_pooled=arguments.pooled)
+    more = {} if arguments.operations is None else {"OPERATIONS": arguments.operations}
+    checks = _run(names[0], seed, more, is_short=arguments.short, is_pooled=arguments.pooled)
     failed = [check for check in checks if not check.holds]
     print(f"\n{len(checks) - len(failed)} of {len(checks)} hold; seed {seed}")
     return 1 if failed else 0
 
 
-def _run(name: str, seed: int, *, is_pooled: bool, operations: int | None) -> list[Check]:
+def _run_each(names: list[str], seed: int, *, is_short: bool, is_pooled: bool) -> int:
+    """Each in a process of its own: the settings are those of its own installation."""
+    options = ["--seed", str(seed), *["--short"] * is_short, *["--pooled"] * is_pooled]
+    failed, seconds = [], {}
+    for name in names:
+        started = time.monotonic()
+        if subprocess.run([sys.executable, "-m", "tests.gauntlet", name, *options], check=False).returncode:
+            failed.append(name)
+        seconds[name] = time.monotonic() - started
+    took = ", ".join(f"{name} {each:.0f}" for name, each in seconds.items())
+    verdict = f"failed: {', '.join(failed)}" if failed else f"all {len(names)} hold"
+    print(f"\n{verdict}; seed {seed}; {sum(seconds.values()):.0f} s: {took}")
+    return 1 if failed else 0
+
+
+def scenario_of(name: str) -> ModuleType:
+    """The module whose constants are a scenario's sizes."""
+    return sys.modules[importlib.import_module(f"tests.gauntlet.{name}").run.__module__]
+
+
+def _run(name: str, seed: int, more: dict[str, Any], *, is_short: bool, is_pooled: bool) -> list[Check]:
     started = time.monotonic()
-    print(f"{name}, seed {seed}", flush=True)
+    print(f"{name}{', short' * is_short}, seed {seed}", flush=True)
     if (load := os.getloadavg()[0]) > 0.5 * (os.cpu_count() or 1):
         print(f"  The machine is busy (load {load:.1f}): figures in seconds say little.")
     if name in IN_A_NETWORK_OF_ITS_OWN:
         enter_own_network()
     with Installation(is_pooled=is_pooled) as installation:
-        scenario: Any = importlib.import_module(f"tests.gauntlet.{name}")
-        if operations is not None:
-            scenario.OPERATIONS = operations
+        scenario = scenario_of(name)
+        for constant, value in ((scenario.SHORT if is_short else {}) | more).items():
+            setattr(scenario, constant, value)
         checks: list[Check] = scenario.run(installation, random.Random(seed))
     print()
     for check in checks:

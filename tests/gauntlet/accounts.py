@@ -12,6 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from typing import Any
 
 from django.conf import settings
 from django.db import connection
@@ -36,6 +37,11 @@ CONTROL_OPERATIONS_WORKED, SECONDS_TO_HAND_OUT = 60, 600.0
 OPERATIONS, OPERATIONS_OF_A_WORLD = 50_000, 250
 WORKED_WORLDS, WORKED_OPERATIONS_OF_A_WORLD, LEAST_KILLS = 4, 125, 10
 CONTROL_OPERATIONS, ENOUGH_FOR_WHAT_IS_RARE = 1_000, 20_000
+
+SHORT: dict[str, Any] = {
+    "OPERATIONS": 500, "WORKED_WORLDS": 1, "WORKED_OPERATIONS_OF_A_WORLD": 20, "LEAST_KILLS": 0,
+    "CONTROL_OPERATIONS": 250,
+}  # fmt: skip
 RARE = (
     "payments reversed",
     "debts repaid from other coins",

@@ -22,6 +22,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from django.conf import settings
 
@@ -72,6 +73,8 @@ LIFE_SECONDS = (0.5, 4.0)
 DROPPED_SHARES = (0.25, 0.35)
 SECONDS_MAX = 600.0
 """In which everything must have ended, kills and all."""
+
+SHORT: dict[str, Any] = {"PAYMENTS_EACH": 2, "REFUNDS_OF_EACH": 4, "KILLS": 5, "CARELESS_SECONDS": 6.0}
 
 
 def run(installation: Installation, chance: random.Random) -> list[Check]:

@@ -66,6 +66,8 @@ LATER = 6
 GAS = 10**18
 ROUNDS_MAX = 40
 
+SHORT: dict[str, Any] = {"PAYMENTS": 5}
+
 
 def run(installation: Installation, chance: random.Random) -> list[Check]:
     progress = Progress()

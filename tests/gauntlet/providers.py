@@ -47,6 +47,8 @@ CALL_SECONDS = 1.5
 """In place of ten: a reply that drips in takes all of it."""
 MILLION = 1_000_000 * 10**6
 
+SHORT: dict[str, Any] = {"ROUNDS": 4}
+
 Mood = Callable[["Street", Provider, Payment], None]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import random
 from collections.abc import Sequence
+from typing import Any
 
 from tests.gauntlet.installation import Installation
 from tests.gauntlet.report import Check, Progress
@@ -12,6 +13,8 @@ from tests.refunds.racing import Round, rounds, without_the_payments_lock
 
 ROUNDS, THREADS = 60, 16
 CONTROL_GOAL = 50
+
+SHORT: dict[str, Any] = {"ROUNDS": 6, "CONTROL_GOAL": 3}
 
 
 def run(installation: Installation, chance: random.Random) -> list[Check]:

@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from typing import Any
 
 from django.db import connections, transaction
 
@@ -33,6 +34,8 @@ MERCHANTS, KILLS = 300, 50
 BEATS, WORKERS = 2, 4
 PAUSE_SECONDS = (1.0, 4.0)
 SECONDS_MAX = 420.0
+
+SHORT: dict[str, Any] = {"MERCHANTS": 9, "KILLS": 4, "WORKERS": 2}
 
 QUEUES = "chain,money,reports,webhooks"
 WORKER = [sys.executable, "-m", "celery", "--app", "config.celery", "worker", "--queues", QUEUES, *OPTIONS]

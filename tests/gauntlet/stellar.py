@@ -16,6 +16,7 @@ from datetime import datetime
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from django.conf import settings
 from django.db import connections
@@ -52,6 +53,8 @@ SECONDS_MAX = 600.0
 SURGE = 5_000
 NOTICED_SECONDS_MAX = 60
 """Until what a Horizon has is asked for again."""
+
+SHORT: dict[str, Any] = {"PAYOUTS": 8, "CARELESS_PAYOUTS": 3, "RECIPIENTS": 4, "LIFE_SECONDS": (1.0, 2.0), "KILLS": 4}
 
 
 def run(installation: Installation, chance: random.Random) -> list[Check]:

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
+from typing import Any
 
 from django.db import connection, transaction
 
@@ -41,6 +42,11 @@ CARELESS_WORKER = [sys.executable, "-m", "tests.gauntlet.careless_worker", *WORK
 
 RESTART_EVENTS, RESTART_GOAL_SECONDS = 50, 10.0
 DUPLICATES_GOAL, P95_GOAL_SECONDS = 0.02, 3.0
+
+SHORT: dict[str, Any] = {
+    "EVENTS": 40, "KILLS": 2, "FLUSHES": 1, "TURN_SECONDS": 3.0, "DUPLICATES_GOAL": 0.2, "P95_GOAL_SECONDS": 10.0,
+    "BURSTS": 1, "BURST_EVENTS": 30, "RESTART_EVENTS": 10,
+}  # fmt: skip
 
 
 @dataclass

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import httpx
 
@@ -45,6 +46,8 @@ PAYMENTS_EACH = 2
 
 SECONDS_MAX = 180.0
 """For each step that waits for blocks."""
+
+SHORT: dict[str, Any] = {"PAYMENTS_EACH": 1}
 
 SECRETS = {
     "SECRET_KEY": "a key of the production scenario, for sessions and for nothing else",
