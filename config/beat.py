@@ -10,6 +10,7 @@ from django.db import DatabaseError, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from config import pulses
+from config.alive import note_alive
 from config.celery import queue_of
 from config.heartbeat import HEARTBEAT_NAME
 from config.queued_tasks import is_waiting
@@ -41,6 +42,7 @@ class ElectedScheduler(Scheduler):  # type: ignore[misc]  # Celery has no types
             logger.critical("beat_has_no_session_of_its_own", extra={"error": str(error)})
             elected = False
         _tell_the_time()
+        note_alive()
         return float(super().tick(*arguments, **options)) if elected else STANDBY_SECONDS
 
     def apply_async(self, entry: ScheduleEntry, *arguments: Any, **options: Any) -> Any:

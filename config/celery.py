@@ -14,7 +14,7 @@ from celery.states import SUCCESS
 from django.conf import settings
 from django.db import DatabaseError, transaction
 
-from config import pulses
+from config import consumer, pulses
 from config.queued_tasks import is_waiting
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
@@ -24,6 +24,7 @@ logger = logging.getLogger(__name__)
 app = Celery("ballast")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
+consumer.install(app)
 
 QUEUES = ("chain", "webhooks", "money", "reports")
 

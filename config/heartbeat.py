@@ -7,6 +7,9 @@ from django.db import connection
 HEARTBEAT_NAME = "ballast-beat"
 """What pg_stat_activity calls the connection of the elected beat."""
 
+HEARTBEAT_MAX_SECONDS = 15.0
+"""A beat that has not ticked for longer is behind."""
+
 
 def heartbeat_age_seconds() -> float | None:
     """How long ago the elected beat last ticked; None when no beat is running."""

@@ -28,6 +28,15 @@ def is_waiting(queue: str, task: str) -> bool:
         return False
 
 
+def broker_answers() -> bool:
+    if (servers := settings.REDIS_SERVERS) is None:
+        return True
+    try:
+        return bool(_client(servers).ping())
+    except redis.RedisError:
+        return False
+
+
 def _task_of(message: Any) -> str | None:
     name = message.get("headers", {}).get("task")
     return None if name is None else str(name)

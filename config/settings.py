@@ -473,6 +473,8 @@ CELERY_BROKER_USE_SSL: dict[str, Any] | bool = (REDIS_SERVERS and REDIS_SERVERS.
 CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = (
     {
         "socket_connect_timeout": 0.5,
+        # Without it a server that accepts and says nothing holds a worker, beat or request for ever.
+        "socket_timeout": 2.0,
         "max_retries": 0,
         "connect_retries_timeout": 0.5,
         **REDIS_SERVERS.broker_options,
@@ -488,6 +490,8 @@ CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_WORKER_ENABLE_REMOTE_CONTROL = False
 CELERY_TIMEZONE = "UTC"
+ALIVE_FILE = variables.text("ALIVE_FILE")
+"""A file that a worker, beat or the signer renews every few seconds while all is well; empty for none."""
 
 # Chains. `simulated` needs nothing from outside, `devnet` the local nodes of `manage.py devnet`, `testnet` providers.
 SANDBOX_CHAIN = variables.choice("SANDBOX_CHAIN", ("simulated", "devnet", "testnet"), "simulated")

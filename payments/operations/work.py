@@ -12,7 +12,7 @@ from django.db.models.expressions import RawSQL
 from config import pulses
 from config.celery import app
 from config.database_time import database_now
-from config.heartbeat import heartbeat_age_seconds
+from config.heartbeat import HEARTBEAT_MAX_SECONDS, heartbeat_age_seconds
 from payments.chains.registry import places_in_use
 from payments.deposits.models import ScanCursor
 from payments.operations.models import Pulse
@@ -21,7 +21,6 @@ from payments.transfers.models import Payout, Transfer
 from payments.transfers.states import OPEN_TRANSFERS, PayoutStatus
 
 HEARTBEAT = "heartbeat"
-HEARTBEAT_MAX = 15.0
 WATCHER_MAX = 120.0
 """Longer than the lease of a network, after which another watcher continues for a killed one."""
 
@@ -80,7 +79,7 @@ class Clock:
 def all_work() -> list[Work]:
     """Every piece of periodic work, the most urgent first."""
     ages = _ages()
-    found = [Work(HEARTBEAT, "", heartbeat_age_seconds(), HEARTBEAT_MAX)]
+    found = [Work(HEARTBEAT, "", heartbeat_age_seconds(), HEARTBEAT_MAX_SECONDS)]
     found += _of_watcher(ages)
     found.append(Work(pulses.DISPATCHER, "", _age(ages, pulses.DISPATCHER), DISPATCHER_MAX))
     found += _of_wallets(ages)

@@ -31,6 +31,7 @@ SCENARIOS = (
     "stellar",
     "providers",
     "keys",
+    "redis",
     "memory",
     "production",
 )

@@ -76,6 +76,7 @@ def test_compose_gives_each_process_every_setting_and_its_own_secrets_alone() ->
         }
         mounted = ["hot_wallet", "stellar_hot_wallet"] if role in ("money", "signer") else []
         assert service.get("secrets", []) == mounted
+        assert role == "migrate" or service["healthcheck"]["test"]
     assert set(services()) == set(roles.ROLES) - {roles.ALL}
 
 

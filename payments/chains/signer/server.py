@@ -11,6 +11,7 @@ from typing import Any
 
 import structlog
 
+from config.alive import note_alive
 from payments.chains.errors import SignerUnavailable
 from payments.chains.signer import connection
 from payments.chains.signer.messages import Malformed, read_request, write_reply
@@ -66,6 +67,7 @@ def listening(
         found = _Unix(place, _Exchange)
         Path(place).chmod(0o660)
     found.secret, found.service, found.context = secret, service, context
+    found.service_actions = note_alive  # it is called twice a second while the server serves
     with found:
         try:
             yield found
