@@ -5,15 +5,14 @@ from __future__ import annotations
 import uuid
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from django.db import connection
 
-from config import ids
 from merchants.ledger.chart import AccountKind
 from merchants.ledger.models import Account, Entry
+from settlements.monthly.own_payouts import PAYOUT_ACCOUNTS, asked_between
 
-# A fee is a merchant's when its posting changes an account of the merchant's own.
+# A fee is a merchant's when its posting changes an account of the merchant's own, or reserves a settlement of its.
 _FEES = f"""
     SELECT account.network, account.asset, -sum(entry.amount)
     FROM {Account._meta.db_table} AS account
@@ -25,6 +24,10 @@ _FEES = f"""
             JOIN {Entry._meta.db_table} AS own ON own.account_id = owned.id
                 AND own.posting_id >= %(start)s AND own.posting_id < %(end)s
             WHERE owned.environment = %(environment)s AND owned.owner = %(merchant)s::text
+            UNION ALL
+            SELECT reserved.posting_id FROM ({PAYOUT_ACCOUNTS}) AS payout
+            JOIN {Entry._meta.db_table} AS reserved ON reserved.account_id = payout.id
+                AND reserved.posting_id >= %(start)s AND reserved.posting_id < %(end)s
         )
     GROUP BY account.network, account.asset
     HAVING sum(entry.amount) <> 0
@@ -42,8 +45,6 @@ class Fee:
 
 
 def fees_of(merchant_id: uuid.UUID, environment: str, start: datetime, end: datetime) -> list[Fee]:
-    asked: dict[str, Any] = {"merchant": merchant_id, "environment": environment}
-    asked |= {"start": ids.first_uuid_at(start), "end": ids.first_uuid_at(end)}
     with connection.cursor() as cursor:
-        cursor.execute(_FEES, asked)
+        cursor.execute(_FEES, asked_between(merchant_id, environment, start, end))
         return [Fee(network, coin, int(units)) for network, coin, units in cursor.fetchall()]

@@ -1,7 +1,8 @@
 """Reads the statement of a month: for each account and coin, opening balance + entries = closing balance.
 
-From the ledger, by the merchant's accounts alone: a kind of posting that is added later is in it. Entries are read in
-parts, so that memory stays constant. An account is what a merchant tells apart (ACCOUNTS), in one coin on one network.
+From the ledger, by the merchant's accounts: a kind of posting that is added later is in it. A settlement that pays only
+a fee that is given back moves none of them, and is found by its payout. Entries are read in parts, so that memory stays
+constant. An account is what a merchant tells apart (ACCOUNTS), in one coin on one network.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from payments.models import BalanceChange, Discrepancy, Payment
 from payments.operations.accounting.periods import Days
 from settlements.debts.conversion import converted
 from settlements.models import Settlement
+from settlements.monthly.own_payouts import PAYOUT_ACCOUNTS, asked_between
 from settlements.postings import RESERVED
 from settlements.statements import LineType, fiat_share
 
@@ -71,6 +73,8 @@ class MonthAccount:
     """As it was when the account was read, and so without entries of a running month that have come since."""
     keys: list[int] = field(repr=False)
     """Of the ledger's accounts that it sums."""
+    unmoved: list[uuid.UUID] = field(default_factory=list, repr=False)
+    """Postings of the month that took or gave back a fee and left the balance as it was."""
 
 
 class _Row(NamedTuple):
@@ -91,12 +95,13 @@ class _Row(NamedTuple):
     due: Decimal | None
 
 
+# The accounts of the statement, and the postings that took or gave back a fee and moved none of them.
 _OWN = f"""
-    SELECT account.id, account.kind, account.network, account.asset
+    SELECT account.id, NULL::uuid, account.kind, account.network, account.asset
     FROM {Account._meta.db_table} AS account
     WHERE account.environment = %(environment)s AND account.owner = %(merchant)s::text
     UNION ALL
-    SELECT account.id, account.kind, account.network, account.asset
+    SELECT account.id, NULL, account.kind, account.network, account.asset
     FROM (
         SELECT DISTINCT payment_id::text AS owner FROM {Discrepancy._meta.db_table}
         WHERE merchant_id = %(merchant)s AND environment = %(environment)s
@@ -104,6 +109,16 @@ _OWN = f"""
     JOIN {Account._meta.db_table} AS account
         ON account.owner = waiting.owner AND account.environment = %(environment)s
     WHERE account.kind = ANY(%(of_suspense)s)
+    UNION ALL
+    SELECT NULL, reserved.posting_id, '{AccountKind.MERCHANT_AVAILABLE}', payout.network, payout.asset
+    FROM ({PAYOUT_ACCOUNTS}) AS payout
+    JOIN {Entry._meta.db_table} AS reserved ON reserved.account_id = payout.id
+        AND reserved.posting_id >= %(start)s AND reserved.posting_id < %(end)s
+    JOIN {Entry._meta.db_table} AS other ON other.posting_id = reserved.posting_id
+    JOIN {Account._meta.db_table} AS account
+        ON account.id = other.account_id AND account.network = payout.network AND account.asset = payout.asset
+    GROUP BY payout.network, payout.asset, reserved.posting_id
+    HAVING bool_or(account.kind = '{AccountKind.FEE_SERVICE}') AND NOT bool_or(account.owner = %(merchant)s::text)
 """  # noqa: S608 - the names of our own tables
 
 # The first entries of each of the ledger's accounts, by its index: what follows them in the month is not read.
@@ -154,18 +169,24 @@ _ENTRIES = f"""
 
 def accounts_of(merchant: Merchant, environment: str, month: Days) -> list[MonthAccount]:
     """The accounts of the statement with their opening balances; those that were never used are left out."""
-    asked: dict[str, Any] = {"environment": environment, "merchant": merchant.pk, "of_suspense": _SUSPENSE_KINDS}
+    asked = asked_between(merchant.pk, environment, month.start, month.end) | {"of_suspense": _SUSPENSE_KINDS}
     keys: dict[tuple[str, str, int], list[int]] = {}
+    unmoved: dict[tuple[str, str, int], list[uuid.UUID]] = {}
     found: list[MonthAccount] = []
     with connection.cursor() as cursor:
         cursor.execute(_OWN, asked)
-        for key, kind, network, coin in cursor.fetchall():
-            keys.setdefault((network, coin, ACCOUNTS.index(_name(AccountKind(kind)))), []).append(key)
+        for key, posting_id, kind, network, coin in cursor.fetchall():
+            place = (network, coin, ACCOUNTS.index(_name(AccountKind(kind))))
+            if posting_id is None:
+                keys.setdefault(place, []).append(key)
+            else:
+                unmoved.setdefault(place, []).append(posting_id)
     opening, closing = sums_before([key for own in keys.values() for key in own], month.start, month.end)
     for (network, coin, number), own in sorted(keys.items()):
         decimals = registry.decimals(environment, network, coin)
         held, left = (-sum(sums.get(key, 0) for key in own) for sums in (opening, closing))
-        found.append(MonthAccount(ACCOUNTS[number], network, coin, decimals, held, left, own))
+        no_change = unmoved.get((network, coin, number), [])
+        found.append(MonthAccount(ACCOUNTS[number], network, coin, decimals, held, left, own, no_change))
     return found
 
 
@@ -182,7 +203,7 @@ def counts_of(accounts: Sequence[MonthAccount], month: Days, *, most: int) -> li
     with connection.cursor() as cursor:
         cursor.execute(_COUNTS, asked)
         counts = dict(cursor.fetchall())
-    return [counts.get(place, 0) for place in range(len(accounts))]
+    return [counts.get(place, 0) + len(account.unmoved) for place, account in enumerate(accounts)]
 
 
 def first_entries_of(accounts: Sequence[MonthAccount], month: Days, at_least: Sequence[int]) -> list[list[MonthEntry]]:
@@ -245,7 +266,7 @@ def _moved(accounts: Sequence[MonthAccount], start: uuid.UUID, month: Days, at_a
         for place, posting_id, key, amount in cursor.fetchall():
             read[place].setdefault(key, []).append((posting_id, int(amount)))
     found = []
-    for by_key, number in zip(read, at_a_time, strict=True):
+    for account, by_key, number in zip(accounts, read, at_a_time, strict=True):
         moved = _Moved()
         # Beyond the last that was read of one of the ledger's accounts, what others did may be known in part only.
         last = min((rows[-1][0] for rows in by_key.values() if len(rows) == number), default=None)
@@ -256,6 +277,9 @@ def _moved(accounts: Sequence[MonthAccount], start: uuid.UUID, month: Days, at_a
                 if last is None or posting_id <= last:
                     moved.amounts[posting_id] = moved.amounts.get(posting_id, 0) + amount
                     moved.keys[posting_id] = key
+        for posting_id in account.unmoved:
+            if posting_id >= start and (last is None or posting_id <= last):
+                moved.amounts[posting_id], moved.keys[posting_id] = 0, account.keys[0]
         found.append(moved)
     return found
 
@@ -269,7 +293,7 @@ def _read(
         (place, posting_id, part.keys[posting_id], amount, accounts[place].name == BALANCE)
         for place, part in enumerate(parts)
         for posting_id, amount in part.amounts.items()
-        if amount
+        if amount or posting_id in accounts[place].unmoved
     ]
     names = ("places", "postings", "keys", "amounts", "is_balance")
     rows: list[list[_Row]] = [[] for _ in accounts]
