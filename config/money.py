@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, Decimal, localcontext
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 
 CRYPTO_DIGITS = 6
 """Fractional digits of amounts that Ballast computes, and the fewest it shows, whatever the coin's decimals."""
@@ -76,3 +77,17 @@ def whole_millionths(units: int, decimals: int) -> int:
     """An amount in base units, rounded down to the six digits that Ballast computes in."""
     step = int(10 ** max(0, decimals - CRYPTO_DIGITS))
     return units // step * step
+
+
+def apportion(total: int, weights: Sequence[int | Decimal]) -> list[int]:
+    """Whole parts of `total` in the proportion of the weights, by largest remainder: they add up to it exactly."""
+    with localcontext(prec=200):
+        whole = sum(weights, Decimal(0))
+        if not whole:
+            return [0 for _ in weights]
+        exact = [total * Decimal(weight) / whole for weight in weights]
+        parts = [int(share.to_integral_value(rounding=ROUND_FLOOR)) for share in exact]
+        by_remainder = sorted(range(len(parts)), key=lambda place: parts[place] - exact[place])
+        for place in by_remainder[: total - sum(parts)]:
+            parts[place] += 1
+    return parts

@@ -1,15 +1,22 @@
-"""What fees a merchant paid in a period, from the ledger: of each coin of each network, less what was given back."""
+"""What fees a merchant paid in a period, from the ledger: of each coin of each network, less what was given back.
+
+What is to be invoiced is that, less what documents say already: whatever one of them has left out is on the next.
+"""
 
 from __future__ import annotations
 
 import uuid
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 
 from django.db import connection
 
+from config.money import to_units
 from merchants.ledger.chart import AccountKind
 from merchants.ledger.models import Account, Entry
+from payments.chains import registry
+from settlements.invoices.models import Invoice, InvoiceKind
 from settlements.monthly.own_payouts import PAYOUT_ACCOUNTS, asked_between
 
 # A fee is a merchant's when its posting changes an account of the merchant's own, or reserves a settlement of its.
@@ -48,3 +55,25 @@ def fees_of(merchant_id: uuid.UUID, environment: str, start: datetime, end: date
     with connection.cursor() as cursor:
         cursor.execute(_FEES, asked_between(merchant_id, environment, start, end))
         return [Fee(network, coin, int(units)) for network, coin, units in cursor.fetchall()]
+
+
+def not_invoiced(merchant_id: uuid.UUID, environment: str, end: datetime, *, since: datetime) -> list[Fee]:
+    """What no document says yet of the fees until `end`; `since` is where the first document begins, without any."""
+    documents = list(Invoice.objects.filter(merchant_id=merchant_id, environment=environment).order_by("sequence"))
+    start = documents[0].period_start if documents else since
+    left = {(fee.network, fee.coin): fee.units for fee in fees_of(merchant_id, environment, start, end)}
+    for document in documents:
+        for fee in invoiced_by(document):
+            left[fee.network, fee.coin] = left.get((fee.network, fee.coin), 0) - fee.units
+    return [Fee(network, coin, units) for (network, coin), units in sorted(left.items()) if units]
+
+
+def invoiced_by(document: Invoice) -> list[Fee]:
+    """The fees on a document; below zero on a credit note."""
+    sign, environment = 1 if document.kind == InvoiceKind.INVOICE else -1, document.environment
+    found = []
+    for line in document.lines:
+        network, coin = line["network"], line["cryptocurrency"]
+        units = to_units(Decimal(line["amount"]), registry.decimals(environment, network, coin))
+        found.append(Fee(network, coin, sign * units))
+    return found

@@ -1,13 +1,13 @@
 """Issues invoices over fees, and credit notes over fees that were given back: each month once, numbered without a gap.
 
 An invoice goes on where the merchant's last one has ended, to the end of its month: should the merchant's time zone
-change, no fee is on two invoices or on none.
+change, no fee is on two invoices or on none. What is below a cent is carried to the next document of its kind.
 """
 
 from __future__ import annotations
 
 from datetime import date, datetime, timedelta
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal, localcontext
 from typing import Any
 
 import structlog
@@ -18,14 +18,14 @@ from django.utils import timezone
 from config.api.renderers import format_instant
 from config.containment import contained
 from config.environments import Environment
-from config.money import FIAT_DIGITS, from_units
+from config.money import FIAT_DIGITS, apportion, from_units
 from merchants.models import MerchantSettings
 from payments.chains import registry
 from payments.operations.accounting.periods import Days
 from payments.rates.quoting import RateUnavailable, quote
-from settlements.invoices.fees import Fee, fees_of
+from settlements.invoices.fees import Fee, not_invoiced
 from settlements.invoices.issuer import Issuer, as_record, issuer, tax_for
-from settlements.invoices.models import BillingDetails, Invoice, InvoiceKind, InvoiceSeries
+from settlements.invoices.models import CARRIED_PLACES, BillingDetails, Invoice, InvoiceKind, InvoiceSeries
 from settlements.monthly.months import months, name_of
 from settlements.statement_formats import exact
 
@@ -79,13 +79,13 @@ def issue_month(details: BillingDetails, environment: str, month: Days, by: Issu
         start = last.period_end if last else _first_instant(series.begins_on, month)
         if month.end <= start or (last and last.month == name_of(month)):
             return []
-        fees = fees_of(details.merchant_id, environment, start, month.end)
+        fees = not_invoiced(details.merchant_id, environment, month.end, since=start)
         taken = [fee for fee in fees if fee.units > 0]
         given_back = [fee for fee in fees if fee.units < 0]
         issued = []
         for kind, parts in ((InvoiceKind.INVOICE, taken), (InvoiceKind.CREDIT_NOTE, given_back)):
-            lines = [_line(fee, environment) for fee in parts]
-            net = sum(units for _, units in lines)
+            before = own.filter(kind=kind, currency=settings.INVOICE_CURRENCY).order_by("-sequence").first()
+            lines, net, carried = _lines(parts, environment, carried=before.carried if before else Decimal(0))
             if not net:
                 continue
             tax = tax_for(details, by)
@@ -106,7 +106,8 @@ def issue_month(details: BillingDetails, environment: str, month: Days, by: Issu
                 tax_note=tax.note,
                 issuer=as_record(by),
                 recipient=_recipient(details),
-                lines=[line for line, _ in lines],
+                lines=lines,
+                carried=carried,
                 corrects=own.filter(kind=InvoiceKind.INVOICE).order_by("-sequence").first()
                 if kind == InvoiceKind.CREDIT_NOTE
                 else None,
@@ -128,22 +129,34 @@ def _number(environment: str, sequence: int) -> str:
     return f"{settings.INVOICE_NUMBER_PREFIX}{test}{sequence:06d}"
 
 
-def _line(fee: Fee, environment: str) -> tuple[dict[str, Any], int]:
-    """A line as it is kept, and its worth in minor units: at the rate of now, rounded half up."""
-    decimals = registry.decimals(environment, fee.network, fee.coin)
-    rate = quote(settings.INVOICE_CURRENCY, fee.coin, environment=environment)
+def _lines(fees: list[Fee], environment: str, *, carried: Decimal) -> tuple[list[dict[str, Any]], int, Decimal]:
+    """The lines of a document as they are kept, their sum in minor units, and what of a unit goes to the next document.
+
+    Each is at the rate of now. What the last document has carried is in the sum, and the lines add up to it.
+    """
     digits = FIAT_DIGITS[settings.INVOICE_CURRENCY]
-    worth = _rounded(from_units(abs(fee.units), decimals) * rate.rate * 10**digits)
-    line = {
-        "network": fee.network,
-        "cryptocurrency": fee.coin,
-        "amount": exact(abs(fee.units), decimals),
-        "rate": f"{rate.rate:f}",
-        "rateSource": rate.source,
-        "ratedAt": format_instant(rate.quoted_at),
-        "net": f"{from_units(worth, digits):.{digits}f}",
-    }
-    return line, worth
+    lines, worths = [], []
+    with localcontext(prec=100):
+        for fee in fees:
+            decimals = registry.decimals(environment, fee.network, fee.coin)
+            rate = quote(settings.INVOICE_CURRENCY, fee.coin, environment=environment)
+            worths.append(from_units(abs(fee.units), decimals) * rate.rate * 10**digits)
+            lines.append(
+                {
+                    "network": fee.network,
+                    "cryptocurrency": fee.coin,
+                    "amount": exact(abs(fee.units), decimals),
+                    "rate": f"{rate.rate:f}",
+                    "rateSource": rate.source,
+                    "ratedAt": format_instant(rate.quoted_at),
+                }
+            )
+        worth = sum(worths, carried) if lines else Decimal(0)
+        net = int(worth)
+        left = (worth - net).quantize(Decimal(1).scaleb(-CARRIED_PLACES), rounding=ROUND_DOWN)
+    for line, units in zip(lines, apportion(net, worths), strict=True):
+        line["net"] = f"{from_units(units, digits):.{digits}f}"
+    return lines, net, left
 
 
 def _rounded(amount: Decimal) -> int:

@@ -13,6 +13,8 @@ from config.environments import Environment
 from config.fields import ExactJSONField
 from merchants.models import Merchant, OwnedQuerySet
 
+CARRIED_PLACES = 30
+
 
 class TaxTreatment(models.TextChoices):
     """How the tax of a merchant's invoices is worked out."""
@@ -91,6 +93,13 @@ class Invoice(ids.KeyedByTime, ids.PublicRecord, models.Model):
     issuer = ExactJSONField(help_text="The operator's details.")
     recipient = ExactJSONField(help_text="The merchant's.")
     lines = ExactJSONField(help_text="A fee for each coin of each network, with its rate.")
+    carried = models.DecimalField(
+        max_digits=CARRIED_PLACES + 1,
+        decimal_places=CARRIED_PLACES,
+        default=0,
+        db_default=0,
+        help_text="What of a minor unit the lines are worth beyond the net: it is in the next document of the kind.",
+    )
     corrects = models.ForeignKey(
         "self", null=True, on_delete=models.PROTECT, related_name="+", help_text="Of a credit note: the last invoice."
     )

@@ -49,7 +49,7 @@ class InvoiceLineSchema(serializers.Serializer[Any]):
     rate = serializers.CharField(help_text="What one coin was worth in the invoice's currency when it was issued.")
     rateSource = serializers.CharField(help_text="Where the rate is from.")
     ratedAt = serializers.DateTimeField(help_text="When the rate was true.")
-    net = serializers.CharField(help_text="Amount × rate, rounded half up.")
+    net = serializers.CharField(help_text="Amount × rate; the lines add up to `netAmount`.")
 
 
 class InvoiceSchema(serializers.Serializer[Any]):
@@ -68,7 +68,9 @@ class InvoiceSchema(serializers.Serializer[Any]):
     recipient = RecipientSchema(help_text="You, as your billing details were.")
     lines = InvoiceLineSchema(many=True, help_text="The fees in each coin on each network.")
     currency = serializers.ChoiceField(choices=list(FIAT_DIGITS), help_text="Of the invoice: ISO 4217.")
-    netAmount = serializers.CharField(help_text="The lines together.")
+    netAmount = serializers.CharField(
+        help_text="The lines together. What is below the currency's last digit is carried to your next document."
+    )
     taxRate = serializers.CharField(help_text="In percent.")
     taxAmount = serializers.CharField(help_text="Net × tax rate, rounded half up.")
     taxNote = serializers.CharField(allow_null=True, help_text="Why there is no tax, such as reverse charge.")

@@ -8,7 +8,8 @@ constant. An account is what a merchant tells apart (ACCOUNTS), in one coin on o
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, NamedTuple
@@ -127,6 +128,7 @@ _FIRST = f"""
     FROM unnest(%(places)s::integer[], %(keys)s::bigint[], %(entries)s::integer[]) AS own (place, key, most), LATERAL (
         SELECT posting_id, amount FROM {Entry._meta.db_table}
         WHERE account_id = own.key AND posting_id >= %(start)s AND posting_id < %(end)s
+            AND (%(only)s::uuid[] IS NULL OR posting_id = ANY(%(only)s))
         ORDER BY posting_id LIMIT own.most
     ) AS entry
 """  # noqa: S608 - the name of our own table
@@ -227,6 +229,21 @@ def entries_of(account: MonthAccount, month: Days, *, at_a_time: int = ENTRIES_A
             yield entry
 
 
+def told_of(
+    merchant: Merchant, environment: str, month: Days, postings: Sequence[uuid.UUID]
+) -> Mapping[tuple[str, str, str], int]:
+    """What the statement says of postings of the balance: by network, coin and type of entry."""
+    accounts = [account for account in accounts_of(merchant, environment, month) if account.name == BALANCE]
+    most = [len(postings) + 1] * len(accounts)
+    parts = _read(accounts, ids.first_uuid_at(month.start), month, most, only=postings)
+    told: Counter[tuple[str, str, str]] = Counter()
+    for account, (rows, _) in zip(accounts, parts, strict=True):
+        for row in rows:
+            for type_, amount in _parts(row):
+                told[account.network, account.coin, type_] += amount
+    return told
+
+
 def _with_balances(
     account: MonthAccount, rows: Sequence[_Row], balance: int, settlements: dict[uuid.UUID, Settlement]
 ) -> Iterator[MonthEntry]:
@@ -257,12 +274,18 @@ class _Moved:
     following: uuid.UUID | None = None
 
 
-def _moved(accounts: Sequence[MonthAccount], start: uuid.UUID, month: Days, at_a_time: Sequence[int]) -> list[_Moved]:
+def _moved(
+    accounts: Sequence[MonthAccount],
+    start: uuid.UUID,
+    month: Days,
+    at_a_time: Sequence[int],
+    only: Sequence[uuid.UUID] | None,
+) -> list[_Moved]:
     """Of each account so many postings or more, as far as there are more."""
     read: list[dict[int, list[tuple[uuid.UUID, int]]]] = [{} for _ in accounts]
     with connection.cursor() as cursor:
         most = [number for account, number in zip(accounts, at_a_time, strict=True) for _ in account.keys]
-        cursor.execute(_FIRST, _asked(accounts, start, month) | {"entries": most})
+        cursor.execute(_FIRST, _asked(accounts, start, month) | {"entries": most, "only": only and list(only)})
         for place, posting_id, key, amount in cursor.fetchall():
             read[place].setdefault(key, []).append((posting_id, int(amount)))
     found = []
@@ -278,17 +301,25 @@ def _moved(accounts: Sequence[MonthAccount], start: uuid.UUID, month: Days, at_a
                     moved.amounts[posting_id] = moved.amounts.get(posting_id, 0) + amount
                     moved.keys[posting_id] = key
         for posting_id in account.unmoved:
-            if posting_id >= start and (last is None or posting_id <= last):
+            is_asked = only is None or posting_id in only
+            if is_asked and posting_id >= start and (last is None or posting_id <= last):
                 moved.amounts[posting_id], moved.keys[posting_id] = 0, account.keys[0]
         found.append(moved)
     return found
 
 
 def _read(
-    accounts: Sequence[MonthAccount], start: uuid.UUID, month: Days, at_a_time: Sequence[int]
+    accounts: Sequence[MonthAccount],
+    start: uuid.UUID,
+    month: Days,
+    at_a_time: Sequence[int],
+    only: Sequence[uuid.UUID] | None = None,
 ) -> list[tuple[list[_Row], uuid.UUID | None]]:
-    """The first postings of each account that changed it, oldest first, and where the rest begins."""
-    parts = _moved(accounts, start, month, at_a_time)
+    """The first postings of each account that changed it, oldest first, and where the rest begins.
+
+    `only` reads these postings and no other.
+    """
+    parts = _moved(accounts, start, month, at_a_time, only)
     moved = [
         (place, posting_id, part.keys[posting_id], amount, accounts[place].name == BALANCE)
         for place, part in enumerate(parts)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from config.money import (
     CRYPTO_DIGITS,
     AmountNotExact,
+    apportion,
     format_crypto,
     from_units,
     round_up_to_shown,
@@ -80,3 +81,18 @@ def test_a_quote_never_under_charges_and_never_by_more_than_a_millionth(amount: 
     with localcontext(prec=60):
         assert 0 <= shown - amount < Decimal("0.000001")
         assert shown == shown.quantize(Decimal("0.000001"))
+
+
+@pytest.mark.parametrize(
+    ("total", "weights", "parts"),
+    [
+        (3100, [1, 1, 1], [1034, 1033, 1033]),
+        (10, [0, 5, 5], [0, 5, 5]),
+        (100, [2, 1, 4], [29, 14, 57]),
+        (2, [Decimal("0.4")] * 6, [1, 1, 0, 0, 0, 0]),
+        (0, [1, 2], [0, 0]),
+        (5, [0, 0], [0, 0]),
+    ],
+)
+def test_parts_by_largest_remainder_add_up(total: int, weights: list[int | Decimal], parts: list[int]) -> None:
+    assert apportion(total, weights) == parts

@@ -18,6 +18,10 @@ from settlements.models import Settlement
 from settlements.monthly.months import month_named
 from settlements.monthly.reading import accounts_of, entries_of, first_entries_of
 from tests.accounting.clock import made_at
+from tests.factories import make_merchant
+from tests.ledger.books import COINS, FEES, move
+from tests.ledger.test_planted_damage import sql, taken_back
+from tests.payments.scenes import findings
 from tests.settlements.scenes import SANDBOX, assert_all_is_well, earn, pay_out, settle_one, stock_treasury, units
 from tests.settlements.test_debts_ended import end
 from tests.settlements.test_fees import fees_taken, make_merchant_with_fee, paid, undo
@@ -67,6 +71,32 @@ def and_another_coin_comes_as_well(merchant: Merchant) -> None:
     earn(merchant, "198", "USDT")
 
 
+def plant_damage(settlement: Settlement) -> None:
+    """Each kind is found by the check that compares papers, settlements and the ledger."""
+    settled, invoices = "UPDATE settlements_settlement SET", "UPDATE invoices_invoice SET"
+    of_it, stranger = f"WHERE id = '{settlement.pk}'", make_merchant().pk
+    damage = {
+        "S11": [
+            f"{invoices} lines = jsonb_set(lines, '{{0,amount}}', '\"9.1\"')",
+            f"{invoices} lines = jsonb_set(lines, '{{0,net}}', '\"9.10\"')",
+            f"{invoices} tax = tax + 1 WHERE kind = 'credit_note'",
+            "DELETE FROM invoices_invoice WHERE kind = 'credit_note'",
+        ],
+        "S12": [
+            f"{settled} coins = jsonb_set(coins, '{{0,fee}}', '\"-8999999\"') {of_it}",
+            f"{settled} merchant_id = '{stranger}' {of_it}",
+        ],
+    }
+    for code, statements in damage.items():
+        for statement in statements:
+            with taken_back():
+                sql(statement)()
+                assert code in findings(), statement
+    with taken_back():
+        move(units("1"), debit=COINS, credit=FEES)
+        assert "S11" in findings(), "a fee of nobody"
+
+
 @pytest.mark.parametrize(
     ("history", "paid_out"),
     [(a_debt_is_written_off, "9"), (as_much_is_refunded_as_comes, "9"), (and_another_coin_comes_as_well, "207")],
@@ -102,4 +132,5 @@ def test_it_is_in_the_statement_and_on_a_credit_note(history: Callable[[Merchant
         ("invoice", 900, 171),
         ("credit_note", 900, 171),
     ]
+    plant_damage(settlement)
     assert_all_is_well(without={"W3"})  # the first settlement's event seems to have waited since it was made

@@ -16,9 +16,12 @@ from django.test import Client
 from pytest_django.fixtures import Settings
 
 from config.environments import Environment
+from config.money import to_units
+from merchants.ledger.posting import AccountRef
 from merchants.models import Merchant
 from merchants.roles import Role
 from merchants.services import update_settings
+from payments.chains import registry
 from payments.operations.accounting.periods import Days
 from payments.rates.quoting import RateUnavailable
 from settlements.invoices import issuing
@@ -29,6 +32,7 @@ from tests.accounting.clock import made_at
 from tests.dashboard.conftest import browser_of
 from tests.factories import api_client, make_key, make_member, make_merchant, make_user
 from tests.ledger.books import COINS, FEES, available_account, move
+from tests.payments.scenes import findings
 from tests.pdf_text import text_in
 
 SANDBOX = Environment.SANDBOX
@@ -102,6 +106,38 @@ def test_each_month_is_invoiced_once_and_what_is_given_back_later_is_credited() 
     [line] = invoice.lines
     assert (line["amount"], line["rate"], line["rateSource"]) == ("10.004000", line["rate"], line["rateSource"])
     assert Decimal(line["rate"]) == 1
+
+
+@pytest.mark.django_db
+def test_what_is_below_a_cent_is_carried_to_the_next_document() -> None:
+    merchant = shop()
+    fund(merchant, FEBRUARY)
+    pots = [(network, coin) for network in ("ethereum", "polygon", "stellar") for coin in ("USDC", "USDT")]
+    for network, coin in pots:
+        with made_at(FEBRUARY):
+            held, taken = (AccountRef(network, coin, kind) for kind in ("chain:deposit", "fee:service"))
+            own = AccountRef(network, coin, "merchant:available", str(merchant.pk))
+            decimals = registry.decimals(SANDBOX, network, coin)
+            move(10**decimals, debit=held, credit=own)
+            move(4 * 10 ** (decimals - 3), debit=own, credit=taken)
+    issuing.issue_due(datetime(2026, 3, 1, 1, tzinfo=UTC))
+    fee(merchant, "0.350", MARCH)
+    with made_at(MARCH):
+        move(4 * 10 ** (decimals - 3), debit=taken, credit=own)  # 0.004 given back beside an invoice
+    issuing.issue_due(NOW)
+    # Six of 0.004 are 0.024; the rest of that and 0.350 are 0.354.
+    documents = list(Invoice.objects.order_by("sequence"))
+    assert [(each.kind, each.net) for each in documents] == [("invoice", 2), ("invoice", 35)]
+    assert [sum(to_units(Decimal(line["net"]), 2) for line in each.lines) for each in documents] == [2, 35]
+    assert documents[1].carried == Decimal("0.4")
+    with made_at(NOW):
+        move(8 * 10 ** (decimals - 1), debit=taken, credit=own)
+        move(10**decimals, debit=held, credit=own)
+    assert "S11" in findings(), "nothing says that it was given back, long after the month"
+    issuing.issue_due(datetime(2026, 5, 2, tzinfo=UTC))
+    [note] = Invoice.objects.filter(kind="credit_note")
+    assert (note.net, Decimal(note.lines[0]["amount"]), note.carried) == (80, Decimal("0.804"), Decimal("0.4"))
+    assert "S11" not in findings()
 
 
 @pytest.mark.django_db

@@ -1,0 +1,229 @@
+"""Checks of the papers that leave the house: invoices, credit notes and monthly statements, against the ledger."""
+
+from __future__ import annotations
+
+import uuid
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta
+from decimal import ROUND_HALF_UP, Decimal
+from zoneinfo import ZoneInfo
+
+from config import ids
+from config.money import FIAT_DIGITS, to_units
+from merchants.ledger.invariants import Finding, Scope, Severity, invariant, unequal
+from merchants.models import Merchant, MerchantSettings
+from payments.chains import registry
+from payments.operations.accounting.periods import Days
+from settlements.invoices.fees import invoiced_by
+from settlements.invoices.models import BillingDetails, Invoice, InvoiceSeries
+from settlements.monthly.reading import told_of
+from settlements.postings import RESERVED
+from settlements.statements import LineType
+
+BELOW_A_CENT = Decimal("0.02")
+"""Coins of a dollar; the minor unit of no currency is worth as much."""
+WAITS_FOR = timedelta(days=7)
+"""How long a fee may be on no document after its month: until there is a rate, or somebody is there."""
+
+# Every fee that was posted, and whose it is: by the settlement that its posting reserves, or by a merchant's account.
+FEES = """
+    SELECT account.environment, account.network, account.asset, entry.posting_id, -entry.amount, coalesce((
+        SELECT settlement.merchant_id FROM ledger_entry AS other
+        JOIN ledger_account AS payout ON payout.id = other.account_id AND payout.kind = 'payout'
+        JOIN settlements_settlement AS settlement ON settlement.id = payout.owner::uuid
+        WHERE other.posting_id = entry.posting_id LIMIT 1
+    ), (
+        SELECT own.owner::uuid FROM ledger_entry AS other
+        JOIN ledger_account AS own ON own.id = other.account_id AND own.kind LIKE 'merchant:%%'
+        WHERE other.posting_id = entry.posting_id LIMIT 1
+    ))
+    FROM ledger_account AS account JOIN ledger_entry AS entry ON entry.account_id = account.id
+    WHERE account.kind = 'fee:service' AND account.environment = ANY(%(environments)s)
+"""
+
+
+@invariant("S11", "invoices and credit notes say the fees that the ledger says, by merchant and coin")
+def invoices_say_the_fees(scope: Scope) -> Iterator[Finding]:
+    documents: defaultdict[tuple[uuid.UUID, str], list[Invoice]] = defaultdict(list)
+    for document in Invoice.objects.filter(environment__in=scope.environments).order_by("sequence").iterator():
+        documents[document.merchant_id, document.environment].append(document)
+        yield from _inexact(document)
+    yield from _gaps(scope)
+    until = {key: own[-1].period_end for key, own in documents.items()}
+    is_late = _late()
+    fees: defaultdict[tuple[uuid.UUID, str], Counter[tuple[str, str]]] = defaultdict(Counter)
+    later: defaultdict[tuple[uuid.UUID, str], Counter[tuple[str, str]]] = defaultdict(Counter)
+    for environment, network, coin, posting_id, units, merchant_id in scope.rows(FEES):
+        if merchant_id is None:
+            yield Finding(
+                f"posting {posting_id}: fee of {int(units):,} {coin}",
+                "the fee of a merchant",
+                "of nobody",
+                "find out who posted it; no invoice and no statement can say it",
+                environment=environment,
+                network=network,
+            )
+            continue
+        key, at = (merchant_id, environment), ids.created_at_of(posting_id)
+        if key in documents and documents[key][0].period_start <= at < until[key]:
+            fees[key][network, coin] += int(units)
+        elif key in documents and until[key] <= at < is_late:
+            later[key][network, coin] += int(units)
+    billed = set(BillingDetails.objects.values_list("merchant_id", flat=True))
+    for (merchant_id, environment), own in documents.items():
+        said: Counter[tuple[str, str]] = Counter()
+        for document in own:
+            for fee in invoiced_by(document):
+                said[fee.network, fee.coin] += fee.units
+        key = (merchant_id, environment)
+        for network, coin in sorted(fees[key].keys() | said.keys() | later[key].keys()):
+            if scope.network not in (None, network):
+                continue
+            cent = to_units(BELOW_A_CENT, registry.decimals(environment, network, coin))
+            expected, actual = fees[key][network, coin], said[network, coin]
+            subject = f"fees of merchant {merchant_id} until {until[key]:%Y-%m-%d}"
+            if abs(actual - expected) > cent:
+                yield unequal(
+                    f"{subject} in {coin}, by its documents",
+                    (environment, network, coin),
+                    expected,
+                    actual,
+                    "compare its invoices with the postings of its settlements; the next document says the difference",
+                )
+            elif merchant_id in billed and abs(left := later[key][network, coin]) > cent:
+                yield Finding(
+                    f"fees of merchant {merchant_id} since {until[key]:%Y-%m-%d} in {coin}",
+                    f"on a document within {WAITS_FOR.days} days after the month",
+                    f"{left:,} on none",
+                    "see why none is issued: the task invoices.issue_due, its log, and the rates",
+                    severity=Severity.WARNING,
+                    environment=environment,
+                    network=network,
+                )
+
+
+def _late() -> datetime:
+    """Fees of before belong on a document: the first day of the last month that ended long enough ago."""
+    return (datetime.now(UTC) - WAITS_FOR - timedelta(days=1)).replace(day=1, hour=0, minute=0, second=0)
+
+
+def _gaps(scope: Scope) -> Iterator[Finding]:
+    """Numbers that were taken, and whose documents are not there."""
+    for series in InvoiceSeries.objects.filter(environment__in=scope.environments):
+        count = Invoice.objects.filter(environment=series.environment).count()
+        if count != series.last_number:
+            yield Finding(
+                f"invoices of {series.environment}",
+                f"{series.last_number}, one of each number",
+                f"{count}",
+                "nobody may delete an issued document: find out who did, and restore it from a backup",
+                environment=series.environment,
+            )
+
+
+def _inexact(document: Invoice) -> Iterator[Finding]:
+    """A document whose lines do not add up, or whose tax is not that of its net."""
+    digits = FIAT_DIGITS[document.currency]
+    lines = sum(to_units(Decimal(line["net"]), digits) for line in document.lines)
+    tax = int((document.net * document.tax_rate / 100).to_integral_value(rounding=ROUND_HALF_UP))
+    wrong = [
+        line["network"]
+        for line in document.lines
+        if abs(Decimal(line["amount"]) * Decimal(line["rate"]) - Decimal(line["net"])) >= 2 * Decimal(1).scaleb(-digits)
+    ]
+    if (lines, tax) != (document.net, document.tax) or wrong:
+        yield Finding(
+            f"{document.kind} {document.number}",
+            f"net {lines}, tax {tax}, each line its amount at its rate",
+            f"net {document.net}, tax {document.tax}, wrong lines: {', '.join(wrong) or 'none'}",
+            "nobody may change an issued document: find out who did, and restore it from a backup",
+            environment=document.environment,
+        )
+
+
+# What each settlement says of each coin, beside the posting that reserved it.
+SETTLED = """
+    SELECT settlement.environment, settlement.merchant_id, settlement.network, coin ->> 'coin', settlement.id,
+        reserved.posting_id, (coin ->> 'net')::numeric, (coin ->> 'fee')::numeric,
+        coalesce(reserved.net, 0), coalesce(reserved.fee, 0)
+    FROM settlements_settlement AS settlement CROSS JOIN LATERAL jsonb_array_elements(settlement.coins) AS coin
+    LEFT JOIN LATERAL (
+        SELECT entry.posting_id, -entry.amount AS net, (
+            SELECT -sum(other.amount) FROM ledger_entry AS other JOIN ledger_account AS account
+                ON account.id = other.account_id AND account.kind = 'fee:service'
+                AND account.network = payout.network AND account.asset = payout.asset
+            WHERE other.posting_id = entry.posting_id
+        ) AS fee
+        FROM ledger_account AS payout JOIN ledger_entry AS entry ON entry.account_id = payout.id
+        JOIN ledger_posting AS posting ON posting.id = entry.posting_id AND posting.kind = %(reserved)s
+        WHERE payout.environment = settlement.environment AND payout.owner = settlement.id::text
+            AND payout.kind = 'payout' AND payout.network = settlement.network AND payout.asset = coin ->> 'coin'
+    ) AS reserved ON true
+    WHERE settlement.environment = ANY(%(environments)s)
+        AND (%(network)s::text IS NULL OR settlement.network = %(network)s)
+        AND (%(since)s::uuid IS NULL OR settlement.id >= %(since)s)
+    ORDER BY settlement.environment, settlement.merchant_id, settlement.id
+"""
+
+Totals = Counter[tuple[str, str, str]]
+
+
+@invariant("S12", "settlements, the ledger and monthly statements say the same, by merchant, coin and month")
+def statements_say_the_settlements(scope: Scope) -> Iterator[Finding]:
+    zones = {
+        (merchant_id, environment): ZoneInfo(zone)
+        for merchant_id, environment, zone in MerchantSettings.objects.values_list(
+            "merchant_id", "environment", "settlement_timezone"
+        )
+    }
+    whose: tuple[str, uuid.UUID] | None = None
+    months: dict[date, tuple[Totals, set[uuid.UUID]]] = {}
+    for environment, merchant_id, network, coin, key, posting_id, net, fee, posted, charged in scope.rows(
+        SETTLED, reserved=RESERVED
+    ):
+        for what, said, done in (("net", net, posted), ("fee", fee, charged)):
+            if said != done:
+                yield unequal(
+                    f"settlement {key}: {what} in {coin}",
+                    (environment, network, coin),
+                    int(done),
+                    int(said),
+                    "compare it with its posting settlement_reserved; nothing may edit either",
+                )
+        if whose != (environment, merchant_id):
+            yield from _told_otherwise(whose, months, zones)
+            whose, months = (environment, merchant_id), {}
+        if posting_id is not None:
+            month = ids.created_at_of(posting_id).astimezone(zones[merchant_id, environment]).date().replace(day=1)
+            totals, postings = months.setdefault(month, (Counter(), set()))
+            totals[network, coin, RESERVED] -= int(net)
+            totals[network, coin, LineType.FEE] -= int(fee)
+            postings.add(posting_id)
+    yield from _told_otherwise(whose, months, zones)
+
+
+def _told_otherwise(
+    whose: tuple[str, uuid.UUID] | None,
+    months: dict[date, tuple[Totals, set[uuid.UUID]]],
+    zones: dict[tuple[uuid.UUID, str], ZoneInfo],
+) -> Iterator[Finding]:
+    """Where the statement of a merchant's month says something else than its settlements."""
+    if whose is None or not months:
+        return
+    environment, merchant_id = whose
+    merchant = Merchant.objects.get(pk=merchant_id)
+    for first, (totals, postings) in sorted(months.items()):
+        last = (first + timedelta(days=31)).replace(day=1) - timedelta(days=1)
+        month = Days(first, last, zones[merchant_id, environment])
+        told = told_of(merchant, environment, month, sorted(postings))
+        for network, coin, type_ in sorted(totals.keys() | told.keys()):
+            expected, actual = totals[network, coin, type_], told.get((network, coin, type_), 0)
+            if expected != actual:
+                yield unequal(
+                    f"statement of {first:%Y-%m}, merchant {merchant_id}: {type_} in {coin}",
+                    (environment, network, coin),
+                    expected,
+                    actual,
+                    "compare it with its settlements of the month; the statement is read from the ledger each time",
+                )
