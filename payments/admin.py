@@ -11,6 +11,7 @@ from django.template.response import TemplateResponse
 
 from config import ids
 from config.admin_base import LongList, ReadOnly, ask_first, asks_first
+from config.database_time import database_now
 from config.errors import DomainError
 from config.money import FIAT_DIGITS, format_crypto, from_units
 from merchants.models import User
@@ -19,7 +20,7 @@ from payments.deposits.acceptance import accept_as_operator, what_accepting_does
 from payments.deposits.attribution import attribute_as_operator
 from payments.deposits.finality_halts import clear_halt
 from payments.deposits.giving_back import call_back, give_back_as_operator
-from payments.deposits.models import PayerReturn, ReturnApproval, ScanCursor
+from payments.deposits.models import PayerReturn, ReadingRequest, ReturnApproval, ScanCursor
 from payments.deposits.payer_proofs import is_returnable, return_link
 from payments.deposits.suggestions import describe
 from payments.links.models import PaymentLink
@@ -379,6 +380,21 @@ class NativeCoinAdmin(LongList, admin.ModelAdmin[NativeCoin]):
 def _shown_native(network: str, units: int) -> str:
     native = NETWORKS[network].real.native
     return f"{from_units(units, native.decimals):f} {native.code}"
+
+
+@admin.register(ReadingRequest)
+class ReadingRequestAdmin(ReadOnly, admin.ModelAdmin[ReadingRequest]):
+    list_display = ("transaction_hash", "network", "environment", "asked_at", "due_at", "problem")
+    list_filter = ("environment", "network")
+    actions = ("read_again",)
+
+    @admin.action(description="Read again", permissions=["read_again"])
+    def read_again(self, request: HttpRequest, chosen: QuerySet[ReadingRequest]) -> None:
+        chosen.update(due_at=database_now())
+        self.message_user(request, "They are read after the next scan of their network.", messages.SUCCESS)
+
+    def has_read_again_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return request.user.has_perm("payments.change_scancursor")
 
 
 @admin.register(ScanCursor)

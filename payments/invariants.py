@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from merchants.invariants import inexact_counters
 from merchants.ledger.invariants import Finding, Scope, Severity, invariant, unequal
-from payments.deposits.invariants import networks_halted
+from payments.deposits.invariants import networks_halted, records_set_aside
 from payments.deposits.turnover.counting import DIFFERENCES
 from payments.models import PAYMENTS
 from payments.states import PaymentStatus
@@ -185,6 +185,7 @@ def nothing_waits_too_long(scope: Scope) -> Iterator[Finding]:
         )
     yield from sweeps_waiting_too_long(scope)
     yield from networks_halted(scope)
+    yield from records_set_aside(scope)
 
 
 @invariant("I16", "every change of a payment was told by an event")

@@ -129,6 +129,17 @@ class FoundTransaction:
 
 
 @dataclass(frozen=True, slots=True)
+class UnreadRecord:
+    """An on-chain transaction that providers tell of alike, and of which something cannot be read here."""
+
+    transaction_hash: str
+    height: int
+    problem: str = field(compare=False)
+    content: str = field(compare=False)
+    """What a provider sent, as JSON, without what is never read."""
+
+
+@dataclass(frozen=True, slots=True)
 class Scan:
     """What one scan found.
 
@@ -147,6 +158,8 @@ class Scan:
     transfers: tuple[IncomingTransfer, ...]
     cursor: Cursor
     caught_up: bool
+    unread: tuple[UnreadRecord, ...] = ()
+    """What was passed over in these heights: it may hold transfers."""
 
 
 class WatchList(Protocol):

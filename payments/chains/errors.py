@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from config.errors import DomainError
+
+if TYPE_CHECKING:
+    from payments.chains.base import UnreadRecord
 
 
 class ChainError(Exception):
@@ -14,6 +17,14 @@ class ChainError(Exception):
 
 class ChainUnavailable(ChainError):
     """No provider answered, or none answered consistently. Nothing is known; ask again later."""
+
+
+class RecordUnreadable(ChainUnavailable):
+    """Providers answer and agree, and what they say of an on-chain transaction cannot be read here."""
+
+    def __init__(self, record: UnreadRecord) -> None:
+        super().__init__(f"{record.transaction_hash} cannot be read: {record.problem}")
+        self.record = record
 
 
 class NetworkUnavailable(DomainError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from merchants.ledger.invariants import Finding, Scope, Severity, invariant, unequal
-from payments.deposits.models import ScanCursor
+from payments.deposits.models import ReadingRequest, ScanCursor
 
 DEPOSITS_AGAINST_LEDGER = """
     SELECT coalesce(deposit.environment, account.environment), coalesce(deposit.network, account.network),
@@ -114,4 +114,19 @@ def networks_halted(scope: Scope) -> Iterator[Finding]:
             severity=Severity.ERROR,
             environment=cursor.environment,
             network=cursor.network,
+        )
+
+
+def records_set_aside(scope: Scope) -> Iterator[Finding]:
+    """Part of I15. A warning: anybody can make a contract, and no payout of others may wait for that."""
+    here = ReadingRequest.objects.filter(environment__in=scope.environments).exclude(content="")
+    for request in here.order_by("asked_at"):
+        yield Finding(
+            f"transaction {request}",
+            "read",
+            f"set aside on {request.asked_at:%Y-%m-%d}: {request.problem}",
+            "look in a block explorer what it moved to us; the admin has its content, and reads it again when asked",
+            severity=Severity.WARNING,
+            environment=request.environment,
+            network=request.network,
         )

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from django.db import models
 from django.db.models import Q
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from config import ids
@@ -24,13 +25,18 @@ from payments.transfers.states import MemoType
 class ReadingRequest(models.Model):
     """An on-chain transaction that the watcher is asked to read again; the row is deleted once it has.
 
-    A claim or an audit found money of ours in it that no later scan reads.
+    A claim or an audit found money of ours in it that no later scan reads, or a scan could not read it and went on.
     """
 
     environment = models.CharField(max_length=10, choices=Environment.choices)
     network = models.CharField(max_length=20)
     transaction_hash = models.CharField(max_length=80)
     asked_at = models.DateTimeField(default=timezone.now)
+    due_at = models.DateTimeField(
+        default=timezone.now, db_default=Now(), help_text="When it is read next; later each time it cannot be."
+    )
+    problem = models.TextField(blank=True, db_default="", help_text="Why it cannot be read. Empty: nobody has tried.")
+    content = models.TextField(blank=True, db_default="", help_text="What providers said that could not be read.")
 
     class Meta:
         constraints: ClassVar = [

@@ -16,7 +16,7 @@ from django.utils import timezone
 from config import pulses
 from config.database_time import CLOCKS_APART, database_now, has_come
 from payments.chains.base import IncomingTransfer, Scan
-from payments.chains.errors import ChainUnavailable, FinalityViolation, NotSetUp
+from payments.chains.errors import ChainUnavailable, FinalityViolation, NotSetUp, RecordUnreadable
 from payments.chains.registry import chain
 from payments.deposits.address_derivations import require_as_noted
 from payments.deposits.addresses import PaymentAddresses
@@ -33,6 +33,9 @@ LEASE = timedelta(seconds=60)
 
 ASKED_AT_ONCE = 20
 """On-chain transactions that are looked at once more after a scan, when somebody asked for it."""
+
+ASKED_AGAIN, UNREADABLE_AGAIN = timedelta(minutes=1), timedelta(days=1)
+"""How long one rests that no provider answered about, and one that this version could not read."""
 
 
 def watch_network(environment: str, network: str) -> bool:
@@ -105,6 +108,7 @@ def _record_scan(cursor: ScanCursor, scan: Scan, addresses: PaymentAddresses) ->
             return False
         if _record_transfers(current, scan, addresses):
             current.cursor = scan.cursor
+        _set_aside(current, scan)
         current.version += 1
         # Nothing counts as confirmed by blocks beyond what has been read: a reorganisation may await us there.
         head = scan.head.height if scan.caught_up else min(scan.last_height, scan.head.height)
@@ -143,9 +147,19 @@ def _record_heights(cursor: ScanCursor, *, head: int, finalized: int, now: datet
 
 def _read_asked(cursor: ScanCursor, scan: Scan, addresses: PaymentAddresses) -> None:
     """Look once more at on-chain transactions that somebody asked about, where no scan reads their blocks again."""
-    asked = ReadingRequest.objects.filter(environment=cursor.environment, network=cursor.network).order_by("asked_at")
-    for request in asked[:ASKED_AT_ONCE]:
-        found = chain(cursor.environment, cursor.network).find_transfers(request.transaction_hash)
+    now = database_now()
+    asked = ReadingRequest.objects.filter(environment=cursor.environment, network=cursor.network, due_at__lte=now)
+    for request in asked.order_by("due_at")[:ASKED_AT_ONCE]:
+        try:
+            found = chain(cursor.environment, cursor.network).find_transfers(request.transaction_hash)
+        except RecordUnreadable as error:
+            problem, content = error.record.problem, error.record.content
+            asked.filter(pk=request.pk).update(due_at=now + UNREADABLE_AGAIN, problem=problem, content=content)
+            continue
+        except ChainUnavailable as error:
+            logger.warning("transaction not read again", transaction=str(request), error=str(error))
+            asked.filter(pk=request.pk).update(due_at=now + ASKED_AGAIN)
+            continue
         if any(transfer.height >= scan.first_height for transfer in found):
             continue  # the scans themselves still come by here
         watched = addresses.matching({transfer.recipient for transfer in found})
@@ -156,6 +170,20 @@ def _read_asked(cursor: ScanCursor, scan: Scan, addresses: PaymentAddresses) -> 
             if not current.halted_at and _record_transfers(current, no_blocks, addresses):
                 request.delete()
         logger.warning("transaction read again", environment=cursor.environment, transaction=str(request))
+
+
+def _set_aside(cursor: ScanCursor, scan: Scan) -> None:
+    """Keep what could not be read: an alarm and reconcile tell of it, and a later version or an operator reads it."""
+    due = database_now() + UNREADABLE_AGAIN
+    for each in scan.unread:
+        _, is_new = ReadingRequest.objects.get_or_create(
+            environment=cursor.environment,
+            network=cursor.network,
+            transaction_hash=each.transaction_hash,
+            defaults={"due_at": due, "problem": each.problem, "content": each.content},
+        )
+        if is_new:
+            logger.error("record set aside", network=cursor.network, hash=each.transaction_hash, why=each.problem)
 
 
 def _record_transfers(cursor: ScanCursor, scan: Scan, addresses: PaymentAddresses) -> bool:
@@ -205,7 +233,10 @@ def _record_transfers(cursor: ScanCursor, scan: Scan, addresses: PaymentAddresse
     Deposit.objects.bulk_create(fresh)
     for payment_id, count in Counter(deposit.payment_id for deposit in fresh if deposit.payment_id).items():
         Payment.objects.filter(pk=payment_id).update(deposit_count=F("deposit_count") + count)
+    unread = {each.transaction_hash for each in scan.unread}
     for deposit in known.values():
+        if deposit.transaction_hash in unread:
+            continue  # it is there still, though nobody can say what it moved
         if deposit.status != DepositStatus.ORPHANED and scan.first_height <= deposit.height <= scan.last_height:
             _orphan_deposit(deposit)
             changed.add(deposit.payment_id)

@@ -18,7 +18,7 @@ from merchants.ledger.models import Breaker
 from payments.chains import registry
 from payments.chains.base import ProviderState
 from payments.chains.profiles import NetworkProfile
-from payments.deposits.models import ScanCursor
+from payments.deposits.models import ReadingRequest, ScanCursor
 from payments.operations import work
 from payments.operations.figures import coins_text, figures_of
 from payments.operations.models import NetworkSnapshot, RoleChange
@@ -102,6 +102,7 @@ def of_rows(environment: str, network: str) -> Iterator[AlarmCondition]:
     yield from _of_missing_coins(environment, network)
     yield from _of_cold_wallets(environment, network)
     yield from _of_coins(environment, network)
+    yield from _of_records_set_aside(environment, network)
     yield from _of_gas_tank(environment, network)
 
 
@@ -209,6 +210,14 @@ def _of_coins(environment: str, network: str) -> Iterator[AlarmCondition]:
         yield AlarmCondition(AlarmKind(kind), message, code)
     for kind, code, message in snapshot.audit if snapshot else ():
         yield AlarmCondition(AlarmKind(kind), message, code)
+
+
+def _of_records_set_aside(environment: str, network: str) -> Iterator[AlarmCondition]:
+    """One alarm however many there are: anybody can make more."""
+    here = ReadingRequest.objects.filter(environment=environment, network=network).exclude(content="")
+    if first := here.order_by("asked_at").first():
+        message = f"{here.count()} cannot be read. The first: {first.transaction_hash}, {first.problem}."
+        yield AlarmCondition(AlarmKind.RECORD_SET_ASIDE, message)
 
 
 def _of_gas_tank(environment: str, network: str) -> Iterator[AlarmCondition]:

@@ -70,6 +70,18 @@ def test_answers_stand_in_the_order_of_the_questions(provider: FakeProvider) -> 
     assert provider.rpc.batch(Call("one"), Call("two")) == [None, "b"]
 
 
+def test_answers_too_long_together_are_asked_for_in_halves(provider: FakeProvider) -> None:
+    def reply(request: httpx.Request) -> httpx.Response:
+        asked = orjson.loads(request.content)
+        long = " " * (LARGEST_REPLY_BYTES // 2)  # two of them are more than anybody reads
+        said = [CHAIN, *(frame(each["id"], result=each["method"] + long) for each in asked[1:])]
+        return httpx.Response(200, content=orjson.dumps(said))
+
+    provider.reply = reply
+    found = provider.rpc.batch(Call("one"), Call("two"), Call("three"))
+    assert [each.strip() for each in found] == ["one", "two", "three"]
+
+
 def test_an_error_that_answers_is_an_answer(provider: FakeProvider) -> None:
     def refuse(*_: object) -> None:
         raise Refusal("execution reverted: blocked", 3, "0x08c379a0")

@@ -264,8 +264,7 @@ HOSTILE: dict[str, Callable[[list[dict[str, Any]]], list[dict[str, Any]]]] = {
     "records backwards": lambda found: found[::-1],
     "the same page for ever": lambda found: (found * 100)[:200],
     "a payment to somebody else": lambda found: [{**each, "to": OTHER.public_key} for each in found],
-    "a negative amount": lambda found: [{**each, "amount": "-1.0000000"} for each in found],
-    "no transaction": lambda found: [{**each, "transaction": None} for each in found],
+    "no place": lambda found: [{**each, "paging_token": None} for each in found],
     "no page": lambda found: [[]],  # type: ignore[list-item]
 }
 

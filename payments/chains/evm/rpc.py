@@ -13,7 +13,7 @@ import httpx
 import orjson
 
 from payments.chains.errors import ChainUnavailable
-from payments.chains.servers import CALL_SECONDS, ProviderFailed, Server, WrongChain, printable, shown
+from payments.chains.servers import CALL_SECONDS, ProviderFailed, ReplyTooLong, Server, WrongChain, printable, shown
 
 LARGEST_REPLY_BYTES = 64 * 2**20
 LONGEST_DATA = 10_000
@@ -133,7 +133,13 @@ class Rpc(Server):
                 for number, call in enumerate(questions)
             ]
         )
-        chain_id, *answers = self._answers(self._post(body), len(questions))
+        try:
+            chain_id, *answers = self._answers(self._post(body), len(questions))
+        except ReplyTooLong:
+            if len(calls) < 2:
+                raise
+            half = len(calls) // 2
+            return [*self.batch(*calls[:half]), *self.batch(*calls[half:])]
         if isinstance(chain_id, RpcError):
             raise ProviderFailed(f"{self.name} does not say its chain: {chain_id}")
         if chain_id != hex(self._chain_id):

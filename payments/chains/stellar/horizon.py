@@ -21,7 +21,11 @@ from payments.chains.servers import CALL_SECONDS, ProviderFailed, Server, shown
 Answer = TypeVar("Answer")
 
 LARGEST_REPLY_BYTES = 16 * 2**20
-"""A page of 200 payments with their transactions is a tenth of it, if every transaction has 100 operations."""
+"""A page of 200 payments with their transactions is a tenth of it, if every transaction has 100 operations. It is more
+where a Horizon keeps what transactions changed (SKIP_TXMETA is off): it is asked for shorter pages then."""
+
+PAGE = 200
+"""The most records that Horizon puts on a page."""
 
 _FORM = "application/x-www-form-urlencoded"
 
@@ -60,6 +64,8 @@ class Horizon(Server):
         self.name = name or self.name
         self._base, _, key = self._url.partition("?")
         self._base, self._key = self._base.rstrip("/"), key
+        self.page = PAGE
+        """Records that it is asked for at once: as many as it has shown to answer."""
 
     def ask(self, read: Callable[[dict[str, Any]], Answer], path: str, **params: str | int) -> Answer:
         """What `read` makes of the object at a path; ProviderFailed where it raises an error of Python."""

@@ -8,7 +8,8 @@ from payments.chains.servers import ProviderFailed
 from payments.chains.stellar import records
 from payments.chains.stellar.effects import effect
 from payments.chains.stellar.horizon import Horizon, NotKnown
-from payments.chains.stellar.operations import Payment, operation_of
+from payments.chains.stellar.operations import operation_of
+from payments.chains.stellar.pages import Moved
 from payments.chains.stellar.records import PAGE, LedgerRecord, TransactionRecord, token_after
 from payments.chains.stellar.values import NATIVE
 
@@ -30,23 +31,23 @@ def transaction_up_to(horizon: Horizon, known: str, height: int) -> TransactionR
     return found if found is not None and found.ledger <= height else None
 
 
-def moved_by(horizon: Horizon, known: TransactionRecord) -> tuple[Payment, ...]:
+def moved_by(horizon: Horizon, known: TransactionRecord) -> Moved:
     """What an on-chain transaction moved. It has a hundred operations at most, so that one page holds them."""
     if not known.successful:
-        return ()
+        return Moved(known.ledger, ())
     read = records.page(operation_of(known))
     found = horizon.ask(read, f"/transactions/{known.hash}/operations", limit=PAGE, order="asc")
     tokens = [each.paging_token for each in found]
     if len(found) != known.operation_count or tokens != sorted(set(tokens)):
         raise ProviderFailed(f"{horizon.name} answered for transaction {known.hash} with other operations")
     moved = [payment for each in found for payment in each.payments]
-    if not any(each.kind == "account_merge" for each in moved):
-        return tuple(moved)
-    credited = _credited_by(horizon, known)
-    return tuple(
-        replace(each, amount=credited.get((each.paging_token, each.recipient), 0)) if each.amount is None else each
-        for each in moved
-    )
+    if any(each.kind == "account_merge" for each in moved):
+        credited = _credited_by(horizon, known)
+        moved = [
+            replace(each, amount=credited.get((each.paging_token, each.recipient), 0)) if each.amount is None else each
+            for each in moved
+        ]
+    return Moved(known.ledger, tuple(moved), tuple(each.unread for each in found if each.unread))
 
 
 def _credited_by(horizon: Horizon, known: TransactionRecord) -> dict[tuple[int, str], int]:

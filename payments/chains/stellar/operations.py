@@ -7,6 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
+import orjson
+
+from payments.chains.base import UnreadRecord
+from payments.chains.servers import printable
 from payments.chains.stellar import records, values
 from payments.chains.stellar.records import Memo, TransactionRecord, ledger_of
 from payments.chains.stellar.values import NATIVE
@@ -14,6 +18,8 @@ from payments.chains.stellar.values import NATIVE
 _OPERATION_BITS = 12
 _ALWAYS = {"unconditional": True}
 _PATH_PAYMENTS = ("path_payment_strict_receive", "path_payment_strict_send")
+_NEVER_READ = ("_links", "result_meta_xdr", "fee_meta_xdr")
+_LONGEST_CONTENT = 200_000
 
 PaymentKind = Literal[
     "payment", "path_payment", "create_account", "account_merge", "contract", "claimable_balance", "clawback"
@@ -58,10 +64,11 @@ class Payment:
 
 @dataclass(frozen=True, slots=True)
 class OperationRecord:
-    """An operation of a page: its place, and what it moved, if anything that is known here."""
+    """An operation of a page: its place, and what it moved, if anything that is known here, or why nobody can say."""
 
     paging_token: int
     payments: tuple[Payment, ...]
+    unread: UnreadRecord | None = None
 
 
 def operation(found: Any) -> OperationRecord:
@@ -73,8 +80,11 @@ def operation(found: Any) -> OperationRecord:
     return _operation(found, records.transaction)
 
 
-def neighbours() -> Callable[[Any], OperationRecord]:
-    """As `operation`, for one after the other: the transaction of a hundred operations is read once."""
+def neighbours(account: str) -> Callable[[Any], OperationRecord]:
+    """As `operation`, for one after the other: the transaction of a hundred operations is read once.
+
+    Of what contracts moved, what touches this account alone is read; a record that cannot be read is noted as such.
+    """
     joined: Any = None
     known: TransactionRecord | None = None
 
@@ -84,21 +94,47 @@ def neighbours() -> Callable[[Any], OperationRecord]:
             joined, known = found, records.transaction(found)
         return known
 
-    return lambda found: _operation(found, remembered)
+    return _or_unread(lambda found: _operation(found, remembered, account))
 
 
 def operation_of(known: TransactionRecord) -> Callable[[Any], OperationRecord]:
-    """Reads an operation of this transaction."""
-    return lambda found: _operation(found, lambda _: known)
+    """Reads an operation of this transaction; one that cannot be read is noted as such."""
+    return _or_unread(lambda found: _operation(found, lambda _: known))
 
 
-def _operation(found: Any, transaction_of: Callable[[Any], TransactionRecord]) -> OperationRecord:
+def _or_unread(read: Callable[[Any], OperationRecord]) -> Callable[[Any], OperationRecord]:
+    """Whoever can make a contract decides what is in a record: one that cannot be read must not hide those after it."""
+
+    def read_or_note(found: Any) -> OperationRecord:
+        token = values.whole(found["paging_token"])
+        try:
+            return read(found)
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            digest = values.digest(found["transaction_hash"])
+            problem = printable(f"{type(error).__name__}: {error}")
+            return OperationRecord(token, (), UnreadRecord(digest, ledger_of(token), problem, _content(found)))
+
+    return read_or_note
+
+
+def _content(found: Any) -> str:
+    """A record as it was sent, without links and what the network changed besides, which is never read here."""
+    joined = found.get("transaction")
+    kept = {name: value for name, value in found.items() if name not in _NEVER_READ}
+    if isinstance(joined, dict):
+        kept["transaction"] = {name: value for name, value in joined.items() if name not in _NEVER_READ}
+    return orjson.dumps(kept).decode()[:_LONGEST_CONTENT].replace("\\u0000", "\\ufffd")
+
+
+def _operation(
+    found: Any, transaction_of: Callable[[Any], TransactionRecord], account: str | None = None
+) -> OperationRecord:
     token = values.whole(found["paging_token"])
     moves = _MOVES.get(values.text(found["type"]))
     if moves is None or not values.flag(found["transaction_successful"]):
         return OperationRecord(token, ())
     of = transaction_of(found.get("transaction"))
-    place = _Place(token, of, (token & ((1 << _OPERATION_BITS) - 1)) - 1)
+    place = _Place(token, of, (token & ((1 << _OPERATION_BITS) - 1)) - 1, account)
     if (
         not of.successful
         or of.hash != values.digest(found["transaction_hash"])
@@ -117,6 +153,8 @@ class _Place:
     token: int
     transaction: TransactionRecord
     operation: int
+    account: str | None = None
+    """Whose records these are; None where everybody's are read."""
 
     def payment(
         self,
@@ -184,11 +222,21 @@ def _merged(found: Any, place: _Place) -> tuple[Payment, ...]:
 
 
 def _moved_by_contract(found: Any, place: _Place) -> tuple[Payment, ...]:
-    """What a contract moved: its transaction has one operation, so each movement in it has its own ordinal."""
+    """What a contract moved: its transaction has one operation, so each movement in it has its own ordinal.
+
+    A contract moves as much as 128 bits hold, also between others: what no account is part of, or could hold, is
+    nobody's money here.
+    """
     changes = values.listed(found.get("asset_balance_changes") or [])
     moved = []
     for ordinal, change in enumerate(changes):
         if change["type"] not in ("transfer", "mint"):
+            continue
+        parties = (change.get("from"), change["to"])
+        if not any(_is_of(each, place.account) for each in parties):
+            continue
+        amount = values.moved_by_contract(change["amount"])
+        if amount > values.MOST_UNITS:
             continue
         asset = values.asset(change)
         sender = change.get("from") or asset.partition(":")[2]
@@ -199,12 +247,17 @@ def _moved_by_contract(found: Any, place: _Place) -> tuple[Payment, ...]:
                 values.account_or_contract(sender),
                 values.account_or_contract(change["to"]),
                 asset,
-                values.stroops(change["amount"]),
+                amount,
                 muxed_id=None if muxed is None else values.identifier(muxed),
                 ordinal=ordinal,
             )
         )
     return tuple(moved)
+
+
+def _is_of(party: Any, account: str | None) -> bool:
+    """Whether it is this account, or any where none is named."""
+    return party == account if account else isinstance(party, str) and party.startswith("G")
 
 
 def _set_aside(found: Any, place: _Place) -> tuple[Payment, ...]:

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from payments.chains.servers import ProviderFailed
+from payments.chains.base import UnreadRecord
+from payments.chains.servers import ProviderFailed, ReplyTooLong
 from payments.chains.stellar import addresses
 from payments.chains.stellar.horizon import Horizon
 from payments.chains.stellar.operations import OperationRecord, Payment, neighbours
@@ -33,12 +34,25 @@ def in_order(
     up_to: int,
     **params: str | int,
 ) -> Iterator[Record]:
-    """The records of the ledgers above `after` up to `up_to`, oldest first. A full page asks for the next one."""
+    """The records of the ledgers above `after` up to `up_to`, oldest first. A full page asks for the next one.
+
+    Where Horizon keeps what transactions changed, each record brings it along: a page that is too long is asked for in
+    halves, and those after it as well.
+    """
     place: Place = (token_after(after),)
     cursor = place
-    for _ in range(MOST_RECORDS // PAGE):
-        asked = "-".join(map(str, cursor))
-        found = horizon.ask(page(read), path, cursor=asked, limit=PAGE, order="asc", **params)
+    seen = 0
+    while seen < MOST_RECORDS:
+        asked, size = "-".join(map(str, cursor)), horizon.page
+        try:
+            found = horizon.ask(page(read), path, cursor=asked, limit=size, order="asc", **params)
+        except ReplyTooLong:
+            if size == 1:
+                raise
+            horizon.page = size // 2
+            continue
+        horizon.page = min(PAGE, size + size // 8 + 1)
+        seen += len(found)
         for record in found:
             if place_of(record) <= place:
                 raise ProviderFailed(f"{horizon.name} answered {path} with records out of their order")
@@ -46,7 +60,7 @@ def in_order(
             if ledger_of(place[0]) > up_to:
                 return
             yield record
-        if len(found) < PAGE:
+        if len(found) < size:
             return
     raise ProviderFailed(f"{horizon.name} answered {path} with pages that do not end")
 
@@ -57,6 +71,7 @@ class Moved:
 
     last_height: int
     payments: tuple[Payment, ...]
+    unread: tuple[UnreadRecord, ...] = ()
 
 
 def operations_between(
@@ -67,12 +82,12 @@ def operations_between(
     Reads on to `up_to`, or until there are `enough` operations of ledgers above `fresh_after`, and to the end of the
     ledger then.
     """
-    found, fresh, last = list[Payment](), 0, after
-    records = in_order(horizon, path, neighbours(), operation_place, after=after, up_to=up_to, join="transactions")
-    for record in records:
+    found, unread, fresh, last = list[Payment](), list[UnreadRecord](), 0, after
+    read = neighbours(account)
+    for record in in_order(horizon, path, read, operation_place, after=after, up_to=up_to, join="transactions"):
         ledger = ledger_of(record.paging_token)
         if fresh >= enough and ledger > last:
-            return Moved(last, tuple(found))
+            return Moved(last, tuple(found), tuple(unread))
         fresh += ledger > fresh_after
         last = ledger
         if fresh >= enough + MOST_IN_A_LEDGER:
@@ -80,7 +95,8 @@ def operations_between(
         if any(not concerns(each, account) for each in record.payments if each.kind != "contract"):
             raise ProviderFailed(f"{horizon.name} answered for {account} with a payment of somebody else")
         found += [each for each in record.payments if concerns(each, account)]
-    return Moved(up_to, tuple(found))
+        unread += [record.unread] if record.unread else []
+    return Moved(up_to, tuple(found), tuple(unread))
 
 
 def operation_place(record: OperationRecord) -> Place:

@@ -15,10 +15,11 @@ from payments.chains.base import (
     IncomingTransfer,
     OutgoingTransfer,
     Scan,
+    UnreadRecord,
     UnusualChange,
     WatchList,
 )
-from payments.chains.errors import ChainUnavailable, FinalityViolation, NotSetUp
+from payments.chains.errors import ChainUnavailable, FinalityViolation, NotSetUp, RecordUnreadable
 from payments.chains.profiles import NetworkProfile
 from payments.chains.provider_pool import Believed
 from payments.chains.stellar import lookups
@@ -68,6 +69,7 @@ class _Found:
 
     record: TransactionRecord
     payments: tuple[Payment, ...]
+    unread: tuple[UnreadRecord, ...]
     said_by: tuple[str, ...]
 
 
@@ -132,6 +134,8 @@ class Reading:
 
     def find_transfers(self, transaction_hash: str) -> tuple[IncomingTransfer, ...]:
         found = self._transaction(transaction_hash)
+        if found is not None and found.unread:
+            raise RecordUnreadable(found.unread[0])
         return self._transfers(found) if found and found.record.successful else ()
 
     def find_set_aside(self, transaction_hash: str) -> tuple[IncomingTransfer, ...]:
@@ -225,11 +229,13 @@ class Reading:
         done, read_to = cursor["height"], cursor["read_to"]
         accounts = {self._wallet, *(watch.addresses(MOST_ACCOUNTS) or ())}
         last, payments, said_by = head.height, list[Payment](), dict[str, tuple[str, ...]]()
+        unread = set[UnreadRecord]()
         for account in sorted(accounts):
             believed = self._payments(account, done, read_to, last)
             found, said_by[account] = believed.said, believed.by
             last = min(last, found.last_height)
             payments += [each for each in found.payments if each.recipient == account]
+            unread |= {*found.unread}
         arrived = [each for each in payments if each.ledger <= last and arrives(each)]
         watched = watch.matching({each.recipient for each in arrived}) if arrived else set()
         arrived = [each for each in arrived if each.recipient in watched]
@@ -248,6 +254,7 @@ class Reading:
             ),
             cursor=_cursor(ledgers.get(next_done), ledgers[last]),
             caught_up=last == head.height,
+            unread=tuple(sorted((each for each in unread if each.height <= last), key=lambda each: each.height)),
         )
 
     def _payments(self, account: str, done: int, read_to: int, up_to: int) -> Believed[Moved]:
@@ -317,7 +324,7 @@ class Reading:
             first_height=found.ledger,
             up_to=found.ledger,
         )
-        return _Found(found, moved.said, moved.by)
+        return _Found(found, moved.said.payments, moved.said.unread, moved.by)
 
     def _transfers(self, found: _Found, *, counts: Callable[[Payment], bool] = arrives) -> tuple[IncomingTransfer, ...]:
         block_hash = self._ledgers({found.record.ledger})[found.record.ledger].hash

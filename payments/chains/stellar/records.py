@@ -12,12 +12,10 @@ from datetime import datetime
 from typing import Any, Literal, TypeVar
 
 from payments.chains.stellar import values
+from payments.chains.stellar.horizon import PAGE as PAGE
 from payments.chains.stellar.values import NATIVE
 
 Record = TypeVar("Record")
-
-PAGE = 200
-"""The most records that Horizon puts on a page."""
 
 _LEDGER_BITS = 32
 

@@ -21,6 +21,7 @@ STROOPS = 10**7
 
 _WHOLE = re.compile(r"[0-9]{1,20}")
 _AMOUNT = re.compile(r"([0-9]{1,12})\.([0-9]{7})")
+_MOVED = re.compile(r"([0-9]{1,32})\.([0-9]{7})")
 _HASH = re.compile(r"[0-9a-f]{64}")
 _CODE = re.compile(r"[a-zA-Z0-9]{1,12}")
 _CONTRACT = re.compile(r"C[A-Z2-7]{55}")
@@ -64,6 +65,14 @@ def stroops(found: Any) -> int:
     if amount > MOST_UNITS:
         raise ValueError("more than there can be")
     return amount
+
+
+def moved_by_contract(found: Any) -> int:
+    """An amount that a contract moved, which may be more than any account can hold."""
+    match = _MOVED.fullmatch(text(found))
+    if match is None:
+        raise ValueError("no amount")
+    return int(match[1]) * STROOPS + int(match[2])
 
 
 def digest(found: Any) -> str:
