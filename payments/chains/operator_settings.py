@@ -54,7 +54,8 @@ class NetworkSettings:
     factory: str = ""
     """The contract behind the deposit addresses."""
     address_key: str = field(default="", repr=False)
-    """What the salts of deposit addresses are computed with, in hexadecimal digits; empty: they are the numbers."""
+    """What the salts of deposit addresses and the memos of stellar are computed with, in hexadecimal digits; empty: by
+    the numbers alone."""
     former_addresses: Mapping[str, str] = field(default_factory=dict)
     """By the last number each: where the addresses of earlier numbers come from, like plain:0x…"""
     owner: str = ""
@@ -177,12 +178,17 @@ def _cold_settings(variables: Variables, kind: Kind, hot_wallet: str) -> dict[st
     return {"cold_wallet": cold, "sweeps_to_cold": goal == "cold"}
 
 
+def _address_key(variables: Variables, kind: Kind) -> str:
+    """Empty where none is set, or none of the form of a key."""
+    key = variables.secret(f"{kind}EVM_ADDRESS_KEY")
+    return key if re.fullmatch(rf"[0-9a-fA-F]{{{2 * KEY_BYTES}}}", key) else ""
+
+
 def _derivation_settings(variables: Variables, kind: Kind) -> dict[str, Any]:
     """What deposit addresses are computed with."""
-    key = variables.secret(f"{kind}EVM_ADDRESS_KEY")
-    if key and not re.fullmatch(rf"[0-9a-fA-F]{{{2 * KEY_BYTES}}}", key):
+    key = _address_key(variables, kind)
+    if not key and variables.secret(f"{kind}EVM_ADDRESS_KEY"):
         variables.refuse(f"{kind}EVM_ADDRESS_KEY", "is no key; set it to what `openssl rand -hex 32` prints")
-        key = ""
     setting = f"{kind}EVM_FORMER_ADDRESSES"
     wanted = "a list of numbers and factories; set it to what `manage.py change_addresses` says"
     former = variables.mapping(setting, values=FORMER, wanted=wanted)
@@ -215,6 +221,7 @@ def _stellar_settings(variables: Variables, only_encrypted: bool) -> AllNetworkS
             hot_wallet_key=key,
             key_service=key_service,
             signer_url=signer_url,
+            address_key=_address_key(variables, kind),
             channels=min(channels, MOST_CHANNELS),
             fee_cap_stroops=variables.integer(f"{prefix}_FEE_CAP_STROOPS", 100_000, minimum=LEAST_FEE_CAP_STROOPS),
             claimable_balances=variables.flag(f"{prefix}_CLAIMABLE_BALANCES", default=False),

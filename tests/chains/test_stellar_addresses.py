@@ -137,11 +137,22 @@ def test_a_reference_has_one_spelling(memo: str | None, reference: str | None) -
     assert addresses.normalise_memo(memo) == reference
 
 
-@given(st.integers(0, addresses.LAST_MEMO - addresses.FIRST_MEMO))
-def test_the_memo_of_a_payment_leads_back_to_its_number(sequence: int) -> None:
-    memo = addresses.memo_of(sequence)
+MEMO_KEY = bytes(range(32))
+
+
+@pytest.mark.parametrize("key", [b"", MEMO_KEY])
+@given(sequence=st.integers(0, addresses.LAST_MEMO - addresses.FIRST_MEMO))
+def test_the_memo_of_a_payment_leads_back_to_its_number(key: bytes, sequence: int) -> None:
+    memo = addresses.memo_of(sequence, key)
     assert 10**9 <= memo <= 2**53 - 1
-    assert addresses.sequence_of(memo) == sequence
+    assert addresses.sequence_of(memo, key) == sequence
+
+
+def test_with_a_key_nobody_counts_payments_by_their_memos() -> None:
+    memos = [addresses.memo_of(sequence, MEMO_KEY) for sequence in range(1, 14)]
+    assert not {addresses.sequence_of(memo) for memo in memos} & set(range(10**6))
+    assert not {addresses.sequence_of(memo, MEMO_KEY[::-1]) for memo in memos} & set(range(10**6))
+    assert memos[:2] == [7489626995533727, 3512915036728489]  # never change
 
 
 @given(st.integers(addresses.FIRST_MEMO, addresses.LAST_MEMO))

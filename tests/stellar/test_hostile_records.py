@@ -16,13 +16,14 @@ from stellar_sdk.operation import Payment
 
 from merchants.ledger.invariants import Scope
 from payments.chains import registry
-from payments.chains.stellar import operations
+from payments.chains.stellar import addresses, operations
 from payments.chains.stellar.development import records as stand_in
 from payments.chains.stellar.pages import concerns
 from payments.deposits import watching
 from payments.deposits.invariants import records_set_aside
 from payments.deposits.models import ReadingRequest, ScanCursor
 from payments.models import Deposit
+from payments.models import Payment as PaymentRow
 from payments.operations.alarm_rules import of_rows
 from payments.operations.states import AlarmKind
 from tests.networks import STELLAR
@@ -158,6 +159,18 @@ def test_pages_longer_than_a_reply_may_be_are_read_in_shorter_ones(
     assert time.monotonic() - started < SECONDS
     assert all(each.server.page < 200 for each in place.horizons._providers)  # nobody sent what was asked for first
     assert {state.name: state.problems for state in place.chain.provider_states()} == {"horizon-0": {}, "horizon-1": {}}
+
+
+def test_a_payment_of_before_the_key_keeps_its_memo(place: Place) -> None:
+    before = PaymentRow.objects.get()
+    place.chain._memo_key = bytes(range(32))
+    after = make_payment(STELLAR, merchant_wallet=place.recipient().public_key)
+    assert after.memo == str(addresses.memo_of(after.sequence, bytes(range(32))))
+    assert before.memo == str(addresses.memo_of(before.sequence))
+    for number, payment in enumerate((before, after), 1):
+        place.local.pay(place.local.issuer("USDC"), HOT, "USDC", number, memo=int(payment.memo))
+    assert read() == [1, 2]
+    assert dict(Deposit.objects.values_list("amount", "payment_id")) == {1: before.pk, 2: after.pk}
 
 
 # Whole records, as XDR and Horizon's schema let them be

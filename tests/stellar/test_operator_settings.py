@@ -33,6 +33,7 @@ def read(
 def test_they_are_read_for_real_money_and_for_the_test_network(monkeypatch: pytest.MonkeyPatch, prefix: str) -> None:
     chosen = {
         **ENOUGH,
+        "EVM_ADDRESS_KEY": "5a" * 32,
         "STELLAR_HOT_WALLET_KEY": WALLET.secret,
         "STELLAR_CHANNELS": "4",
         "STELLAR_FEE_CAP_STROOPS": "5000",
@@ -49,6 +50,7 @@ def test_they_are_read_for_real_money_and_for_the_test_network(monkeypatch: pyte
         one_may_decide=True,
         hot_wallet=WALLET.public_key,
         hot_wallet_key=WALLET.secret,
+        address_key="5a" * 32,
         channels=4,
         fee_cap_stroops=5000,
         claimable_balances=True,

@@ -62,6 +62,7 @@ class StellarChain:
         horizons: Horizons,
         wallet: str,
         cold_wallet: str = "",
+        memo_key: bytes = b"",
         keys: Callable[[], Signer],
         rules: FeeRules,
         channels: Channels | None = None,
@@ -72,7 +73,7 @@ class StellarChain:
         self.profile = profile
         self.horizons = horizons
         self._wallet, self._keys, self._rules = wallet, keys, rules
-        self._cold_wallet = cold_wallet
+        self._cold_wallet, self._memo_key = cold_wallet, memo_key
         self._channels = channels or Channels(horizons, wallet=wallet, count=1, keys=keys)
         passphrase: str = profile.metadata["network_passphrase"]
         self._passphrase_in_links = None if passphrase == links.PUBLIC_PASSPHRASE else passphrase
@@ -113,7 +114,7 @@ class StellarChain:
         return addresses.parse(text)
 
     def deposit_address(self, sequence: int) -> DepositAddress:
-        memo = addresses.memo_of(sequence)
+        memo = addresses.memo_of(sequence, self._memo_key)
         return DepositAddress(self._wallet, memo=str(memo), muxed=addresses.mux(self._wallet, memo))
 
     def address_derivations(self) -> Mapping[int, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
+import hmac
 
 from payments.chains.errors import InvalidAddress
 
@@ -77,8 +78,8 @@ def is_id(memo: str) -> bool:
 
 
 # The reference of a payment. The permutation below spreads sequence numbers over the whole range, so that
-# neighbours do not look alike and a mistyped digit hits nobody else's payment. It hides nothing and must
-# never change: the addresses of a lost database are found again by counting.
+# neighbours do not look alike and a mistyped digit hits nobody else's payment. Without a key it hides nothing: whoever
+# sees memos counts payments by them. It must never change: the addresses of a lost database are found by counting.
 
 FIRST_MEMO = 10**9
 LAST_MEMO = (1 << 53) - 1
@@ -90,42 +91,43 @@ _HALF_MASK = (1 << _HALF_BITS) - 1
 _ROUNDS = (1, 2, 3, 4)
 
 
-def memo_of(sequence: int) -> int:
-    """The memo id of the payment with this number; different numbers never share one."""
+def memo_of(sequence: int, key: bytes = b"") -> int:
+    """The memo id of the payment with this number; by one key, or by none, different numbers never share one."""
     if not 0 <= sequence < _MEMO_COUNT:
         raise ValueError("the sequence is outside of what memo ids can tell apart")
-    place = _permute(sequence)
+    place = _permute(sequence, key)
     while place >= _MEMO_COUNT:  # the permutation covers 54 bits; walk on until it lands inside the range
-        place = _permute(place)
+        place = _permute(place, key)
     return FIRST_MEMO + place
 
 
-def sequence_of(memo: int) -> int:
+def sequence_of(memo: int, key: bytes = b"") -> int:
     """The number of the payment that has this memo id: the inverse of `memo_of`."""
     if not FIRST_MEMO <= memo <= LAST_MEMO:
         raise ValueError("no payment has such a memo id")
-    place = _unpermute(memo - FIRST_MEMO)
+    place = _unpermute(memo - FIRST_MEMO, key)
     while place >= _MEMO_COUNT:
-        place = _unpermute(place)
+        place = _unpermute(place, key)
     return place
 
 
-def _permute(number: int) -> int:
+def _permute(number: int, key: bytes) -> int:
     left, right = number >> _HALF_BITS, number & _HALF_MASK
     for position in _ROUNDS:
-        left, right = right, left ^ _scramble(position, right)
+        left, right = right, left ^ _scramble(position, right, key)
     return left << _HALF_BITS | right
 
 
-def _unpermute(number: int) -> int:
+def _unpermute(number: int, key: bytes) -> int:
     left, right = number >> _HALF_BITS, number & _HALF_MASK
     for position in reversed(_ROUNDS):
-        left, right = right ^ _scramble(position, left), left
+        left, right = right ^ _scramble(position, left, key), left
     return left << _HALF_BITS | right
 
 
-def _scramble(position: int, half: int) -> int:
-    digest = hashlib.sha256(b"ballast memo %d %d" % (position, half)).digest()
+def _scramble(position: int, half: int, key: bytes) -> int:
+    text = b"ballast memo %d %d" % (position, half)
+    digest = hmac.digest(key, text, "sha256") if key else hashlib.sha256(text).digest()
     return int.from_bytes(digest[:4], "big") & _HALF_MASK
 
 

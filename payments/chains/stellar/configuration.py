@@ -45,6 +45,7 @@ def devnet_chain(profile: NetworkProfile) -> StellarChain:
         hot_wallet_key=local.HOT_WALLET_KEY,
         key_service="",
         cold_wallet="",
+        address_key="",
         signer_url="",
         channels=1,
     )
@@ -82,6 +83,7 @@ def _chain(profile: NetworkProfile, found: NetworkSettings) -> StellarChain:
         horizons=horizons,
         wallet=found.hot_wallet,
         cold_wallet=found.cold_wallet,
+        memo_key=bytes.fromhex(found.address_key),
         keys=lambda: keys(found),
         rules=FeeRules(cap=found.fee_cap_stroops),
         channels=_channels(
