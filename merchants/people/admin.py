@@ -9,6 +9,7 @@ from allauth.mfa.models import Authenticator
 from django import forms
 from django.contrib import admin, messages
 from django.contrib.admin.utils import unquote
+from django.contrib.auth.models import Group
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
@@ -24,8 +25,9 @@ from merchants.people.invitations import invite_merchant
 from merchants.people.models import Invitation, SignUp
 from merchants.people.services import approve_sign_up, confirm_added_person, follow_operator, refuse_sign_up
 
-# allauth's own pages change rows without its rules, and show stored secrets.
-admin.site.unregister([EmailAddress, Authenticator, User])
+# allauth's own pages change rows without its rules, and show stored secrets. Who is in a group would get what is added
+# to it with nobody agreeing, so what a group may do is settled when it is made.
+admin.site.unregister([EmailAddress, Authenticator, User, Group])
 
 
 @admin.register(User)
