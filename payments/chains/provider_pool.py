@@ -2,8 +2,8 @@
 
 What decides about money is believed when two say the same, or as many as the operator wants, and no others say
 something else as often: else nothing is known. One alone decides only where the operator lists one and has said that it
-may. What only helps (estimates) is asked of one after the other. Whom others contradict again and again is put aside
-(payments.chains.putting_aside).
+may. As many are asked at once as it takes to know, and others where these fail, differ or are slow
+(payments.chains.rounds). Whom others contradict again and again is put aside (payments.chains.putting_aside).
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import structlog
 from payments.chains.base import LONGEST_PROVIDER_NAME, ProviderState
 from payments.chains.errors import ChainUnavailable, NotSetUp
 from payments.chains.putting_aside import CONTRADICTIONS, Conduct
+from payments.chains.rounds import Round, ask_apart
 from payments.chains.servers import Behind, ProviderFailed, Server, WrongChain
 
 logger = structlog.get_logger(__name__)
@@ -32,7 +33,7 @@ BELIEVED = 2
 
 DOWN_AFTER_SECONDS = 60.0
 PROBE_SECONDS = 30.0
-"""How often a provider that is down is asked whether it is back: each time it may take a whole time-out."""
+"""How often a provider that is down or slow is asked whether it is well again."""
 
 DISAGREES_SECONDS, INVENTS_SECONDS = 30.0, 300.0
 """How long it is kept in mind that one said something else than others, and that it told of money nobody else knows."""
@@ -46,6 +47,8 @@ class Provider(Generic[AnyServer]):
     failing_since: float | None = None
     is_elsewhere: bool = False
     """It spoke for another chain when it was last asked."""
+    is_slow: bool = False
+    """It let others wait when it was last asked: it is asked after those that do not."""
     asked_at: float = 0.0
     problems: dict[str, str] = field(default_factory=dict)
     """What is wrong with it now, by kind: failing, old_head, disagrees, put_aside."""
@@ -146,7 +149,7 @@ class ProviderPool(Generic[AnyServer]):
         return tuple(
             Alarm(provider.name, kind, message)
             for provider in self._providers
-            for kind, message in provider.problems.items()
+            for kind, message in dict(provider.problems).items()
         )
 
     @property
@@ -180,25 +183,66 @@ class ProviderPool(Generic[AnyServer]):
         `ask` raises ProviderFailed where there is none; `note` hears of all answers where they differ.
         """
         groups = list[tuple[Said, list[Provider[AnyServer]]]]()
-        asked = list(self._in_use())
-        for number, provider in enumerate(asked, 1):
-            try:
-                said = ask(provider)
-            except ProviderFailed:
-                continue
-            group = next((group for known, group in groups if alike(known, said)), None)
-            if group is None:
-                groups.append((said, group := []))
-            group.append(provider)
-            if self._winner(groups, still_silent=len(asked) - number) is not None:
-                break
+        asking = Round(self._in_use(), ask)
+        sorted_in = 0
+
+        def sort_in() -> None:
+            nonlocal sorted_in
+            for provider, said in asking.said[sorted_in:]:
+                group = next((group for known, group in groups if alike(known, said)), None)
+                if group is None:
+                    groups.append((said, group := []))
+                group.append(provider)
+                group.sort(key=self._providers.index)
+            groups.sort(key=lambda group: self._providers.index(group[1][0]))
+            sorted_in = len(asking.said)
+
+        def wanted() -> int:
+            most = max((len(group) for _, group in groups), default=0)
+            return self._most_of(len(asking.said) + asking.silent) - most
+
+        def is_known() -> bool:
+            sort_in()
+            return self._winner(groups, still_silent=asking.silent) is not None
+
+        asking.run(wanted=wanted, is_over=is_known)
+        sort_in()
         if len(groups) > 1:
             note(groups)
         if (winner := self._winner(groups)) is not None:
             return Believed(winner[0], tuple(each.name[:LONGEST_PROVIDER_NAME] for each in winner[1]))
         if len(groups) > 1:
             raise ChainUnavailable(f"The providers of {self.network} do not agree.")
-        raise self._too_few(sum(len(group) for _, group in groups))
+        raise self._too_few(len(asking.said))
+
+    def _first(
+        self, ask: Callable[[Provider[AnyServer]], Said], is_found: Callable[[Said], bool] = lambda _: True
+    ) -> Said | None:
+        """The first answer that is what is looked for; None where nobody gives one. ChainUnavailable when none answers.
+
+        One is asked after the other, the next as soon as one fails or is slow.
+        """
+        asking = Round(self._in_use(), ask)
+        asking.run(wanted=lambda: 1, is_over=lambda: any(is_found(said) for _, said in asking.said))
+        if not asking.said:
+            raise ChainUnavailable(f"No provider of {self.network} answers.")
+        return next((said for _, said in asking.said if is_found(said)), None)
+
+    def _all(
+        self, ask: Callable[[Provider[AnyServer]], Said], *, for_head: bool = False
+    ) -> Round[Provider[AnyServer], Said]:
+        """What all say, in order of preference, but for slow ones that most of them can do without.
+
+        Those that are left out count as `silent`: with every honest one of them the others could still be outvoted.
+        """
+        asking = Round(self._in_use(for_head=for_head), ask)
+
+        def lacking() -> int:
+            return self._most_of(len(asking.said) + asking.silent) - len(asking.said)
+
+        asking.run(wanted=lambda: max(asking.prompt, lacking()), is_over=lambda: asking.prompt == 0 and lacking() <= 0)
+        asking.said.sort(key=lambda each: self._providers.index(each[0]))
+        return asking
 
     def _winner(
         self, groups: Groups[Said, AnyServer], *, still_silent: int = 0
@@ -269,8 +313,8 @@ class ProviderPool(Generic[AnyServer]):
 
     # How each is doing
 
-    def _in_use(self, *, for_head: bool = False) -> Iterator[Provider[AnyServer]]:
-        """Who is asked: all that are up, and now and then one that is down; everyone when nobody is up.
+    def _in_use(self, *, for_head: bool = False) -> Sequence[Provider[AnyServer]]:
+        """Who is asked: all that are up; where too few are, now and then one that is down; everyone when nobody is up.
 
         Nobody who is put aside, and who has only an old head is asked for its head alone while enough others are up.
         """
@@ -279,8 +323,20 @@ class ProviderPool(Generic[AnyServer]):
         up = [provider for provider in asked if not self._is_down(provider)]
         due = [provider for provider in asked if now - provider.asked_at >= PROBE_SECONDS]
         fresh = [provider for provider in up if "old_head" not in provider.problems]
-        yield from fresh if len(fresh) >= self.needed and not for_head else up
-        yield from (provider for provider in (due if up else asked) if provider not in up)
+        if len(fresh) >= self.needed and not for_head:
+            return fresh
+        if len(up) >= self.needed:
+            return up
+        return [*up, *(provider for provider in (due if up else asked) if provider not in up)]
+
+    def _probe(self, ask: Callable[[Provider[AnyServer]], object]) -> None:
+        """Ask those that are slow or down whether they are well again, apart from whatever waits for an answer."""
+        now = self._clock()
+        for provider in self._providers:
+            is_left_out = provider.is_slow or self._is_down(provider)
+            if is_left_out and not self._is_aside(provider) and now - provider.asked_at >= PROBE_SECONDS:
+                provider.asked_at = now
+                ask_apart(provider, ask)
 
     def _is_down(self, provider: Provider[AnyServer]) -> bool:
         return provider.failing_since is not None and self._clock() - provider.failing_since >= DOWN_AFTER_SECONDS
@@ -321,6 +377,11 @@ class ProviderPool(Generic[AnyServer]):
             say = logger.info if message is None else logger.error
             event = "provider is well again" if message is None else "provider has a problem"
             say(event, network=self.network, provider=provider.name, problem=kind, message=message or before)
+
+
+def middle(numbers: Sequence[int], *, silent: int) -> int:
+    """The middle of these, the lower one of two; lower still by those that were left out, whatever they would say."""
+    return numbers[max((len(numbers) + silent - 1) // 2 - silent, 0)]
 
 
 def names(providers: Iterable[Provider[AnyServer]]) -> str:

@@ -21,7 +21,7 @@ from payments.chains.evm.disagreement import (
 )
 from payments.chains.evm.questions import Answer, Header, Log, Question, header
 from payments.chains.evm.rpc import Rpc, RpcError
-from payments.chains.provider_pool import Believed, Groups, ProviderPool, names
+from payments.chains.provider_pool import Believed, Groups, ProviderPool, middle, names
 from payments.chains.servers import ProviderFailed, ReplyTooLong
 
 OLD_HEAD_BLOCKS = 20
@@ -68,16 +68,12 @@ class Providers(ProviderPool[Rpc]):
 
     def ask(self, question: Question[Answer]) -> Answer:
         """The first usable answer. RpcError when it is an error."""
-        for provider in self._in_use():
-            try:
-                (answer,) = self._answers(provider, (question,))
-            except ProviderFailed:
-                continue
-            if isinstance(answer, RpcError):
-                raise answer
-            found: Answer = answer
-            return found
-        raise ChainUnavailable(f"No provider of {self.network} answers.")
+        answers = self._first(lambda provider: self._answers(provider, (question,)))
+        assert answers is not None  # noqa: S101 - narrows the type: any answer will do
+        if isinstance(answers[0], RpcError):
+            raise answers[0]
+        found: Answer = answers[0]
+        return found
 
     def agree_on(self, question: Question[Answer]) -> Answer:
         (answer,) = self.agree(question)
@@ -107,50 +103,56 @@ class Providers(ProviderPool[Rpc]):
 
         RpcError when one would answer a smaller question. ChainUnavailable when too few answer.
         """
-        said = list[Said]()
-        too_long: ReplyTooLong | None = None
-        for provider in self._in_use():
-            try:
-                answers = self._answers(provider, questions)
-            except ReplyTooLong as error:
-                too_long = error
-                continue
-            except ProviderFailed:
-                continue
+        return self._gathered(questions)[0]
+
+    def _gathered(self, questions: Sequence[Question[Any]]) -> tuple[list[Said], int]:
+        """As gather, with how many were left out because they are slow."""
+
+        def ask(provider: Provider) -> list[Any]:
+            answers = self._answers(provider, questions)
             errors = [answer for answer in answers if isinstance(answer, RpcError)]
-            if not errors:
-                said.append(Said(provider, answers))
-            elif any(error.asks_for_less for error in errors):
-                raise errors[0]
+            if errors and not any(error.asks_for_less for error in errors):
+                raise ProviderFailed(f"{provider.name} refuses: {errors[0]}")
+            return answers
+
+        asking = self._all(ask)
+        said = [Said(*each) for each in asking.said]
+        for error in (answer for each in said for answer in each.answers if isinstance(answer, RpcError)):
+            if error.asks_for_less:
+                raise error
+        too_long = next((error for error in asking.failures if isinstance(error, ReplyTooLong)), None)
         if len(said) < self.needed and too_long is not None:
             raise RpcError(0, str(too_long))
         if len(said) < self.needed:
             raise self._too_few(len(said))
-        return said
+        return said, asking.silent
 
     def middle(self, question: Question[int]) -> int:
         """A number about which honest providers differ: the middle of what they say, the lower one of two.
 
         So no single one drives it up. ChainUnavailable when too few say one.
         """
-        said = self._numbers(question)
-        return said[(len(said) - 1) // 2]
+        said, silent = self._numbers(question)
+        return middle(said, silent=silent)
 
     def upper_middle(self, question: Question[int]) -> int:
         """As middle, the higher one of two: no single one drives it down. For limits of what costs nothing unused."""
-        said = self._numbers(question)
-        return said[len(said) // 2]
+        said, silent = self._numbers(question)
+        return said[min((len(said) + silent) // 2, len(said) - 1)]
 
-    def _numbers(self, question: Question[int]) -> list[int]:
-        return sorted(each.answers[0] for each in self.gather(question))
+    def _numbers(self, question: Question[int]) -> tuple[list[int], int]:
+        """What was said, and how many were left out: whatever these would have said is no worse than what is taken."""
+        said, silent = self._gathered((question,))
+        return sorted(each.answers[0] for each in said), silent
 
     def head(self) -> Head:
         """The newest block that enough providers have, and the newest of them that enough call final."""
-        tips = self._tips()
+        tips, silent = self._tips()
         fresh = [tip for tip in tips if not self._is_old(tip[1].closed_at)] or tips
-        if len(fresh) < self.needed:
+        most = self._most_of(len(fresh) + silent)
+        if len(fresh) < most:
             raise self._too_few(len(fresh))
-        place = self._most_of(len(fresh)) - 1
+        place = most - 1
         height = sorted((latest.height for _, latest, _ in fresh), reverse=True)[place]
         finalized = sorted((final.height for _, _, final in fresh), reverse=True)[place]
         newest = self.agree_on(header(height))
@@ -160,31 +162,20 @@ class Providers(ProviderPool[Rpc]):
 
     def anyone(self, question: Question[Answer | None]) -> Answer | None:
         """Something that any provider knows of: nodes do not share what waits. None when nobody knows of it."""
-        answered = False
-        for provider in self._in_use():
-            try:
-                (answer,) = self._answers(provider, (question,))
-            except ProviderFailed:
-                continue
-            answered = True
-            if answer is not None and not isinstance(answer, RpcError):
-                found: Answer = answer
-                return found
-        if not answered:
-            raise ChainUnavailable(f"No provider of {self.network} answers.")
-        return None
+
+        def is_found(answers: list[Any]) -> bool:
+            return answers[0] is not None and not isinstance(answers[0], RpcError)
+
+        answers = self._first(lambda provider: self._answers(provider, (question,)), is_found)
+        found: Answer | None = answers[0] if answers else None
+        return found
 
     def tell(self, question: Question[str]) -> list[str | RpcError]:
         """Hand something to every provider; what those said that answered. ChainUnavailable when none did."""
-        said: list[str | RpcError] = []
-        for provider in self._in_use():
-            try:
-                said += self._answers(provider, (question,))
-            except ProviderFailed:
-                continue
+        said = self._all(lambda provider: self._answers(provider, (question,))).said
         if not said:
             raise ChainUnavailable(f"No provider of {self.network} answers.")
-        return said
+        return [answer for _, answers in said for answer in answers]
 
     # Believing
 
@@ -244,19 +235,19 @@ class Providers(ProviderPool[Rpc]):
 
         return self._asked(provider, ask)
 
-    def _tips(self) -> list[tuple[Provider, Header, Header]]:
-        """The newest and the newest final block of each provider that answers."""
-        found = []
-        for provider in self._in_use(for_head=True):
-            try:
-                latest, final = self._answers(provider, (header("latest"), header("finalized")))
-            except ProviderFailed:
-                continue
-            if isinstance(latest, Header) and isinstance(final, Header):
-                provider.newest_height, provider.final_height = latest.height, final.height
-                self._note_age(provider, latest.closed_at)
-                found.append((provider, latest, final))
-        return found
+    def _tips(self) -> tuple[list[tuple[Provider, Header, Header]], int]:
+        """The newest and the newest final block of each provider that answers, and how many are left out."""
+        asking = self._all(self._tip, for_head=True)
+        self._probe(self._tip)
+        return [(provider, *tip) for provider, tip in asking.said], asking.silent
+
+    def _tip(self, provider: Provider) -> tuple[Header, Header]:
+        latest, final = self._answers(provider, (header("latest"), header("finalized")))
+        if not isinstance(latest, Header) or not isinstance(final, Header):
+            raise ProviderFailed(f"{provider.name} does not name its newest and its newest final block")
+        provider.newest_height, provider.final_height = latest.height, final.height
+        self._note_age(provider, latest.closed_at)
+        return latest, final
 
 
 def _read(rpc: Rpc, question: Question[Answer], answer: Any) -> Answer:

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from payments.chains import provider_pool
 from payments.chains.base import Head
 from payments.chains.errors import ChainUnavailable
-from payments.chains.provider_pool import Believed, Groups, ProviderPool
+from payments.chains.provider_pool import Believed, Groups, ProviderPool, middle
 from payments.chains.servers import Behind, ProviderFailed, WrongChain
 from payments.chains.stellar import records
 from payments.chains.stellar.horizon import Horizon, NotKnown
@@ -82,49 +82,31 @@ class Horizons(ProviderPool[Horizon]):
 
     def any(self, question: Question[Answer]) -> Answer:
         """The first usable answer: for what only helps."""
-        for provider in self._in_use():
-            try:
-                return self._answer(provider, question)
-            except ProviderFailed:
-                continue
-        raise self._nobody()
+        found = self._first(lambda provider: (self._answer(provider, question),))
+        assert found is not None  # noqa: S101 - narrows the type: any answer will do
+        return found[0]
 
     def anyone(self, question: Question[Answer | None]) -> Answer | None:
         """Something that any Horizon knows of; None when nobody does."""
-        has_answered = False
-        for provider in self._in_use():
-            try:
-                found = self._answer(provider, question)
-            except ProviderFailed:
-                continue
-            has_answered = True
-            if found is not None:
-                return found
-        if not has_answered:
-            raise self._nobody()
-        return None
+        return self._first(lambda provider: self._answer(provider, question), lambda found: found is not None)
 
     def tell(self, question: Question[Answer]) -> list[Answer]:
         """What all Horizons answer that do; ChainUnavailable when none does."""
-        said = list[Answer]()
-        for provider in self._in_use():
-            try:
-                said.append(self._answer(provider, question))
-            except ProviderFailed:
-                continue
+        said = self._all(lambda provider: self._answer(provider, question)).said
         if not said:
-            raise self._nobody()
-        return said
+            raise ChainUnavailable(f"No provider of {self.network} answers.")
+        return [answer for _, answer in said]
 
     def middle(self, question: Question[int]) -> int:
         """A number about which honest Horizons differ: the middle of what they say, the lower one of two.
 
         ChainUnavailable when too few say one.
         """
-        said = sorted(self.tell(question))
+        asking = self._all(lambda provider: self._answer(provider, question))
+        said = sorted(number for _, number in asking.said)
         if len(said) < self.needed:
             raise self._too_few(len(said))
-        return said[(len(said) - 1) // 2]
+        return middle(said, silent=asking.silent)
 
     def agree(
         self,
@@ -193,11 +175,14 @@ class Horizons(ProviderPool[Horizon]):
         """
         if self._head is not None and self._clock() - self._head[1] < within_seconds:
             return self._head[0]
-        roots = [self._roots[provider.name].root for provider in self._answering()]
+        asking = self._all(self._ask_root, for_head=True)
+        self._probe(self._ask_root)
+        roots = [root for _, root in asking.said]
         fresh = [root for root in roots if not self._is_old(root.latest_closed_at)] or roots
-        if len(fresh) < self.needed:
+        most = self._most_of(len(fresh) + asking.silent)
+        if len(fresh) < most:
             raise self._too_few(len(fresh))
-        height = sorted((root.latest_ledger for root in fresh), reverse=True)[self._most_of(len(fresh)) - 1]
+        height = sorted((root.latest_ledger for root in fresh), reverse=True)[most - 1]
         if within_seconds and self._head is not None and self._head[0].height == height:
             self._head = self._head[0], self._clock()
             return self._head[0]
@@ -218,17 +203,6 @@ class Horizons(ProviderPool[Horizon]):
         return self.agree(ask, told=f"Ledger {height}", first_height=height, up_to=height)
 
     # How each is doing
-
-    def _answering(self) -> list[Provider]:
-        """Those that say now what they have read."""
-        found = []
-        for provider in self._in_use(for_head=True):
-            try:
-                self._ask_root(provider)
-            except ProviderFailed:
-                continue
-            found.append(provider)
-        return found
 
     def _root(self, provider: Provider, *, up_to: int = 0) -> RootRecord:
         """What a Horizon has read, at least as of the last time it was asked; asked again where that is too little."""
@@ -257,9 +231,6 @@ class Horizons(ProviderPool[Horizon]):
             return self._asked(provider, question)
         except NotKnown as error:  # said of something that every Horizon should have
             raise Behind(str(error)) from error
-
-    def _nobody(self) -> ChainUnavailable:
-        return ChainUnavailable(f"No provider of {self.network} answers.")
 
 
 def _differing(mine: Any, theirs: Any) -> tuple[str, str]:

@@ -1,0 +1,127 @@
+"""One question put to several providers at once, so that one that hangs holds up nobody whom others can do without.
+
+Who is slow is asked last: where those that are prompt decide, nobody waits for it, and where they do not, its answer
+counts as any other. So who is believed does not depend on who is quick. A round has a thread for each question that it
+asks. Those that it leaves behind end with the time limit of their call, and no round asks a slow provider needlessly.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable
+from contextvars import copy_context
+from dataclasses import dataclass, field
+from queue import Empty, SimpleQueue
+from typing import Generic, Protocol, TypeVar
+
+from payments.chains.servers import ProviderFailed
+
+SLOW_SECONDS, TIMES_THE_FIRST = 0.5, 3
+"""Slow is who takes longer than so many seconds, and so many times as long as the first that answered the same."""
+FIRST_SECONDS = 2.0
+"""How long the first answer may take before another provider is asked as well."""
+
+
+class Asked(Protocol):
+    is_slow: bool
+
+
+AnyAsked = TypeVar("AnyAsked", bound=Asked)
+Said = TypeVar("Said")
+
+
+@dataclass(slots=True)
+class _Call(Generic[AnyAsked, Said]):
+    provider: AnyAsked
+    started_at: float = field(default_factory=time.monotonic)
+    is_overdue: bool = False
+    said: list[Said] = field(default_factory=list)
+    error: BaseException | None = None
+
+
+class Round(Generic[AnyAsked, Said]):
+    """Asks until enough has been said. `ask` raises ProviderFailed where one has no answer."""
+
+    def __init__(self, asked: Iterable[AnyAsked], ask: Callable[[AnyAsked], Said]) -> None:
+        self._ask = ask
+        self._waiting = sorted(asked, key=lambda provider: provider.is_slow)
+        self._open: list[_Call[AnyAsked, Said]] = []
+        self._ended = SimpleQueue[_Call[AnyAsked, Said]]()
+        self._first_took: float | None = None
+        self.said: list[tuple[AnyAsked, Said]] = []
+        self.failures: list[ProviderFailed] = []
+
+    @property
+    def silent(self) -> int:
+        """How many may still say something: those that are not asked yet, and those that have not answered."""
+        return len(self._waiting) + len(self._open)
+
+    @property
+    def prompt(self) -> int:
+        """How many are worth waiting for: asked, and not slow; or not asked, and not known to be slow."""
+        return len(self._awaited()) + sum(not provider.is_slow for provider in self._waiting)
+
+    def run(self, *, wanted: Callable[[], int], is_over: Callable[[], bool]) -> None:
+        """Keep `wanted` of them at it, until it is over or all have answered or failed."""
+        while self.silent and not is_over():
+            while self._waiting and len(self._awaited()) < max(wanted(), 0 if self._open else 1):
+                self._start()
+            self._take()
+
+    def _awaited(self) -> list[_Call[AnyAsked, Said]]:
+        return [call for call in self._open if not call.is_overdue]
+
+    def _start(self) -> None:
+        call = _Call[AnyAsked, Said](self._waiting.pop(0))
+        self._open.append(call)
+        if self.silent == 1 and not self.said and not self.failures:
+            self._make(call)  # no other to turn to: it needs no thread
+            return
+        threading.Thread(target=copy_context().run, args=(self._make, call), daemon=True).start()
+
+    def _make(self, call: _Call[AnyAsked, Said]) -> None:
+        try:
+            call.said.append(self._ask(call.provider))
+        except BaseException as error:  # raised where the round is run
+            call.error = error
+        self._ended.put(call)
+
+    def _take(self) -> None:
+        """Take the next answer, or find those that take too long."""
+        patience = FIRST_SECONDS
+        if self._first_took is not None:
+            patience = max(SLOW_SECONDS, TIMES_THE_FIRST * self._first_took)
+        awaited = self._awaited()
+        oldest = min((call.started_at for call in awaited), default=None)
+        try:
+            timeout = None if oldest is None else max(0.0, oldest + patience - time.monotonic())
+            call = self._ended.get(timeout=timeout)
+        except Empty:
+            for call in awaited:
+                if time.monotonic() - call.started_at >= patience:
+                    call.is_overdue = call.provider.is_slow = True
+            return
+        self._open.remove(call)
+        if isinstance(call.error, ProviderFailed):
+            self.failures.append(call.error)
+            return
+        if call.error is not None:
+            raise call.error
+        call.provider.is_slow = call.is_overdue
+        self._first_took = self._first_took or time.monotonic() - call.started_at
+        self.said.append((call.provider, call.said[0]))
+
+
+def ask_apart(provider: AnyAsked, ask: Callable[[AnyAsked], object]) -> None:
+    """Find out whether it is prompt again. Nobody waits for it."""
+
+    def look() -> None:
+        started_at = time.monotonic()
+        try:
+            ask(provider)
+        except ProviderFailed:
+            return
+        provider.is_slow = time.monotonic() - started_at >= SLOW_SECONDS
+
+    threading.Thread(target=copy_context().run, args=(look,), daemon=True).start()
