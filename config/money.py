@@ -91,3 +91,17 @@ def apportion(total: int, weights: Sequence[int | Decimal]) -> list[int]:
         for place in by_remainder[: total - sum(parts)]:
             parts[place] += 1
     return parts
+
+
+def fiat_share(amount: int, *, fiat_amount: int, due: int, before: int = 0) -> int:
+    """What base units of a payment's coin are worth in minor units of its currency: their share of what was due for the
+    price, a half rounded up. Every worth that is shown is this one.
+
+    After `before`, what they add to the worth of those: parts of a payment in their order then add up to its worth.
+    """
+
+    def worth(units: int) -> int:
+        share = (2 * abs(units) * fiat_amount + due) // (2 * due)
+        return share if units >= 0 else -share
+
+    return worth(before + amount) - worth(before)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
-from config.money import whole_millionths
+from config.money import fiat_share, whole_millionths
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,11 +22,6 @@ class Quote:
         coins = Fraction(fiat, 10**self.fiat_digits) / Fraction(self.rate)
         return whole_millionths(int(coins * 10**self.decimals), self.decimals)
 
-    def worth(self, units: int) -> int:
-        """What base units of the coin were worth, in minor units of the currency, rounded down."""
-        price = Fraction(units, 10**self.decimals) * Fraction(self.rate)
-        return int(price * 10**self.fiat_digits)
-
 
 @dataclass(frozen=True, slots=True)
 class Share:
@@ -36,14 +31,15 @@ class Share:
     units: int
 
 
-def all_that_is_left(*, price: int, released: int, refundable: int, refunded: int, quote: Quote) -> Share:
+def all_that_is_left(*, price: int, due: int, released: int, refundable: int, refunded: int) -> Share:
     """What can still be given back of a payment.
 
-    `price` and `refunded` are in the currency: the price of the payment, and earlier refunds. `released` and
+    `price` and `refunded` are in the currency: the price of the payment, and earlier refunds. `due`, `released` and
     `refundable` are in base units. After a reorganisation, or with a tolerance, it can be less than the price.
     """
-    paid = min(price, quote.worth(released))
-    return Share(fiat=max(0, min(paid - refunded, quote.worth(refundable))), units=max(0, refundable))
+    paid = min(price, fiat_share(released, fiat_amount=price, due=due))
+    left = min(paid - refunded, fiat_share(refundable, fiat_amount=price, due=due))
+    return Share(fiat=max(0, left), units=max(0, refundable))
 
 
 def take(asked: int | None, left: Share, quote: Quote) -> Share | None:

@@ -19,7 +19,7 @@ from django.utils import timezone
 from config import ids
 from config.celery import wake
 from config.errors import DomainError, InvalidParameter
-from config.money import FIAT_DIGITS, AmountNotExact, from_units, to_units
+from config.money import FIAT_DIGITS, AmountNotExact, fiat_share, from_units, to_units
 from merchants import counting
 from payments.chains import registry
 from payments.deposits import refund_accounting
@@ -215,10 +215,10 @@ def what_is_left(payment: Payment) -> Share:
     refunded: int = standing.aggregate(total=Sum("fiat_amount"))["total"] or 0
     return all_that_is_left(
         price=payment.fiat_amount,
+        due=int(payment.due),
         released=payment.released,
         refundable=refund_accounting.refundable(payment),
         refunded=int(refunded),
-        quote=quote_of(payment),
     )
 
 
@@ -313,7 +313,8 @@ def _new_refund(payment: Payment, request: NewRefund, *, fiat: int, amount: int)
 
 
 def _new_refund_of(discrepancy: Discrepancy, payment: Payment, request: NewRefund) -> Refund:
-    refund = _new_refund(payment, request, fiat=quote_of(payment).worth(discrepancy.amount), amount=discrepancy.amount)
+    worth = fiat_share(int(discrepancy.amount), fiat_amount=payment.fiat_amount, due=int(payment.due))
+    refund = _new_refund(payment, request, fiat=worth, amount=discrepancy.amount)
     refund.discrepancy = discrepancy
     refund.network, refund.cryptocurrency = discrepancy.network, discrepancy.asset
     refund.decimals = discrepancy.decimals

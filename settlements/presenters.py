@@ -17,14 +17,13 @@ from config.wording import coins, in_style, rate, short_hash, short_id, whole
 from merchants import wording as instants
 from payments.chains import registry
 from payments.chains.recipients import person_of
-from payments.models import BalanceChange
 from payments.rates.tables import source_in_words
 from settlements import wording
 from settlements.debts.offsetting import Share
 from settlements.models import DebtOffset, Settlement
 from settlements.planning import CarriedOver, CarryReason, PlannedSettlement
 from settlements.proposals import OFFSETS, Preview
-from settlements.reading import other_sides
+from settlements.reading import changes_of, other_sides
 from settlements.statements import CHANGE_COLUMNS, Change, Line, Section, Statement, line_of
 from settlements.states import SettlementStatus
 
@@ -252,7 +251,7 @@ class EntryRow:
 
 def newest_entries(settlement: Settlement, timezone: str) -> list[EntryRow]:
     """The newest entries of the settlement's statement."""
-    rows = BalanceChange.objects.filter(settlement=settlement.id).order_by("-id").values_list(*CHANGE_COLUMNS)
+    rows = changes_of(settlement).order_by("-id").values_list(*CHANGE_COLUMNS)
     first_of_period = ids.first_uuid_at(settlement.period_start)
     changes = list(starmap(Change, rows[:ENTRIES_SHOWN]))
     offsets = other_sides(settlement) if any(change.kind in OFFSETS for change in changes) else {}

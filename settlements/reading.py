@@ -9,7 +9,7 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.postgres.expressions import ArraySubquery
-from django.db.models import F, OuterRef, Q, QuerySet
+from django.db.models import F, OuterRef, Q, QuerySet, Subquery, Sum
 from django.db.models.functions import JSONObject
 
 from config.api.renderers import format_instant
@@ -31,7 +31,7 @@ from settlements.states import SettlementStatus
 def statement_of(settlement: Settlement) -> Statement:
     """Its statement, from one query however many payments it has; StatementDoesNotBalance when the rows are damaged."""
     fees, set_aside, offsets = _token_fees(settlement), _set_aside(settlement), other_sides(settlement)
-    rows = BalanceChange.objects.filter(settlement=settlement.id).order_by("id").values_list(*CHANGE_COLUMNS)
+    rows = changes_of(settlement).order_by("id").values_list(*CHANGE_COLUMNS)
     changes = starmap(Change, rows.iterator(chunk_size=2_000))
     return build_statement(
         settlement,
@@ -44,6 +44,13 @@ def statement_of(settlement: Settlement) -> Statement:
             for each in changes
         ),
     )
+
+
+def changes_of(settlement: Settlement) -> QuerySet[BalanceChange]:
+    """The changes that it is made of, for CHANGE_COLUMNS: each with what earlier ones of its payment come to."""
+    earlier = BalanceChange.objects.filter(payment=OuterRef("payment"), asset=OuterRef("asset"), id__lt=OuterRef("id"))
+    before = earlier.order_by().values("payment").values(total=Sum("amount"))
+    return BalanceChange.objects.filter(settlement=settlement.id).annotate(before=Subquery(before))
 
 
 def debts_to_repay(merchant_id: uuid.UUID, environment: str) -> QuerySet[Account]:

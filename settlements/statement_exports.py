@@ -1,4 +1,4 @@
-"""Statements for bookkeeping: a booking list as DATEV reads it, and bank statements for Xero and QuickBooks.
+"""Statements for bookkeeping: a booking list, and bank statements for Xero and QuickBooks.
 
 All digits are in the statement itself. Xero and QuickBooks keep two: there each line is what the rounded balance
 changes by, so that rounding never adds up and the lines sum to the rounded closing balance.
@@ -22,6 +22,8 @@ from settlements.statements import CoinAccount, Line, LineType, Statement
 from settlements.wording import ENTRIES
 
 _CENTS = 2
+
+BOOKINGS = "bookings"
 
 BOOKING_COLUMNS = (
     "Umsatz",
@@ -71,9 +73,9 @@ def accounting_reply(statement: Statement, form: str, *, coin: str, timezone: st
     account = next((each for each in statement.accounts if each.coin == coin), None)
     if form not in FORMS or account is None:
         return None
-    accounts = statement.accounts if form == "datev" else [account]
+    accounts = statement.accounts if form == BOOKINGS else [account]
     content = FORMS[form](accounts, ZoneInfo(timezone))
-    name = file_name(statement) + (f"-{form}" if form == "datev" else f"-{coin.lower()}-{form}")
+    name = file_name(statement) + (f"-{form}" if form == BOOKINGS else f"-{coin.lower()}-{form}")
     return file_reply(content.encode("utf-8-sig"), "text/csv; charset=utf-8", f"{name}.csv")
 
 
@@ -116,7 +118,7 @@ def _quickbooks(accounts: Sequence[CoinAccount], zone: ZoneInfo) -> str:
 
 
 FORMS: Mapping[str, Callable[[Sequence[CoinAccount], ZoneInfo], str]] = MappingProxyType(
-    {"datev": _booking_list, "xero": _xero, "quickbooks": _quickbooks}
+    {BOOKINGS: _booking_list, "xero": _xero, "quickbooks": _quickbooks}
 )
 
 

@@ -16,7 +16,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from config import ids
-from config.money import FIAT_DIGITS, from_units
+from config.money import FIAT_DIGITS, fiat_share, from_units
 from payments.states import BalanceChangeKind
 from settlements.models import Settlement
 from settlements.states import SettlementStatus
@@ -79,6 +79,8 @@ class Change(NamedTuple):
     payment_coin: str | None
     due: int | None
     returns_fee: bool = False
+    before: int | None = None
+    """What earlier changes of the payment come to, in the same coin."""
     token_fee: int = 0
     claimable_balance: str = ""
     other_side: OtherSide | None = None
@@ -98,6 +100,7 @@ CHANGE_COLUMNS = (
     "payment__cryptocurrency",
     "payment__due",
     "returns_fee",
+    "before",
 )
 
 
@@ -194,7 +197,9 @@ def line_of(change: Change, section: Section) -> Line:
     currency = change.currency or ""
     fiat = None
     if change.fiat_amount is not None and change.due and change.payment_coin == change.asset:
-        share = fiat_share(change.amount, fiat_amount=change.fiat_amount, due=change.due)
+        share = fiat_share(
+            change.amount, fiat_amount=int(change.fiat_amount), due=int(change.due), before=int(change.before or 0)
+        )
         fiat = from_units(share, FIAT_DIGITS[currency])
     other = change.other_side
     return Line(
@@ -217,12 +222,6 @@ def line_of(change: Change, section: Section) -> Line:
         other_side=other,
         returns_fee=change.returns_fee if change.kind in REFUNDED else None,
     )
-
-
-def fiat_share(amount: int, *, fiat_amount: int, due: int) -> int:
-    """What so many base units were worth in minor units when the payment was quoted; a half is rounded up."""
-    share = (2 * abs(amount) * fiat_amount + due) // (2 * due)
-    return share if amount >= 0 else -share
 
 
 def _settling(settlement: Settlement, coin: str, parts: dict[str, dict[str, Any]]) -> Iterator[Line]:

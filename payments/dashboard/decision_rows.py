@@ -154,7 +154,15 @@ class DecisionRow:
                 _("%(amount)s are more than was asked for, and wait for a decision of their own.")
                 % {"amount": self._coins(done.surplus)}
             )
-        return " ".join([*words, self._becomes(done.status)])
+        words.append(self._becomes(done.status))
+        link = self.payment.payment_link
+        gave_back = (PaymentStatus.EXPIRED, PaymentStatus.CANCELLED)
+        if link and link.max_uses is not None and self.payment.status in gave_back and done.status not in gave_back:
+            words.append(
+                _("It gave its use of the link back, which may be taken again: the link can sell more than %(all)s.")
+                % {"all": wording.whole(link.max_uses)}
+            )
+        return " ".join(words)
 
     @property
     def if_given_back(self) -> str:

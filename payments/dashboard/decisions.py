@@ -107,7 +107,7 @@ def _newest(request: MemberRequest, kind: str, before: uuid.UUID | None) -> list
     found: list[DecisionRow | RecordRow] = []
     if kind == "" or kind in DiscrepancyKind.values:
         own = undecided(merchant, environment).filter(older, Q(kind=kind) if kind else Q())
-        own = own.select_related("payment", "deposit").defer("payment__qr_png").order_by("-pk")
+        own = own.select_related("payment__payment_link", "deposit").defer("payment__qr_png").order_by("-pk")
         found += decision_rows(merchant, environment, list(own[: PAGE_SIZE + 1]))
     for name, provider in (("refund", refunds_waiting), ("settlement", settlements_waiting)):
         if kind in ("", name):
@@ -180,7 +180,7 @@ def logged(discrepancy: Discrepancy) -> dict[str, str]:
 def own_discrepancy(request: MemberRequest, discrepancy_id: str) -> Discrepancy:
     """Money of a payment of this merchant and environment, decided or not; Http404 for any other."""
     own = Discrepancy.objects.filter(merchant=request.merchant, environment=request.environment, payment__isnull=False)
-    found = own.select_related("payment", "deposit").defer("payment__qr_png")
+    found = own.select_related("payment__payment_link", "deposit").defer("payment__qr_png")
     return get_object_or_404(found, pk=ids.DISCREPANCY.decode(discrepancy_id))
 
 
@@ -193,4 +193,4 @@ def decided_already(request: MemberRequest, discrepancy: Discrepancy) -> HttpRes
 
 def fresh(discrepancy: Discrepancy) -> Discrepancy:
     """The discrepancy as it is now, with its payment."""
-    return Discrepancy.objects.select_related("payment", "deposit").get(pk=discrepancy.pk)
+    return Discrepancy.objects.select_related("payment__payment_link", "deposit").get(pk=discrepancy.pk)

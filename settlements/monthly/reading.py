@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from django.db import connection
 
 from config import ids
-from config.money import FIAT_DIGITS, from_units
+from config.money import FIAT_DIGITS, fiat_share, from_units
 from merchants.ledger.chart import AccountKind
 from merchants.ledger.day_sums import sums_before
 from merchants.ledger.models import Account, Entry, Posting
@@ -29,7 +29,7 @@ from settlements.debts.conversion import converted
 from settlements.models import Settlement
 from settlements.monthly.own_payouts import PAYOUT_ACCOUNTS, asked_between
 from settlements.postings import RESERVED
-from settlements.statements import LineType, fiat_share
+from settlements.statements import LineType
 
 BALANCE, HELD, SUSPENSE = "balance", "held", "suspense"
 ACCOUNTS = (BALANCE, HELD, SUSPENSE)
@@ -94,6 +94,7 @@ class _Row(NamedTuple):
     currency: str | None
     payment_coin: str | None
     due: Decimal | None
+    before: Decimal | None
 
 
 # The accounts of the statement, and the postings that took or gave back a fee and moved none of them.
@@ -146,7 +147,10 @@ _COUNTS = f"""
 _ENTRIES = f"""
     SELECT moved.place, posting.id, posting.kind, posting.reference, moved.amount, coalesce(fee.amount, 0),
         change.kind, change.reference, change.settlement,
-        payment.id, payment.fiat_amount, payment.currency, payment.cryptocurrency, payment.due
+        payment.id, payment.fiat_amount, payment.currency, payment.cryptocurrency, payment.due, (
+            SELECT sum(earlier.amount) FROM {BalanceChange._meta.db_table} AS earlier
+            WHERE earlier.payment_id = change.payment_id AND earlier.asset = change.asset AND earlier.id < change.id
+        )
     FROM unnest(
         %(places)s::integer[], %(postings)s::uuid[], %(keys)s::bigint[], %(amounts)s::numeric[],
         %(is_balance)s::boolean[]
@@ -362,7 +366,7 @@ def _entry(
 ) -> MonthEntry:
     fiat = None
     if row.fiat_amount is not None and row.due and row.payment_coin == account.coin:
-        share = fiat_share(amount, fiat_amount=int(row.fiat_amount), due=int(row.due))
+        share = fiat_share(amount, fiat_amount=int(row.fiat_amount), due=int(row.due), before=int(row.before or 0))
         fiat = from_units(share, FIAT_DIGITS[row.currency or ""])
     key = _settlement_key(row) if account.name == BALANCE else None
     settlement = settlements.get(key) if key else None

@@ -14,6 +14,7 @@ from config.errors import DomainError, InvalidParameter
 from config.samples import SANDBOX_WALLET
 from merchants.models import LatePayments
 from payments.chains.simulated.networks import address_named
+from payments.dashboard.decision_rows import decision_row
 from payments.links import services
 from payments.links.models import PaymentLink
 from payments.links.services import LinkNotActive, update_link
@@ -33,6 +34,7 @@ from tests.payments.scenes import (
     WALLETS,
     assert_all_is_well,
     confirm,
+    discrepancy,
     end_window,
     make_merchant_who,
     mine_and_watch,
@@ -127,6 +129,16 @@ def test_late_money_waits_for_a_decision_where_its_use_may_be_somebody_elses(
     end_window(payment)
     assert pay_and_confirm(payment).status == status
     assert_all_is_well()
+
+
+def test_a_decision_says_that_it_can_sell_more_than_the_link_has() -> None:
+    for max_uses, says_so in ((2, True), (None, False)):
+        merchant = make_merchant_who(late_payments=LatePayments.HOLD)
+        payment = begin(make_link(merchant, max_uses=max_uses))
+        end_window(payment)
+        pay_and_confirm(payment)
+        row = decision_row(merchant, SANDBOX, discrepancy(now(payment)))
+        assert ("the link can sell more than 2" in row.if_accepted) is says_so
 
 
 NOT_ACTIVE: list[tuple[dict[str, Any], LinkState]] = [

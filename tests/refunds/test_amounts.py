@@ -8,7 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from config.money import FIAT_DIGITS, format_crypto, from_units, round_up_to_shown, to_units, whole_millionths
+from config.money import (
+    FIAT_DIGITS,
+    fiat_share,
+    format_crypto,
+    from_units,
+    round_up_to_shown,
+    to_units,
+    whole_millionths,
+)
 from refunds.amounts import Quote, Share, all_that_is_left, take
 
 EUR = Quote(rate=Decimal("0.862068965517241379"), fiat_digits=2, decimals=6)
@@ -49,29 +57,29 @@ def test_more_than_is_left_is_not_taken() -> None:
 
 
 def test_dust_worth_less_than_a_cent_can_be_taken_by_naming_no_amount() -> None:
-    left = all_that_is_left(price=1, released=5_000, refundable=5_000, refunded=0, quote=EUR)
+    left = all_that_is_left(price=1, due=11_600, released=5_000, refundable=5_000, refunded=0)
     assert left == Share(fiat=0, units=5_000)
     assert take(None, left, EUR) == left
     assert take(1, left, EUR) is None
 
 
 def test_a_tolerated_payment_gives_back_what_came_in() -> None:
-    left = all_that_is_left(price=2550, released=29_010_000, refundable=29_010_000, refunded=0, quote=EUR)
-    assert left == Share(fiat=2500, units=29_010_000)
+    left = all_that_is_left(price=2550, due=29_580_000, released=29_010_000, refundable=29_010_000, refunded=0)
+    assert left == Share(fiat=2501, units=29_010_000)
 
 
 def test_what_rounding_leaves_of_the_coins_is_worth_no_more_of_the_currency_than_the_price() -> None:
     rupiah = Quote(rate=Decimal(16_000), fiat_digits=2, decimals=6)
     due = due_for(100, rupiah)
-    half = take(50, all_that_is_left(price=100, released=due, refundable=due, refunded=0, quote=rupiah), rupiah)
+    half = take(50, all_that_is_left(price=100, due=due, released=due, refundable=due, refunded=0), rupiah)
     assert (due, half) == (63, Share(fiat=50, units=31))
-    left = all_that_is_left(price=100, released=due, refundable=due - 31, refunded=50, quote=rupiah)
+    left = all_that_is_left(price=100, due=due, released=due, refundable=due - 31, refunded=50)
     assert left == Share(fiat=50, units=32)
-    assert rupiah.worth(left.units) == 51
+    assert fiat_share(left.units, fiat_amount=100, due=due) == 51
 
 
 def test_a_reorganisation_leaves_less() -> None:
-    left = all_that_is_left(price=2550, released=0, refundable=0, refunded=1000, quote=EUR)
+    left = all_that_is_left(price=2550, due=29_580_000, released=0, refundable=0, refunded=1000)
     assert left == Share(fiat=0, units=0)
 
 
@@ -95,10 +103,10 @@ def test_whatever_is_asked_for_no_more_is_given_back_than_was_received(
         assert taken <= released
         return all_that_is_left(
             price=price,
+            due=due,
             released=released,
             refundable=released - taken,
             refunded=sum(share.fiat for share in standing),
-            quote=quote,
         )
 
     for part in parts:

@@ -354,7 +354,7 @@ def test_a_statement_is_downloaded_as_csv_or_json(client: Client, member: Member
     assert json_file.headers["Content-Type"] == "application/json"
     assert json_file.headers["Content-Disposition"].endswith(f'{settlement.public_id}.json"')
     assert json.loads(json_file.content)["coins"][0]["closingBalance"] == "100.000000"
-    for form in ("datev", "xero", "quickbooks"):
+    for form in ("bookings", "xero", "quickbooks"):
         file = client.get(f"{page_of(settlement)}/statement?format={form}")
         assert file.headers["Content-Disposition"].endswith(f'{form}.csv"')
     for query in ("format=pdf", "format=xero&coin=DAI"):

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from config.csv_cells import text_cell
-from config.money import to_units
+from config.money import fiat_share, to_units
 from payments.states import BalanceChangeKind
 from settlements.statement_formats import CSV_COLUMNS, statement_csv, statement_record
-from settlements.statements import CoinAccount, StatementDoesNotBalance, build_statement, fiat_share
+from settlements.statements import CoinAccount, StatementDoesNotBalance, build_statement
 from settlements.states import SettlementStatus
 from tests.settlements.statement_rows import (
     HASH,

@@ -20,7 +20,7 @@ def rows_of(statement: Statement, form: str, coin: str = "USDC", zone: str = "UT
     reply = accounting_reply(statement, form, coin=coin, timezone=zone)
     assert reply is not None
     text = reply.content.decode("utf-8-sig")
-    return list(csv.reader(StringIO(text, newline=""), delimiter=";" if form == "datev" else ","))
+    return list(csv.reader(StringIO(text, newline=""), delimiter=";" if form == "bookings" else ","))
 
 
 def paid_statement() -> Statement:
@@ -32,7 +32,7 @@ def paid_statement() -> Statement:
 
 
 def test_the_booking_list_has_every_digit_and_an_account_for_each_line() -> None:
-    heading, *rows = rows_of(paid_statement(), "datev", zone="Asia/Kathmandu")
+    heading, *rows = rows_of(paid_statement(), "bookings", zone="Asia/Kathmandu")
     assert heading == list(BOOKING_COLUMNS)
     assert [row[:7] for row in rows] == [
         ["29,580000", "S", "USDC", "25,50", "EUR", "1360", "8200"],
