@@ -23,6 +23,10 @@ class ProposalKind(models.TextChoices):
     FUNDING = "funding", "Coins that the house puts in"
     SKIM = "skim", "Coins to the cold wallet"
     COLD_MOVE = "cold_move", "What left the cold wallet"
+    HALT = "halt", "Halt after a finality violation"
+    MEMBER = "member", "Member of a merchant"
+    FEE = "fee", "Fee of a merchant"
+    FINDING = "finding", "Explained finding"
 
 
 class ProposalStatus(models.TextChoices):

@@ -9,8 +9,11 @@ from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
+from merchants.four_eyes.models import Proposal, ProposalKind
+from merchants.four_eyes.services import propose, register
 from merchants.ledger.breakers import close_breaker, open_breaker
 from merchants.ledger.models import Breaker
+from merchants.models import User
 from payments.chains import registry
 from payments.chains.base import Cursor
 from payments.chains.errors import ChainError, NetworkUnavailable
@@ -31,8 +34,31 @@ def halt_network(cursor: ScanCursor, error: str) -> None:
     logger.critical("finality violated", environment=cursor.environment, network=cursor.network, error=error)
 
 
-def clear_halt(*, environment: str, network: str, cleared_by: str) -> None:
-    """A person has looked at a finality violation and lets crediting and paying on the network go on.
+def propose_clearing(cursor: ScanCursor, *, reason: str, by: User) -> Proposal:
+    """Propose that a halted network goes on, or agree to it: payouts that the halt has stopped go on with it."""
+    return propose(
+        ProposalKind.HALT,
+        environment=cursor.environment,
+        subject=cursor.pk,
+        before={"halted_at": str(cursor.halted_at)},
+        after={"cleared": True},
+        told=f"{cursor} goes on: payments are credited and payouts sent. It was halted: {cursor.last_error} {reason}",
+        by=by,
+    )
+
+
+def _clear_as_agreed(proposal: Proposal, people: str) -> bool:
+    cursor = ScanCursor.objects.get(pk=proposal.subject)
+    if cursor.halted_at is None or str(cursor.halted_at) != proposal.before["halted_at"]:
+        return False
+    return clear_halt(environment=cursor.environment, network=cursor.network, cleared_by=people[:120])
+
+
+register(ProposalKind.HALT, _clear_as_agreed, permission="payments.change_scancursor")
+
+
+def clear_halt(*, environment: str, network: str, cleared_by: str) -> bool:
+    """Let crediting and paying on a network go on after a finality violation; False when it was not halted.
 
     The cursor still names the block that changed and would halt the next scan, so the network is read again from far
     before it: what the chain no longer has is undone, everything else stays as it is. Payouts stay stopped if they
@@ -40,7 +66,7 @@ def clear_halt(*, environment: str, network: str, cleared_by: str) -> None:
     """
     halted = ScanCursor.objects.filter(environment=environment, network=network, halted_at__isnull=False).first()
     if halted is None:
-        return
+        return False
     try:
         cursor = _cursor_far_before(halted)
     except ChainError as error:
@@ -48,11 +74,12 @@ def clear_halt(*, environment: str, network: str, cleared_by: str) -> None:
     with transaction.atomic():
         same = ScanCursor.objects.filter(pk=halted.pk, version=halted.version, halted_at=halted.halted_at)
         if not same.update(halted_at=None, cursor=cursor, version=F("version") + 1):
-            return
+            return False
         stopped = Breaker.objects.filter(environment=environment, network=network, closed_at__isnull=True)
         if stopped.filter(reason=_reason(halted.last_error)).exists():
             close_breaker(environment=environment, network=network, closed_by=cleared_by)
     logger.warning("halt cleared", environment=environment, network=network, cleared_by=cleared_by)
+    return True
 
 
 def _reason(error: str) -> str:

@@ -31,6 +31,7 @@ TWO: dict[str, str] = {
     "Payout": "approve",
     "PayoutPolicy": "approval_above daily_limit merchant_daily_limit payouts_enabled transfer_limit",
     "Proposal": "agree",
+    "ScanCursor": "let_go_on",
     "User": "groups is_active is_staff is_superuser user_permissions",
     "Withdrawal": "by_hand",
 }
@@ -57,7 +58,6 @@ ONE: dict[str, str] = {
     "Proposal": "withdraw",
     "ReadingRequest": "read_again",
     "RoleChange": "know",
-    "ScanCursor": "let_go_on",
     "Settlement": "retry",
     "SignUp": "let_in turn_away",
     "User": "auth_user_password_change email name password password1 password2 usable_password",

@@ -17,6 +17,7 @@ ASKS_NOTHING = {
     "suspend": "stops a merchant's keys",
     "resume": "lets a merchant's keys work again",
     "revoke": "stops one key pair",
+    "read_again": "reads past blocks of a network again, as every scan does",
     "try_again": "asks a network about a held payout sooner; limits, approvals and the wallet hold it as before",
 }
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 from functools import partial
 
 import pytest
+from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
+from merchants.four_eyes.models import Proposal, ProposalStatus
 from merchants.ledger.breakers import is_open, open_breaker
 from merchants.ledger.models import Breaker
 from payments.chains import registry
@@ -18,6 +21,7 @@ from payments.deposits import crediting
 from payments.deposits.finality_halts import clear_halt
 from payments.deposits.models import ScanCursor
 from payments.deposits.watching import watch_network
+from tests.factories import make_user
 from tests.payments.scenes import (
     ETHEREUM,
     HELD_IN,
@@ -128,6 +132,25 @@ def test_payouts_that_were_stopped_for_another_reason_stay_stopped() -> None:
     assert cursor_of(ETHEREUM).halted_at is None
     assert is_open(environment=SANDBOX, network=ETHEREUM)
     assert Breaker.objects.get().reason == "I14: coins are missing"
+
+
+def test_a_halt_is_cleared_by_two() -> None:
+    mine(ETHEREUM, 7)
+    halt(ETHEREUM)
+    first, second = make_user(is_staff=True, is_superuser=True), make_user(is_staff=True, is_superuser=True)
+    sent = {"action": "let_go_on", "_selected_action": [cursor_of(ETHEREUM).pk], "confirmed": "yes", "note": "Looked."}
+    for operator in (first, first):
+        client = Client()
+        client.force_login(operator)
+        page = client.post(reverse("admin:payments_scancursor_changelist"), sent, follow=True)
+        assert "another operator must agree" in page.text
+        assert (cursor_of(ETHEREUM).halted_at is None, is_open(environment=SANDBOX, network=ETHEREUM)) == (False, True)
+    client.force_login(second)
+    page = client.post(reverse("admin:payments_scancursor_changelist"), sent, follow=True)
+    assert [str(each) for each in page.context["messages"]] == [f"{cursor_of(ETHEREUM)} goes on."]
+    assert (cursor_of(ETHEREUM).halted_at, is_open(environment=SANDBOX, network=ETHEREUM)) == (None, False)
+    assert Breaker.objects.get().closed_by == f"{first.email}, {second.email}"
+    assert Proposal.objects.filter(status=ProposalStatus.DONE).count() == 1
 
 
 def test_a_halted_network_is_read_again_from_a_day_before(settings: Settings) -> None:
