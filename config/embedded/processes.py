@@ -7,20 +7,15 @@ import os
 import signal
 import subprocess
 import time
-from collections import deque
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 import psutil
 
-FAILURES_ALLOWED = 5
-FAILURE_WINDOW_SECONDS = 60.0
-LONGEST_PAUSE_SECONDS = 8.0
-
-
-class ProcessFailed(Exception):
-    """A process fails again and again; the message says which."""
+STEADY_SECONDS = 60.0
+"""Who has run for so long has not failed again and again."""
+LONGEST_PAUSE_SECONDS = 60.0
 
 
 class Child:
@@ -32,8 +27,8 @@ class Child:
         self._environment = dict(environment)
         self._folder = folder
         self._process: subprocess.Popen[bytes] | None = None
-        self._failures: deque[float] = deque(maxlen=FAILURES_ALLOWED)
-        self._start_at = 0.0
+        self._pause = 0.0
+        self._started_at = self._start_at = 0.0
 
     @property
     def process_id(self) -> int | None:
@@ -46,7 +41,7 @@ class Child:
         )
 
     def watch(self, now: float) -> bool:
-        """Starts it again after a pause when it has ended; ProcessFailed when that happens too often.
+        """Starts it again when it has ended, after a pause that is twice as long each time that it ends soon.
 
         True when the process was started again.
         """
@@ -57,6 +52,7 @@ class Child:
         if now < self._start_at:
             return False
         self.start()
+        self._started_at = now
         return True
 
     def stop(self, patience_seconds: float) -> None:
@@ -74,12 +70,10 @@ class Child:
         assert self._process is not None  # noqa: S101 - the caller has just asked it
         kill_group(self._process.pid)  # processes that it has started itself
         self._process = None
-        self._failures.append(now)
-        if len(self._failures) == FAILURES_ALLOWED and now - self._failures[0] < FAILURE_WINDOW_SECONDS:
-            raise ProcessFailed(f"The {self.name} process ended {FAILURES_ALLOWED} times within a minute ({code}).")
-        pause = min(2.0 ** (len(self._failures) - 1), LONGEST_PAUSE_SECONDS)
-        self._start_at = now + pause
-        print(f"The {self.name} process ended ({code}); starting it again in {pause:g} s.", flush=True)
+        is_soon = now - self._started_at < STEADY_SECONDS
+        self._pause = min(2 * self._pause, LONGEST_PAUSE_SECONDS) if is_soon and self._pause else 1.0
+        self._start_at = now + self._pause
+        print(f"The {self.name} process ended ({code}); starting it again in {self._pause:g} s.", flush=True)
 
 
 def kill_group(group: int) -> None:

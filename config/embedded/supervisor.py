@@ -23,7 +23,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from config.embedded.finding import settings_of_running
 from config.embedded.postgres import EmbeddedPostgres, PostgresError
-from config.embedded.processes import Child, ProcessFailed, record, stop_left_overs
+from config.embedded.processes import Child, record, stop_left_overs
 from config.embedded.secrets import ensure_secrets
 from config.variables import Variables
 
@@ -110,7 +110,7 @@ def run() -> int:
             return _serve(installation, stack)
     except Stop:
         return 0
-    except (CannotRun, ImproperlyConfigured, PostgresError, ProcessFailed) as error:
+    except (CannotRun, ImproperlyConfigured, PostgresError) as error:
         print(f"\n{error}", file=sys.stderr, flush=True)
         return 1
 

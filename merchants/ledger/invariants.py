@@ -430,7 +430,9 @@ HELD_AND_OWED = """
     SELECT environment, network, asset,
         coalesce(sum(balance) FILTER (WHERE kind = ANY(%(coins)s)), 0) AS held,
         coalesce(-sum(balance) FILTER (WHERE kind = ANY(%(liabilities)s)), 0) AS owed,
-        coalesce(sum(balance) FILTER (WHERE kind IN ('merchant:receivable', 'loss') OR kind LIKE 'debt:%%'), 0) AS known
+        coalesce(sum(balance) FILTER (
+            WHERE kind IN ('merchant:receivable', 'loss', 'fee:token') OR kind LIKE 'debt:%%'
+        ), 0) AS known
     FROM ledger_account
     WHERE environment = ANY(%(environments)s) AND (%(network)s::text IS NULL OR network = %(network)s)
     GROUP BY environment, network, asset
@@ -444,14 +446,15 @@ def coins_cover_liabilities(scope: Scope) -> Iterator[Finding]:
         shortfall = int(owed - held)
         if shortfall <= 0:
             continue
-        # What merchants owe or need not repay here, and losses that the operator bears, are missing but explained.
+        # What merchants owe or need not repay here, and losses and fees of tokens that the operator bears, are missing
+        # but explained.
         explained = shortfall <= known
         yield Finding(
             f"{environment} {network} {asset}",
             f"{int(owed):,} or more",
             int(held),
-            "collect what merchants owe, or put in coins for the losses and for debts that were repaid in other coins, "
-            "collected outside or written off: manage.py book_treasury"
+            "collect what merchants owe, or put in coins for the losses, for what tokens kept of sweeps, and for debts "
+            "that were repaid in other coins, collected outside or written off: manage.py book_treasury"
             if explained
             else "stop payouts and find the loss",
             delta=-shortfall,

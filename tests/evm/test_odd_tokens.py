@@ -14,6 +14,7 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from merchants.ledger.balances import balance
+from merchants.ledger.models import Breaker
 from payments.chains.evm.development import devnet
 from payments.deposits.postings import chain_account
 from payments.models import Payment
@@ -90,6 +91,8 @@ def test_a_journey_ends_with_the_ledger_equal_to_the_chain(
     let_pauses_end()
     street.sweep()
     if fee_bps:
+        assert reconcile() == 1, "a warning: the ledger itself says what it was"
+        assert not Breaker.objects.filter(closed_at__isnull=True).exists()
         put_in(street, coin, 10**6)  # the house bears what the token kept of the sweep
     refund = street.give_back(payment, "5.55")
     settlement = street.settle(coin)

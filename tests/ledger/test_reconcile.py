@@ -11,9 +11,10 @@ import pytest
 from django.core.management import call_command
 from django.db import connection
 
-from merchants.ledger.invariants import CouldNotCheck, Finding, Scope, Severity, invariant
+from merchants.ledger.invariants import CouldNotCheck, Finding, Invariant, Scope, Severity, invariant
 from merchants.ledger.models import ReconcileOutcome, ReconcileRun
 from merchants.ledger.reconciliation import ADVISORY_LOCK, FINDINGS_KEPT
+from merchants.ledger.unexplained import Explained
 from tests.ledger.books import COINS, FEES, available_account, move, receivable_account
 from tests.ledger.reconciling import STELLAR_COINS, forge_balance, run, stopped
 
@@ -160,6 +161,15 @@ class TestValueExplained:
         # I3 and I14 both miss 70: half of what is owed, all of what is still there.
         assert "Value explained: 0.0000 % of the coins in the ledger; 2 unexplained\n" in out
         assert "sandbox ethereum USDC: 70 base units, 0.0000 % explained\n" in out
+
+    def test_what_is_missing_in_two_places_is_added_up(self) -> None:
+        explained = Explained()
+        for code, missing in (("I11s", 400), ("I12d", 400), ("I12w", 396)):
+            found = Finding(
+                "of a coin", 0, 0, "look", delta=-missing, environment="sandbox", network="ethereum", asset="USDC"
+            )
+            explained.take(Invariant(code, "", Severity.ERROR, lambda _: iter(())), found)
+        assert [each["amount"] for each in explained.summary(is_complete=True)["unexplained"]] == ["796"]
 
 
 class TestChains:

@@ -1,4 +1,4 @@
-"""A process that fails is started again, one that keeps failing ends the run, and none outlives it."""
+"""A process that fails is started again, one that keeps failing after growing pauses, and none outlives it."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ import sys
 from pathlib import Path
 
 import psutil
-import pytest
 
-from config.embedded.processes import FAILURES_ALLOWED, Child, ProcessFailed, record, stop_left_overs
+from config.embedded.processes import Child, record, stop_left_overs
 from tests.patience import until
 
 FOLDER = Path(__file__).parent
@@ -39,18 +38,20 @@ def test_a_process_that_ends_is_started_again_after_a_pause() -> None:
     one.stop(patience_seconds=5)
 
 
-def test_a_process_that_keeps_failing_ends_the_run() -> None:
+def test_a_process_that_keeps_failing_is_started_again_for_ever_at_growing_intervals() -> None:
     one = child("raise SystemExit(3)")
-
-    def fail(now: float) -> None:
+    pauses, now = [], 100.0
+    for ran_for in (0, 1, 1, 1, 1, 1, 1, 1, 60):
         one.start()
         wait_until_gone(one.process_id or 0)
-        one.watch(now)
-
-    for attempt in range(FAILURES_ALLOWED - 1):
-        fail(now=100.0 + attempt)
-    with pytest.raises(ProcessFailed, match=r"The test process ended 5 times within a minute \(3\)"):
-        fail(now=110.0)
+        now += ran_for
+        assert one.watch(now) is False
+        began = now
+        while not one.watch(now):
+            now += 1
+        pauses.append(int(now - began))
+        one.stop(patience_seconds=5)
+    assert pauses == [1, 2, 4, 8, 16, 32, 60, 60, 1]
 
 
 def test_a_process_that_ignores_the_request_is_killed_with_all_it_started(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ from payments.chains.evm.disagreement import has_moved
 from payments.chains.evm.providers import Provider, Providers
 from payments.chains.evm.questions import TRANSFER, Header, Log, Question, Receipt, SentTransaction
 from payments.chains.evm.rpc import RpcError
-from payments.chains.evm.token_fees import TokenFees, with_following
+from payments.chains.evm.token_fees import TokenFees, with_neighbours
 from payments.chains.profiles import NetworkProfile
 
 BLOCKS_PER_SCAN = 2_000
@@ -319,9 +319,9 @@ class Reading:
         return [
             replace(
                 self._transfer(log, ordinal, headers[log.height], by_hash[log.transaction_hash]),
-                token_fee=fees.kept(log, following),
+                token_fee=fees.kept(log, beside),
             )
-            for (ordinal, log), following in with_following(moved)
+            for (ordinal, log), beside in with_neighbours(moved)
             if log.recipient in watched
         ]
 

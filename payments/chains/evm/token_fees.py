@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import pairwise
 
 from payments.chains.evm import abi, questions
 from payments.chains.evm.providers import Providers
@@ -23,16 +22,17 @@ class TokenFees:
         self._providers, self._height = providers, height
         self._rates: dict[str, int] = {}
 
-    def kept(self, log: Log, following: Log | None) -> int:
-        """How much of what was sent the token kept, by the transfer that follows at once from the same sender.
+    def kept(self, log: Log, beside: Iterable[Log]) -> int:
+        """How much of what was sent the token kept, by the transfers from the same sender next to it.
 
-        That may as well be another payment of somebody who pays several people: it is a fee only where it is no more
-        than the token's rate says.
+        Such a one may as well be another payment of somebody who pays several people: it is a fee only where it is no
+        more than the token's rate says. Tether tells of the fee before the transfer, others after it. Where both could
+        be, the larger one is nearer to the rate.
         """
-        if following is None or not _is_pair(log, following):
-            return 0
-        most = (log.amount + following.amount) * self._rate(log.contract) // _RATE_SCALE
-        return following.amount if following.amount <= most else 0
+        return max((each.amount for each in beside if _is_pair(log, each) and self._is_fee(log, each)), default=0)
+
+    def _is_fee(self, log: Log, other: Log) -> bool:
+        return other.amount <= (log.amount + other.amount) * self._rate(log.contract) // _RATE_SCALE
 
     def _rate(self, contract: str) -> int:
         """In hundredths of a percent; nothing where the contract knows no such rate."""
@@ -46,16 +46,17 @@ class TokenFees:
         return self._rates[contract]
 
 
-def with_following(moved: Iterable[Moved]) -> Iterator[tuple[Moved, Log | None]]:
-    """Each transfer, and the one after it."""
+def with_neighbours(moved: Iterable[Moved]) -> Iterator[tuple[Moved, list[Log]]]:
+    """Each transfer, and those before and after it."""
     listed = list(moved)
-    for one, (_, following) in pairwise(listed):
-        yield one, following
-    if listed:
-        yield listed[-1], None
+    for place, one in enumerate(listed):
+        yield one, [log for _, log in (*listed[max(place - 1, 0) : place], *listed[place + 1 : place + 2])]
 
 
-def _is_pair(log: Log, following: Log) -> bool:
-    place = (following.transaction_hash, following.index, following.contract, following.sender)
-    is_next = place == (log.transaction_hash, log.index + 1, log.contract, log.sender)
-    return is_next and following.recipient != log.recipient
+def _is_pair(log: Log, other: Log) -> bool:
+    is_alike = (other.transaction_hash, other.contract, other.sender) == (
+        log.transaction_hash,
+        log.contract,
+        log.sender,
+    )
+    return is_alike and abs(other.index - log.index) == 1 and other.recipient != log.recipient

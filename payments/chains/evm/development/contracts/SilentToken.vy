@@ -58,6 +58,6 @@ def approve(spender: address, amount: uint256):
 @internal
 def _move(sender: address, receiver: address, amount: uint256):
     fee: uint256 = amount * self.basisPointsRate // 10_000
-    books._move(sender, receiver, amount - fee)
-    if fee > 0:
+    if fee > 0:  # Tether's own code tells of the fee first
         books._move(sender, self.collector, fee)
+    books._move(sender, receiver, amount - fee)
