@@ -11,12 +11,24 @@ import pytest
 from django.utils import timezone
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from stellar_sdk import Asset, StrKey
+from stellar_sdk import (
+    Account,
+    Asset,
+    HashMemo,
+    IdMemo,
+    Keypair,
+    Memo,
+    Network,
+    NoneMemo,
+    StrKey,
+    TextMemo,
+    TransactionBuilder,
+)
 from stellar_sdk.operation import Payment
 
 from merchants.ledger.invariants import Scope
 from payments.chains import registry
-from payments.chains.stellar import addresses, operations
+from payments.chains.stellar import addresses, envelope_check, operations
 from payments.chains.stellar.development import records as stand_in
 from payments.chains.stellar.pages import concerns
 from payments.deposits import watching
@@ -29,7 +41,7 @@ from payments.operations.states import AlarmKind
 from tests.networks import STELLAR
 from tests.payments.scenes import make_payment
 from tests.stellar.front import records
-from tests.stellar.place import USDC, WALLET, XLM, Place
+from tests.stellar.place import USDC, WALLET, XLM, Place, key_of
 from tests.stellar.recordings import payment_of
 from tests.transfers.scenes import SANDBOX
 
@@ -161,6 +173,95 @@ def test_pages_longer_than_a_reply_may_be_are_read_in_shorter_ones(
     assert {state.name: state.problems for state in place.chain.provider_states()} == {"horizon-0": {}, "horizon-1": {}}
 
 
+accounts = st.binary(min_size=32, max_size=32).map(StrKey.encode_ed25519_public_key)
+contracts = st.binary(min_size=32, max_size=32).map(StrKey.encode_contract)
+parties = st.one_of(st.just(HOT), accounts, contracts)
+codes = st.text("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789", min_size=1, max_size=12)
+assets = st.one_of(
+    st.just(Asset.native()),
+    st.just(Asset(USDC.code, USDC.contract.partition(":")[2])),
+    st.builds(Asset, codes, accounts),
+)
+
+
+OTHER = StrKey.encode_ed25519_public_key(b"\x07" * 32)
+LIES: dict[str, dict[str, Any]] = {
+    "amount": {"amount": "26.0000000"},
+    "recipient's id": {"to_muxed_id": "17", "to_muxed": addresses.mux(HOT, 17)},
+    "asset": {"asset_code": "USDT"},
+    "memo": {"transaction": {"memo": "18"}},
+    "envelope": {"transaction": {"envelope_xdr": "AAAA"}},
+    "envelope of another": {"transaction": {"hash": "ab" * 32}, "transaction_hash": "ab" * 32},
+}
+
+
+@pytest.mark.parametrize("kind", LIES)
+def test_two_that_lie_alike_are_not_believed_against_the_envelope(place: Place, kind: str) -> None:
+    def lie(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        for each in found:
+            joined = {**each.get("transaction", {}), **LIES[kind].get("transaction", {})}
+            each |= {**LIES[kind], "transaction": joined}
+        return found
+
+    for front in place.fronts:
+        front.spoil("/payments", records(lie), times=10**6)
+    digest = place.local.pay(place.local.issuer("USDC"), HOT, "USDC", 25 * XLM, memo=17)
+    assert read() == []
+    aside = ReadingRequest.objects.get()
+    assert aside.transaction_hash in (digest, "ab" * 32)
+    assert aside.problem.startswith(("Contradiction: ", "Error: "))
+    for front in place.fronts:
+        front.heal()
+    place.local.close_ledger()
+    assert read() == [25 * XLM]
+
+
+SIGNED = Keypair.from_raw_ed25519_seed(b"\x01" * 32)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    memo=st.one_of(
+        st.just(NoneMemo()),
+        st.integers(0, 2**64 - 1).map(IdMemo),
+        st.binary(max_size=28).map(TextMemo),
+        st.binary(min_size=32, max_size=32).map(HashMemo),
+    ),
+    paid=st.lists(st.tuples(st.integers(0, 2**64 - 1), assets, st.integers(1, 2**63 - 1)), min_size=1, max_size=4),
+    signers=st.integers(0, 3),
+    is_bumped=st.booleans(),
+    is_ruled=st.booleans(),
+)
+def test_an_envelope_is_read_as_the_library_builds_it(
+    memo: Memo, paid: list[tuple[int, Asset, int]], signers: int, is_bumped: bool, is_ruled: bool
+) -> None:
+    builder = TransactionBuilder(Account(SIGNED.public_key, 7), "a network", 100).add_memo(memo)
+    for number, asset, units in paid:
+        builder.append_manage_data_op("note", b"abc").append_change_trust_op(Asset("X", OTHER))
+        builder.append_payment_op(addresses.mux(HOT, number), asset, amount_of(units), source=OTHER)
+        builder.append_path_payment_strict_send_op(HOT, asset, "1", asset, amount_of(units), [Asset("YY", OTHER)])
+    builder.add_time_bounds(0, 99)
+    if is_ruled:
+        builder.set_ledger_bounds(1, 2).set_min_sequence_number(3).set_min_sequence_age(4)
+    envelope: Any = builder.build()
+    for number in range(signers):
+        envelope.sign(key_of(number))
+    if is_bumped:
+        envelope = TransactionBuilder.build_fee_bump_transaction(SIGNED, 200, envelope, "a network")
+        envelope.sign(SIGNED)
+    network_id = Network("a network").network_id()
+    found = envelope_check.signed(envelope.to_xdr(), envelope.hash_hex(), network_id)
+    spelled = ["native" if asset.is_native() else f"{asset.code}:{asset.issuer}" for _, asset, _ in paid]
+    assert found.read == 4 * len(paid)
+    assert [(each.muxed_id, each.asset, each.amount, each.is_least) for each in found.payments.values()] == [
+        entry
+        for (number, _, units), name in zip(paid, spelled, strict=True)
+        for entry in ((str(number), name, units, False), (None, name, units, True))
+    ]
+    with pytest.raises(envelope_check.Contradiction, match="hash"):
+        envelope_check.signed(envelope.to_xdr(), envelope.hash_hex(), b"\x00" * 32)
+
+
 def test_a_payment_of_before_the_key_keeps_its_memo(place: Place) -> None:
     before = PaymentRow.objects.get()
     place.chain._memo_key = bytes(range(32))
@@ -175,15 +276,6 @@ def test_a_payment_of_before_the_key_keeps_its_memo(place: Place) -> None:
 
 # Whole records, as XDR and Horizon's schema let them be
 
-accounts = st.binary(min_size=32, max_size=32).map(StrKey.encode_ed25519_public_key)
-contracts = st.binary(min_size=32, max_size=32).map(StrKey.encode_contract)
-parties = st.one_of(st.just(HOT), accounts, contracts)
-codes = st.text("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789", min_size=1, max_size=12)
-assets = st.one_of(
-    st.just(Asset.native()),
-    st.just(Asset(USDC.code, USDC.contract.partition(":")[2])),
-    st.builds(Asset, codes, accounts),
-)
 held = st.integers(0, 2**63 - 1)
 
 

@@ -252,7 +252,7 @@ def test_a_deposit_that_one_alone_shows_is_not_believed(harness: LocalHarness) -
     assert reader.cursor == before
     said = {state.name: state.problems["disagrees"] for state in chain.provider_states()}
     assert f"Payments of {HOT_WALLET} from ledger" in said["horizon-1"]
-    assert "it says 50000000000 units of USDC:" in said["horizon-1"]
+    assert "it says nothing; horizon-2 says 5 units of USDC:" in said["horizon-1"]  # its envelope says 5
     assert "it says 5 units of USDC:" in said["horizon-2"]
     third = Reader(harness.chain_through(*fronts, Front(harness.local)), HOT_WALLET)
     third.cursor = before
@@ -263,7 +263,6 @@ HOSTILE: dict[str, Callable[[list[dict[str, Any]]], list[dict[str, Any]]]] = {
     "records twice": lambda found: [*found, *found],
     "records backwards": lambda found: found[::-1],
     "the same page for ever": lambda found: (found * 100)[:200],
-    "a payment to somebody else": lambda found: [{**each, "to": OTHER.public_key} for each in found],
     "no place": lambda found: [{**each, "paging_token": None} for each in found],
     "no page": lambda found: [[]],  # type: ignore[list-item]
 }

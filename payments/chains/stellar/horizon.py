@@ -64,6 +64,8 @@ class Horizon(Server):
         self.name = name or self.name
         self._base, _, key = self._url.partition("?")
         self._base, self._key = self._base.rstrip("/"), key
+        self.network_id = b""
+        """That of the network it is meant to speak for, by which envelopes have their hashes."""
         self.page = PAGE
         """Records that it is asked for at once: as many as it has shown to answer."""
 

@@ -35,7 +35,7 @@ def moved_by(horizon: Horizon, known: TransactionRecord) -> Moved:
     """What an on-chain transaction moved. It has a hundred operations at most, so that one page holds them."""
     if not known.successful:
         return Moved(known.ledger, ())
-    read = records.page(operation_of(known))
+    read = records.page(operation_of(known, horizon.network_id))
     found = horizon.ask(read, f"/transactions/{known.hash}/operations", limit=PAGE, order="asc")
     tokens = [each.paging_token for each in found]
     if len(found) != known.operation_count or tokens != sorted(set(tokens)):

@@ -12,6 +12,7 @@ import orjson
 from payments.chains.base import UnreadRecord
 from payments.chains.servers import printable
 from payments.chains.stellar import records, values
+from payments.chains.stellar.envelope_check import Contradiction, Signed, signed
 from payments.chains.stellar.records import Memo, TransactionRecord, ledger_of
 from payments.chains.stellar.values import NATIVE
 
@@ -80,10 +81,11 @@ def operation(found: Any) -> OperationRecord:
     return _operation(found, records.transaction)
 
 
-def neighbours(account: str) -> Callable[[Any], OperationRecord]:
+def neighbours(account: str, network_id: bytes = b"") -> Callable[[Any], OperationRecord]:
     """As `operation`, for one after the other: the transaction of a hundred operations is read once.
 
     Of what contracts moved, what touches this account alone is read; a record that cannot be read is noted as such.
+    With a network's id what moved money is compared with the envelope.
     """
     joined: Any = None
     known: TransactionRecord | None = None
@@ -94,12 +96,56 @@ def neighbours(account: str) -> Callable[[Any], OperationRecord]:
             joined, known = found, records.transaction(found)
         return known
 
-    return _or_unread(lambda found: _operation(found, remembered, account))
+    compare = _compared(network_id)
+    return _or_unread(lambda found: compare(_operation(found, remembered, account), remembered, found))
 
 
-def operation_of(known: TransactionRecord) -> Callable[[Any], OperationRecord]:
-    """Reads an operation of this transaction; one that cannot be read is noted as such."""
-    return _or_unread(lambda found: _operation(found, lambda _: known))
+def operation_of(known: TransactionRecord, network_id: bytes = b"") -> Callable[[Any], OperationRecord]:
+    """Reads an operation of this transaction, as `neighbours`."""
+    compare = _compared(network_id)
+    return _or_unread(lambda found: compare(_operation(found, lambda _: known), lambda _: known, found))
+
+
+def _compared(
+    network_id: bytes,
+) -> Callable[[OperationRecord, Callable[[Any], TransactionRecord], Any], OperationRecord]:
+    """Returns records as they are; raises Contradiction for one that its envelope does not bear out."""
+    envelopes: dict[str, Signed] = {}
+
+    def compare(
+        record: OperationRecord, transaction_of: Callable[[Any], TransactionRecord], found: Any
+    ) -> OperationRecord:
+        if network_id and any(map(_was_signed, record.payments)):
+            of = transaction_of(found.get("transaction"))
+            if of.hash not in envelopes:
+                envelopes.clear()
+                envelopes[of.hash] = signed(of.envelope_xdr, of.hash, network_id, of.signature_lengths)
+            _compare(record, envelopes[of.hash])
+        return record
+
+    return compare
+
+
+def _was_signed(payment: Payment) -> bool:
+    """Whether an envelope says whom it is for, if not how much of what."""
+    return payment.kind in ("payment", "path_payment", "contract")
+
+
+def _compare(record: OperationRecord, said: Signed) -> None:
+    """Raises Contradiction where a payment is another one than was signed."""
+    for each in record.payments:
+        if each.memo != said.memo:
+            raise Contradiction(f"the memo {each.memo.text} beside an envelope with {said.memo.text}")
+        if each.kind == "contract" or each.operation >= said.read:
+            continue
+        paid = said.payments.get(each.operation)
+        if (
+            paid is None
+            or (each.recipient, each.muxed_id, each.asset) != (paid.recipient, paid.muxed_id, paid.asset)
+            or (each.amount or 0) < paid.amount
+            or (each.amount != paid.amount and not paid.is_least)
+        ):
+            raise Contradiction("a payment that its envelope does not make")
 
 
 def _or_unread(read: Callable[[Any], OperationRecord]) -> Callable[[Any], OperationRecord]:

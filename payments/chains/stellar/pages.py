@@ -83,7 +83,7 @@ def operations_between(
     ledger then.
     """
     found, unread, fresh, last = list[Payment](), list[UnreadRecord](), 0, after
-    read = neighbours(account)
+    read = neighbours(account, horizon.network_id)
     for record in in_order(horizon, path, read, operation_place, after=after, up_to=up_to, join="transactions"):
         ledger = ledger_of(record.paging_token)
         if fresh >= enough and ledger > last:

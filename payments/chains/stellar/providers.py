@@ -6,6 +6,7 @@ absence that it tells of proves something for these alone.
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, is_dataclass
@@ -70,6 +71,8 @@ class Horizons(ProviderPool[Horizon]):
             clock=clock,
         )
         self._passphrase = passphrase
+        for each in horizons:
+            each.network_id = hashlib.sha256(passphrase.encode()).digest()
         self._roots: dict[str, _Known] = {}
         self._head: tuple[Head, float] | None = None
 

@@ -82,6 +82,7 @@ class TransactionRecord:
     memo: Memo
     envelope_xdr: str
     result_xdr: str
+    signature_lengths: tuple[int, ...] = ()
 
     def goes_by(self, transaction_hash: str) -> bool:
         return transaction_hash in (self.hash, self.inner_hash)
@@ -185,6 +186,7 @@ def transaction(found: Any) -> TransactionRecord:
         memo=_memo(found),
         envelope_xdr=_xdr(found.get("envelope_xdr", "")),
         result_xdr=_xdr(found.get("result_xdr", "")),
+        signature_lengths=tuple(len(values.data(each)) for each in found.get("signatures") or ()),
     )
     if token >> _LEDGER_BITS != record.ledger or not record.goes_by(found["hash"]):
         raise ValueError("a transaction that contradicts itself")
@@ -254,6 +256,10 @@ def _trustline(found: Any) -> Trustline:
     )
 
 
+def text_memo(said: bytes) -> Memo:
+    return Memo("text", said.decode(errors="replace").replace("\x00", "\N{REPLACEMENT CHARACTER}"))
+
+
 def _memo(found: Any) -> Memo:
     match found["memo_type"]:
         case "none":
@@ -262,7 +268,7 @@ def _memo(found: Any) -> Memo:
             return Memo("id", values.identifier(found["memo"]))
         case "text":
             said = values.data(found["memo_bytes"]) if "memo_bytes" in found else values.text(found["memo"]).encode()
-            return Memo("text", said.decode(errors="replace").replace("\x00", "\N{REPLACEMENT CHARACTER}"))
+            return text_memo(said)
         case "hash" | "return" as kind:
             return Memo(kind, values.data(found["memo"]).hex())
     raise ValueError("no memo of a known type")
