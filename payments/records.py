@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any, NamedTuple, Self
 
 import orjson
@@ -14,9 +15,11 @@ from django.db.models import Func, TextField
 from config import ids, qr
 from config.api.renderers import format_instant
 from config.money import FIAT_DIGITS, format_crypto, from_units
+from payments.chains import registry
+from payments.chains.base import DepositAddress
 from payments.deposits.models import ScanCursor
 from payments.models import Deposit, Discrepancy, Payment, page_url
-from payments.states import DepositStatus
+from payments.states import DepositStatus, PaymentStatus
 from webhooks.models import Event
 
 
@@ -66,23 +69,56 @@ class ShownPayment(NamedTuple):
     metadata: str
     environment: str
     completed_at: str | None
+    closed_at: str | None
     cancelled_at: str | None
     version: int
     deposit_count: int
     payment_link_id: uuid.UUID | None
 
 
+AWAITING = (PaymentStatus.CREATED, PaymentStatus.PENDING, PaymentStatus.UNDERPAID)
+
 TRANSFERS_SHOWN = 100
 """Transfers in a payment's record, the first that were seen. `GET /payments/:id/transfers` has all of them."""
 
 
 def qr_codes_of(payment_ids: Collection[uuid.UUID]) -> dict[uuid.UUID, str]:
-    """QR codes as records show them, by payment. They never change."""
+    """QR codes over the whole price, by payment. They never change."""
     rows = Payment.objects.filter(pk__in=payment_ids).values_list("pk", "qr_png")
     return {key: qr.data_uri(bytes(png)) for key, png in rows}
 
 
-_INSTANTS = {"expires_at", "rate_quoted_at", "completed_at", "cancelled_at"}
+def amount_due(payment: Payment | ShownPayment, deposits: Iterable[Deposit]) -> int:
+    """What is left to be sent, in base units, of all that was seen; 0 once it cannot be paid any more."""
+    if payment.status not in AWAITING or payment.closed_at is not None:
+        return 0
+    own = (payment.network, payment.cryptocurrency)
+    standing = (each for each in deposits if each.status != DepositStatus.ORPHANED)
+    seen = sum(int(each.amount) for each in standing if (each.network, each.asset) == own)
+    return max(0, int(payment.due) - max(seen, int(payment.received)))
+
+
+@lru_cache(maxsize=256)
+def drawn(text: str) -> bytes:
+    """As render_png, cached: the page of a payment that waits for the rest polls every few seconds."""
+    return qr.render_png(text)
+
+
+def asked_for(payment: Payment | ShownPayment, missing: int) -> tuple[str, bytes]:
+    """The link and the PNG of the code that ask for `missing` base units; the first ones once nothing is missing, and
+    where the network or the coin is not in use any more."""
+    environment, network = payment.environment, payment.network
+    if 0 < missing < payment.due and network in registry.networks(environment):
+        asset = registry.profile(environment, network).assets.get(payment.cryptocurrency)
+        if asset is not None:
+            chain = registry.chain(environment, network)
+            to = DepositAddress(payment.deposit_address, payment.memo or None, payment.muxed_address or None)
+            uri = chain.payment_uri(to=to, asset=asset, amount=missing)
+            return uri, drawn(chain.qr_text(to=to, payment_uri=uri))
+    return payment.payment_uri, bytes(payment.qr_png)
+
+
+_INSTANTS = {"expires_at", "rate_quoted_at", "completed_at", "closed_at", "cancelled_at"}
 SHOWN_COLUMNS: tuple[str | Written, ...] = tuple(
     Written.instant(name) if name in _INSTANTS else Written.json(name) if name == "metadata" else name
     for name in ShownPayment._fields
@@ -99,7 +135,8 @@ def payment_record(
     deposits that still wait for confirmations.
     """
     deposits = sorted(deposits, key=lambda deposit: deposit.id)
-    public_id = ids.PAYMENT.encode(payment.id)
+    public_id, due = ids.PAYMENT.encode(payment.id), amount_due(payment, deposits)
+    uri, png = asked_for(payment, due)
     return {
         "id": public_id,
         "object": "payment",
@@ -110,9 +147,10 @@ def payment_record(
         "cryptocurrency": payment.cryptocurrency,
         "network": payment.network,
         "url": page_url(public_id),
-        "qrCode": qr.data_uri(bytes(payment.qr_png)),
+        "qrCode": qr.data_uri(png),
         "expiresAt": _instant(payment.expires_at),
         "createdAt": format_instant(ids.created_at_of(payment.id)),
+        "amountDue": format_crypto(due, payment.decimals),
         "amountReceived": format_crypto(payment.received, payment.decimals),
         "amountRefunded": format_crypto(payment.refunded, payment.decimals),
         "exchangeRate": {
@@ -123,7 +161,7 @@ def payment_record(
         "depositAddress": payment.deposit_address,
         "memo": payment.memo or None,
         "muxedAddress": payment.muxed_address or None,
-        "paymentUri": payment.payment_uri,
+        "paymentUri": uri,
         "confirmations": confirmations_of(payment, deposits, heads or {}),
         "requiredConfirmations": payment.required_confirmations,
         "statusReasons": payment.status_reasons,

@@ -1,13 +1,15 @@
 """Leaves a payment's QR code out of stored events, and puts it back before they are sent.
 
 The code is half of what an event would take up, and the payment keeps it. The event stores null instead; with the code
-put back, a repeated delivery has the same bytes as the first. Older events store the code itself.
+put back, a repeated delivery has the same bytes as the first. A code over what is left of the price is not kept by the
+payment: that event stores the code itself, as older events do.
 """
 
 from __future__ import annotations
 
 import uuid
 from collections.abc import Collection, Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
 from config.providers import Provider
@@ -21,7 +23,10 @@ qr_codes_of: Provider[[Collection[uuid.UUID]], Mapping[uuid.UUID, str]] = Provid
 
 def to_store(payload: dict[str, Any]) -> dict[str, Any]:
     """The record as an event stores it."""
-    return {**payload, FIELD: None} if payload.get("object") == "payment" and FIELD in payload else payload
+    if payload.get("object") != "payment" or FIELD not in payload:
+        return payload
+    is_over_a_part = 0 < Decimal(payload.get("amountDue", 0)) < Decimal(payload["cryptoAmount"])
+    return payload if is_over_a_part else {**payload, FIELD: None}
 
 
 def complete(events: Sequence[Event]) -> Sequence[Event]:

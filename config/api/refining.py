@@ -12,6 +12,7 @@ _OWN_IDS = {kind.noun: kind.pattern for kind in ids.KINDS if kind.noun in _IDS}
 _NAMED_IDS = {"paymentId": "payment", "refundId": "refund", "discrepancyId": "discrepancy"}
 _AMOUNTS = {
     "cryptoAmount",
+    "amountDue",
     "amountReceived",
     "amountRefunded",
     "grossAmount",

@@ -16,7 +16,7 @@ from config.api.meanings import explain_fields
 from config.api.parsers import BodyTooLarge, InvalidJSON, UnsupportedContentType
 from config.api.refining import refine
 from config.errors import DomainError, InvalidParameter, NotFound, ServiceUnavailable
-from config.samples import cut_addresses
+from config.samples import cut_addresses, sandbox_addresses
 
 Refusals = tuple[type[DomainError], ...]
 Action = TypeVar("Action", bound=Callable[..., Any])
@@ -204,16 +204,21 @@ def complete(result: dict[str, Any], **_: Any) -> dict[str, Any]:
                 name = HTTPStatus(int(status)).phrase.replace(" ", "")
                 if shared.setdefault(name, responses[status]) == responses[status]:
                     responses[status] = {"$ref": f"#/components/responses/{name}"}
-    described: dict[str, Any] = _with_cut_examples(_without_internal_keys(result))
+    described: dict[str, Any] = _with_safe_examples(_without_internal_keys(result), cut_addresses)
     return described
 
 
-def _with_cut_examples(value: Any) -> Any:
+def _with_safe_examples(value: Any, safe: Callable[[Any], Any]) -> Any:
+    """Examples of requests can be sent as they stand; others have no address that somebody could send money to."""
     if isinstance(value, dict):
-        cut = {"example", "examples"}
-        return {key: cut_addresses(inner) if key in cut else _with_cut_examples(inner) for key, inner in value.items()}
+        return {
+            key: safe(inner)
+            if key in {"example", "examples"}
+            else _with_safe_examples(inner, sandbox_addresses if key == "requestBody" else safe)
+            for key, inner in value.items()
+        }
     if isinstance(value, list):
-        return [_with_cut_examples(inner) for inner in value]
+        return [_with_safe_examples(inner, safe) for inner in value]
     return value
 
 

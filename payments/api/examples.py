@@ -31,6 +31,7 @@ PAYMENT: dict[str, Any] = {
     "qrCode": "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAA…",
     "expiresAt": "2026-01-22T10:19:39.592Z",
     "createdAt": "2026-01-22T09:49:39.592Z",
+    "amountDue": "29.580000",
     "amountReceived": "0.000000",
     "amountRefunded": "0.000000",
     "exchangeRate": {
@@ -65,6 +66,7 @@ PAYMENT: dict[str, Any] = {
 COMPLETED: dict[str, Any] = {
     **PAYMENT,
     "status": "completed",
+    "amountDue": "0.000000",
     "amountReceived": "29.580000",
     "confirmations": 8,
     "transfers": [
@@ -95,7 +97,13 @@ RETRIEVE = [OpenApiExample("Paid", value=COMPLETED, response_only=True)]
 CANCEL = [
     OpenApiExample(
         "Cancelled",
-        value={**PAYMENT, "status": "cancelled", "cancelledAt": "2026-01-22T09:58:41.902Z", "version": 2},
+        value={
+            **PAYMENT,
+            "status": "cancelled",
+            "amountDue": "0.000000",
+            "cancelledAt": "2026-01-22T09:58:41.902Z",
+            "version": 2,
+        },
         response_only=True,
     )
 ]
@@ -175,7 +183,7 @@ NEW_LINK: dict[str, Any] = {
         "polygon": "0x52908400098527886E0F7030069857D2E4169EE7",
     },
     "maxUses": 40,
-    "expiresAt": "2026-06-30",
+    "expiresAt": "2036-06-30",
     "metadata": {"tour": "sunset"},
 }
 LINK: dict[str, Any] = {
@@ -195,7 +203,7 @@ LINK: dict[str, Any] = {
     "merchantWallets": NEW_LINK["merchantWallets"],
     "maxUses": 40,
     "usesTaken": 0,
-    "expiresAt": "2026-06-30T23:59:59.999Z",
+    "expiresAt": "2036-06-30T23:59:59.999Z",
     "expiresIn": 1800,
     "redirectUrl": None,
     "metadata": {"tour": "sunset"},

@@ -145,9 +145,13 @@ class PaymentSchema(serializers.Serializer[Any]):
     cryptocurrency = serializers.ChoiceField(choices=COINS)
     network = NetworkField()
     url = serializers.URLField(help_text="The hosted payment page.")
-    qrCode = serializers.CharField(help_text="PNG as a data URI: the address, or on stellar the SEP-7 link.")
+    qrCode = serializers.CharField(help_text="PNG as a data URI: the address, or on stellar `paymentUri`.")
     expiresAt = serializers.DateTimeField()
     createdAt = serializers.DateTimeField()
+    amountDue = serializers.CharField(
+        help_text="What is left to be sent, in the coin: less all that was seen, confirmed or not. 0 once it is "
+        "paid or cannot be paid any more."
+    )
     amountReceived = serializers.CharField(help_text="Confirmed and in time, in the coin.")
     amountRefunded = serializers.CharField(help_text="In the coin.")
     exchangeRate = ExchangeRateSchema()
@@ -156,7 +160,9 @@ class PaymentSchema(serializers.Serializer[Any]):
     muxedAddress = serializers.CharField(
         allow_null=True, help_text="On stellar address and memo as one, for wallets with a single field; else null."
     )
-    paymentUri = serializers.CharField(help_text="EIP-681 or SEP-7 link with everything filled in.")
+    paymentUri = serializers.CharField(
+        help_text="EIP-681 or SEP-7 link with everything filled in; it asks for `amountDue`."
+    )
     confirmations = serializers.IntegerField()
     requiredConfirmations = serializers.IntegerField()
     statusReasons = serializers.ListField(child=serializers.ChoiceField(choices=StatusReason.choices))

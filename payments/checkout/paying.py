@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from functools import lru_cache
 
 from config import wording
-from config.qr import data_uri, render_png
+from config.qr import data_uri
 from payments.chains import registry
-from payments.chains.base import DepositAddress
 from payments.chains.profiles import Family, NetworkProfile
 from payments.models import Payment
+from payments.records import asked_for, drawn
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,29 +57,18 @@ class HowToPay:
         It is not the first code of an EVM network: a scanner that reads only the beginning of the link would pay the
         token contract.
         """
-        return self.qr if self.qr_has_amount else data_uri(_drawn(self.payment_uri))
+        return self.qr if self.qr_has_amount else data_uri(drawn(self.payment_uri))
 
     @property
     def qr_of_address(self) -> str:
         """The address alone as a QR code, for scanners that read no links."""
-        return data_uri(_drawn(self.address)) if self.qr_has_amount else self.qr
-
-
-@lru_cache(maxsize=256)
-def _drawn(text: str) -> bytes:
-    """As render_png, cached: the page of a payment that waits for the rest polls every few seconds."""
-    return render_png(text)
+        return data_uri(drawn(self.address)) if self.qr_has_amount else self.qr
 
 
 def how_to_pay(payment: Payment, network: NetworkProfile, *, missing: int, seen: Collection[str]) -> HowToPay:
     """What is still to be sent for a payment that waits for money; `seen` are on-chain transactions by their hash."""
     asset = network.assets[payment.cryptocurrency]
-    uri, png = payment.payment_uri, bytes(payment.qr_png)
-    if missing < payment.due:
-        chain = registry.chain(payment.environment, payment.network)
-        to = DepositAddress(payment.deposit_address, payment.memo or None, payment.muxed_address or None)
-        uri = chain.payment_uri(to=to, asset=asset, amount=missing)
-        png = _drawn(chain.qr_text(to=to, payment_uri=uri))
+    uri, png = asked_for(payment, missing)
     return HowToPay(
         amount=wording.coins_asked(missing, payment.decimals),
         address=payment.deposit_address,

@@ -77,6 +77,7 @@ def test_every_field_of_the_record_says_what_it_should(settings: Settings) -> No
         "url": f"https://pay.example.com/pay/{payment.public_id}",
         "expiresAt": record["expiresAt"],
         "createdAt": record["createdAt"],
+        "amountDue": "23.064498",
         "amountReceived": "0.000000",
         "amountRefunded": "0.000000",
         "exchangeRate": {"rate": "0.8667", "source": "bundled table of 2025-11-20"},

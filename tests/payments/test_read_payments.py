@@ -11,12 +11,14 @@ from django.test.utils import CaptureQueriesContext
 
 from config import ids
 from config.api.renderers import format_instant
+from config.qr import data_uri, render_png
 from merchants.counting import fold_counts
 from merchants.models import Merchant
 from payments.models import Payment
 from payments.services import cancel_payment
 from tests.factories import ApiClient, api_client, make_key, make_merchant
 from tests.payments.scenes import (
+    BLOCKS_UNTIL_FINAL,
     ETHEREUM,
     POLYGON,
     PRODUCTION,
@@ -333,3 +335,47 @@ def test_reading_costs_the_same_however_much_there_is(client: ApiClient, merchan
     assert queries_of(client, "/payments?limit=3&status=completed") == few
     assert queries_of(client, f"/payments/{payment.public_id}") == paid == unpaid + 1
     assert unpaid <= 2
+
+
+@pytest.mark.parametrize("network", [ETHEREUM, STELLAR])
+def test_what_is_left_is_in_the_record_its_link_and_its_code_and_in_events(network: str) -> None:
+    payment = make_payment(network)
+    client = api_client(make_key(payment.merchant))
+
+    def told() -> dict[str, Any]:
+        record: dict[str, Any] = get(client, f"/payments/{payment.public_id}")
+        assert get(client, "/payments")["data"] == [record]
+        return record
+
+    whole = told()
+    assert (whole["amountDue"], whole["paymentUri"]) == ("100.000000", payment.payment_uri)
+    pay(payment, "60")
+    mine_and_watch(network)
+    if network == ETHEREUM:
+        assert told()["amountDue"] == "40.000000", "also before it is confirmed"
+    mine_and_watch(network, BLOCKS_UNTIL_FINAL[network])
+    record = told()
+    assert (record["status"], record["amountDue"]) == ("underpaid", "40.000000")
+    link, left = record["paymentUri"], {ETHEREUM: "uint256=40000000", STELLAR: "amount=40&"}[network]
+    assert left in link
+    assert record["qrCode"] == data_uri(render_png(payment.deposit_address if network == ETHEREUM else link))
+    event = get(client, "/events")["data"][0]
+    assert event["type"] == "payment.underpaid"
+    named = ("amountDue", "paymentUri", "qrCode")
+    assert [event["data"]["object"][name] for name in named] == [record[name] for name in named]
+
+    pay(payment, "40")
+    mine_and_watch(network, BLOCKS_UNTIL_FINAL[network])
+    paid = told()
+    assert [paid[name] for name in ("status", *named)] == [
+        "completed",
+        "0.000000",
+        whole["paymentUri"],
+        whole["qrCode"],
+    ]
+
+    closed = make_payment(network, merchant=payment.merchant)
+    pay_and_confirm(closed, "60")
+    end_window(closed)
+    record = get(client, f"/payments/{closed.public_id}")
+    assert (record["status"], record["amountDue"]) == ("underpaid", "0.000000"), "what comes now is late"

@@ -5,18 +5,14 @@ None needs a library: Python, Node and PHP call with what they bring.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from decimal import Decimal
 from pprint import pformat
 from typing import Any, NamedTuple
 
 from config.api.renderers import render_json
-from config.samples import SANDBOX_WALLET
 
 SAMPLE_ID = "01kfjhr3c8e4bs0dz6wd5n5yry"
-
-_CUT_ADDRESS = re.compile(r"^(0x[0-9a-fA-F]{4}|[GM][A-Z2-7]{5})…[0-9a-zA-Z]{4}$")
 
 
 class Snippet(NamedTuple):
@@ -27,12 +23,10 @@ class Snippet(NamedTuple):
 
 
 def runnable(value: Any) -> Any:
-    """The example with addresses that the sandbox takes, where the document shows shortened ones."""
+    """The example with numbers as programs write them."""
     match value:
         case Decimal():
             return float(value)
-        case str():
-            return SANDBOX_WALLET if _CUT_ADDRESS.match(value) else value
         case Mapping():
             return {name: runnable(inner) for name, inner in value.items()}
         case list():
