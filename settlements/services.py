@@ -71,6 +71,7 @@ PROBLEM_OF_HOLD: Final[Mapping[str, SettlementProblem]] = {
     HoldReason.NO_TRUSTLINE: SettlementProblem.NO_TRUSTLINE,
     HoldReason.NETWORK: SettlementProblem.NETWORK_UNAVAILABLE,
     HoldReason.SIGNER: SettlementProblem.NETWORK_UNAVAILABLE,
+    HoldReason.STOPPED: SettlementProblem.NETWORK_UNAVAILABLE,
     HoldReason.FEES: SettlementProblem.NETWORK_UNAVAILABLE,
 }
 """The problem of a settlement whose payout is held, by the reason."""

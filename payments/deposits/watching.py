@@ -97,7 +97,8 @@ def _record_failure(cursor: ScanCursor, error: str, *, fault: str = "") -> None:
     ScanCursor.objects.filter(pk=cursor.pk).update(
         leased_until=now, last_error=error, failing_since=cursor.failing_since or now, fault=fault or cursor.fault
     )
-    logger.warning("network unavailable", environment=cursor.environment, network=cursor.network, error=error)
+    if error != cursor.last_error:  # once, and not each second
+        logger.warning("network unavailable", environment=cursor.environment, network=cursor.network, error=error)
 
 
 def _record_scan(cursor: ScanCursor, scan: Scan, addresses: PaymentAddresses) -> bool:

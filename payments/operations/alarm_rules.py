@@ -11,6 +11,7 @@ from itertools import groupby
 from django.db.models import Count, Q, Sum
 from django.utils import timezone
 
+from config import ids
 from config.database_time import CLOCKS_APART, database_now
 from config.installation.services import current_standstill
 from config.money import format_crypto
@@ -139,7 +140,9 @@ def _is_kept_waiting(wallet: Wallet) -> bool:
     """Whether it has had something to send, and could not, for a while."""
     if wallet.checked_at is not None and timezone.now() - wallet.checked_at < UNAVAILABLE_AFTER:
         return False
-    place = {"environment": wallet.environment, "network": wallet.network}
+    # What it last could not do may be long over: what came just now has not been tried yet.
+    for_a_while = ids.first_uuid_at(timezone.now() - UNAVAILABLE_AFTER)
+    place = {"environment": wallet.environment, "network": wallet.network, "id__lt": for_a_while}
     silent = Q(status=PayoutStatus.HELD, hold_reason=HoldReason.NETWORK)
     due = Payout.objects.filter(silent | Q(status__in=[PayoutStatus.READY, PayoutStatus.SENDING]), **place)
     return due.exists() or Transfer.objects.filter(**place, status__in=OPEN_TRANSFERS).exists()

@@ -111,7 +111,7 @@ class Round:
                 moved |= not self._is_replaced and self._sign()
                 moved |= self._send()
             else:
-                self._wait()
+                self._wait(HoldReason.STOPPED)
             answered = {} if self._silences else {"checked_at": timezone.now()}
             Wallet.objects.filter(pk=self._wallet.pk).update(last_error=self._trouble, **answered)
         except ChainError as error:
@@ -455,14 +455,11 @@ class Round:
     def _postpone(self, transfer: Transfer) -> None:
         services.postpone_transfer(transfer, until=timezone.now() + self._step)
 
-    def _wait(self, reason: HoldReason | None = None) -> None:
-        """Postpone what is due to the next step, because nothing can be done now."""
+    def _wait(self, reason: HoldReason) -> None:
+        """Hold what is due until the next step, because nothing can be done now."""
         later = timezone.now() + max(self._step, STEP_MIN)
         keys = [] if self._is_replaced else [payout.pk for payout in self._due()]
-        if reason is None:
-            postpone_payouts(keys, until=later)
-        else:
-            hold_payouts(keys, reason, until=later)
+        hold_payouts(keys, reason, until=later)
         for transfer in self._open().filter(next_step_at__lte=timezone.now()):
             services.postpone_transfer(transfer, until=later)
 

@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
+from config import ids
 from merchants.ledger.breakers import close_breaker, open_breaker
 from payments import tasks as payment_tasks
 from payments.chains import registry
@@ -31,7 +32,7 @@ from payments.deposits.models import ScanCursor
 from payments.operations import tasks
 from payments.operations.models import Alarm, NetworkSnapshot
 from payments.operations.services import note_providers
-from payments.transfers.models import Transfer, Wallet
+from payments.transfers.models import Payout, Transfer, Wallet
 from payments.transfers.services import freeze_wallet, thaw_wallet
 from payments.treasury import sweeping
 from tests.evm.fakes import FakeProvider, block_hash
@@ -153,6 +154,9 @@ class TestPayingOut:
         control.outage(POLYGON, 60)
         drive(POLYGON)
         Wallet.objects.update(checked_at=timezone.now() - timedelta(minutes=2))
+        look()
+        assert open_alarms() == []  # what it last could not do may be long over
+        Payout.objects.update(id=ids.first_uuid_at(timezone.now() - timedelta(minutes=3)))
         look()
         assert open_alarms() == [(POLYGON, "wallet_cannot_send")]
         control.outage(POLYGON, 0)

@@ -64,7 +64,7 @@ def test_the_kill_switch_stops_what_is_ready_and_what_is_signed(monkeypatch: pyt
     second = ask(ETHEREUM)
     finish(ETHEREUM)
     assert the_transfer().status == TransferStatus.SIGNED
-    assert fresh(second).status == PayoutStatus.READY
+    assert fresh(second).status == PayoutStatus.HELD
     set_policy(payouts_enabled=True)
     Payout.objects.filter(next_attempt_at__isnull=False).update(next_attempt_at=timezone.now())
     Transfer.objects.filter(next_step_at__isnull=False).update(next_step_at=timezone.now())
@@ -79,7 +79,8 @@ def test_an_open_breaker_stops_payouts_of_its_network_alone() -> None:
     stopped, paid = ask(ETHEREUM), ask(POLYGON)
     for network in (ETHEREUM, POLYGON):
         finish(network)
-    assert (fresh(stopped).status, fresh(paid).status) == (PayoutStatus.READY, PayoutStatus.PAID)
+    assert (fresh(stopped).status, fresh(paid).status) == (PayoutStatus.HELD, PayoutStatus.PAID)
+    assert fresh(stopped).hold_reason == HoldReason.STOPPED
     breakers.close_breaker(environment=SANDBOX, network=ETHEREUM, closed_by="operator@example.com")
     Payout.objects.filter(next_attempt_at__isnull=False).update(next_attempt_at=timezone.now())
     finish(ETHEREUM)
