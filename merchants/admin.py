@@ -9,7 +9,7 @@ from django.contrib import admin, messages
 from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
 from django.contrib.auth.forms import AdminUserCreationForm, UserChangeForm
 from django.core.exceptions import ValidationError
-from django.db.models import Model, QuerySet
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html_join
@@ -17,10 +17,8 @@ from django.utils.safestring import SafeString
 
 from config.admin_base import ReadOnly
 from config.environments import Environment
-from config.errors import DomainError
 from merchants.access import scopes
-from merchants.members import add_member, remove_member
-from merchants.models import ApiKey, Member, Merchant, MerchantSettings, Plan, User
+from merchants.models import ApiKey, Merchant, MerchantSettings, Plan, User
 from merchants.services import (
     change_fee,
     change_plan,
@@ -82,17 +80,6 @@ class UserAdmin(DjangoUserAdmin[User]):
         return False
 
 
-class MemberInline(admin.TabularInline[Member, Merchant]):
-    model = Member
-    extra = 0
-    fields = ("user", "role", "joined_at")
-    autocomplete_fields = ("user",)
-    readonly_fields = ("joined_at",)
-
-    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return False  # to get another role a member is removed and added again
-
-
 class SettingsInline(ReadOnly, admin.StackedInline[MerchantSettings, Merchant]):
     model = MerchantSettings
     extra = 0
@@ -112,7 +99,7 @@ class MerchantForm(forms.ModelForm[Merchant]):
 
 @admin.register(Merchant)
 class MerchantAdmin(admin.ModelAdmin[Merchant]):
-    """Opens merchants, and changes their name, plan, fee and members."""
+    """Opens merchants, and changes their name, plan and fee."""
 
     form = MerchantForm
     list_display = ("name", "email", "plan", "is_active", "created_at")
@@ -145,7 +132,7 @@ class MerchantAdmin(admin.ModelAdmin[Merchant]):
         )
 
     def get_inlines(self, request: HttpRequest, obj: Merchant | None) -> list[Any]:
-        return [MemberInline, SettingsInline] if obj else []
+        return [SettingsInline] if obj else []
 
     def save_model(self, request: HttpRequest, obj: Merchant, form: Any, change: bool) -> None:
         if not change:
@@ -155,17 +142,6 @@ class MerchantAdmin(admin.ModelAdmin[Merchant]):
         rename_merchant(merchant=obj, name=obj.name)
         change_plan(merchant=obj, plan=obj.plan, requests_per_minute=obj.requests_per_minute)
         change_fee(merchant=obj, fee_bps=obj.fee_bps)
-
-    def save_formset(self, request: HttpRequest, form: Any, formset: Any, change: bool) -> None:
-        """Adds and removes people through the services, which know the rules."""
-        formset.save(commit=False)
-        for member in formset.new_objects:
-            add_member(merchant=member.merchant, user=member.user, role=member.role)
-        for member in formset.deleted_objects:
-            try:
-                remove_member(member=member)
-            except DomainError as error:
-                self.message_user(request, error.message, messages.ERROR)
 
     def has_delete_permission(self, request: HttpRequest, obj: Merchant | None = None) -> bool:
         return False

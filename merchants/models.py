@@ -50,6 +50,11 @@ class User(AbstractBaseUser, PermissionsMixin):
         editable=False,
         help_text="When the password was last replaced without the old one, or the second factors were removed.",
     )
+    let_in_by_operators_at = models.DateTimeField(
+        null=True,
+        editable=False,
+        help_text="When operators last made this person a member of a merchant, or removed the second factors.",
+    )
     is_password_known = models.BooleanField(
         default=False, editable=False, help_text="Another person has chosen the password."
     )

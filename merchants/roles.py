@@ -81,6 +81,8 @@ class Action(TextChoices):
     FAIL_TO_LOG_IN = "person.fail_to_log_in", _P.SEE, _("Tried to log in with a wrong password")
     OPEN_MERCHANT = "merchant.open", _P.SEE, _("Opened the business")
     ACCEPT_INVITATION = "person.accept_invitation", _P.SEE, _("Accepted an invitation")
+    ADDED_BY_OPERATORS = "person.added_by_operators", _P.SEE, _("Operators of the service added a member")
+    FACTORS_REMOVED = "person.factors_removed", _P.SEE, _("An operator of the service removed second factors")
     CHANGE_PASSWORD = "person.change_password", _P.SEE, _("Changed the own password")
     RESET_PASSWORD = "person.reset_password", _P.SEE, _("Set a new password by a link")
     ASK_FOR_ADDRESS = "person.ask_for_address", _P.SEE, _("Asked for another e-mail address")

@@ -10,13 +10,16 @@ from typing import Any, Concatenate, Final, ParamSpec, cast, overload
 from allauth.account.internal.flows.login import perform_password_login
 from allauth.account.models import Login
 from django.conf import settings
+from django.contrib import messages
 from django.contrib.auth import authenticate, login, logout
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.http.response import HttpResponseBase
 from django.middleware.csrf import rotate_token
+from django.shortcuts import redirect
 from django.utils import timezone
+from django.utils.translation import gettext_lazy
 
 from config.environments import Environment
 from config.errors import DomainError
@@ -25,7 +28,7 @@ from merchants.access.addresses import client_address, guesser
 from merchants.access.devices import device_of
 from merchants.access.errors import TooManyRequests
 from merchants.access.own_actions import log_own_action, origin_of
-from merchants.access.step_up import LOGGED_IN_AT, require_recent_confirmation
+from merchants.access.step_up import LOGGED_IN_AT, require_recent_confirmation, waits
 from merchants.audit.recording import OngoingAction
 from merchants.models import Member, Merchant, User
 from merchants.preferences import as_chosen
@@ -176,6 +179,10 @@ class SessionLimitsMiddleware:
 # --- acting for a merchant ---------------------------------------------------------------------------
 
 _P = ParamSpec("_P")
+_LET_IN_LATELY = gettext_lazy(
+    "The people who run this service have let you in a short while ago. For 24 hours you cannot refund, make keys, "
+    "change wallets or say who is a member. The owners were told by mail."
+)
 _MemberView = Callable[Concatenate[MemberRequest, _P], HttpResponseBase]
 _View = Callable[Concatenate[HttpRequest, _P], HttpResponseBase]
 
@@ -233,13 +240,17 @@ def member_required(
                 require_recent_confirmation(request)
             known.member, known.merchant = member, member.merchant
             known.environment = environment_of(known)
+            where = "" if action in OF_THE_ACCOUNT else known.environment
+            if is_change and action in SENSITIVE and waits(member.user, where):
+                messages.error(request, _LET_IN_LATELY)
+                return redirect("dashboard")
             if action is None:
                 with as_chosen(language=member.language, zone=member.timezone, numbers=member.number_style):
                     return inner(known, *args, **kwargs)
             known.action = OngoingAction(
                 action,
                 member=member,
-                environment="" if action in OF_THE_ACCOUNT else known.environment,
+                environment=where,
                 origin=origin_of(known),
                 record=next(iter(kwargs.values()), ""),
             )

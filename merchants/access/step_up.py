@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from datetime import timedelta
 from functools import wraps
 from typing import Concatenate, Final, ParamSpec
 
@@ -11,6 +12,10 @@ from allauth.account.internal.flows.login import get_authentication_records
 from allauth.core.exceptions import ReauthenticationRequired
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+
+from config.environments import Environment
+from merchants.models import User
 
 LOGGED_IN_AT: Final = "logged_in_at"
 """The key in a session under which it says when it began, in seconds since 1970."""
@@ -30,6 +35,15 @@ def require_recent_confirmation(request: HttpRequest) -> None:
     """Sends the person to confirm who they are, and back; a form that was sent is kept meanwhile."""
     if not confirmed_recently(request):
         raise ReauthenticationRequired
+
+
+def waits(user: User, environment: str) -> bool:
+    """Whether operators have let this person in so lately that nothing sensitive may be done yet: as long as another
+    wallet waits in the environment. The account as a whole waits as production does."""
+    is_sandbox = environment == Environment.SANDBOX
+    hours = settings.SANDBOX_WALLET_CHANGE_WAIT_HOURS if is_sandbox else settings.WALLET_CHANGE_WAIT_HOURS
+    let_in_at = user.let_in_by_operators_at
+    return let_in_at is not None and timezone.now() < let_in_at + timedelta(hours=hours)
 
 
 def recently_confirmed(

@@ -11,32 +11,73 @@ from django.contrib import admin, messages
 from django.contrib.admin.utils import unquote
 from django.contrib.auth.models import Group
 from django.core.exceptions import PermissionDenied
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse
 
 from config.admin_base import ReadOnly
 from config.errors import DomainError
-from merchants.admin import UserAdmin
+from merchants.admin import MerchantAdmin, UserAdmin
 from merchants.four_eyes.models import ProposalStatus
 from merchants.four_eyes.people import note_reset
-from merchants.models import User
+from merchants.members import remove_member
+from merchants.models import Member, Merchant, User
 from merchants.people import operator_rights
 from merchants.people.invitations import invite_merchant
 from merchants.people.models import Invitation, SignUp
+from merchants.people.operator_rights import propose_member
 from merchants.people.services import approve_sign_up, confirm_added_person, follow_operator, refuse_sign_up
 
 # allauth's own pages change rows without its rules, and show stored secrets. Who is in a group would get what is added
 # to it with nobody agreeing, so what a group may do is settled when it is made.
-admin.site.unregister([EmailAddress, Authenticator, User, Group])
+admin.site.unregister([EmailAddress, Authenticator, User, Group, Merchant])
+
+
+class MemberInline(admin.TabularInline[Member, Merchant]):
+    model = Member
+    extra = 0
+    fields = ("user", "role", "joined_at")
+    autocomplete_fields = ("user",)
+    readonly_fields = ("joined_at",)
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False  # to get another role a member is removed and added again
+
+
+@admin.register(Merchant)
+class MerchantOfPeopleAdmin(MerchantAdmin):
+    """Merchants with their members: whom an operator adds, another must agree to."""
+
+    def get_inlines(self, request: HttpRequest, obj: Merchant | None) -> list[Any]:
+        return [MemberInline, *super().get_inlines(request, obj)] if obj else []
+
+    def save_formset(self, request: HttpRequest, form: Any, formset: Any, change: bool) -> None:
+        """Proposes whom to add, and removes people through the services, which know the rules."""
+        formset.save(commit=False)
+        by = cast("User", request.user)
+        for member in formset.new_objects:
+            try:
+                proposal = propose_member(merchant=member.merchant, user=member.user, role=member.role, by=by)
+            except DomainError as error:
+                self.message_user(request, error.message, messages.ERROR)
+            else:
+                waits = proposal.status == ProposalStatus.WAITING
+                word = "another operator must agree" if waits else proposal.get_status_display()
+                self.message_user(request, f"{proposal}: {word}.", messages.WARNING if waits else messages.SUCCESS)
+        for member in formset.deleted_objects:
+            try:
+                remove_member(member=member)
+            except DomainError as error:
+                self.message_user(request, error.message, messages.ERROR)
 
 
 @admin.register(User)
 class PersonAdmin(UserAdmin):
-    """Whoever may do more needs two superusers; nobody chooses the password or the address of another operator."""
+    """Whoever may do more needs two superusers; nobody chooses the password or the address of another operator,
+    or of a merchant's member."""
 
     def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> tuple[str, ...]:
         fields = super().get_readonly_fields(request, obj)
-        return (*fields, "email") if obj is not None and _is_other_operator(request, obj) else fields
+        return (*fields, "email") if obj is not None and _is_out_of_reach(request, obj) else fields
 
     def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
         if change:
@@ -74,8 +115,10 @@ class PersonAdmin(UserAdmin):
 
     def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:
         user = self.get_object(request, unquote(id))
-        if user is not None and _is_other_operator(request, user):
-            raise PermissionDenied("Operators choose their own passwords: ask them to use the link for a new one.")
+        if user is not None and _is_out_of_reach(request, user):
+            raise PermissionDenied(
+                "Operators and members choose their own passwords: ask them to use the link for a new one."
+            )
         known = user.password if user is not None else ""
         reply = super().user_change_password(request, id, form_url)
         now = User.objects.filter(pk=user.pk).first() if user is not None else None
@@ -84,10 +127,11 @@ class PersonAdmin(UserAdmin):
         return reply
 
 
-def _is_other_operator(request: HttpRequest, person: User) -> bool:
-    """Whether this is another operator than whoever asks, and two must decide: with the other's account one would."""
-    is_operator = person.is_staff or person.is_superuser
-    return is_operator and person.pk != request.user.pk and operator_rights.are_kept_apart()
+def _is_out_of_reach(request: HttpRequest, person: User) -> bool:
+    """Whether nobody else may choose the password or the address of this person: with the account of a member a
+    merchant's money could be taken, and with that of another operator, where two must decide, one would be both."""
+    is_operator = (person.is_staff or person.is_superuser) and operator_rights.are_kept_apart()
+    return person.pk != request.user.pk and (is_operator or Member.objects.filter(user=person.pk).exists())
 
 
 class InvitationForm(forms.ModelForm[Invitation]):

@@ -1,18 +1,24 @@
-"""Rights of operators: what more somebody may do is proposed by one superuser and agreed to by another."""
+"""What operators do about people: one proposes who may do more, another agrees, and merchants are told of members."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django.contrib.auth.models import Group, Permission
 from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from config.environments import Environment
+from merchants.audit.models import LoggedAction
 from merchants.four_eyes.models import Proposal, ProposalKind
 from merchants.four_eyes.people import people_needed
 from merchants.four_eyes.services import propose, register
-from merchants.models import User
+from merchants.members import add_member
+from merchants.models import Member, Merchant, User
+from merchants.people.mailing import write_mail
+from merchants.roles import Action, Role
 
 FLAGS = ("is_active", "is_staff", "is_superuser")
 
@@ -67,3 +73,58 @@ def _give(proposal: Proposal, people: str) -> bool:
 
 
 register(ProposalKind.OPERATOR, _give)
+
+
+def propose_member(*, merchant: Merchant, user: User, role: str, by: User) -> Proposal:
+    """Propose that somebody becomes a member of a merchant, who could give its money away."""
+    return propose(
+        ProposalKind.MEMBER,
+        environment=Environment.PRODUCTION,
+        subject=f"{merchant.pk}/{user.pk}",
+        before={"email": user.email},
+        after={"role": role},
+        told=f"{user.email} becomes {role} of {merchant.name} ({merchant.public_id})",
+        by=by,
+    )
+
+
+def _add_as_agreed(proposal: Proposal, people: str) -> bool:
+    merchant_id, user_id = proposal.subject.split("/")
+    merchant = Merchant.objects.select_for_update().get(pk=merchant_id)
+    user = User.objects.select_for_update().get(pk=user_id)
+    if user.email != proposal.before["email"] or Member.objects.filter(merchant=merchant, user=user).exists():
+        return False
+    member = add_member(merchant=merchant, user=user, role=proposal.after["role"])
+    note_let_in([member], Action.ADDED_BY_OPERATORS, by=proposal.decided_by, people=people)
+    return True
+
+
+register(ProposalKind.MEMBER, _add_as_agreed, permission="merchants.add_member")
+
+
+def note_let_in(members: Iterable[Member], action: Action, *, by: User | None = None, people: str = "") -> None:
+    """Tell merchants, in their audit log and by mail to all owners, what operators have done to a member, who waits
+    before anything sensitive. Without `by` it was a command of the service, and the row names the member."""
+    for member in members:
+        User.objects.filter(pk=member.user_id).update(let_in_by_operators_at=timezone.now())
+        LoggedAction.objects.create(
+            merchant_id=member.merchant_id,
+            action=action.value,
+            person=by or member.user,
+            email=(by or member.user).email,
+            role="operator",
+            record=member.public_id,
+            after={"person": member.user.email, "role": member.role, "operators": people},
+        )
+        told = {"person": member.user.email, "role": Role(member.role).label, "merchant": member.merchant.name}
+        for owner in Member.objects.filter(merchant=member.merchant_id, role=Role.OWNER).select_related("user"):
+            write_mail(
+                to=owner.user.email,
+                subject=_("Somebody was let in at %(merchant)s") % told,
+                text=_(
+                    "%(what)s: %(person)s, %(role)s of %(merchant)s. For 24 hours this person can neither refund, make "
+                    "keys, change wallets nor say who is a member. If you did not ask for this, tell the people who "
+                    "run this service at once, and remove the member."
+                )
+                % {**told, "what": action.label},
+            )

@@ -13,9 +13,11 @@ from django.utils.translation import gettext
 
 from config.qr import data_uri, render_png
 from merchants.four_eyes.people import note_reset
-from merchants.models import User
+from merchants.models import Member, User
 from merchants.people.mailing import write_mail
+from merchants.people.operator_rights import note_let_in
 from merchants.people.sealing import SECOND_FACTORS
+from merchants.roles import Action
 
 _SEALED: Final = ("secret", "seed")
 """The values of an authenticator that are sealed."""
@@ -58,6 +60,8 @@ def remove_all(user: User) -> int:
     """Removes every factor of somebody who has lost them, and tells them; returns how many there were."""
     removed, _by_table = Authenticator.objects.filter(user=user).delete()
     note_reset(user)
+    members = Member.objects.filter(user=user).select_related("user", "merchant")
+    note_let_in(members, Action.FACTORS_REMOVED)
     if removed:
         write_mail(
             to=user.email,

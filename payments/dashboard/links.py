@@ -22,6 +22,7 @@ from config import ids, wording
 from config.errors import DomainError
 from merchants.access.sessions import MemberRequest, member_required
 from merchants.access.single_use import close_form, open_form
+from merchants.access.step_up import waits
 from merchants.audit.recording import fields_of
 from merchants.forms import LookMixin
 from merchants.listing import list_context
@@ -115,7 +116,8 @@ def _form_options(request: MemberRequest) -> dict[str, Any]:
     return {
         "environment": request.environment,
         "known": known_wallets(request.merchant, request.environment),
-        "may_name_wallets": request.member.may[Permission.MANAGE_SETTINGS],
+        "may_name_wallets": request.member.may[Permission.MANAGE_SETTINGS]
+        and not waits(request.member.user, request.environment),
     }
 
 

@@ -1,0 +1,93 @@
+"""One operator alone gets nobody into a merchant whose money could be taken."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.core.management import call_command
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+from pytest_django.fixtures import Settings
+
+from merchants.audit.models import LoggedAction
+from merchants.four_eyes.models import Proposal, ProposalStatus
+from merchants.models import ApiKey, Member, Merchant, User
+from merchants.people.models import Mail
+from merchants.roles import SENSITIVE, Action, Role
+from tests.factories import PASSWORD, make_member, make_user
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def two(settings: Settings) -> None:
+    settings.OPERATORS_TO_DECIDE = 2
+    settings.SANDBOX_WALLET_CHANGE_WAIT_HOURS = 24
+
+
+def superuser() -> tuple[Client, User]:
+    user, client = make_user(is_staff=True, is_superuser=True), Client()
+    client.force_login(user)
+    return client, user
+
+
+def add(client: Client, merchant: Merchant, user: User, role: Role) -> str:
+    form = {"name": merchant.name, "plan": merchant.plan, "members-0-user": user.pk, "members-0-role": role}
+    form |= {"members-TOTAL_FORMS": 1, "members-INITIAL_FORMS": 0}
+    form |= {"settings-TOTAL_FORMS": 0, "settings-INITIAL_FORMS": 0}
+    return client.post(reverse("admin:merchants_merchant_change", args=[merchant.pk]), form, follow=True).text
+
+
+@pytest.mark.parametrize("role", list(Role))
+def test_adding_a_member_takes_two_and_is_told(role: Role) -> None:
+    owner, taker = make_member(), make_user()
+    (first, ada), (second, bob) = superuser(), superuser()
+    for _ in range(2):
+        assert "another operator must agree" in add(first, owner.merchant, taker, role)
+        assert not Member.objects.filter(user=taker).exists()
+    add(second, owner.merchant, taker, role)
+    assert Member.objects.get(user=taker).role == role
+    assert Proposal.objects.filter(status=ProposalStatus.DONE).count() == 1
+    [row] = LoggedAction.objects.filter(merchant=owner.merchant)
+    assert (row.action, row.person, row.role) == (Action.ADDED_BY_OPERATORS.value, bob, "operator")
+    assert row.after == {"person": taker.email, "role": role, "operators": f"{ada.email}, {bob.email}"}
+    told = {owner.user.email, taker.email} if role == Role.OWNER else {owner.user.email}
+    assert set(Mail.objects.values_list("to", flat=True)) == told
+
+
+def test_who_was_let_in_waits_a_day_before_anything_sensitive(settings: Settings) -> None:
+    owner, taker = make_member(), make_user()
+    for client in (superuser()[0], superuser()[0]):
+        add(client, owner.merchant, taker, Role.OWNER)
+    inside = Client()
+    inside.force_login(taker)
+    form = {"name": "Web", "access": "custom", "scopes": ["payments:write"]}
+    for path in ("keys/new", "members/invite", "wallets/set", "refunds/file/x", "payments/x/refund"):
+        reply = inside.post(f"/dashboard/{path}", form)
+        assert (reply.status_code, reply.headers["Location"]) == (302, "/dashboard"), path
+    assert not ApiKey.objects.exists()
+    assert {Action.REQUEST_REFUND, Action.MAKE_KEY, Action.SET_WALLET, Action.INVITE_MEMBER} <= SENSITIVE
+    User.objects.filter(pk=taker.pk).update(let_in_by_operators_at=timezone.now() - timedelta(hours=24))
+    assert inside.post("/dashboard/payments/x/refund", form).status_code == 404
+
+
+def test_no_operator_has_the_account_of_a_member() -> None:
+    member, (client, me) = make_member(role=Role.SUPPORT), superuser()
+    page = reverse("admin:auth_user_password_change", args=[member.user_id])
+    entered = {"usable_password": "true", **dict.fromkeys(("password1", "password2"), "a long enough phrase")}
+    assert client.post(page, entered).status_code == 403
+    form = {"email": me.email.replace("@", "+other@"), "name": "Renamed", "is_active": "on"}
+    client.post(reverse("admin:merchants_user_change", args=[member.user_id]), form)
+    now = User.objects.get(pk=member.user_id)
+    assert (now.name, now.email, now.check_password(PASSWORD)) == ("Renamed", member.user.email, True)
+
+
+def test_removed_second_factors_are_told_to_every_owner() -> None:
+    owner = make_member()
+    member = make_member(owner.merchant, role=Role.ADMIN)
+    call_command("remove_second_factors", member.user.email)
+    assert LoggedAction.objects.get(merchant=owner.merchant).action == Action.FACTORS_REMOVED.value
+    assert set(Mail.objects.values_list("to", flat=True)) == {owner.user.email}
+    assert User.objects.get(pk=member.user_id).let_in_by_operators_at is not None
