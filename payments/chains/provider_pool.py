@@ -35,6 +35,8 @@ DOWN_AFTER_SECONDS = 60.0
 PROBE_SECONDS = 30.0
 """How often a provider that is down or slow is asked whether it is well again."""
 
+TIME_SECONDS = 60.0
+
 DISAGREES_SECONDS, INVENTS_SECONDS = 30.0, 300.0
 """How long it is kept in mind that one said something else than others, and that it told of money nobody else knows."""
 
@@ -113,6 +115,7 @@ class ProviderPool(Generic[AnyServer]):
         one_may_decide: bool = False,
         agreeing: int = BELIEVED,
         clock: Callable[[], float] = time.monotonic,
+        read_time: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         if not servers:
             raise ValueError(f"{network} has no provider")
@@ -120,6 +123,9 @@ class ProviderPool(Generic[AnyServer]):
         self._old_after_seconds = old_after_seconds
         """Who has no newer block than that does not say where the head is."""
         self._clock = clock
+        self._read_time = read_time
+        """The database's time: a process whose own clock is wrong takes no provider for one that is behind."""
+        self._time: tuple[datetime, float] | None = None
         self._let_back_at: datetime | None = None
         self._providers = [Provider(each) for each in {each.endpoint: each for each in reversed(servers)}.values()]
         self._providers.reverse()
@@ -360,7 +366,14 @@ class ProviderPool(Generic[AnyServer]):
         return said
 
     def _is_old(self, closed_at: datetime) -> bool:
-        return (datetime.now(UTC) - closed_at).total_seconds() > self._old_after_seconds
+        read, at = self._time or self._keep_time()
+        return (read - closed_at).total_seconds() + time.monotonic() - at > self._old_after_seconds
+
+    def _keep_time(self) -> tuple[datetime, float]:
+        """Read the time once a minute, before providers are asked. In between a clock counts on that nobody sets."""
+        if self._time is None or time.monotonic() - self._time[1] >= TIME_SECONDS:
+            self._time = self._read_time(), time.monotonic()
+        return self._time
 
     def _note_age(self, provider: Provider[AnyServer], closed_at: datetime) -> bool:
         """Note whether its newest block, of this time, is old; the same is returned."""

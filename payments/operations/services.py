@@ -8,8 +8,8 @@ from datetime import timedelta
 import structlog
 from django.core.exceptions import ImproperlyConfigured
 from django.db import transaction
-from django.utils import timezone
 
+from config.database_time import database_now
 from payments.chains import registry
 from payments.operations.alarm_rules import AlarmCondition, of_providers
 from payments.operations.models import Alarm, NetworkSnapshot, RoleChange
@@ -62,7 +62,7 @@ def note_providers(
 
 def let_providers_back(snapshot: NetworkSnapshot, *, said_by: str) -> None:
     """Have each process ask those again that it has put aside, from its next look at its providers on."""
-    NetworkSnapshot.objects.filter(pk=snapshot.pk).update(let_back_at=timezone.now())
+    NetworkSnapshot.objects.filter(pk=snapshot.pk).update(let_back_at=database_now())
     logger.info("providers let back", network=snapshot.network, environment=snapshot.environment, said_by=said_by)
 
 
@@ -76,14 +76,14 @@ def clear_alarms_of_unused(networks: Collection[tuple[str, str]]) -> None:
 def acknowledge_alarm(alarm: Alarm, *, acknowledged_by: str) -> bool:
     """Note that an operator takes care of it; False when another does already, or it has ended."""
     mine = Alarm.objects.filter(pk=alarm.pk, acknowledged_at__isnull=True, cleared_at__isnull=True)
-    is_mine = mine.update(acknowledged_at=timezone.now(), acknowledged_by=acknowledged_by) > 0
+    is_mine = mine.update(acknowledged_at=database_now(), acknowledged_by=acknowledged_by) > 0
     if is_mine:
         logger.info("alarm acknowledged", alarm=str(alarm), acknowledged_by=acknowledged_by)
     return is_mine
 
 
 def _raise(environment: str, network: str, condition: AlarmCondition) -> None:
-    now = timezone.now()
+    now = database_now()
     alarm, is_new = Alarm.objects.get_or_create(
         environment=environment,
         network=network,
@@ -97,7 +97,7 @@ def _raise(environment: str, network: str, condition: AlarmCondition) -> None:
 
 
 def _keep_up(alarm: Alarm, condition: AlarmCondition) -> None:
-    now = timezone.now()
+    now = database_now()
     if alarm.message == condition.message and now - alarm.last_seen_at < SEEN_AGAIN_AFTER:
         return
     alarm.message, alarm.last_seen_at = condition.message, now
@@ -105,7 +105,7 @@ def _keep_up(alarm: Alarm, condition: AlarmCondition) -> None:
 
 
 def _clear(alarm: Alarm, *, at_once: bool = False) -> None:
-    now = timezone.now()
+    now = database_now()
     steady_for = STEADY_FOR.get(AlarmKind(alarm.kind), timedelta())
     if not at_once and now - alarm.last_seen_at < steady_for:
         return
@@ -129,4 +129,4 @@ def _log(event: str, alarm: Alarm) -> None:
 def know_role_change(change: RoleChange, *, known_by: str) -> bool:
     """Note that an operator knows of a change of roles, which ends its alarm; False when one did before."""
     unknown = RoleChange.objects.filter(pk=change.pk, known_at__isnull=True)
-    return unknown.update(known_at=timezone.now(), known_by=known_by) > 0
+    return unknown.update(known_at=database_now(), known_by=known_by) > 0

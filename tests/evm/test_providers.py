@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
 
@@ -401,3 +402,18 @@ def log(height: int) -> dict[str, Any]:
         "transactionHash": "0x" + "cd" * 32,
         "logIndex": "0x0",
     }
+
+
+@pytest.mark.parametrize("minutes", [-10, 0, 10])
+def test_whether_a_head_is_old_goes_by_the_databases_clock(minutes: int) -> None:
+    """These minutes the process is ahead of the database, and of the blocks."""
+    scene = Scene("one", "two", "three")
+    ahead = timedelta(minutes=minutes)
+    scene.providers._read_time = lambda: datetime.now(UTC) - ahead
+    for fake in scene.fakes:
+        fake.head_age_seconds = 60 * minutes
+    scene.providers.head()
+    assert scene.problems() == []
+    scene.fakes[0].head_age_seconds += 600
+    scene.providers.head()
+    assert scene.problems() == [("one", "old_head")]

@@ -13,6 +13,9 @@ from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 from structlog.testing import capture_logs
 
+from payments.chains.simulated import control
+from payments.chains.simulated.adapter import SimulatedChain
+from payments.chains.simulated.networks import simulated_profile
 from payments.operations.alarm_rules import AlarmCondition
 from payments.operations.models import Alarm
 from payments.operations.services import acknowledge_alarm, clear_alarms_of_unused
@@ -64,6 +67,22 @@ def test_an_alarm_tells_the_latest_and_since_when() -> None:
     alarm = Alarm.objects.get()
     assert (alarm.raised_at, alarm.message) == (raised_at, "Less still.")
     assert timezone.now() - alarm.last_seen_at < timedelta(minutes=1)
+
+
+def test_a_worker_whose_clock_is_wrong_dates_neither_alarms_nor_simulated_blocks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    right = timezone.now
+    for ahead in (timedelta(minutes=10), timedelta(minutes=-10)):
+        monkeypatch.setattr(timezone, "now", lambda ahead=ahead: right() + ahead)
+        there_is(LOW)
+        there_is()
+        alarm = Alarm.objects.latest("pk")
+        assert alarm.cleared_at is not None
+        control.mine("polygon", 1)
+        head = SimulatedChain(simulated_profile("polygon")).head()
+        for at in (alarm.raised_at, alarm.last_seen_at, alarm.cleared_at, head.closed_at):
+            assert abs(at - right()) < timedelta(minutes=1)
 
 
 def test_networks_and_environments_have_alarms_of_their_own() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from payments.chains import provider_pool
@@ -50,6 +51,7 @@ class Providers(ProviderPool[Rpc]):
         one_may_decide: bool = False,
         agreeing: int = provider_pool.BELIEVED,
         clock: Callable[[], float] = time.monotonic,
+        read_time: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         super().__init__(
             rpcs,
@@ -58,6 +60,7 @@ class Providers(ProviderPool[Rpc]):
             one_may_decide=one_may_decide,
             agreeing=agreeing,
             clock=clock,
+            read_time=read_time,
         )
 
     def require_enough(self) -> None:
@@ -237,6 +240,7 @@ class Providers(ProviderPool[Rpc]):
 
     def _tips(self) -> tuple[list[tuple[Provider, Header, Header]], int]:
         """The newest and the newest final block of each provider that answers, and how many are left out."""
+        self._keep_time()
         asking = self._all(self._tip, for_head=True)
         self._probe(self._tip)
         return [(provider, *tip) for provider, tip in asking.said], asking.silent

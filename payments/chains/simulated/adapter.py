@@ -9,8 +9,8 @@ from functools import lru_cache
 from typing import cast
 
 from django.db.models import Q
-from django.utils import timezone
 
+from config.database_time import database_now
 from config.money import Asset
 from payments.chains import recipients
 from payments.chains.base import (
@@ -201,7 +201,7 @@ class SimulatedChain(Reading):
             network=self._network,
             sender=sender,
             sequence=sequence,
-            valid_until=(timezone.now() + VALIDITY).isoformat() if self.profile.transfers_expire else None,
+            valid_until=(database_now() + VALIDITY).isoformat() if self.profile.transfers_expire else None,
             fee_offer=self._offer(replacing),
             work=payout_work(self._network, len(payouts)),
             movements=[self._movement(payout) for payout in payouts],

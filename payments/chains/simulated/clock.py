@@ -13,15 +13,15 @@ from typing import cast
 
 from django.conf import settings
 from django.db import connection, transaction
-from django.utils import timezone
 
+from config.database_time import database_now
 from payments.chains.simulated.actions import Action, perform
 from payments.chains.simulated.blocks import newest_stretch
 from payments.chains.simulated.filling import fill
 from payments.chains.simulated.models import ScheduledAction, SimulatedNetwork, Stretch
 
 _WITH_NEWEST_STRETCH = """
-    SELECT network.*, newest.first_height, newest.started_at, newest.block_seconds
+    SELECT clock_timestamp() AS asked_at, network.*, newest.first_height, newest.started_at, newest.block_seconds
     FROM simulated_chain_simulatednetwork AS network
     JOIN simulated_chain_stretch AS newest ON newest.network_id = network.network
     WHERE network.network = %s
@@ -45,7 +45,7 @@ def locked(network: str, now: datetime | None = None) -> Iterator[SimulatedNetwo
     """The network's row, locked and brought up to the present; it is made on first use."""
     with transaction.atomic():
         row = SimulatedNetwork.objects.select_for_update().filter(network=network).first() or _make(network)
-        advance(row, now or timezone.now())
+        advance(row, now or database_now())
         yield row
 
 
@@ -56,7 +56,8 @@ def current(network: str) -> SimulatedNetwork:
     """
     for row in SimulatedNetwork.objects.raw(_WITH_NEWEST_STRETCH, [network]):
         newest = Stretch(**{name: getattr(row, name) for name in ("first_height", "started_at", "block_seconds")})
-        if newest.block_seconds == _pace() and newest.height_at(timezone.now()) <= row.height:
+        now: datetime = row.asked_at  # type: ignore[attr-defined]  # a column of the query alone
+        if newest.block_seconds == _pace() and newest.height_at(now) <= row.height:
             return row
         if _only_reads():
             return row
@@ -67,7 +68,7 @@ def current(network: str) -> SimulatedNetwork:
 def _make(network: str) -> SimulatedNetwork:
     row, made = SimulatedNetwork.objects.get_or_create(network=network)
     if made:
-        row.stretches.create(first_height=0, started_at=timezone.now(), block_seconds=_pace(), generation=0)
+        row.stretches.create(first_height=0, started_at=database_now(), block_seconds=_pace(), generation=0)
     return SimulatedNetwork.objects.select_for_update().get(network=network)
 
 

@@ -8,8 +8,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
-from django.utils import timezone
-
+from config.database_time import database_now
 from payments.chains.errors import RecipientProblem
 from payments.chains.networks import NETWORKS
 from payments.chains.simulated import actions, clock, mempool
@@ -166,7 +165,7 @@ def revive(network: str, transaction_hash: str) -> None:
 def mine(network: str, count: int = 1, *, at: datetime | None = None) -> int:
     """Add blocks at once; returns the new height. The clock goes on from there."""
     with locked(network) as row:
-        clock.mine(row, count, at or timezone.now())
+        clock.mine(row, count, at or database_now())
         return row.height
 
 
@@ -191,7 +190,7 @@ def reorg(
 def outage(network: str, seconds: float) -> None:
     """Nobody answers for so many seconds from now; 0 ends an outage."""
     with locked(network) as row:
-        row.outage_until = timezone.now() + timedelta(seconds=seconds)
+        row.outage_until = database_now() + timedelta(seconds=seconds)
         row.save(update_fields=["outage_until"])
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 
 from django.db.models import Q, QuerySet
-from django.utils import timezone
 
+from config.database_time import database_now
 from config.money import Asset
 from payments.chains.base import (
     Cursor,
@@ -157,7 +157,7 @@ class Reading:
         return row
 
     def _refuse_in_outage(self, row: SimulatedNetwork) -> None:
-        if row.outage_until is not None and timezone.now() < row.outage_until:
+        if row.outage_until is not None and database_now() < row.outage_until:
             raise ChainUnavailable(f"No provider of {self._network} answers.")
 
     def _reached(self, height: int) -> SimulatedNetwork:

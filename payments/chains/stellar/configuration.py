@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from django.core.exceptions import ImproperlyConfigured
 
+from config.database_time import database_now
 from config.money import Asset
 from payments.chains.configured import client_of, settings_of, urls_of
 from payments.chains.operator_settings import MAINNET, TESTNET, Kind, NetworkSettings
@@ -107,7 +108,14 @@ def _horizons(network: str, passphrase: str, urls: tuple[str, ...], one_may_deci
         servers = [Horizon(url) for url in urls]
     except (OSError, ValueError) as error:  # a proxy, or the file of certificates, that the environment names
         raise ImproperlyConfigured(f"The Horizons of {network} cannot be asked: {error}") from error
-    return Horizons(servers, network=network, passphrase=passphrase, one_may_decide=one_may_decide, agreeing=agreeing)
+    return Horizons(
+        servers,
+        network=network,
+        passphrase=passphrase,
+        one_may_decide=one_may_decide,
+        agreeing=agreeing,
+        read_time=database_now,
+    )
 
 
 @cache

@@ -10,6 +10,7 @@ import hashlib
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, is_dataclass
+from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from payments.chains import provider_pool
@@ -61,6 +62,7 @@ class Horizons(ProviderPool[Horizon]):
         one_may_decide: bool = False,
         agreeing: int = provider_pool.BELIEVED,
         clock: Callable[[], float] = time.monotonic,
+        read_time: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         super().__init__(
             horizons,
@@ -69,6 +71,7 @@ class Horizons(ProviderPool[Horizon]):
             one_may_decide=one_may_decide,
             agreeing=agreeing,
             clock=clock,
+            read_time=read_time,
         )
         self._passphrase = passphrase
         for each in horizons:
@@ -178,6 +181,7 @@ class Horizons(ProviderPool[Horizon]):
         """
         if self._head is not None and self._clock() - self._head[1] < within_seconds:
             return self._head[0]
+        self._keep_time()
         asking = self._all(self._ask_root, for_head=True)
         self._probe(self._ask_root)
         roots = [root for _, root in asking.said]
