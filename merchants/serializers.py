@@ -64,13 +64,15 @@ class DecimalField(StrictField):
 
     _FORM: ClassVar = re.compile(r"[0-9]{1,20}(\.[0-9]{1,20})?")
 
-    def __init__(self, *, digits: int, **kwargs: Any) -> None:
-        self.digits = digits
+    def __init__(self, *, digits: int, written: str = _FORM.pattern, most: float | None = None, **kwargs: Any) -> None:
+        """`written` and `most` are for the reference: what services refuse beyond the form."""
+        self.digits, self.written, self.most = digits, written, most
         super().__init__(**kwargs)
 
     @property
     def json_schema(self) -> dict[str, Any]:
-        return {"anyOf": [{"type": "string", "pattern": f"^{self._FORM.pattern}$"}, {"type": "number", "minimum": 0}]}
+        number = {"type": "number", "minimum": 0} | ({} if self.most is None else {"maximum": self.most})
+        return {"anyOf": [{"type": "string", "pattern": f"^{self.written}$"}, number]}
 
     def to_internal_value(self, data: Any) -> Decimal:
         is_number = isinstance(data, int | Decimal) and not isinstance(data, bool)
@@ -110,6 +112,8 @@ class SettingsSerializer(StrictSerializer):
     settlementSchedule = ScheduleSerializer(required=False)
     paymentTolerance = DecimalField(
         digits=2,
+        written=r"0{1,20}(\.([0-4][0-9]?|50?)0{0,18})?",
+        most=0.5,
         required=False,
         help_text="How far short a payment may fall and still complete, in percent: from 0 to 0.5.",
     )

@@ -56,6 +56,7 @@ class MerchantRecordViewSet(MerchantViewSet):
 class BalanceViewSet(MerchantViewSet):
     """The merchant's balances by network and coin."""
 
+    queried: ClassVar = ("retrieve",)
     scopes: ClassVar = {"retrieve": Scope.MERCHANT_READ}
 
     @extend_schema(

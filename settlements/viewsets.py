@@ -34,6 +34,7 @@ from settlements.statement_formats import csv_reply, statement_record
 class SettlementViewSet(MerchantViewSet):
     """Settlements of the key's merchant in the key's environment."""
 
+    queried: ClassVar = ("list", "statement")
     scopes: ClassVar = {
         "retrieve": Scope.SETTLEMENTS_READ,
         "list": Scope.SETTLEMENTS_READ,

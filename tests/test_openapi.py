@@ -13,11 +13,15 @@ import pytest
 from django.test import Client
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.validation import validate_schema
+from stellar_sdk import Keypair
 
 from config.api.meanings import MEANINGS
 from config.api.schema import ERROR, BallastSchema
 from config.api.views import openapi_document
+from config.samples import SANDBOX_WALLET
+from payments.api.examples import NEW_LINK, NEW_PAYMENT
 from tests.api.errors import ERROR_SCHEMA, check_error
+from tests.factories import api_client, make_key, make_merchant
 from webhooks.events import CATALOGUE
 
 SNAPSHOT = Path(__file__).parent.parent / "docs" / "openapi.json"
@@ -120,6 +124,40 @@ def test_every_other_example_fits_its_schema(document: dict[str, Any]) -> None:
                 jsonschema.validate(example["value"], schema, format_checker=jsonschema.FormatChecker())
                 seen += 1
     assert seen >= 4
+
+
+WEBHOOK = {"url": "https://shop.example.com/hook"}
+REFUSED_BY_BOTH: list[tuple[str, str, dict[str, Any]]] = [
+    ("post", "/webhooks", {**WEBHOOK, "events": []}),
+    ("patch", "/merchant/settings", {"paymentTolerance": 0.6}),
+    ("patch", "/merchant/settings", {"paymentTolerance": "0.51"}),
+    ("patch", "/merchant/settings", {"walletAllowList": ["our wallet"]}),
+    ("post", "/payments", {**NEW_PAYMENT, "merchantWallet": "0x5290…9EE7"}),
+    ("post", "/payments", {**NEW_PAYMENT, "merchantWallet": "shop.eth"}),
+    ("post", "/payment-links", {**NEW_LINK, "merchantWallets": {"polygon": "G" + "A" * 55}}),
+]
+TAKEN_BY_BOTH: list[tuple[str, str, dict[str, Any]]] = [
+    ("post", "/webhooks", {**WEBHOOK, "events": ["*"]}),
+    *(("patch", "/merchant/settings", {"paymentTolerance": text}) for text in ("0.5", "0.50", "00.4900", "0", 0.5)),
+    ("patch", "/merchant/settings", {"walletAllowList": [SANDBOX_WALLET, Keypair.random().public_key]}),
+    ("post", "/payments", {**NEW_PAYMENT, "merchantWallet": SANDBOX_WALLET}),
+]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("is_taken", [True, False])
+def test_the_schema_is_as_strict_as_the_server(document: dict[str, Any], is_taken: bool) -> None:
+    client = api_client(make_key(make_merchant()))
+    for method, path, body in TAKEN_BY_BOTH if is_taken else REFUSED_BY_BOTH:
+        content = document["paths"][path][method]["requestBody"]["content"]["application/json"]
+        schema = {**content["schema"], "components": document["components"]}
+        fits = jsonschema.Draft202012Validator(schema, format_checker=jsonschema.FormatChecker()).is_valid(body)
+        reply = client.call(method.upper(), path, json_body=body)
+        assert (fits, reply.status_code < 300) == (is_taken, is_taken), (path, body, reply.content)
+    [at] = document["paths"]["/balance"]["get"]["parameters"]
+    for day, is_known in (("1969-12-31", False), ("1970-01-01", True), ("2026-11-24T10:00:00Z", True)):
+        assert jsonschema.Draft202012Validator(at["schema"]).is_valid(day) is is_known
+        assert (client.call("GET", f"/balance?at={day}").status_code == 200) is is_known
 
 
 def test_ids_and_parameters_are_named_as_the_specification_writes_them(document: dict[str, Any]) -> None:

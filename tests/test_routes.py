@@ -98,11 +98,13 @@ class Route:
         sent = {**(key_headers(issued) if issued else {}), **headers}
         return self.call_with(Client(), environment, records, sent)
 
-    def call_with(self, client: Client, environment: Environment, records: Records, headers: dict[str, str]) -> Any:
+    def call_with(
+        self, client: Client, environment: Environment, records: Records, headers: dict[str, str], query: str = ""
+    ) -> Any:
         def named(text: str) -> str:
             return re.sub(r"<str:(\w+)>", lambda found: records[self.stands_for.get(found[1], found[1])], text)
 
-        path = BASES[environment] + named(self.path).replace("<month:month>", f"{timezone.now():%Y-%m}")
+        path = BASES[environment] + named(self.path).replace("<month:month>", f"{timezone.now():%Y-%m}") + query
         data = b"" if self.body is None else named(json.dumps(self.body)).encode()
         return client.generic(self.method, path, data, content_type="application/json", headers=headers)
 
@@ -393,6 +395,14 @@ def test_with_all_scopes_but_the_one_it_needs(world: World) -> None:
 
 def test_with_full_access(world: World) -> None:
     assert_let_through(make_key(world.merchant), world, ROUTES)
+
+
+def test_every_route_refuses_a_query_parameter_that_it_does_not_know(world: World) -> None:
+    headers = key_headers(make_key(world.merchant))
+    assert_refused(
+        (400, "invalid_request_error", "unknown_parameter"),
+        lambda route: route.call_with(Client(), SANDBOX, world.own, headers, "?expand=everything"),
+    )
 
 
 # --- somebody else's records -------------------------------------------------------------------------

@@ -275,7 +275,8 @@ class InstantFilterField(StrictField):
 
     @property
     def json_schema(self) -> dict[str, Any]:
-        return {"anyOf": [{"type": "string", "format": "date-time"}, {"type": "string", "format": "date"}]}
+        since_1970 = {"type": "string", "pattern": "^(19[7-9][0-9]|[2-9][0-9]{3})-"}
+        return {"anyOf": [{**since_1970, "format": "date-time"}, {**since_1970, "format": "date"}]}
 
     def to_internal_value(self, data: Any) -> datetime:
         found = self._FORM.fullmatch(data) if isinstance(data, str) else None

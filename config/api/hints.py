@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 
 from django.http import HttpRequest
 from django.urls import Resolver404, resolve
@@ -25,6 +25,23 @@ _RESOURCES = (
     "balance",
     "payment-links",
 )
+_OTHERS_WORDS: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("paid", "succeeded", "success", "successful", "confirmed", "captured"), ("completed", "exact")),
+    **dict.fromkeys(("unpaid", "new", "open", "waiting", "awaiting_payment"), ("created",)),
+    **dict.fromkeys(("processing", "confirming", "in_progress"), ("processing", "pending")),
+    **dict.fromkeys(("partial", "partially_paid", "short"), ("underpaid",)),
+    **dict.fromkeys(("timeout", "timed_out", "abandoned"), ("expired",)),
+    **dict.fromkeys(("voided", "void"), ("cancelled",)),
+    **dict.fromkeys(("matic", "pol"), ("polygon",)),
+    **dict.fromkeys(("eth", "erc20", "mainnet"), ("ethereum",)),
+    "xlm": ("stellar",),
+    "tether": ("USDT",),
+}
+"""What other gateways and wallets call it, and the words of ours that it may be, the likeliest first."""
+_OTHERS_NOUNS: Mapping[str, str] = {
+    **dict.fromkeys(("charge", "payment_intent", "checkout", "checkout.session", "invoice", "order"), "payment"),
+    **dict.fromkeys(("payout", "transfer"), "settlement"),
+}
 _MAX_CHARACTERS = 200
 
 
@@ -69,11 +86,21 @@ def sends_keys(request: HttpRequest) -> bool:
 
 
 def close_to(word: str, known: Iterable[str]) -> str | None:
-    """The known word that was probably meant, in upper or lower case; None when none is close."""
+    """The known word that was probably meant: what others call so, or one that is written alike; None when none is."""
     by_plain_word = {each.casefold(): each for each in known}
     if len(word) > _MAX_CHARACTERS:
         return None
+    for meant in _meant_by_others(word.casefold()):
+        if meant.casefold() in by_plain_word:
+            return by_plain_word[meant.casefold()]
     return next((by_plain_word[each] for each in difflib.get_close_matches(word.casefold(), by_plain_word, n=1)), None)
+
+
+def _meant_by_others(word: str) -> Iterator[str]:
+    """Words of ours for a status, a network or a coin, or for the name of an event, whose last part is a status."""
+    noun, dot, status = word.rpartition(".")
+    for meant in (*_OTHERS_WORDS.get(status, ()), status):
+        yield f"{_OTHERS_NOUNS.get(noun, noun)}{dot}{meant}"
 
 
 def no_such(kind: ids.PublicId, text: str, *, param: str | None = None) -> NotFound:

@@ -20,6 +20,11 @@ _AMOUNTS = {
     "refundAmount",
     "debtAmount",
 }
+_EVM_ADDRESS, _STELLAR_ADDRESS = "0[xX][0-9a-fA-F]{40}", "G[A-Z2-7]{55}|M[A-Z2-7]{68}"
+ADDRESS_PATTERN = f"^({_EVM_ADDRESS}|{_STELLAR_ADDRESS})$"
+_ADDRESSES = {"merchantWallet", "destination", "walletAllowList"}
+_WALLETS = {"ethereum": f"^{_EVM_ADDRESS}$", "polygon": f"^{_EVM_ADDRESS}$", "stellar": f"^({_STELLAR_ADDRESS})$"}
+_NEVER_EMPTY = {"events", "types"}
 NO_CONTROL_CHARACTERS = r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*$"
 
 
@@ -30,7 +35,7 @@ def refine(schemas: dict[str, Any]) -> None:
             continue
         if name.endswith("Request"):
             schema["properties"] = {
-                field: _in_request(described, is_required=field in schema.get("required", ()))
+                field: _in_request(_as_strict(field, described), is_required=field in schema.get("required", ()))
                 for field, described in schema["properties"].items()
             }
         else:
@@ -48,6 +53,18 @@ def _in_request(described: dict[str, Any], *, is_required: bool) -> dict[str, An
     if field.get("type") == "string" and not {"enum", "format", "pattern"} & field.keys():
         field["pattern"] = NO_CONTROL_CHARACTERS
     return field if is_required else _nullable(field)
+
+
+def _as_strict(name: str, field: dict[str, Any]) -> dict[str, Any]:
+    """What the server asks of addresses and lists, and serializers do not say."""
+    if name in _NEVER_EMPTY:
+        return {**field, "minItems": 1}
+    pattern = ADDRESS_PATTERN if name in _ADDRESSES else _WALLETS.get(name)
+    if pattern is None:
+        return field
+    if "items" in field:
+        return {**field, "items": {**field["items"], "pattern": pattern}}
+    return {**field, "pattern": pattern}
 
 
 def _nullable(field: dict[str, Any]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
 from config import ids
+from config.api.fields import EmptySerializer, read_query
 from config.api.hints import no_such
 from config.api.pagination import KeyRange, page
 from config.environments import Environment
@@ -76,6 +77,8 @@ class MerchantViewSet(GenericViewSet[Any]):
         idempotency.IdempotencyKeyInUse,
     )
     """Errors that any request may get before its action runs; the reference lists them."""
+    queried: ClassVar[Collection[str]] = ("list",)
+    """Actions that read query parameters, by `read_query`; at any other every query parameter is unknown."""
     inquiries: ClassVar[Collection[str]] = ()
     """POST actions that ask something outside Ballast and change nothing, so that repeating them does no harm.
 
@@ -99,6 +102,8 @@ class MerchantViewSet(GenericViewSet[Any]):
         self.environment = Environment(self.key.environment)
         self._take_from_budget()
         self.check_permissions(request)
+        if self.action and self.action not in self.queried:  # none for a method that is not possible
+            read_query(EmptySerializer, request)
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         self.args, self.kwargs = args, kwargs

@@ -47,6 +47,7 @@ from webhooks.models import Event
 class PaymentViewSet(MerchantViewSet):
     """Payments of the key's merchant in the key's environment."""
 
+    queried: ClassVar = ("list", "timeline", "transfers", "discrepancies")
     scopes: ClassVar = {
         "create": Scope.PAYMENTS_WRITE,
         "retrieve": Scope.PAYMENTS_READ,

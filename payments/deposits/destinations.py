@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from config.environments import Environment
 from config.errors import InvalidParameter
+from config.samples import SANDBOX_WALLET
 from payments.chains import registry
 from payments.chains.base import Chain
 from payments.chains.errors import InvalidAddress
@@ -44,6 +46,8 @@ def parse_destination(
 
     Where nobody has said the type of the memo, a number is an id, and anything else text, as are zeros before a number.
     """
+    if environment == Environment.PRODUCTION and address.strip().lower() == SANDBOX_WALLET.lower():
+        raise InvalidParameter("This is the wallet of the sandbox's examples.", param="destination")
     chain = registry.chain(environment, network)
     try:
         parsed = chain.parse_address(address.strip())

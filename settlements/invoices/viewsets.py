@@ -23,6 +23,7 @@ from settlements.invoices.serializers import CSV, PDF, InvoiceListQuery, Invoice
 class InvoiceViewSet(MerchantViewSet):
     """Invoices of the key's merchant in the key's environment."""
 
+    queried: ClassVar = ("list", "retrieve")
     scopes: ClassVar = {"retrieve": Scope.SETTLEMENTS_READ, "list": Scope.SETTLEMENTS_READ}
 
     @extend_schema(

@@ -19,6 +19,7 @@ from merchants.services import issue_api_key
 class ProbeViewSet(MerchantViewSet):
     """Each POST has one effect that can be counted: a key named as the body says."""
 
+    queried: ClassVar = ("list", "create")  # of it, a parameter that changes nothing
     scopes: ClassVar = {
         "list": Scope.PAYMENTS_READ,
         "create": Scope.PAYMENTS_WRITE,

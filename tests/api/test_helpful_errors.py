@@ -188,12 +188,49 @@ def test_a_wrong_id_or_parameter_says_what_is_wanted(
         ("network", "etherium", "ethereum"),
         ("cryptocurrency", "usdc", "USDC"),
         ("currency", "eur", "EUR"),
+        ("network", "matic", "polygon"),
+        ("network", "eth", "ethereum"),
+        ("network", "XLM", "stellar"),
     ],
 )
 def test_a_word_in_the_wrong_case_is_told_the_right_one(client: ApiClient, field: str, value: str, meant: str) -> None:
     error = check_error(client.call("POST", "/payments", json_body={**hostile.VALID, field: value}))
     assert (error["code"], error["param"]) == ("invalid_parameter", field)
     assert error["message"].endswith(f". Did you mean {meant}?")
+
+
+def test_words_of_other_gateways_are_told_ours(client: ApiClient) -> None:
+    def listening_to(event: str) -> Any:
+        return client.call("POST", "/webhooks", json_body={"url": "https://shop.example.com/hook", "events": [event]})
+
+    told = {
+        status: check_error(client.call("GET", f"/payments?status={status}"))["message"].partition("Did you mean ")[2]
+        for status in ("paid", "succeeded", "confirmed", "new", "partially_paid", "canceled")
+    } | {
+        event: check_error(listening_to(event))["message"].partition("Did you mean ")[2]
+        for event in (
+            "payment.paid",
+            "payment.succeeded",
+            "charge.succeeded",
+            "refund.succeeded",
+            "payout.paid",
+            "nonsense",
+        )
+    }
+    assert told == {
+        "paid": "completed?",
+        "succeeded": "completed?",
+        "confirmed": "completed?",
+        "new": "created?",
+        "partially_paid": "underpaid?",
+        "canceled": "cancelled?",
+        "payment.paid": "payment.completed?",
+        "payment.succeeded": "payment.completed?",
+        "charge.succeeded": "payment.completed?",
+        "refund.succeeded": "refund.completed?",
+        "payout.paid": "settlement.completed?",
+        "nonsense": "",
+    }
 
 
 def test_a_signature_time_in_seconds_is_told_its_unit() -> None:
