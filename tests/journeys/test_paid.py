@@ -86,7 +86,8 @@ def test_a_payment_is_created_paid_credited_and_shown() -> None:
     assert (paid["status"], paid["amountReceived"], paid["version"]) == ("completed", "57.574709", 3)
     assert paid["completedAt"] is not None
     assert [transfer["status"] for transfer in paid["transfers"]] == ["credited"]
-    changed = {"status", "amountReceived", "version", "completedAt", "transfers", "transferCount", "confirmations"}
+    changed = {"status", "amountDue", "amountReceived", "version", "completedAt"}
+    changed |= {"transfers", "transferCount", "confirmations"}
     assert {name for name in paid if paid[name] != created[name]} == changed
 
     [balance] = call(client, "GET", "/balance")["balances"]
