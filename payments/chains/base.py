@@ -591,8 +591,14 @@ class Chain(Protocol):
 
     def transfer_status(self, transfer: SignedTransfer) -> TransactionStatus: ...
 
-    def outgoing(self, address: str, *, first_height: int, last_height: int) -> tuple[OutgoingTransfer, ...]:
-        """Every transfer of a registered asset that left the address in these blocks, whoever had it sent."""
+    def outgoing(
+        self, address: str, *, first_height: int, last_height: int, signer: str = ""
+    ) -> tuple[OutgoingTransfer, ...]:
+        """Every transfer of a registered asset that left the address in these blocks, whoever had it sent.
+
+        `signer` is an account whose sequences are told as well, as the hot wallet's of what leaves deposit addresses.
+        Only networks with deposit addresses know one.
+        """
         ...
 
     def balances(self, addresses: Sequence[str], asset: Asset, *, at_height: int | None = None) -> dict[str, int]:

@@ -7,7 +7,7 @@ next numbers are looked for on every chain, and none of them is ever given out a
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -32,6 +32,8 @@ from payments.transfers.models import Wallet
 from payments.transfers.recovery import Unknown, adopt, unknown_transfers
 from payments.transfers.wallet_snapshot import WalletSnapshot, take_wallet_snapshot
 from payments.transfers.wallets import expected_sequences, hold, wallet_of
+from payments.treasury.lost_sweeps import adopt_sweeps
+from payments.treasury.sweep_booking import book_sweeps
 
 LOOK_AHEAD = 10_000
 """How many next numbers are looked for; doubled as long as one of the later half was paid."""
@@ -46,6 +48,9 @@ CLOCK_MARGIN = timedelta(hours=1)
 """How long before the time of the backup the reading of chains begins."""
 
 READING_SECONDS = 300.0
+
+SWEEPS_PER_LINE = 100
+"""After how many adopted sweeps a line is printed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +92,7 @@ class Found:
     deposits: list[LostDeposit] = field(default_factory=list)
     payouts: list[LostPayout] = field(default_factory=list)
     adopted: int = 0
+    sweeps: int = 0
     frozen: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
@@ -95,11 +101,17 @@ class Found:
 
 
 def compare_with_chains(
-    since: datetime, *, without: Collection[NetworkKey] = (), look_ahead: int = LOOK_AHEAD, is_dry: bool
+    since: datetime,
+    *,
+    without: Collection[NetworkKey] = (),
+    look_ahead: int = LOOK_AHEAD,
+    is_dry: bool,
+    tell: Callable[[str], None],
 ) -> Found:
     """Read every network to its present end, and from `since` on look for what the database lacks.
 
-    Unless it is dry, payouts that were sent already are adopted, and a wallet that has sent anything else is frozen.
+    Unless it is dry, sweeps and payouts that were sent already are adopted, and a wallet that has sent anything else
+    is frozen.
     """
     found = Found()
     for environment in Environment.values:
@@ -108,7 +120,7 @@ def compare_with_chains(
                 _leave_out(environment, network, found, is_dry=is_dry)
                 continue
             try:
-                _compare(environment, network, since, found, look_ahead=look_ahead, is_dry=is_dry)
+                _compare(environment, network, since, found, look_ahead=look_ahead, is_dry=is_dry, tell=tell)
             except (ChainError, ImproperlyConfigured) as error:
                 found.problems.append(f"{network} ({environment}) cannot be asked: {error}")
     return found
@@ -124,7 +136,16 @@ def go_on(found: Found, *, ended_by: str) -> int:
     return int(moved_to) + 1
 
 
-def _compare(environment: str, network: str, since: datetime, found: Found, *, look_ahead: int, is_dry: bool) -> None:
+def _compare(
+    environment: str,
+    network: str,
+    since: datetime,
+    found: Found,
+    *,
+    look_ahead: int,
+    is_dry: bool,
+    tell: Callable[[str], None],
+) -> None:
     chain = registry.chain(environment, network)
     chain.require_set_up()
     if problem := _read_to_the_end(environment, network, chain):
@@ -139,6 +160,8 @@ def _compare(environment: str, network: str, since: datetime, found: Found, *, l
     wallet_of(environment, network, chain)
     for wallet in Wallet.objects.filter(environment=environment, network=network).order_by("pk"):
         _compare_wallet(wallet, chain, first, found, is_dry=is_dry)
+    if not is_dry and not found.problems:
+        _adopt_sweeps(environment, chain, first, found, tell)
 
 
 def _read_to_the_end(environment: str, network: str, chain: Chain) -> str:
@@ -262,6 +285,30 @@ def _compare_wallet(wallet: Wallet, chain: Chain, first_height: int, found: Foun
             _freeze(wallet, "It has sent money that the ledger lacks, before a restore: manage.py thaw_wallet.", found)
         else:
             services.catch_up(wallet, expected)
+
+
+def _adopt_sweeps(environment: str, chain: Chain, first_height: int, found: Found, tell: Callable[[str], None]) -> None:
+    """Adopt and book what was swept, so that nothing that is in a wallet of ours is called missing."""
+    network = chain.profile.network
+    book_sweeps()  # what the backup has on its way, before its deposits are looked at
+    began = time.monotonic()
+
+    def progress(done: int) -> None:
+        if done % SWEEPS_PER_LINE == 0:
+            tell(f"  {network} ({environment}): {done:,} sweeps adopted in {time.monotonic() - began:,.0f} s")
+
+    adopted, strange = adopt_sweeps(
+        environment,
+        chain,
+        first_height=first_height,
+        last_height=chain.head().finalized_height,
+        progress=progress,
+    )
+    found.sweeps += adopted
+    tell(f"  {network} ({environment}): {adopted:,} sweeps adopted in {time.monotonic() - began:,.0f} s")
+    for transaction_hash in strange:
+        tell(f"  {network} ({environment}): {transaction_hash} brought coins to a wallet of ours, and is not adopted")
+    book_sweeps()
 
 
 def _lost_payout(wallet: Wallet, each: Unknown) -> LostPayout:

@@ -123,6 +123,26 @@ def record_found(wallet: Wallet, sent: SignedTransfer, *, payout_ids: Sequence[u
         return transfer
 
 
+def record_found_sweep(
+    wallet: Wallet, sent: SignedTransfer, mined: Mined, *, asset: Asset, deposits: Sequence[int]
+) -> Transfer | None:
+    """Record an on-chain sweep that is final and is not in our rows. The wallet may be frozen.
+
+    None when another transfer has its sequence. If that is a sweep on its way, this is a version of it that our rows
+    lack: it is followed to its end as any other.
+    """
+    with transaction.atomic():
+        wallet = Wallet.objects.select_for_update().get(pk=wallet.pk)
+        taken = _live(wallet, sent).filter(sequence=sent.sequence).first()
+        if taken is not None:
+            if taken.purpose == TransferPurpose.SWEEP and taken.is_open:
+                _add_envelope(taken, sent)
+            return None
+        found = Transfer(purpose=TransferPurpose.SWEEP, asset=asset.code, deposits=list(deposits))
+        found.status, found.sent_at = TransferStatus.SENT, timezone.now()
+        return record_final(_insert(wallet, sent, found), mined, arrived={})
+
+
 def record_replacement(transfer: Transfer, signed: SignedTransfer) -> bool:
     """Store another version of a transfer, before it is sent; False, and it is discarded, when it may not be sent.
 

@@ -14,11 +14,33 @@ from pytest_django.fixtures import Settings
 
 from config.installation import services as standing
 from config.installation.models import Sign, Standstill
+from merchants.ledger.balances import balance
+from merchants.ledger.invariants import Severity
 from payments.chains import registry
 from payments.chains.simulated import control
+from payments.models import Payment
 from payments.transfers.models import Wallet
+from payments.transfers.postings import hot_account
+from payments.transfers.wallets import wallet_of
+from payments.treasury.losses.models import MissingCoins
+from payments.treasury.models import Sweep
 from tests.factories import api_client, make_key, make_merchant
-from tests.payments.scenes import ETHEREUM, POLYGON, SANDBOX, STELLAR, WALLETS, make_payment, mine_and_watch, watch
+from tests.losses.scenes import look
+from tests.payments.scenes import (
+    BLOCKS_UNTIL_FINAL,
+    ETHEREUM,
+    POLYGON,
+    SANDBOX,
+    STELLAR,
+    WALLETS,
+    findings,
+    make_payment,
+    mine_and_watch,
+    pay_and_confirm,
+    watch,
+)
+from webhooks.events import PAYMENT_COINS_MISSING
+from webhooks.models import Event
 
 pytestmark = pytest.mark.django_db
 
@@ -102,3 +124,37 @@ def test_a_network_that_does_not_answer_holds_all_until_it_is_left_out() -> None
     resume(without=[f"{SANDBOX}:{POLYGON}"])
     assert standing.current_standstill() is None
     assert Wallet.objects.get(network=POLYGON, address=WALLETS[POLYGON]).frozen_at is not None
+
+
+def sweep_unknown_to_the_rows(payments: list[Payment], network: str) -> None:
+    """Brought to the hot wallet by a sweep of ours that the backup lacks: the chain has it, and the rows have not."""
+    chain, asset = registry.chain(SANDBOX, network), registry.asset(SANDBOX, network, "USDC")
+    wallet = wallet_of(SANDBOX, network, chain)
+    numbers = tuple(payment.sequence for payment in payments)
+    sequence = chain.next_sequence(wallet.address)
+    chain.broadcast(chain.sign_sweep(asset, numbers, sender=wallet.address, sequence=sequence))
+    mine_and_watch(network, BLOCKS_UNTIL_FINAL[network] + 1)
+
+
+@pytest.mark.parametrize("network", [ETHEREUM, POLYGON])
+def test_sweeps_since_the_backup_are_never_missing_coins_and_are_adopted(network: str) -> None:
+    payments = [make_payment(network) for _ in range(3)]
+    for payment in payments:
+        pay_and_confirm(payment)
+    for several in (payments[:2], payments[2:]):
+        sweep_unknown_to_the_rows(several, network)
+
+    look()  # nobody has resumed yet
+    assert not MissingCoins.objects.exists()
+    found = findings()
+    assert [each.severity for each in found["I12d"]] == [Severity.WARNING]
+    assert not Event.objects.filter(type=PAYMENT_COINS_MISSING).exists()
+
+    said = resume(since=since())
+    assert "2 sweeps that the ledger lacked were adopted." in said
+    assert [sweep.moved for sweep in Sweep.objects.order_by("id")] == [payments[0].due * 2, payments[2].due]
+    assert balance(hot_account(network, "USDC"), environment=SANDBOX) == sum(each.due for each in payments)
+    look()
+    assert findings() == {}
+    assert not MissingCoins.objects.exists()
+    assert "0 sweeps that the ledger lacked were adopted." in resume(since=since())

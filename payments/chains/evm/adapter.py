@@ -232,8 +232,10 @@ class EvmChain:
     def transfer_status(self, transfer: SignedTransfer) -> TransactionStatus:
         return self._sending.status(transfer)
 
-    def outgoing(self, address: str, *, first_height: int, last_height: int) -> tuple[OutgoingTransfer, ...]:
-        return self._reading.outgoing(address, first_height=first_height, last_height=last_height)
+    def outgoing(
+        self, address: str, *, first_height: int, last_height: int, signer: str = ""
+    ) -> tuple[OutgoingTransfer, ...]:
+        return self._reading.outgoing(address, first_height=first_height, last_height=last_height, signer=signer)
 
     def balances(self, addresses: Sequence[str], asset: Asset, *, at_height: int | None = None) -> dict[str, int]:
         height = self._reached(at_height)

@@ -181,7 +181,9 @@ class Reading:
             known, "included", receipt.height, transfers=self._transfers(receipt), idle=tuple(_idle(sent, receipt))
         )
 
-    def outgoing(self, address: str, *, first_height: int, last_height: int) -> tuple[OutgoingTransfer, ...]:
+    def outgoing(
+        self, address: str, *, first_height: int, last_height: int, signer: str = ""
+    ) -> tuple[OutgoingTransfer, ...]:
         if first_height > last_height:
             return ()
         self._reached(last_height)
@@ -196,7 +198,7 @@ class Reading:
         left = [
             OutgoingTransfer(
                 transaction_hash=log.transaction_hash,
-                sequence=sent.nonce if (sent := senders[log.transaction_hash]).sender == address else None,
+                sequence=sent.nonce if (sent := senders[log.transaction_hash]).sender in (address, signer) else None,
                 ordinal=ordinal,
                 height=log.height,
                 contract=log.contract,

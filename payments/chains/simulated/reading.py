@@ -116,7 +116,9 @@ class Reading:
                 ),
             )
 
-    def outgoing(self, address: str, *, first_height: int, last_height: int) -> tuple[OutgoingTransfer, ...]:
+    def outgoing(
+        self, address: str, *, first_height: int, last_height: int, signer: str = ""
+    ) -> tuple[OutgoingTransfer, ...]:
         self._reached(last_height)
         ours = {address, *(channels(self._network) if address == hot_wallet(self._network) else ())}
         left = self._moved().filter(
@@ -127,7 +129,7 @@ class Reading:
         return tuple(
             OutgoingTransfer(
                 transaction_hash=transfer.transaction.transaction_hash,
-                sequence=transfer.transaction.sequence if transfer.transaction.sender in ours else None,
+                sequence=transfer.transaction.sequence if transfer.transaction.sender in ours | {signer} else None,
                 ordinal=transfer.ordinal,
                 height=transfer.transaction.block_height,
                 contract=transfer.contract,

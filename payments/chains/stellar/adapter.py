@@ -242,7 +242,9 @@ class StellarChain:
     def transfer_status(self, transfer: SignedTransfer) -> TransactionStatus:
         return self._sending.status(transfer)
 
-    def outgoing(self, address: str, *, first_height: int, last_height: int) -> tuple[OutgoingTransfer, ...]:
+    def outgoing(
+        self, address: str, *, first_height: int, last_height: int, signer: str = ""
+    ) -> tuple[OutgoingTransfer, ...]:
         return self._reading.outgoing(address, first_height=first_height, last_height=last_height)
 
     def balances(self, addresses: Sequence[str], asset: Asset, *, at_height: int | None = None) -> dict[str, int]:

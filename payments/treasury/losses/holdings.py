@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import uuid
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
 from django.db import connection
+from django.db.models import Min
 
 from merchants.ledger.invariants import ROWS_AT_A_TIME
 from payments.deposits.models import ScanCursor
+from payments.models import Deposit
 from payments.transfers.models import Envelope
 from payments.transfers.states import TransferPurpose
 from payments.transfers.wallet_snapshot import WalletSnapshot
+from payments.treasury.lost_sweeps import gone_to_us
 
 ADDRESSES_OF_A_QUICK_RUN = 1_000
 """How many a quick run looks at; the next one goes on after them."""
@@ -62,6 +65,8 @@ class Comparison:
     is_quick: bool = False
     to_note: list[Holding] = field(default_factory=list)
     """Those where something is missing, or was before."""
+    not_in_ledger: int = 0
+    """At how many addresses the ledger still has coins that came to a wallet of ours."""
 
 
 # A deposit is at its address until a sweep has emptied that: the sweep it is marked with, or a later one that took it
@@ -148,7 +153,7 @@ def compare(snapshot: WalletSnapshot, comparison: Comparison, *, since: datetime
     rolled = 0
     for some in _expected(snapshot, height, after=cursor.holdings_read_to if comparison.is_quick else "", limit=limit):
         taken = [replace(each, expected=each.expected - gone.get((each.asset, each.address), 0)) for each, *_ in some]
-        for holding in _asked(snapshot, taken, height):
+        for holding in _less_with_us(snapshot, list(_asked(snapshot, taken, height)), comparison, height):
             if holding.known_missing or holding.on_chain != holding.expected:
                 yield holding
         for _, is_rolled, place in some:
@@ -195,6 +200,24 @@ def _on_their_way(snapshot: WalletSnapshot, height: int) -> Mapping[tuple[str, s
             if move.height <= height and move.contract in codes:
                 gone[codes[move.contract], move.sender] += move.amount
     return gone
+
+
+def _less_with_us(
+    snapshot: WalletSnapshot, some: Sequence[Holding], comparison: Comparison, height: int
+) -> Iterator[Holding]:
+    """The same, without what came from there to wallets of ours by transactions that the ledger lacks, as after a
+    restore: that is not missing, whatever the rows say. Asked only where more is missing than was known."""
+    short = [each for each in some if each.missing > each.known_missing]
+    if not short:
+        yield from some
+        return
+    deposits = Deposit.objects.filter(pk__in=[key for each in short for key in each.deposits])
+    first = deposits.aggregate(first=Min("height"))["first"] or 0
+    with_us = gone_to_us(snapshot.environment, snapshot.chain, first_height=first, last_height=height)
+    for each in some:
+        less = min(each.missing, with_us.get((each.asset, each.address), 0))
+        comparison.not_in_ledger += bool(less)
+        yield replace(each, expected=each.expected - less)
 
 
 def _asked(snapshot: WalletSnapshot, some: Iterable[Holding], height: int) -> Iterator[Holding]:

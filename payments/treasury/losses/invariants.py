@@ -51,6 +51,14 @@ def addresses_hold_what_the_ledger_says(scope: Scope) -> Iterator[Finding]:
             for holding in compare(snapshot, comparison, since=scope.since):
                 comparison.to_note.append(holding)
                 yield from _findings(snapshot, holding)
+            if comparison.not_in_ledger:
+                yield snapshot.finding(
+                    f"sweeps on {snapshot.network} ({snapshot.environment})",
+                    "in the ledger",
+                    f"coins of {comparison.not_in_ledger} addresses came to wallets of ours by none of its sweeps",
+                    "manage.py resume_after_restore --since, with a time before the first of them: it adopts them",
+                    severity=Severity.WARNING,
+                )
         except ChainError as error:
             raise CouldNotCheck(f"{snapshot.network} did not answer: {error}") from error
 

@@ -86,7 +86,9 @@ class Command(BaseCommand):
             standstill = standing.stand_still(Sign.DECLARED, f"{by} says so.", complete_until=since)
         since = min(since or standstill.complete_until, standstill.complete_until)
         self.stdout.write(f"{standstill.message} Everything until {since:%Y-%m-%d %H:%M:%S} UTC is there.")
-        found = compare_with_chains(since, without=without, look_ahead=look_ahead, is_dry=is_dry)
+        found = compare_with_chains(
+            since, without=without, look_ahead=look_ahead, is_dry=is_dry, tell=self.stdout.write
+        )
         self._show(found)
         if found.problems:
             raise CommandError("Nothing was resumed:\n  " + "\n  ".join(found.problems))
@@ -101,6 +103,7 @@ class Command(BaseCommand):
         for deposit in found.deposits:
             self.stdout.write(_deposit_line(deposit))
         self.stdout.write(f"{len(found.payouts)} transfers out that the ledger lacked; {found.adopted} taken over.")
+        self.stdout.write(f"{found.sweeps} sweeps that the ledger lacked were adopted.")
         for payout in found.payouts:
             self.stdout.write(_payout_line(payout))
         for wallet in found.frozen:
