@@ -33,7 +33,7 @@ def test_every_page_opens(superuser: Client) -> None:
         "/admin/merchants/user/",
         "/admin/merchants/user/add/",
         f"/admin/merchants/user/{member.user.pk}/change/",
-        f"/admin/merchants/user/{member.user.pk}/password/",
+        f"/admin/merchants/user/{make_user().pk}/password/",
         "/admin/merchants/merchant/",
         "/admin/merchants/merchant/add/",
         f"/admin/merchants/merchant/{member.merchant.pk}/change/",

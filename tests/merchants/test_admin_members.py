@@ -1,4 +1,4 @@
-"""People of a merchant are added and removed in the admin by the same services as everywhere."""
+"""People of a merchant are removed in the admin by the same service as everywhere."""
 
 from __future__ import annotations
 
@@ -49,21 +49,3 @@ def test_the_last_owner_cannot_be_removed(operator: Client) -> None:
     )
     assert "needs at least one owner" in page
     assert Member.objects.filter(pk=owner.pk).exists()
-
-
-def test_somebody_new_is_added(operator: Client) -> None:
-    owner = make_member(role=Role.OWNER)
-    somebody = make_user()
-    save(
-        operator,
-        owner.merchant,
-        **{
-            "members-TOTAL_FORMS": "1",
-            "members-INITIAL_FORMS": "0",
-            "members-0-id": "",
-            "members-0-merchant": str(owner.merchant_id),
-            "members-0-user": str(somebody.pk),
-            "members-0-role": Role.VIEWER,
-        },
-    )
-    assert Member.objects.get(merchant=owner.merchant, user=somebody).role == Role.VIEWER
