@@ -41,7 +41,8 @@ def variables_read_by_settings() -> set[str]:
 def test_env_example_names_exactly_the_variables_that_are_read() -> None:
     documented = re.findall(r"^#?([A-Z_]+)=", (ROOT / ".env.example").read_text(), re.MULTILINE)
     assert len(documented) == len(set(documented))
-    composed = re.findall(r"\$\{([A-Z_]+)", (ROOT / "compose.yaml").read_text())
+    files = [(ROOT / name).read_text() for name in ("compose.yaml", "compose.signer.yaml")]
+    composed = re.findall(r"\$\{([A-Z_]+)", "".join(files))
     assert set(documented) == {*composed, *variables_read_by_settings(), *variables_read_by(SUPERVISOR)}
 
 

@@ -29,6 +29,8 @@ OF_ONE_MACHINE = {
     "WEB_PROCESSES",
     "WEBHOOK_ALLOW_LOOPBACK",
     "POSTGRES_PASSWORD",
+    "REDIS_PASSWORD",
+    "SIGNER_ADDRESS",
     "EVM_KEYSTORE_FILE",
 }
 """Settings of an embedded run, and those that compose itself reads."""
@@ -78,6 +80,15 @@ def test_compose_gives_each_process_every_setting_and_its_own_secrets_alone() ->
         assert service.get("secrets", []) == mounted
         assert role == "migrate" or service["healthcheck"]["test"]
     assert set(services()) == set(roles.ROLES) - {roles.ALL}
+
+
+def test_compose_publishes_nothing_but_to_its_own_machine_and_asks_redis_for_a_password() -> None:
+    found: dict[str, dict[str, Any]] = {}
+    for name in ("compose.yaml", "compose.signer.yaml"):
+        found |= yaml.safe_load((ROOT / name).read_text())["services"]
+    ports = {name: service["ports"] for name, service in found.items() if "ports" in service}
+    assert ports == {"web": ["127.0.0.1:8000:8000"], "signer": ["${SIGNER_ADDRESS:-127.0.0.1}:7400:7400"]}
+    assert "--requirepass ${REDIS_PASSWORD:?" in found["redis"]["command"]
 
 
 @pytest.mark.parametrize("role", roles.ROLES)
