@@ -36,7 +36,7 @@ class InvalidPosting(ValueError):
 
 
 class PostingConflict(Exception):
-    """A bug in the code that chose the reference: a posting with other lines has it already."""
+    """A bug in the code that chose the reference, or rows changed behind its back: a posting has it already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,11 +137,12 @@ def post_draft(draft: PostingDraft, *, environment: str) -> Posting:
     return post_drafts([draft], environment=environment)[0]
 
 
-def post_drafts(drafts: Sequence[PostingDraft], *, environment: str) -> list[Posting]:
+def post_drafts(drafts: Sequence[PostingDraft], *, environment: str, are_new: bool = False) -> list[Posting]:
     """Make postings, in this order, and move the balances of their accounts. Returns one posting per draft.
 
     A draft whose (kind, reference) has been posted before changes nothing and returns the existing posting;
-    PostingConflict when that one has other lines. InsufficientFunds when an account that may not be negative would
+    PostingConflict when that one has other lines, or where `are_new`: the caller knows that it posts them once.
+    InsufficientFunds when an account that may not be negative would
     be. After any refusal nothing of the call is kept, and the caller's database transaction can go on.
 
     What is credited to a merchant's balance repays the merchant's debt first (`debt_first`).
@@ -156,6 +157,9 @@ def post_drafts(drafts: Sequence[PostingDraft], *, environment: str) -> list[Pos
         candidates = [_candidate(draft, environment) for draft in drafts]
         new_ids = _insert_postings(candidates)
         new = [(draft, posting) for draft, posting in zip(drafts, candidates, strict=True) if posting.id in new_ids]
+        if are_new and len(new) != len(drafts):
+            known = [str(draft) for draft, each in zip(drafts, candidates, strict=True) if each.id not in new_ids]
+            raise PostingConflict(f"already in the ledger: {', '.join(known)}")
         if new:
             _write_entries(new, environment)
         if len(new) == len(drafts):

@@ -114,8 +114,8 @@ ADVICE: Mapping[AlarmKind, str] = MappingProxyType(
         AlarmKind.SIGNER_UNAVAILABLE: "See that manage.py signer runs, that SIGNER_URL leads to it, and that both have "
         "the same SIGNER_SECRET. What is to be paid waits, and leaves by itself once it answers.",
         AlarmKind.SIGNER_REFUSES: "Read its reason here and in its own record. A payout that was not asked for as it "
-        "is now was changed in the database: stop payouts, and find out by whom. Limits of the signer are raised in "
-        "its policy, on its machine, and nowhere else.",
+        "is now, or that the ledger does not reserve, was changed in the database: stop payouts, and find out by whom. "
+        "Limits of the signer are raised in its policy, on its machine, and nowhere else.",
         AlarmKind.COIN_PAUSED: "Look what the coin's issuer says. What is to be paid in it waits, and leaves by itself "
         "once the coin can be sent again.",
         AlarmKind.HOT_WALLET_BLOCKED: "Ask the coin's issuer why at once: neither payouts nor sweeps of the coin get "

@@ -225,8 +225,10 @@ class Round:
             self._note(error)
             services.postpone_transfer(transfer, until=timezone.now() + self._step, error=str(error))
             return False
-        if services.record_replacement(transfer, signed):
-            self._broadcast(transfer)
+        if not services.record_replacement(transfer, signed):
+            self._postpone(transfer)
+            return False
+        self._broadcast(transfer)
         return True
 
     def _sign_again(self, transfer: Transfer, versions: Sequence[Envelope]) -> SignedTransfer:

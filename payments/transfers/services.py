@@ -34,7 +34,7 @@ from payments.transfers.payouts import (
     wait_for_trustline,
 )
 from payments.transfers.spending import Allowance, why_not_again
-from payments.transfers.states import TRANSFER_MOVES, PayoutStatus, TransferPurpose, TransferStatus
+from payments.transfers.states import TRANSFER_MOVES, HoldReason, PayoutStatus, TransferPurpose, TransferStatus
 
 logger = structlog.get_logger(__name__)
 
@@ -67,7 +67,8 @@ def record_signed(wallet: Wallet, signed: SignedTransfer, *, payout_ids: Sequenc
     """Store a signed transfer before it is sent; None, and it is discarded, when it may not be sent any more.
 
     The caller holds the wallet. `payout_ids` are what it carries, in this order. The policy is checked again under its
-    lock, where nobody else can use up what is left of a limit: a payout that exceeds one now is held.
+    lock, where nobody else can use up what is left of a limit: a payout that exceeds one now is held. So is one whose
+    money is not reserved in the ledger, whatever its row says.
     """
     with transaction.atomic():
         policy = lock_policy(wallet.environment)
@@ -75,7 +76,7 @@ def record_signed(wallet: Wallet, signed: SignedTransfer, *, payout_ids: Sequenc
         payouts = lock_waiting(payout_ids)
         if payouts is None or not may_leave(policy, wallet.network) or not _may_sign(wallet, signed):
             return None
-        if _hold_excess(policy, payouts):
+        if _hold_excess(policy, payouts) or _hold_unreserved(wallet, payouts):
             return None
         transfer = _insert(wallet, signed, Transfer(purpose=TransferPurpose.PAYOUT))
         carry(transfer, payouts, signed.claimable_balances)
@@ -147,13 +148,17 @@ def record_replacement(transfer: Transfer, signed: SignedTransfer) -> bool:
     """Store another version of a transfer, before it is sent; False, and it is discarded, when it may not be sent.
 
     What was never sent is within the limits as they are now, or is not stored; what was sent may be mined anyway.
+    Nothing is stored unless the ledger still reserves all that it carries.
     """
     with transaction.atomic():
         policy = lock_policy(transfer.environment)
-        transfer = Transfer.objects.select_for_update().get(pk=transfer.pk)
+        wallet = Wallet.objects.select_for_update().get(pk=transfer.wallet_id)
+        transfer, payouts = _locked(transfer)
         if not transfer.is_open or signed.sequence != transfer.sequence or not may_leave(policy, transfer.network):
             return False
         if transfer.sent_at is None and why_not_again(policy, transfer) is not None:
+            return False
+        if _note_unreserved(wallet, payouts):
             return False
         _add_envelope(transfer, signed)
         logger.info("transfer replaced", transfer=str(transfer), transaction_hash=signed.transaction_hash)
@@ -193,7 +198,8 @@ def record_final(transfer: Transfer, mined: Mined, *, arrived: Mapping[uuid.UUID
     """It is in a final block and the money moved: mark payouts as paid, and book them and the fee.
 
     `arrived` is what each payout's recipient got, by the payout's key.
-    Raises InsufficientFunds, and changes nothing, when the ledger does not have the coins in the hot wallet yet.
+    Raises InsufficientFunds, and changes nothing, when the ledger does not have the coins in the hot wallet yet, and
+    PostingConflict when one of the payouts is in the ledger as paid: somebody has changed its row.
     """
     with transaction.atomic():
         transfer, payouts = _locked(transfer)
@@ -352,6 +358,27 @@ def _hold_excess(policy: PayoutPolicy, payouts: Sequence[Payout]) -> bool:
     return is_over
 
 
+def _hold_unreserved(wallet: Wallet, payouts: Sequence[Payout]) -> bool:
+    """Hold those of the locked payouts whose money the ledger does not reserve; returns whether there are any."""
+    unreserved = _note_unreserved(wallet, payouts)
+    for payout in unreserved:
+        hold_payout(payout.pk, HoldReason.SIGNER, until=timezone.now() + HELD_FOR)
+    return bool(unreserved)
+
+
+def _note_unreserved(wallet: Wallet, payouts: Sequence[Payout]) -> list[Payout]:
+    """Those of the locked payouts whose account does not hold exactly their amount; noted on the locked wallet, of
+    which an alarm is made. One that was paid holds nothing: a row that says it waits again pays nobody twice."""
+    accounts = {payout.pk: postings.payout_account(payout.network, payout.asset, payout.pk) for payout in payouts}
+    held = lock_accounts(accounts.values(), environment=wallet.environment)
+    wrong = [payout for payout in payouts if held[accounts[payout.pk]] != int(payout.amount)]
+    if wrong:
+        said = ", ".join(f"{each.reference} ({held[accounts[each.pk]]} of {int(each.amount)})" for each in wrong)
+        reason = f"Not signed: the ledger does not reserve what these payouts are to send, in base units: {said}."
+        note_not_signed(wallet, reason=reason, is_refused=True)
+    return wrong
+
+
 def _insert(wallet: Wallet, signed: SignedTransfer, transfer: Transfer) -> Transfer:
     """Insert a transfer with its first version, in a wallet that the caller has locked."""
     transfer.wallet, transfer.environment, transfer.network = wallet, wallet.environment, wallet.network
@@ -386,7 +413,7 @@ def _post_with_fee(transfer: Transfer, drafts: list[PostingDraft], mined: Mined)
         held = lock_accounts(touched, environment=transfer.environment)[postings.gas_account(mined.native)]
         drafts = [*drafts, postings.gas_paid(transfer, mined.native, fee=mined.fee, held=held)]
     if drafts:
-        post_drafts(drafts, environment=transfer.environment)
+        post_drafts(drafts, environment=transfer.environment, are_new=True)
 
 
 def _move_transfer(transfer: Transfer, status: TransferStatus) -> None:
