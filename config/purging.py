@@ -14,14 +14,17 @@ BATCH = 2_000
 """Rows of one statement."""
 
 
-def delete_in_batches(rows: models.QuerySet[Any], *, batch: int = BATCH) -> int:
+def delete_in_batches(rows: models.QuerySet[Any], *, batch: int = BATCH, lock: bool = True) -> int:
     """Delete these rows, which nothing refers to; returns how many.
 
     Each batch is a statement and a database transaction of its own. One that takes too long is tried again with a
     quarter of the rows, so that there is always some progress. Locked rows are left for the next time.
+    Without `lock` for rows that are never changed: PostgreSQL lets nobody lock what he may not change.
     """
     model: type[models.Model] = rows.model
-    oldest = rows.order_by("pk").select_for_update(skip_locked=True).values("pk")
+    oldest = rows.order_by("pk").values("pk")
+    if lock:
+        oldest = oldest.select_for_update(skip_locked=True)
     deleted = 0
     while True:
         try:

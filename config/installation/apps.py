@@ -7,3 +7,6 @@ class InstallationConfig(AppConfig):
     name = "config.installation"
     label = "installation"
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        from config.installation import checks  # noqa: F401 - registers the system check

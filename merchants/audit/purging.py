@@ -16,4 +16,5 @@ def purge(*, now: datetime) -> int:
     days: int = settings.AUDIT_KEPT_DAYS
     if not days:
         return 0
-    return delete_in_batches(LoggedAction.objects.filter(pk__lt=ids.first_uuid_at(now - timedelta(days=days))))
+    old = LoggedAction.objects.filter(pk__lt=ids.first_uuid_at(now - timedelta(days=days)))
+    return delete_in_batches(old, lock=False)

@@ -29,6 +29,9 @@ OF_ONE_MACHINE = {
     "WEB_PROCESSES",
     "WEBHOOK_ALLOW_LOOPBACK",
     "POSTGRES_PASSWORD",
+    "POSTGRES_OWNER_PASSWORD",
+    "POSTGRES_WEB_PASSWORD",
+    "POSTGRES_WORKER_PASSWORD",
     "REDIS_PASSWORD",
     "SIGNER_ADDRESS",
     "EVM_KEYSTORE_FILE",
@@ -68,6 +71,9 @@ def test_compose_gives_each_process_every_setting_and_its_own_secrets_alone() ->
         assert "env_file" not in service
         given, role = set(service["environment"]), service["environment"]["BALLAST_ROLE"]
         assert role == name
+        if role != "signer":
+            user = {"web": "ballast_web", "migrate": "ballast_owner"}.get(role, "ballast_worker")
+            assert service["environment"]["DATABASE_URL"].startswith(f"postgres://{user}:")
         if role == "signer":
             known = settings | OF_THE_SIGNER | {"BALLAST_MODE", "BALLAST_ROLE"}
             assert OF_THE_SIGNER < given - roles.USERS.keys() < known - {"DATABASE_URL", "REDIS_URL", "SIGNER_URL"}

@@ -18,9 +18,12 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import psycopg
 
 from config import roles
 from config.environments import Environment
+from config.installation.database_roles import WEB as WEB_USER
+from config.installation.database_roles import WORKER as WORKER_USER
 from merchants.ledger.balances import balance
 from payments.chains.evm.addresses import encode
 from payments.chains.evm.development import devnet
@@ -56,6 +59,7 @@ SECRETS = {
     "EVM_KEYSTORE_PASSWORD": "a password of the production scenario",
     "EMAIL_URL": "consolemail://",
 }
+DATABASE_PASSWORD = "production"
 OPERATOR, MERCHANT, PASSWORD = "operator@example.com", "shop@example.com", "correct horse battery staple"
 
 WEB = [sys.executable, "-m", "granian", "--interface", "wsgi", "--no-ws", "--host", "127.0.0.1", "--workers", "1"]
@@ -140,8 +144,20 @@ class _Company:
         secrets = SECRETS | {"EVM_KEYSTORE": str(self._installation.folder / "hot-wallet.json")}
         return self._settings | {
             "BALLAST_ROLE": role,
+            "DATABASE_URL": self._database_of(role),
             **{name: value for name, value in secrets.items() if roles.uses(role, name)},
         }
+
+    def _database_of(self, role: str) -> str:
+        """The database as the user that processes of this role connect as; that of the run itself for `migrate`."""
+        user = WEB_USER if role in ("web", "all") else WORKER_USER
+        address: str = self._settings["DATABASE_URL"]
+        return address if role == "migrate" else re.sub("//[^@/]*@", f"//{user}:{DATABASE_PASSWORD}@", address, count=1)
+
+    def _let_roles_log_in(self) -> None:
+        with psycopg.connect(self._settings["DATABASE_URL"]) as database:
+            for user in (WEB_USER, WORKER_USER):
+                database.execute(f"ALTER ROLE {user} LOGIN PASSWORD '{DATABASE_PASSWORD}'".encode())
 
     def _manage(self, role: str, *arguments: str, **more: str) -> str:
         """A command that must succeed; what it said."""
@@ -167,6 +183,8 @@ class _Company:
     def _open(self) -> None:
         """Database, pages, operator, contracts, networks; then every process with its own secrets."""
         self._manage("migrate", "migrate", "--no-input")
+        self._manage("migrate", "database_roles")
+        self._let_roles_log_in()
         self._manage("migrate", "collectstatic", "--no-input", "--verbosity", "0")
         self._manage("all", "check", "--deploy", "--fail-level", "WARNING")
         operator = {"DJANGO_SUPERUSER_EMAIL": OPERATOR, "DJANGO_SUPERUSER_PASSWORD": PASSWORD}

@@ -1,0 +1,172 @@
+"""What PostgreSQL refuses to the web and to workers, and that they can do all their work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from io import StringIO
+from itertools import product
+from typing import Any
+
+import pytest
+from celery.app.task import Task
+from django.contrib.sessions.models import Session
+from django.core.management import call_command
+from django.db import ProgrammingError, connection
+from django.test import Client
+from django.test.client import ClientHandler
+from django.utils import timezone
+from psycopg.errors import InsufficientPrivilege
+
+from config.celery import app
+from config.installation.database_roles import TABLES, WEB, WORKER, too_much
+from merchants.models import User
+from merchants.people.models import SignUp
+from tests.factories import PASSWORD, make_member
+from tests.journeys import test_paid, test_paid_out
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def run(statement: str) -> Any:
+    with connection.cursor() as cursor:
+        cursor.execute(statement)
+        return cursor.fetchone() if cursor.description else None
+
+
+@contextmanager
+def acting_as(role: str) -> Iterator[None]:
+    [before] = run("SELECT current_user")
+    run(f"SET ROLE {role}")
+    try:
+        yield
+    finally:
+        run(f"SET ROLE {before}")
+
+
+@pytest.fixture(autouse=True)
+def rights() -> None:
+    call_command("database_roles", stdout=StringIO())
+
+
+@pytest.fixture
+def each_in_its_role(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Requests are answered by the role of the web, and tasks done by that of workers."""
+
+    def within(role: str, call: Callable[..., Any]) -> Callable[..., Any]:
+        def called(*args: Any, **kwargs: Any) -> Any:
+            with acting_as(role):
+                return call(*args, **kwargs)
+
+        return called
+
+    monkeypatch.setattr(Task, "__call__", within(WORKER, Task.__call__))
+    monkeypatch.setattr(ClientHandler, "__call__", within(WEB, ClientHandler.__call__))
+
+
+ONCE = ("ledger_entry", "ledger_posting", "invoices_invoice")
+BY_PEOPLE = (
+    "transfers_payoutapproval",
+    "payments_discrepancyapproval",
+    "payments_attribution",
+    "payments_returnapproval",
+    "merchants_member",
+    "merchants_apikey",
+    "mfa_authenticator",
+)
+REFUSED: dict[tuple[str, ...], list[str]] = {
+    (WEB, WORKER): [
+        *(f"UPDATE {table} SET id = id" for table in ONCE),  # noqa: S608 - names of our own tables
+        *(f"DELETE FROM {table}" for table in ONCE),  # noqa: S608
+        *(f"TRUNCATE {table} CASCADE" for table in ONCE),
+        *(f"ALTER TABLE {table} DISABLE TRIGGER ALL" for table in ONCE),
+        *(f"DROP TABLE {table}" for table in ONCE),
+        "UPDATE audit_loggedaction SET email = ''",
+        "TRUNCATE audit_loggedaction",
+        "UPDATE ledger_account SET owner = ''",
+        "DELETE FROM ledger_account",
+        "UPDATE transfers_envelope SET raw = ''",
+        "DELETE FROM transfers_envelope",
+        "DELETE FROM transfers_payout",
+        "UPDATE four_eyes_proposal SET after = '{}'",
+        "UPDATE four_eyes_proposal SET proposed_by_id = 1",
+        "DELETE FROM four_eyes_proposal",
+        "DELETE FROM transfers_payoutapproval",
+        "INSERT INTO auth_group_permissions DEFAULT VALUES",
+        "DELETE FROM django_migrations",
+        "CREATE TABLE mine ()",
+        # It would hide the real one from the function that looks whether postings balance.
+        "CREATE TEMPORARY TABLE ledger_entry ()",
+        "CREATE SCHEMA mine",
+        "CREATE FUNCTION mine() RETURNS void LANGUAGE sql RETURN NULL",
+        "CREATE OR REPLACE FUNCTION ledger_refuse_change() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN END'",
+        "SET session_replication_role = replica",
+        "SELECT setval('payments_deposit_sequence', 1)",
+        "COPY ledger_entry TO PROGRAM 'true'",
+        "CREATE ROLE mine",
+    ],
+    (WEB,): [
+        "DELETE FROM audit_loggedaction",
+        "INSERT INTO transfers_envelope DEFAULT VALUES",
+        "UPDATE transfers_transfer SET status = 'signed'",
+    ],
+    (WORKER,): [
+        *(f"INSERT INTO {table} DEFAULT VALUES" for table in BY_PEOPLE),
+        *(f"UPDATE {table} SET id = id" for table in BY_PEOPLE),  # noqa: S608
+        "INSERT INTO four_eyes_proposal DEFAULT VALUES",
+        "UPDATE four_eyes_proposal SET status = 'done'",
+        "UPDATE transfers_payoutpolicy SET daily_limit = NULL",
+        "INSERT INTO merchants_user DEFAULT VALUES",
+        "UPDATE merchants_user SET password = '', is_superuser = true",
+        "INSERT INTO merchants_user_groups DEFAULT VALUES",
+        "INSERT INTO django_session DEFAULT VALUES",
+    ],
+}
+
+
+def test_each_role_is_refused_what_it_never_has_to_do() -> None:
+    for roles, statements in REFUSED.items():
+        for role, statement in product(roles, statements):
+            with acting_as(role):
+                with pytest.raises(ProgrammingError) as refused:
+                    run(statement)
+                assert isinstance(refused.value.__cause__, InsufficientPrivilege), (role, statement, refused.value)
+
+
+def test_every_table_with_rights_of_its_own_is_there_and_rights_are_made_again_as_they_are() -> None:
+    def rights() -> Any:
+        return run("SELECT array_agg(relacl::text ORDER BY relname) FROM pg_class WHERE relname NOT LIKE 'pg_%'")
+
+    assert TABLES.keys() <= {*connection.introspection.table_names()}
+    before = rights()
+    call_command("database_roles", stdout=StringIO())
+    assert rights() == before
+    assert (too_much(), too_much(WEB), too_much(WORKER)) == ("is a superuser of PostgreSQL", None, None)
+    with acting_as("ballast_owner"):
+        run("CREATE TABLE later (id bigserial)")  # as a migration does
+    try:
+        with acting_as(WEB):
+            run("INSERT INTO later DEFAULT VALUES")
+    finally:
+        run("DROP TABLE later")
+
+
+@pytest.mark.usefixtures("each_in_its_role")
+def test_money_comes_in_goes_back_and_is_settled_by_these_roles() -> None:
+    test_paid_out.test_money_comes_in_a_part_goes_back_and_the_rest_is_settled_to_the_last_unit()
+    with acting_as(WORKER):
+        assert "Clean: 0 errors, 0 warnings" in test_paid.reconcile()
+
+
+@pytest.mark.usefixtures("each_in_its_role")
+def test_people_log_in_and_every_periodic_task_is_done_by_these_roles() -> None:
+    user = make_member().user
+    sent = Client().post("/login", {"email": user.email, "password": PASSWORD})
+    assert (sent.status_code, Session.objects.count()) == (302, 1)
+    never = User.objects.create_user("never@example.com", "x", name="Never")
+    SignUp.objects.create(user=never, merchant_name="Never", requested_at=timezone.now() - timedelta(days=30))
+    app.loader.import_default_modules()
+    for name in sorted({line["task"] for line in app.conf.beat_schedule.values()}):
+        app.tasks[name]()
+    assert not User.objects.filter(pk=never.pk).exists()
