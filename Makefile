@@ -72,6 +72,7 @@ coverage: $(VENV)/.development ## Run the tests of the money code again, traced,
 check: lint types $(VENV)/.development ## Everything but the tests: lint, types, imports, migrations, templates, settings
 	@$(BIN)/lint-imports --no-logo
 	@$(BIN)/python -W ignore::RuntimeWarning manage.py makemigrations --check --dry-run
+	@$(BIN)/python -m tests.migration_rules
 	@$(BIN)/djlint --check --lint templates
 	@$(AS_IN_PRODUCTION) $(BIN)/python manage.py check --deploy --fail-level WARNING
 	@$(AS_IN_PRODUCTION) $(BIN)/python manage.py collectstatic --no-input --clear --verbosity 0

@@ -185,7 +185,11 @@ class Deposit(models.Model):
     network = models.CharField(max_length=20, help_text="Where it was seen, which may not be where it was expected.")
     transaction_hash = models.CharField(max_length=80)
     inner_hash = models.CharField(
-        max_length=80, blank=True, help_text="Of what a fee bump is around: the other hash of the on-chain transaction."
+        default="",
+        db_default="",
+        max_length=80,
+        blank=True,
+        help_text="Of what a fee bump is around: the other hash of the on-chain transaction.",
     )
     ordinal = models.PositiveIntegerField(help_text="Its place inside the on-chain transaction.")
     payment = models.ForeignKey(Payment, null=True, on_delete=models.PROTECT, related_name="deposits")
@@ -193,12 +197,18 @@ class Deposit(models.Model):
     asset = models.CharField(max_length=8, help_text="Code of the registered coin.")
     decimals = models.PositiveSmallIntegerField(help_text="Of the coin on this network.")
     amount = UnitsField()
-    token_fee = UnitsField(default=0, help_text="What the token kept of what was sent, beside the amount.")
+    token_fee = UnitsField(
+        db_default=0, default=0, help_text="What the token kept of what was sent, beside the amount."
+    )
     sender = models.CharField(max_length=80)
     recipient = models.CharField(max_length=80)
     memo = models.CharField(max_length=64, blank=True)
     conflicting_memo = models.CharField(
-        max_length=64, blank=True, help_text="The on-chain transaction's, where it was sent to another muxed id."
+        default="",
+        db_default="",
+        max_length=64,
+        blank=True,
+        help_text="The on-chain transaction's, where it was sent to another muxed id.",
     )
     status = models.CharField(max_length=12, choices=DepositStatus.choices, default=DepositStatus.SEEN)
     height = models.BigIntegerField()
@@ -220,11 +230,14 @@ class Deposit(models.Model):
         "Empty: nobody is asked; null: not recorded.",
     )
     is_surplus = models.BooleanField(
+        db_default=False,
         default=False,
         help_text="Nobody saw it arrive: a sweep took so much more from the address than was known. The on-chain "
         "transaction is the sweep's.",
     )
-    missing = UnitsField(default=0, help_text="Of it, what the network does not hold any more at its address.")
+    missing = UnitsField(
+        db_default=0, default=0, help_text="Of it, what the network does not hold any more at its address."
+    )
     sweep = models.ForeignKey(
         "payments.Sweep",
         null=True,

@@ -67,7 +67,12 @@ class Refund(ids.KeyedByTime, ids.PublicRecord, models.Model):
     destination = models.CharField(max_length=80, blank=True, help_text="Empty while nobody has named one.")
     memo = models.CharField(max_length=30, blank=True)
     memo_type = models.CharField(
-        max_length=4, choices=MemoType.choices, blank=True, help_text="Empty: digits are a number."
+        default="",
+        db_default="",
+        max_length=4,
+        choices=MemoType.choices,
+        blank=True,
+        help_text="Empty: digits are a number.",
     )
     named_by = models.CharField(max_length=10, choices=NamedBy.choices, blank=True, help_text="Who named it.")
     reason = models.CharField(max_length=500, blank=True)
@@ -79,9 +84,15 @@ class Refund(ids.KeyedByTime, ids.PublicRecord, models.Model):
         db_default=False,
         help_text="The fee on what is given back is given back too: the operator's policy when it was made.",
     )
-    token_fee = UnitsField(default=0, help_text="What the token kept of it on the way: the recipient got so much less.")
+    token_fee = UnitsField(
+        db_default=0, default=0, help_text="What the token kept of it on the way: the recipient got so much less."
+    )
     claimable_balance = models.CharField(
-        max_length=80, blank=True, help_text="The id of what it was set aside as, for its recipient to claim."
+        default="",
+        db_default="",
+        max_length=80,
+        blank=True,
+        help_text="The id of what it was set aside as, for its recipient to claim.",
     )
 
     payout = models.OneToOneField(Payout, null=True, on_delete=models.PROTECT, related_name="refund")

@@ -85,11 +85,19 @@ class Settlement(ids.KeyedByTime, ids.PublicRecord, models.Model):
     gross = UnitsField()
     fee = UnitsField(help_text="Below zero when the fee of what was undone is given back.")
     refund = UnitsField(help_text="Refunds and whatever else came off.")
-    debt_offset = UnitsField(default=0, help_text="Of `refund`: what repaid debts in other coins or on other networks.")
+    debt_offset = UnitsField(
+        db_default=0, default=0, help_text="Of `refund`: what repaid debts in other coins or on other networks."
+    )
     amount = UnitsField()
-    token_fee = UnitsField(default=0, help_text="What the token kept of the amount: so much less arrived.")
+    token_fee = UnitsField(
+        db_default=0, default=0, help_text="What the token kept of the amount: so much less arrived."
+    )
     claimable_balance = models.CharField(
-        max_length=80, blank=True, help_text="The id of what it was set aside as for the wallet."
+        default="",
+        db_default="",
+        max_length=80,
+        blank=True,
+        help_text="The id of what it was set aside as for the wallet.",
     )
     fee_bps = models.PositiveSmallIntegerField(default=0)
     payment_count = models.PositiveIntegerField(default=0)

@@ -80,8 +80,10 @@ class Wallet(models.Model):
     checked_at = models.DateTimeField(null=True, help_text="When its network was last asked about it.")
     last_error = models.TextField(blank=True)
     not_signed_at = models.DateTimeField(null=True, help_text="When the signer of its own last did not sign for it.")
-    not_signed_reason = models.TextField(blank=True)
-    is_refused = models.BooleanField(default=False, help_text="The signer refused then; else it did not answer.")
+    not_signed_reason = models.TextField(default="", db_default="", blank=True)
+    is_refused = models.BooleanField(
+        db_default=False, default=False, help_text="The signer refused then; else it did not answer."
+    )
 
     class Meta:
         constraints: ClassVar = [
@@ -130,7 +132,11 @@ class Transfer(ids.KeyedByTime, models.Model):
         models.BigIntegerField(), default=list, blank=True, help_text="Numbers of the addresses that a sweep empties."
     )
     channel = models.CharField(
-        max_length=80, blank=True, help_text="The account whose sequence it uses; empty: the wallet's own."
+        default="",
+        db_default="",
+        max_length=80,
+        blank=True,
+        help_text="The account whose sequence it uses; empty: the wallet's own.",
     )
     sequence = models.BigIntegerField()
     status = models.CharField(max_length=10, choices=TransferStatus.choices, default=TransferStatus.SIGNED)
@@ -218,9 +224,16 @@ class Payout(ids.KeyedByTime, models.Model):
     recipient = models.CharField(max_length=80)
     memo = models.CharField(max_length=30, blank=True)
     memo_type = models.CharField(
-        max_length=4, choices=MemoType.choices, blank=True, help_text="Empty: digits are a number."
+        default="",
+        db_default="",
+        max_length=4,
+        choices=MemoType.choices,
+        blank=True,
+        help_text="Empty: digits are a number.",
     )
     intent_mac = models.CharField(
+        default="",
+        db_default="",
         max_length=64,
         blank=True,
         help_text="By which a signer of its own knows that this payout was asked for as it is; empty without one.",
@@ -288,7 +301,11 @@ class TransferLine(models.Model):
     payout = models.ForeignKey(Payout, on_delete=models.PROTECT, related_name="lines")
     place = models.PositiveSmallIntegerField()
     claimable_balance = models.CharField(
-        max_length=80, blank=True, help_text="The id of what it was set aside as; empty for a payment."
+        default="",
+        db_default="",
+        max_length=80,
+        blank=True,
+        help_text="The id of what it was set aside as; empty for a payment.",
     )
 
     class Meta:

@@ -39,14 +39,16 @@ def test_a_request_is_kept_with_its_reply() -> None:
     key = make_key()
     reply = api_client(key).call(
         "POST",
-        "/payments?x=1",
+        "/payments",
         json_body={"amount": 5},
         headers={**key_headers(key), "Idempotency-Key": "order 7", "X-Request-Id": "shop-000001"},
         REMOTE_ADDR="192.0.2.7",
     )
-    [row] = logged()
+    api_client(key).call("GET", "/payments?limit=1")
+    row, listed = logged()
+    assert (listed.method, listed.path, listed.query) == ("GET", "/sandbox/v1/payments", "limit=1")
     assert (row.merchant_id, row.environment, row.public_key) == (key.key.merchant_id, "sandbox", key.key.public_key)
-    assert (row.method, row.path, row.query) == ("POST", "/sandbox/v1/payments", "x=1")
+    assert (row.method, row.path, row.query) == ("POST", "/sandbox/v1/payments", "")
     assert (row.status, row.error_code, row.request_id) == (400, reply.json()["error"]["code"], "shop-000001")
     assert (row.idempotency_key, row.address) == ("order 7", "192.0.2.7")
     assert (json.loads(row.body), row.body_bytes) == ({"amount": 5}, 13)
@@ -130,7 +132,8 @@ def test_no_secret_is_in_any_column(db: None) -> None:
     client = api_client(key)
     made = client.call("POST", "/webhooks", json_body={"url": "https://shop.example/hook"})
     secret = made.json()["secret"]
-    path = f"/webhooks/{made.json()['id']}/rotate?token=hush-hush"
+    path = f"/webhooks/{made.json()['id']}/rotate"
+    assert client.call("POST", f"{path}?token=hush-hush", json_body={}).status_code == 400
     rotated = client.call("POST", path, json_body={}, headers={**key_headers(key), "Idempotency-Key": key.secret})
     assert rotated.status_code == 200
     rows = logged()

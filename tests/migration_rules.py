@@ -1,0 +1,124 @@
+"""`python -m tests.migration_rules`: whether new migrations let the processes of the version before go on.
+
+While an installation is upgraded, the old code runs on the new tables (docs/operations.md). So a column that is added
+has a default of the database or may be null, nothing is renamed or removed that old code uses, and no statement locks a
+big table for as long as it takes to read all of it.
+"""
+# ruff: noqa: T201 - what it finds goes to standard output
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Final
+
+import django
+from django.contrib.postgres import operations as postgres
+from django.db.migrations import Migration, operations
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.operations.base import Operation
+from django.db.migrations.state import ProjectState
+from django.db.models import NOT_PROVIDED, Field
+
+EXEMPT: Final[Mapping[str, int]] = MappingProxyType(
+    {
+        "installation": 1, "merchants": 11, "audit": 3, "four_eyes": 6, "ledger": 13, "people": 4, "request_log": 1,
+        "payments": 25, "simulated_chain": 5, "merchant_wallets": 3, "operations": 18, "rates": 2, "transfers": 13,
+        "house": 4, "losses": 1, "refunds": 6, "settlements": 10, "invoices": 2, "webhooks": 4,
+    }
+)  # fmt: skip
+"""By app: the last migration from before there was this rule. None is ever added."""
+
+OURS: Final = ("config", "merchants", "payments", "refunds", "settlements", "webhooks")
+
+BIG: Final = frozenset(
+    {
+        "payments_payment", "payments_deposit", "payments_discrepancy", "transfers_payout", "transfers_transfer",
+        "transfers_envelope", "transfers_transferline", "refunds_refund", "settlements_balancechange", "ledger_entry",
+        "ledger_posting", "webhooks_event", "webhooks_delivery", "webhooks_attempt", "audit_loggedaction",
+    }
+)  # fmt: skip
+"""Tables that have millions of rows where business is good."""
+
+_ON_A_BIG_TABLE = rf'"?(?:{"|".join(sorted(BIG))})"?'
+_SLOW_SQL: Final[Mapping[str, re.Pattern[str]]] = MappingProxyType(
+    {
+        "locks a big table": re.compile(rf"\block\s+table\s+{_ON_A_BIG_TABLE}", re.IGNORECASE),
+        "makes an index of a big table without CONCURRENTLY": re.compile(
+            rf"\bcreate\s+(?:unique\s+)?index\s+(?!concurrently)[^;]*?\son\s+{_ON_A_BIG_TABLE}", re.IGNORECASE
+        ),
+        "adds a constraint to a big table: say NOT VALID, and validate it in a migration of its own": (
+            re.compile(
+                rf"\balter\s+table\s+{_ON_A_BIG_TABLE}[^;]*?\badd\s+constraint\b(?![^;]*\bnot\s+valid\b)", re.IGNORECASE
+            )
+        ),
+    }
+)
+
+
+def faults_of(migration: Migration, state: ProjectState) -> Iterator[str]:
+    """What is wrong with a migration, in words; `state` is that before it."""
+    state = state.clone()
+    for operation in migration.operations:
+        parts = (
+            operation.database_operations if isinstance(operation, operations.SeparateDatabaseAndState) else [operation]
+        )
+        for part in parts:
+            yield from _faults_of(part, migration.app_label, state)
+        operation.state_forwards(migration.app_label, state)
+
+
+def _faults_of(operation: Operation, app: str, state: ProjectState) -> Iterator[str]:
+    table = f"{app}_{getattr(operation, 'model_name', '')}".lower()
+    match operation:
+        case operations.AddField(field=field) if not _has_value_for_old_code(field):
+            yield f"{operation.describe()}: old code writes rows without it; give it a db_default, or let it be null"
+        case operations.RemoveField() | operations.DeleteModel():
+            yield f"{operation.describe()}: old code reads it; remove it one release after nothing uses it"
+        case operations.RenameField() | operations.RenameModel() | operations.AlterModelTable():
+            yield f"{operation.describe()}: old code knows the old name; keep it in the database (db_column, db_table)"
+        case operations.AlterField(model_name=model, name=name, field=field):
+            known = state.models[app, model.lower()].fields[name]
+            if known.null and not field.null:
+                yield f"{operation.describe()}: old code may write null"
+            if type(known) is not type(field) and table in BIG:
+                yield f"{operation.describe()}: rewrites a big table"
+        case operations.AddIndex() if not isinstance(operation, postgres.AddIndexConcurrently) and table in BIG:
+            yield f"{operation.describe()}: use AddIndexConcurrently"
+        case operations.AddConstraint() if table in BIG and not isinstance(operation, postgres.AddConstraintNotValid):
+            yield f"{operation.describe()}: use AddConstraintNotValid, and ValidateConstraint in a migration of its own"
+        case operations.RunSQL(sql=sql):
+            for words, slow in _SLOW_SQL.items():
+                if any(slow.search(text) for text in _statements(sql)):
+                    yield f"SQL {words}"
+
+
+def _has_value_for_old_code(field: Field[object, object]) -> bool:
+    return field.null or field.db_default is not NOT_PROVIDED or bool(field.many_to_many)
+
+
+def _statements(sql: str | Sequence[str | tuple[str, object]]) -> list[str]:
+    if isinstance(sql, str):
+        return [sql]
+    return [each if isinstance(each, str) else each[0] for each in sql]
+
+
+def main() -> int:
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    django.setup()
+    loader = MigrationLoader(None)
+    faults = [
+        f"{app}.{name}: {fault}"
+        for (app, name), migration in sorted(loader.disk_migrations.items())
+        if migration.__module__.partition(".")[0] in OURS and int(name[:4]) > EXEMPT.get(app, 0)
+        for fault in faults_of(migration, loader.project_state((app, name), at_end=False))
+    ]
+    print("\n".join(faults) or "New migrations let the processes of the version before go on.")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
