@@ -245,7 +245,7 @@ class _Company:
         owner = Visitor(BASE, self._trust)
         owner.submit("/login", email=MERCHANT, password=PASSWORD)
         owner.send("/dashboard/environment", page="/dashboard", environment="production")
-        page = owner.send("/dashboard/keys/new", name="Web shop", lifetime="0")
+        page = owner.send("/dashboard/keys/new", name="Web shop", lifetime="0", access="full")
         public_key, secret = (re.findall(rf"{kind}_live_\w+", page) or [""] for kind in ("pk", "sk"))
         self._show(
             "the owner of the first merchant has live keys",
