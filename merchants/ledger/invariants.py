@@ -276,6 +276,12 @@ TRIGGERS = {
     "entry_double_entry": "ledger_entry",
     "account_identity_fixed": "ledger_account",
     "entry_day_sums": "ledger_entry",
+    "payout_end_state": "transfers_payout",
+    "transfer_end_state": "transfers_transfer",
+    "payer_return_end_state": "payments_payerreturn",
+    "refund_end_state": "refunds_refund",
+    "settlement_end_state": "settlements_settlement",
+    "withdrawal_end_state": "house_withdrawal",
 }
 
 GUARDS_IN_PLACE = """
@@ -287,7 +293,7 @@ GUARDS_IN_PLACE = """
 """
 
 
-@invariant("I2", "the guards of the ledger are in place: nothing can be changed or left unbalanced")
+@invariant("I2", "the guards are in place: nothing can be changed, left unbalanced or begun again after its end")
 def guards_are_in_place(scope: Scope) -> Iterator[Finding]:
     wanted = list(TRIGGERS.items())
     for model in (Account, Posting, Entry):

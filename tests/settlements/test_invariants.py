@@ -91,7 +91,11 @@ def forge_completion(_: Merchant) -> None:
 
 
 def forge_failure(_: Merchant) -> None:
-    Settlement.objects.filter(status="completed").update(status="failed", failure_code="rejected", completed_at=None)
+    completed = Settlement.objects.filter(status="completed")
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL session_replication_role = replica")  # no trigger fires
+        completed.update(status="failed", failure_code="rejected", completed_at=None)
+        cursor.execute("SET LOCAL session_replication_role = origin")
 
 
 def forge_destination(_: Merchant) -> None:

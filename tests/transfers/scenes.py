@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from django.db import transaction
+from django.db import connection, transaction
 from django.utils import timezone
 
 from config import ids
@@ -18,6 +18,7 @@ from payments.transfers import executor
 from payments.transfers.models import Payout, Transfer, Wallet
 from payments.transfers.payouts import request_payout
 from payments.transfers.postings import hot_account, payout_account
+from payments.transfers.states import PayoutStatus
 from tests.factories import make_merchant
 from tests.networks import ETHEREUM, POLYGON, STELLAR
 
@@ -98,6 +99,15 @@ def the_transfer() -> Transfer:
 
 def the_wallet(network: str) -> Wallet:
     return Wallet.objects.get(environment=SANDBOX, network=network)
+
+
+def set_back(payout: Payout) -> None:
+    """Have a payout that has ended wait again, as an older backup does, or a superuser of the database."""
+    row = Payout.objects.filter(pk=payout.pk)
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL session_replication_role = replica")
+        row.update(status=PayoutStatus.READY, transfer=None, finished_at=None, next_attempt_at=timezone.now())
+        cursor.execute("SET LOCAL session_replication_role = origin")
 
 
 def reserved(payout: Payout) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from django.utils import timezone
 
 from merchants.ledger.models import Posting
 from payments.chains import registry
@@ -23,6 +22,7 @@ from tests.transfers.scenes import (
     hot,
     on_chain,
     reserved,
+    set_back,
     somebody,
     stock,
     the_transfer,
@@ -30,12 +30,6 @@ from tests.transfers.scenes import (
 )
 
 pytestmark = pytest.mark.django_db
-
-
-def set_back(payout: Payout) -> None:
-    """What a stranger who can write to the database alone does to have a payout paid again."""
-    row = Payout.objects.filter(pk=payout.pk)
-    row.update(status=PayoutStatus.READY, transfer=None, finished_at=None, next_attempt_at=timezone.now())
 
 
 @pytest.mark.parametrize("is_guarded", [True, False])

@@ -33,6 +33,7 @@ from tests.transfers.scenes import (
     fresh,
     on_chain,
     reserved,
+    set_back,
     somebody,
     stock,
     the_transfer,
@@ -174,8 +175,7 @@ def test_a_wallet_whose_chain_is_ahead_of_the_books_starts_frozen() -> None:
     wallet = the_wallet(ETHEREUM)
     wallet.next_sequence = 0
     wallet.save()
-    Payout.objects.filter(pk=first.pk).update(status=PayoutStatus.READY, transfer=None)
-    Payout.objects.filter(pk=first.pk).update(next_attempt_at=timezone.now(), finished_at=None)
+    set_back(first)
     finish(ETHEREUM)
     frozen = the_wallet(ETHEREUM)
     assert frozen.frozen_at is not None
