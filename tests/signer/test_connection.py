@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import socket
-from contextlib import suppress
+import time
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from payments.chains.errors import SignerRefused, SignerUnavailable
-from payments.chains.signer import connection
+from payments.chains.signer import connection, server
 from payments.chains.signer.connection import Certificates
 from payments.chains.signer.messages import (
+    LONGEST,
     Malformed,
     Reply,
+    SigningRequest,
     read_reply,
     read_request,
     write_reply,
@@ -69,6 +73,45 @@ def test_a_request_that_is_none_is_not_answered(signer: OwnSigner) -> None:
     with connection.connect(signer.url) as found, found.makefile("rwb") as stream, pytest.raises(Malformed):
         connection.ask(stream, SECRET, b'{"intents": []}')
     assert signer.lines() == []
+
+
+@pytest.mark.parametrize("field", ["payout_id", "coin", "recipient", "memo", "memo_type", "mac"])
+def test_nothing_longer_than_networks_take_is_read(signer: OwnSigner, field: str) -> None:
+    def saying(length: int) -> SigningRequest:
+        [asked] = payout(signer).intents
+        said: dict[str, Any] = {field: "x" * length}
+        return replace(payout(signer), intents=(replace(asked, **said),))
+
+    assert read_request(write_request(saying(LONGEST[field]))) == saying(LONGEST[field])
+    with pytest.raises(Malformed):
+        read_request(write_request(saying(LONGEST[field] + 1)))
+
+
+def test_whoever_drips_bytes_holds_no_thread_for_ever(signer: OwnSigner, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "WHOLE", 0.3)
+    with connection.connect(signer.url) as found, found.makefile("rb") as stream, suppress(OSError):
+        stream.readline()
+        for _ in range(600):  # a minute
+            found.sendall(b"x")
+            time.sleep(0.1)
+        pytest.fail("the signer goes on listening")
+
+
+def test_more_than_so_many_at_once_are_turned_away(signer: OwnSigner) -> None:
+    with ExitStack() as stack:
+        for _ in range(server.AT_ONCE):
+            found = stack.enter_context(connection.connect(signer.url))
+            assert len(stack.enter_context(found.makefile("rb")).readline()) == 65
+        with pytest.raises(SignerUnavailable):
+            signer.client(POLYGON).sign(payout(signer))
+    deadline = time.monotonic() + 60
+    while True:
+        try:
+            assert signer.client(POLYGON).sign(payout(signer))
+            break
+        except SignerUnavailable:  # threads end a moment after their connection
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
 
 
 class _Stream(BytesIO):

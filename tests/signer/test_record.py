@@ -8,7 +8,7 @@ from datetime import timedelta
 
 import pytest
 
-from payments.chains.signer.record import Record, RecordRefused
+from payments.chains.signer.record import REFUSALS_PER_MINUTE, Record, RecordRefused
 from tests.signer.signer import POLYGON, OwnSigner
 from tests.signer.test_service import COIN, payout
 
@@ -86,3 +86,13 @@ def test_nothing_is_given_away_that_could_not_be_recorded(signer: OwnSigner, mon
     assert signer.lines() == []
     signed(signer, 1)
     assert len(signer.lines()) == 1
+
+
+def test_whoever_may_ask_cannot_fill_the_disk_with_refusals(signer: OwnSigner) -> None:
+    for number in range(REFUSALS_PER_MINUTE + 5):
+        assert signer.service.reply_to(payout(signer, payout_id=f"{number}", said={"mac": ""})).refused
+    assert len(signer.lines()) == REFUSALS_PER_MINUTE
+    assert signer.service.reply_to(payout(signer)).raw
+    signer.let_pass(timedelta(minutes=1))
+    assert signer.service.reply_to(payout(signer, payout_id="later", said={"mac": ""})).refused
+    assert len(signer.lines()) == REFUSALS_PER_MINUTE + 2

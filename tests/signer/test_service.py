@@ -16,7 +16,7 @@ from payments.chains.evm.fees import GWEI
 from payments.chains.evm.remote_signing import request_for
 from payments.chains.evm.signing import Purpose, Transaction, read_signed, signer_from_key
 from payments.chains.signer.messages import Reply, SigningRequest
-from payments.chains.signer.service import SEQUENCES_PER_PAYOUT
+from payments.chains.signer.service import SEQUENCES_PER_PAYOUT, SIGNED_AGAIN_FOR
 from payments.chains.stellar.development.keys import HOT_WALLET_KEY
 from payments.chains.stellar.keys import Keys
 from tests.signer.signer import POLYGON, PROFILES, STELLAR, OwnSigner, intent
@@ -250,3 +250,18 @@ def test_a_stop_holds_until_it_is_taken_away_over_restarts_too(signer: OwnSigner
             signer.client(POLYGON).sign(request)
     (signer.folder / "stop").unlink()
     assert signer.client(POLYGON).sign(payout(signer))
+
+
+def test_a_paid_payout_whose_row_was_set_back_is_not_signed_again_a_year_later(signer: OwnSigner) -> None:
+    assert signer.service.reply_to(payout(signer, sequence=0)).raw
+    signer.let_pass(SIGNED_AGAIN_FOR)
+    assert signer.service.reply_to(payout(signer, sequence=1)).raw  # its transfer may have failed
+    signer.let_pass(timedelta(seconds=1))
+    assert signer.service.reply_to(payout(signer, sequence=1, max_fee=110 * GWEI)).raw  # another version of the same
+    signer.let_pass(timedelta(days=365))
+    signer.stop()
+    signer.start()
+    for sequence in (2, 3):
+        reply = refusal(signer, payout(signer, sequence=sequence))
+        assert (reply.refused, reply.payouts) == ("too_late", ("one",))
+    assert signer.service.reply_to(payout(signer, sequence=2, payout_id="another")).raw

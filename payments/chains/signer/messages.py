@@ -14,6 +14,12 @@ from typing import Any
 LONGEST_LINE = 1024 * 1024
 """Bytes of a line: a hundred payouts of stellar with an earlier version take a tenth of it."""
 
+LONGEST = {"payout_id": 64, "coin": 64, "recipient": 80, "memo": 30, "memo_type": 8, "mac": 64}
+"""Characters of what an intent says: more than any network takes, so that nobody can fill the record with them."""
+
+LONGEST_NAME = 80
+"""Characters of environment, network, account, coin of a sweep and what is prepared."""
+
 
 class Malformed(ValueError):
     """This is no line of the protocol."""
@@ -100,19 +106,20 @@ def read_request(line: bytes) -> SigningRequest:
         request = SigningRequest(**said, intents=intents)
     except (TypeError, ValueError, KeyError, AttributeError, RecursionError) as error:
         raise Malformed("this is no request") from error
-    texts = [request.environment, request.network, request.account, request.sweeps, request.prepares]
+    names = [request.environment, request.network, request.account, request.sweeps, request.prepares]
+    texts: list[tuple[Any, int]] = [(name, LONGEST_NAME) for name in names]
     numbers = [request.sequence]
     for each in request.intents:
-        texts += [each.payout_id, each.coin, each.recipient, each.memo, each.memo_type, each.mac]
+        texts += [(getattr(each, name), longest) for name, longest in LONGEST.items()]
         numbers.append(each.amount)
     is_well_typed = (
-        all(isinstance(text, str) for text in texts)
+        all(isinstance(text, str) and len(text) <= longest for text, longest in texts)
         and all(type(number) is int for number in numbers)
         and all(type(each.set_aside) is bool for each in request.intents)
         and isinstance(request.transaction, dict)
     )
     if not is_well_typed:
-        raise Malformed("this request has fields of a wrong type")
+        raise Malformed("this request has fields of a wrong type or length")
     return request
 
 

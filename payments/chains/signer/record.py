@@ -23,6 +23,9 @@ from payments.chains.signer.messages import SigningRequest
 DAY = timedelta(hours=24)
 HOUR = timedelta(hours=1)
 MINUTE = timedelta(minutes=1)
+REFUSALS_PER_MINUTE = 60
+"""Refusals that are written; those beyond are in the log alone."""
+
 FIRST = "0" * 64
 """What the first line has in the place of the hash of the one before."""
 
@@ -42,6 +45,7 @@ class Record:
     def __init__(self, path: Path, clock: Callable[[], datetime]) -> None:
         self._clock = clock
         self._slots: defaultdict[str, set[Slot]] = defaultdict(set)
+        self._since: dict[str, datetime] = {}
         self._paid: dict[tuple[str, Slot], tuple[datetime, str, int]] = {}
         self._fees: dict[Slot, tuple[datetime, int]] = {}
         self._times: list[datetime] = []
@@ -68,6 +72,11 @@ class Record:
     def sequences_of(self, payout_id: str) -> frozenset[Slot]:
         """The sequences that were ever signed for with this payout."""
         return frozenset(self._slots.get(payout_id, ()))
+
+    def is_old(self, payout_id: str, slot: Slot, age: timedelta) -> bool:
+        """Whether the payout was first signed for so long ago, and never with this sequence."""
+        since = self._since.get(payout_id)
+        return since is not None and self._clock() - since > age and slot not in self.sequences_of(payout_id)
 
     def paid_in_a_day(self, environment: str, network: str, coin: str) -> int:
         """Base units of a coin that were signed away on a network in the last 24 hours. What was signed for again, with
@@ -106,10 +115,13 @@ class Record:
         self._append({**_said(request), "fee": str(fee), "hash": transaction_hash})
 
     def refused(self, request: SigningRequest, *, code: str, reason: str) -> None:
-        """The same is written once an hour, as what was refused is asked for again and again."""
+        """The same is written once an hour, as what was refused is asked for again and again, and so many in a minute:
+        whoever may ask must not be able to fill the disk."""
         now, ids = self._clock(), (each.payout_id for each in request.intents)
         same = (code, request.environment, request.network, request.sweeps, request.prepares, *ids)
         if now - self._refusals.get(same, now - HOUR) < HOUR:
+            return
+        if sum(now - at < MINUTE for at in self._refusals.values()) >= REFUSALS_PER_MINUTE:
             return
         self._refusals = {key: at for key, at in self._refusals.items() if now - at < HOUR} | {same: now}
         self._append({**_said(request), "refused": code, "reason": reason})
@@ -162,6 +174,7 @@ class Record:
         slot: Slot = (environment, network, entry["account"], entry["sequence"])
         for intent in entry["intents"]:
             self._slots[intent["payout_id"]].add(slot)
+            self._since.setdefault(intent["payout_id"], at)
             self._paid[intent["payout_id"], slot] = at, intent["coin"], int(intent["amount"])
         _, before = self._fees.get(slot, (at, 0))
         self._fees[slot] = at, max(before, int(entry["fee"]))
@@ -169,7 +182,7 @@ class Record:
         self._forget(at)
 
     def _forget(self, now: datetime) -> None:
-        """What no limit asks about any more. The sequences of payouts are kept for ever."""
+        """What no limit asks about any more. Since when payouts are signed for, and with what, is kept for ever."""
         self._lines += 1
         if self._lines % 1000 == 0:
             self._paid = {key: each for key, each in self._paid.items() if each[0] > now - DAY}

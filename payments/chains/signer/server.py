@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import socket
 import socketserver
 import ssl
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +22,39 @@ from payments.chains.signer.service import Service
 
 logger = structlog.get_logger(__name__)
 
+AT_ONCE = 16
+"""Exchanges at the same time: the executor has a few. Whoever comes beyond is turned away, and asks again."""
+
+WHOLE = 60.0
+"""Seconds of a whole exchange: whoever says a byte now and then would else hold a thread for ever."""
+
+
+@contextmanager
+def _ended_after(seconds: float, found: socket.socket) -> Iterator[None]:
+    """Shut the connection down when the time is up, whatever wraps it by then."""
+    same = socket.socket(fileno=os.dup(found.fileno()))
+
+    def end() -> None:
+        with suppress(OSError):
+            same.shutdown(socket.SHUT_RDWR)
+
+    timer = threading.Timer(seconds, end)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+        same.close()
+
 
 class _Exchange(socketserver.BaseRequestHandler):
     def handle(self) -> None:
+        with _ended_after(WHOLE, self.request):
+            self._handle()
+
+    def _handle(self) -> None:
         server: Any = self.server
         self.request.settimeout(connection.SECONDS)
         try:
@@ -40,12 +73,38 @@ class _Exchange(socketserver.BaseRequestHandler):
             logger.exception("a request to the signer failed")
 
 
-class _Unix(socketserver.ThreadingUnixStreamServer):
+class _Bounded(socketserver.ThreadingMixIn, socketserver.BaseServer):
+    """A thread for each exchange, and not more than `AT_ONCE`."""
+
     daemon_threads = True
 
+    def __init__(self, *args: Any) -> None:
+        self._free = threading.BoundedSemaphore(AT_ONCE)
+        super().__init__(*args)
 
-class _Tcp(socketserver.ThreadingTCPServer):
-    daemon_threads = True
+    def process_request(self, request: Any, client_address: Any) -> None:
+        if not self._free.acquire(blocking=False):
+            logger.warning("too many ask the signer at once", address=str(client_address))
+            self.shutdown_request(request)
+            return
+        try:
+            super().process_request(request, client_address)
+        except BaseException:  # no thread was begun
+            self._free.release()
+            raise
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._free.release()
+
+
+class _Unix(_Bounded, socketserver.UnixStreamServer):
+    pass
+
+
+class _Tcp(_Bounded, socketserver.TCPServer):
     allow_reuse_address = True
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import Protocol
 
@@ -22,6 +23,10 @@ logger = structlog.get_logger(__name__)
 SEQUENCES_PER_PAYOUT = 5
 """A payout whose transfer has failed or expired is signed for again. The signer cannot see which have: more than so
 many sequences take a person."""
+
+SIGNED_AGAIN_FOR = timedelta(days=7)
+"""How long after its first signature another sequence is signed for with a payout: much later nobody is still trying
+to pay it, and its row was set back."""
 
 
 class Refused(Exception):
@@ -103,6 +108,10 @@ class Service:
         if worn:
             reason = f"It was signed for with {SEQUENCES_PER_PAYOUT} sequences already."
             raise Refused("too_often", reason, _ids(worn))
+        old = [each for each in request.intents if self._record.is_old(each.payout_id, slot, SIGNED_AGAIN_FOR)]
+        if old:
+            reason = f"It was signed for with another sequence more than {SIGNED_AGAIN_FOR.days} days ago."
+            raise Refused("too_late", reason, _ids(old))
 
     def _check_limits(self, request: SigningRequest, policy: PlacePolicy) -> None:
         """No payout exceeds the limit of a transfer, and all signed in 24 hours not that of a day."""
