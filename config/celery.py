@@ -9,10 +9,10 @@ from functools import partial
 from typing import Any
 
 from celery import Celery
-from celery.signals import task_postrun, task_rejected, task_revoked, task_unknown
+from celery.signals import task_postrun, task_rejected, task_revoked, task_unknown, worker_ready
 from celery.states import SUCCESS
 from django.conf import settings
-from django.db import DatabaseError, transaction
+from django.db import DatabaseError, connection, transaction
 
 from config import consumer, pulses
 from config.queued_tasks import is_waiting
@@ -25,6 +25,16 @@ app = Celery("ballast")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 consumer.install(app)
+
+
+def _warn_at_start(**_: object) -> None:
+    from config.installation.checks import warn_at_start  # needs the settings
+
+    warn_at_start()
+    connection.close()  # this process forks others
+
+
+worker_ready.connect(_warn_at_start)
 
 QUEUES = ("chain", "webhooks", "money", "reports")
 

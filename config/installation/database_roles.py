@@ -116,16 +116,18 @@ def statements() -> Iterator[str]:
     yield f"ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT USAGE, SELECT ON SEQUENCES TO {BOTH}"
 
 
-_TOO_MUCH = """
+IS_SUPERUSER, OWNS_TABLES = "is a superuser of PostgreSQL", "owns the tables"
+
+_TOO_MUCH = f"""
     SELECT CASE
-        WHEN rolsuper THEN 'is a superuser of PostgreSQL'
+        WHEN rolsuper THEN '{IS_SUPERUSER}'
         WHEN pg_has_role(rolname, (SELECT relowner FROM pg_class WHERE oid = 'ledger_entry'::regclass), 'MEMBER')
-            THEN 'owns the tables'
+            THEN '{OWNS_TABLES}'
         WHEN has_table_privilege(rolname, 'ledger_entry', 'UPDATE, DELETE, TRUNCATE') THEN 'may change the ledger'
         WHEN has_database_privilege(rolname, current_database(), 'CREATE, TEMPORARY')
             OR has_schema_privilege(rolname, 'public', 'CREATE') THEN 'may make tables'
     END FROM pg_roles WHERE rolname = coalesce(%s, current_user)
-"""
+"""  # noqa: S608 - words of our own
 
 
 def too_much(role: str | None = None) -> str | None:

@@ -13,6 +13,7 @@ import pytest
 from celery.app.task import Task
 from django.contrib.sessions.models import Session
 from django.core.management import call_command
+from django.core.management.base import CommandError
 from django.db import ProgrammingError, connection
 from django.test import Client
 from django.test.client import ClientHandler
@@ -143,7 +144,11 @@ def test_every_table_with_rights_of_its_own_is_there_and_rights_are_made_again_a
     call_command("database_roles", stdout=StringIO())
     assert rights() == before
     assert (too_much(), too_much(WEB), too_much(WORKER)) == ("is a superuser of PostgreSQL", None, None)
+    with acting_as(WEB), pytest.raises(CommandError, match="as the owner of the tables"):
+        call_command("database_roles")
     with acting_as("ballast_owner"):
+        call_command("database_roles", stdout=StringIO())
+        assert rights() == before
         run("CREATE TABLE later (id bigserial)")  # as a migration does
     try:
         with acting_as(WEB):

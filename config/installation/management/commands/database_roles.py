@@ -10,6 +10,8 @@ from django.db import DatabaseError, connection, transaction
 
 from config.installation import database_roles
 
+NOT_THE_OWNER = "Run this as the owner of the tables who may make roles, or once as a superuser."
+
 
 class Command(BaseCommand):
     help = (
@@ -24,6 +26,9 @@ class Command(BaseCommand):
             for statement in database_roles.statements():
                 self.stdout.write(dedent(statement).strip() + ";")
             return
+        # Of others PostgreSQL takes most of it with a notice and without effect.
+        if database_roles.too_much() not in (database_roles.IS_SUPERUSER, database_roles.OWNS_TABLES):
+            raise CommandError(NOT_THE_OWNER)
         try:
             with transaction.atomic(), connection.cursor() as cursor:
                 for statement in database_roles.statements():
@@ -32,7 +37,5 @@ class Command(BaseCommand):
                     if fault := database_roles.too_much(role):
                         raise CommandError(f"{role} {fault}. Run this once as a superuser, or take that away from it.")
         except DatabaseError as error:
-            raise CommandError(
-                f"{error}Run this as the owner of the tables who may make roles, or once as a superuser."
-            ) from error
+            raise CommandError(f"{error}{NOT_THE_OWNER}") from error
         self.stdout.write(f"{database_roles.WEB} and {database_roles.WORKER} have their rights.")
