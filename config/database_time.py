@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
-from django.db import connection
+from django.core.exceptions import ImproperlyConfigured
+from django.db import Error, connection
 from django.db.models import Q
 
 CLOCKS_APART = timedelta(minutes=1)
@@ -18,6 +19,14 @@ def database_now() -> datetime:
         [now] = cursor.fetchone() or [None]
     assert isinstance(now, datetime)  # noqa: S101 - narrows the type
     return now
+
+
+def best_known_now() -> datetime:
+    """The time now by PostgreSQL's clock; by this machine's where no database answers, as for some commands."""
+    try:
+        return database_now()
+    except (Error, ImproperlyConfigured):
+        return datetime.now(UTC)
 
 
 def has_come(field: str, now: datetime, *, longest: timedelta) -> Q:

@@ -324,6 +324,7 @@ class ProviderPool(Generic[AnyServer]):
 
         Nobody who is put aside, and who has only an old head is asked for its head alone while enough others are up.
         """
+        self._keep_time()  # here and not in a thread of the round, where nobody would close the connection
         now = self._clock()
         asked = [provider for provider in self._providers if not self._is_aside(provider)]
         up = [provider for provider in asked if not self._is_down(provider)]
@@ -366,7 +367,7 @@ class ProviderPool(Generic[AnyServer]):
         return said
 
     def _is_old(self, closed_at: datetime) -> bool:
-        read, at = self._time or self._keep_time()
+        read, at = self._keep_time() if self._time is None else self._time
         return (read - closed_at).total_seconds() + time.monotonic() - at > self._old_after_seconds
 
     def _keep_time(self) -> tuple[datetime, float]:

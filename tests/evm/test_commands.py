@@ -19,6 +19,8 @@ from tests.evm.derivations import DERIVATIONS
 from tests.evm.harness import NodeHarness, profile_of
 from tests.networks import put_profile, with_set
 
+pytestmark = pytest.mark.django_db  # its clock says how old the blocks of providers are
+
 
 def recover(**options: object) -> list[dict[str, object]]:
     said = io.StringIO()

@@ -24,6 +24,9 @@ from tests.networks import with_set
 WALLET, OWNER, WANTED = devnet.HOT_WALLET, devnet.OWNER, devnet.DEPLOYMENT
 
 
+pytestmark = pytest.mark.django_db  # its clock says how old the blocks of providers are
+
+
 @pytest.fixture
 def both() -> Iterator[dict[str, TestNode]]:
     nodes = {"ethereum": running_node(ETHEREUM_ID), "polygon": running_node(POLYGON_ID)}

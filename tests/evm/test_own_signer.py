@@ -27,6 +27,8 @@ fees_per_day = "1000"
 transfer = "10"
 day = "20"
 """
+pytestmark = pytest.mark.django_db  # its clock says how old the blocks of providers are
+
 COIN = 10**6
 
 

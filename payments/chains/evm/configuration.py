@@ -9,7 +9,7 @@ from typing import Literal
 
 from django.core.exceptions import ImproperlyConfigured
 
-from config.database_time import database_now
+from config.database_time import best_known_now
 from config.money import Asset
 from payments.chains.configured import client_of, settings_of, urls_of
 from payments.chains.errors import InvalidAddress
@@ -185,7 +185,7 @@ def _providers(
         block_seconds=block_seconds,
         one_may_decide=one_may_decide,
         agreeing=agreeing,
-        read_time=database_now,
+        read_time=best_known_now,
     )
 
 

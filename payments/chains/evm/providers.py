@@ -240,7 +240,6 @@ class Providers(ProviderPool[Rpc]):
 
     def _tips(self) -> tuple[list[tuple[Provider, Header, Header]], int]:
         """The newest and the newest final block of each provider that answers, and how many are left out."""
-        self._keep_time()
         asking = self._all(self._tip, for_head=True)
         self._probe(self._tip)
         return [(provider, *tip) for provider, tip in asking.said], asking.silent

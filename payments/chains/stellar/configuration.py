@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from django.core.exceptions import ImproperlyConfigured
 
-from config.database_time import database_now
+from config.database_time import best_known_now
 from config.money import Asset
 from payments.chains.configured import client_of, settings_of, urls_of
 from payments.chains.operator_settings import MAINNET, TESTNET, Kind, NetworkSettings
@@ -114,7 +114,7 @@ def _horizons(network: str, passphrase: str, urls: tuple[str, ...], one_may_deci
         passphrase=passphrase,
         one_may_decide=one_may_decide,
         agreeing=agreeing,
-        read_time=database_now,
+        read_time=best_known_now,
     )
 
 

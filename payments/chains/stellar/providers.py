@@ -181,7 +181,6 @@ class Horizons(ProviderPool[Horizon]):
         """
         if self._head is not None and self._clock() - self._head[1] < within_seconds:
             return self._head[0]
-        self._keep_time()
         asking = self._all(self._ask_root, for_head=True)
         self._probe(self._ask_root)
         roots = [root for _, root in asking.said]
