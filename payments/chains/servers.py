@@ -14,7 +14,7 @@ import httpx
 
 from config.response_bodies import ReplyTooLarge, ReplyUnreadable
 from payments.chains.errors import ChainUnavailable
-from payments.chains.wire import Wire
+from payments.chains.wire import Reply, Wire
 
 CALL_SECONDS = 10.0
 """The longest that one call may take, from its first byte to the last of the reply."""
@@ -34,6 +34,10 @@ class ProviderFailed(ChainUnavailable):
 
 class ReplyTooLong(ProviderFailed):
     """More than anybody should have to read. A smaller question may be answered."""
+
+
+class ReplyTooSlow(ProviderFailed):
+    """It took the question, and its reply was not whole in time. A smaller question may be answered."""
 
 
 class Behind(ProviderFailed):
@@ -67,10 +71,12 @@ class Server:
 
     def _exchange(
         self, method: str, url: str, body: bytes | None = None, *, most_bytes: int, reads_errors: bool = False
-    ) -> tuple[int, bytes]:
+    ) -> Reply:
         """The status and the content of the reply, as `Wire.request`. ProviderFailed when there is none."""
         try:
             return self._wire.request(method, url, body, most_bytes=most_bytes, reads_errors=reads_errors)
+        except httpx.ReadTimeout as error:
+            raise ReplyTooSlow(f"{self.name} cannot be reached: {type(error).__name__}") from error
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise ProviderFailed(f"{self.name} cannot be reached: {type(error).__name__}") from error
         except ReplyTooLarge as error:

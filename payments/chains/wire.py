@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from http.cookiejar import CookieJar, DefaultCookiePolicy
-from typing import Any
+from typing import Any, NamedTuple
 
 import httpcore
 import httpx
@@ -20,6 +20,13 @@ import httpx
 from config.response_bodies import ACCEPT_ENCODING, Body
 
 CONNECT_SECONDS = 3.0
+
+
+class Reply(NamedTuple):
+    status: int
+    content: bytes
+    headers: Mapping[str, str]
+    """Names in any case."""
 
 
 @cache
@@ -50,7 +57,7 @@ class Wire:
 
     def request(
         self, method: str, url: str, body: bytes | None = None, *, most_bytes: int, reads_errors: bool = False
-    ) -> tuple[int, bytes]:
+    ) -> Reply:
         """The status and the content of the reply; content of another status than 200 only with `reads_errors`.
 
         httpx.HTTPError when there is none in time; ReplyTooLarge and ReplyUnreadable. Where a connection that was kept
@@ -67,15 +74,15 @@ class Wire:
 
     def _exchange(
         self, method: str, url: str, body: bytes | None, course: _Course, *, most_bytes: int, reads_errors: bool
-    ) -> tuple[int, bytes]:
+    ) -> Reply:
         with self._client.stream(method, url, content=body, extensions={"trace": course.note}) as reply:
             if reply.status_code != httpx.codes.OK and not reads_errors:
-                return reply.status_code, b""
+                return Reply(reply.status_code, b"", reply.headers)
             received = Body(reply.headers.get("Content-Encoding", ""), most_bytes=most_bytes)
             assert isinstance(reply.stream, httpx.SyncByteStream)  # noqa: S101 - narrows the type: not async
             for part in reply.stream:
                 received.add(part)
-            return reply.status_code, bytes(received.content)
+            return Reply(reply.status_code, bytes(received.content), reply.headers)
 
     def close(self) -> None:
         self._client.close()

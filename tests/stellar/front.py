@@ -35,6 +35,8 @@ class Front(httpx.BaseTransport):
         self._url = httpx.URL(local.url)
         self._spoiled: list[_Spoiled] = []
         self.asked = Counter[str]()
+        self.headers: dict[str, str] = {}
+        """What its replies say of themselves."""
 
     def spoil(self, path: str, change: Change, *, times: int = 10**6) -> None:
         """From now on change so many replies to paths like this."""
@@ -52,7 +54,7 @@ class Front(httpx.BaseTransport):
             if each.times > 0 and each.path.search(request.url.path):
                 each.times -= 1
                 content = orjson.dumps(each.change(orjson.loads(content)))
-        return httpx.Response(found.status_code, content=content)
+        return httpx.Response(found.status_code, content=content, headers=self.headers)
 
 
 def records(change: Callable[[list[dict[str, Any]]], list[dict[str, Any]]]) -> Change:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import httpx
 import orjson
 import pytest
 
-from payments.chains.servers import ProviderFailed
+from payments.chains.servers import Behind, ProviderFailed
 from payments.chains.stellar import records
 from payments.chains.stellar.horizon import LARGEST_REPLY_BYTES, Horizon, NotKnown, Submission
+from payments.chains.stellar.pages import in_order
 from tests.evm.test_hostile_replies import served
 from tests.stellar.recordings import ToldHorizon, recorded, told
 
@@ -98,3 +100,34 @@ def test_nothing_said_of_an_envelope_leaves_its_outcome_unknown(kind: str) -> No
 def test_a_reply_that_drips_ends_when_the_time_for_the_call_is_over() -> None:
     with served([b" "] * 400, drips="body", pause_seconds=0.05) as url, pytest.raises(ProviderFailed, match="Timeout"):
         Horizon(url, call_seconds=0.3).get("/")
+
+
+def test_an_instance_behind_the_address_that_lacks_what_is_needed_has_not_answered() -> None:
+    said: dict[str, Any] = {"status": 200, "headers": {}}
+    horizon = ToldHorizon(lambda request: httpx.Response(said["status"], json={}, headers=said["headers"])).horizon
+    for status, newest, is_taken in [
+        (200, "41", False),
+        (404, "41", False),  # a transaction that it has not read yet is not one that there is not
+        (200, "42", True),
+        (200, "043", True),
+        (200, "", True),
+        (200, "\u0661", True),
+        (200, "9" * 5000, True),
+    ]:
+        said.update(status=status, headers={"Latest-Ledger": newest.encode()})
+        with horizon.needing(42), nullcontext() if is_taken else pytest.raises(Behind, match="before ledger 42"):
+            assert horizon.get("/accounts/x") == {}
+    said.update(status=404, headers={"Latest-Ledger": "41"})
+    with pytest.raises(NotKnown):
+        horizon.get("/accounts/x")
+
+
+def test_a_page_that_is_not_whole_in_time_is_shorter_the_next_time() -> None:
+    server = ToldHorizon(gone)
+    sizes = []
+    for _ in range(9):
+        sizes.append(server.horizon.page)
+        with pytest.raises(ProviderFailed, match="ReadTimeout"):
+            list(in_order(server.horizon, "/payments", dict, lambda record: (0,), after=1, up_to=9))
+    assert sizes == [200, 100, 50, 25, 12, 6, 3, 1, 1]
+    assert [int(each.url.params["limit"]) for each in server.asked] == sizes

@@ -115,6 +115,24 @@ def test_a_horizon_that_has_not_read_a_ledger_is_not_asked_about_it(harness: Loc
     assert problems(horizons) == {"horizon-1": []}
 
 
+def test_an_older_instance_behind_the_address_of_a_newer_one_has_not_answered(harness: LocalHarness) -> None:
+    fronts = [Front(harness.local), Front(harness.local)]
+    horizons = harness.chain_through(*fronts).horizons
+    height = horizons.head().height
+
+    def ask(horizon: Horizon) -> str:
+        return str(horizon.get("/fee_stats")["last_ledger"])
+
+    for front in fronts:
+        front.headers = {"Latest-Ledger": str(height)}
+    assert horizons.agree(ask, up_to=height)
+    fronts[0].headers = {"Latest-Ledger": str(height - 1)}
+    with pytest.raises(ChainUnavailable, match="Only 1 of 2"):
+        horizons.agree(ask, up_to=height)
+    assert horizons.agree(ask, up_to=height - 1)
+    assert problems(horizons) == {"horizon-1": [], "horizon-2": []}  # nor has it lied
+
+
 SPOILED = (ROOT, "/ledgers", "/payments", "/accounts/[^/]+$", "/operations", "/effects", "/transactions")
 
 

@@ -150,7 +150,7 @@ class Rpc(Server):
         return answers
 
     def _post(self, body: bytes) -> Any:
-        status, content = self._exchange("POST", self._url, body, most_bytes=LARGEST_REPLY_BYTES)
+        status, content, _ = self._exchange("POST", self._url, body, most_bytes=LARGEST_REPLY_BYTES)
         if status != httpx.codes.OK:
             raise ProviderFailed(f"{self.name} answered with status {status}")
         try:

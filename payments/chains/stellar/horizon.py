@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 from urllib.parse import urlencode
@@ -16,7 +18,7 @@ import httpx
 import orjson
 
 from payments.chains.errors import ChainUnavailable
-from payments.chains.servers import CALL_SECONDS, ProviderFailed, Server, shown
+from payments.chains.servers import CALL_SECONDS, Behind, ProviderFailed, Server, shown
 
 Answer = TypeVar("Answer")
 
@@ -26,6 +28,8 @@ where a Horizon keeps what transactions changed (SKIP_TXMETA is off): it is aske
 
 PAGE = 200
 """The most records that Horizon puts on a page."""
+
+_LEDGER_DIGITS = 10
 
 _FORM = "application/x-www-form-urlencoded"
 
@@ -48,6 +52,12 @@ class Submission:
     detail: str = ""
 
 
+class _Needed(threading.local):
+    """The newest ledger that the question of this thread rests on."""
+
+    height = 0
+
+
 class Horizon(Server):
     """One server of the stellar network."""
 
@@ -66,8 +76,19 @@ class Horizon(Server):
         self._base, self._key = self._base.rstrip("/"), key
         self.network_id = b""
         """That of the network it is meant to speak for, by which envelopes have their hashes."""
+        self._needed = _Needed()
         self.page = PAGE
         """Records that it is asked for at once: as many as it has shown to answer."""
+
+    @contextmanager
+    def needing(self, height: int) -> Iterator[None]:
+        """Take no answer of an instance that has not read this ledger: behind one address there can be several, and
+        what one said of itself does not hold for the next. Where the answer does not say, it is taken."""
+        before, self._needed.height = self._needed.height, height
+        try:
+            yield
+        finally:
+            self._needed.height = before
 
     def ask(self, read: Callable[[dict[str, Any]], Answer], path: str, **params: str | int) -> Answer:
         """What `read` makes of the object at a path; ProviderFailed where it raises an error of Python."""
@@ -79,9 +100,17 @@ class Horizon(Server):
 
     def get(self, path: str, **params: str | int) -> dict[str, Any]:
         """The object at a path; NotKnown for 404 and 410, ProviderFailed for any other reply."""
-        status, content = self._exchange(
+        status, content, headers = self._exchange(
             "GET", self._address(path, params), most_bytes=LARGEST_REPLY_BYTES, reads_errors=True
         )
+        newest = headers.get("Latest-Ledger", "")
+        if (
+            newest.isascii()
+            and newest.isdigit()
+            and len(newest) <= _LEDGER_DIGITS
+            and int(newest) < self._needed.height
+        ):
+            raise Behind(f"{self.name} answered {path} as of ledger {newest}, before ledger {self._needed.height}")
         if status == httpx.codes.OK:
             return self._object(content)
         if status in (httpx.codes.NOT_FOUND, httpx.codes.GONE):
@@ -91,7 +120,7 @@ class Horizon(Server):
     def submit(self, envelope_xdr: str) -> Submission:
         """Hand over a signed envelope (base64) by POST /transactions_async. ProviderFailed when nothing was said of it:
         it may have arrived all the same."""
-        status, content = self._exchange(
+        status, content, _ = self._exchange(
             "POST",
             self._address("/transactions_async", {}),
             urlencode({"tx": envelope_xdr}).encode(),

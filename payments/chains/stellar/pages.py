@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from payments.chains.base import UnreadRecord
-from payments.chains.servers import ProviderFailed, ReplyTooLong
+from payments.chains.servers import ProviderFailed, ReplyTooLong, ReplyTooSlow
 from payments.chains.stellar import addresses
 from payments.chains.stellar.horizon import Horizon
 from payments.chains.stellar.operations import OperationRecord, Payment, neighbours
@@ -37,7 +37,7 @@ def in_order(
     """The records of the ledgers above `after` up to `up_to`, oldest first. A full page asks for the next one.
 
     Where Horizon keeps what transactions changed, each record brings it along: a page that is too long is asked for in
-    halves, and those after it as well.
+    halves, and those after it as well. One that is not whole in time is shorter the next time that it is asked for.
     """
     place: Place = (token_after(after),)
     cursor = place
@@ -51,6 +51,10 @@ def in_order(
                 raise
             horizon.page = size // 2
             continue
+        except ReplyTooSlow:
+            # Asked again at once, a server that hangs would hold its caller up for every half.
+            horizon.page = max(1, size // 2)
+            raise
         horizon.page = min(PAGE, size + size // 8 + 1)
         seen += len(found)
         for record in found:

@@ -150,7 +150,8 @@ class Horizons(ProviderPool[Horizon]):
             if first_height and root.elder_ledger > max(first_height, FIRST_LEDGER):
                 lacking.append(provider)
                 raise Behind(f"{provider.name} has no ledger before {root.elder_ledger}")
-            return self._answer(provider, question)
+            with provider.server.needing(up_to):
+                return self._answer(provider, question)
 
         def note(groups: Groups[Answer, Horizon]) -> None:
             if may_differ():
