@@ -57,7 +57,6 @@ SECRETS = {
     "API_KEY_PEPPER": "a pepper of the production scenario alone",
     "WEBHOOK_ENCRYPTION_KEY": "a webhook key of the production scenario",
     "EVM_KEYSTORE_PASSWORD": "a password of the production scenario",
-    "EMAIL_URL": "consolemail://",
 }
 DATABASE_PASSWORD = "production"
 OPERATOR, MERCHANT, PASSWORD = "operator@example.com", "shop@example.com", "correct horse battery staple"
@@ -91,6 +90,7 @@ class _Company:
         self._progress = Progress()
         self._checks: list[Check] = []
         self._trust = make_certificate(installation.folder)
+        self._mails = installation.folder / "mails"
         self._settings = self._common()
 
     def run(self) -> list[Check]:
@@ -141,11 +141,14 @@ class _Company:
 
     def _given(self, role: str) -> dict[str, str]:
         """What a process of this role is started with: the settings, and its own secrets."""
-        secrets = SECRETS | {"EVM_KEYSTORE": str(self._installation.folder / "hot-wallet.json")}
+        places = {
+            "EVM_KEYSTORE": f"{self._installation.folder}/hot-wallet.json",
+            "EMAIL_URL": f"filemail:///{self._mails}",
+        }
         return self._settings | {
             "BALLAST_ROLE": role,
             "DATABASE_URL": self._database_of(role),
-            **{name: value for name, value in secrets.items() if roles.uses(role, name)},
+            **{name: value for name, value in (SECRETS | places).items() if roles.uses(role, name)},
         }
 
     def _database_of(self, role: str) -> str:
@@ -219,31 +222,16 @@ class _Company:
         return reply
 
     def _first_merchant(self) -> Shop:
-        """The operator opens it in the admin; its owner makes the keys in the dashboard."""
+        """Who is invited by the operator opens it, and makes the keys in the dashboard."""
         operator = Visitor(BASE, self._trust)
         operator.submit("/login?next=/admin/", email=OPERATOR, password=PASSWORD)
-        operator.submit(
-            "/admin/merchants/user/add/",
-            email=MERCHANT,
-            name="Grace",
-            usable_password="true",
-            password1=PASSWORD,
-            password2=PASSWORD,
-        )
-        operator.submit("/admin/merchants/merchant/add/", name="Shop", email=MERCHANT, plan="business")
+        operator.submit("/admin/people/invitation/add/", email=MERCHANT)
+        owner = Visitor(BASE, self._trust)
+        owner.submit(self._invited(), name="Grace", password=PASSWORD, merchant_name="Shop")
         page = operator.read("/admin/merchants/merchant/")
         merchant = re.findall(r"/admin/merchants/merchant/([^/\"]+)/change/", page)[0]
-        person = re.findall(
-            r"/admin/merchants/user/([^/\"]+)/change/", operator.read("/admin/merchants/user/?q=Grace")
-        )[0]
-        operator.submit(
-            f"/admin/merchants/merchant/{merchant}/change/",
-            **{"members-TOTAL_FORMS": "1", "members-0-user": person, "members-0-role": "owner"},
-            plan="business",
-        )
+        operator.submit(f"/admin/merchants/merchant/{merchant}/change/", plan="business")
 
-        owner = Visitor(BASE, self._trust)
-        owner.submit("/login", email=MERCHANT, password=PASSWORD)
         owner.send("/dashboard/environment", page="/dashboard", environment="production")
         page = owner.send("/dashboard/keys/new", name="Web shop", lifetime="0", access="full")
         public_key, secret = (re.findall(rf"{kind}_live_\w+", page) or [""] for kind in ("pk", "sk"))
@@ -253,6 +241,16 @@ class _Company:
             holds=secret[0].startswith("sk_live_"),
         )
         return Shop(BASE, self._trust, public_key=public_key[0], secret=secret[0])
+
+    def _invited(self) -> str:
+        """The path in the mail of an invitation, as soon as there is one."""
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            for mail in self._mails.glob("*"):
+                if found := re.search(rf"{BASE}(/invitation/\S+)", mail.read_text()):
+                    return found[1]
+            time.sleep(0.5)
+        raise AssertionError("no invitation was sent")
 
     # --- business ------------------------------------------------------------------------------------
 
@@ -389,7 +387,7 @@ class _Company:
         print(said, file=sys.stderr) if self._checks[-1].holds is False else None  # noqa: T201 - what it found
         ready = self._ask_until("/health/ready", lambda reply: reply.status_code == httpx.codes.OK)
         self._show("ready at the end", ready.text[:60], holds=ready.is_success)
-        secrets = [value for name, value in SECRETS.items() if name != "EMAIL_URL"] + [devnet.HOT_WALLET_KEY]
+        secrets = [*SECRETS.values(), devnet.HOT_WALLET_KEY]
         logs = "".join(path.read_text(errors="replace") for path in self._installation.folder.glob("*.log"))
         self._show("no log holds a secret", f"{len(logs)} characters", holds=not any(each in logs for each in secrets))
 
