@@ -55,7 +55,8 @@ class Guard(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery has no typ
     def start(self, worker: Any) -> None:
         self._note_taken()
         signals.task_received.connect(self._note_taken)
-        threading.Thread(target=self._watch, args=[worker], name="guard", daemon=True).start()
+        limit = _quiet_limit(worker.app)
+        threading.Thread(target=self._watch, args=[worker, limit], name="guard", daemon=True).start()
 
     def stop(self, worker: Any) -> None:
         self._stopped.set()
@@ -63,16 +64,22 @@ class Guard(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery has no typ
     def _note_taken(self, **_: Any) -> None:
         self._taken_at = time.monotonic()
 
-    def _watch(self, worker: Any) -> None:
-        limit = _quiet_limit(worker.app)
+    def _watch(self, worker: Any, limit: float | None) -> None:
         while not self._stopped.wait(LOOK_EVERY_SECONDS):
-            if limit is None or (self._quiet_for() > LOOK_EVERY_SECONDS and not _sends_messages()):
-                self._note_taken()
-            is_busy = len(state.active_requests) >= worker.concurrency
-            if limit is not None and self._quiet_for() > limit + settings.CELERY_TASK_TIME_LIMIT * is_busy:
-                logger.critical("worker_takes_no_message", extra={"quiet_seconds": round(self._quiet_for())})
-                os._exit(os.EX_SOFTWARE)  # nothing of it can be trusted to end in order
-            note_alive()
+            try:
+                self._look(worker, limit)
+            except Exception:
+                # A guard that has ended guards nothing. One that fails each time notes no life, which supervisors see.
+                logger.exception("guard_failed")
+
+    def _look(self, worker: Any, limit: float | None) -> None:
+        if limit is None or (self._quiet_for() > LOOK_EVERY_SECONDS and not _sends_messages()):
+            self._note_taken()
+        is_busy = len(state.active_requests) >= worker.concurrency
+        if limit is not None and self._quiet_for() > limit + settings.CELERY_TASK_TIME_LIMIT * is_busy:
+            logger.critical("worker_takes_no_message", extra={"quiet_seconds": round(self._quiet_for())})
+            os._exit(os.EX_SOFTWARE)  # nothing of it can be trusted to end in order
+        note_alive()
 
     def _quiet_for(self) -> float:
         return time.monotonic() - self._taken_at

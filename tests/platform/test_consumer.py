@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,7 +14,9 @@ from kombu.messaging import Consumer
 from kombu.transport import redis as transport
 
 from config import consumer
+from config.celery import app
 from tests.access.redis_server import BINARY, RedisServer
+from tests.patience import until
 
 connect: Any = Connection
 make_queue: Any = Queue
@@ -54,3 +57,13 @@ def test_a_message_that_is_done_makes_room_also_when_redis_cannot_be_told(
 
 def test_the_workers_of_this_installation_do_so() -> None:
     assert transport.SentinelChannel.QoS is transport.Channel.QoS is consumer.QoS
+
+
+def test_a_guard_that_fails_looks_again(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    monkeypatch.setattr(consumer, "LOOK_EVERY_SECONDS", 0.05)
+    guard = consumer.Guard(None)
+    guard.start(SimpleNamespace(app=app))  # tests without a mark may ask no database: each look raises
+    try:
+        until(lambda: [record.message for record in caplog.records].count("guard_failed") > 1, seconds=10)
+    finally:
+        guard.stop(None)
