@@ -189,6 +189,7 @@ LIES: dict[str, dict[str, Any]] = {
     "amount": {"amount": "26.0000000"},
     "recipient's id": {"to_muxed_id": "17", "to_muxed": addresses.mux(HOT, 17)},
     "asset": {"asset_code": "USDT"},
+    "issuer": {"asset_issuer": OTHER},
     "memo": {"transaction": {"memo": "18"}},
     "envelope": {"transaction": {"envelope_xdr": "AAAA"}},
     "envelope of another": {"transaction": {"hash": "ab" * 32}, "transaction_hash": "ab" * 32},
