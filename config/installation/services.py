@@ -47,6 +47,14 @@ class NotStandingStill(DomainError):
     message = "This installation does not stand still: there is nothing to resume."
 
 
+class NotResumed(DomainError):
+    code = "not_resumed"
+    message = (
+        "The database was restored: coins that it does not explain may be merchants', swept since the backup. Nothing "
+        "is booked by hand before manage.py resume_after_restore has run."
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Doubt:
     """Why this may not be the database that was here. Without a sign it is not known yet, and must be checked again."""
@@ -184,6 +192,12 @@ def stand_still(sign: Sign, message: str, *, complete_until: datetime | None = N
 def current_standstill() -> Standstill | None:
     """The current standstill; None when there is none."""
     return Standstill.objects.filter(ended_at=None).first()
+
+
+def require_resumed() -> None:
+    """Raise NotResumed while this installation stands still: what wallets hold says nothing about whose it is."""
+    if current_standstill() is not None:
+        raise NotResumed
 
 
 def resume(*, ended_by: str, was_restored: bool, reason: str = "", findings: dict[str, Any] | None = None) -> None:

@@ -16,6 +16,7 @@ from django.utils import timezone
 
 from config import wording
 from config.errors import DomainError, InvalidParameter
+from config.installation.services import require_resumed
 from merchants.four_eyes import people as four_eyes
 from merchants.ledger.chart import AccountKind
 from merchants.ledger.posting import PostingDraft, debt_first, post_draft
@@ -127,6 +128,7 @@ def take_discrepancy(discrepancy: Discrepancy, *, resolved_by: str, note: str = 
     """These coins are the operator's own, sent to a wallet where deposits arrive as well."""
     if discrepancy.payment_id or discrepancy.deposit_id is None:
         raise InvalidParameter("This money was sent for a payment.", param="discrepancy")
+    require_resumed()
     with transaction.atomic():
         deposit = Deposit.objects.select_for_update().get(pk=discrepancy.deposit_id)
         discrepancy = _decide(discrepancy, resolved_by=resolved_by, note=note)

@@ -9,6 +9,7 @@ import structlog
 from django.core.exceptions import ImproperlyConfigured
 from django.utils import timezone
 
+from config.installation.services import current_standstill
 from config.money import format_crypto
 from merchants.ledger.invariants import CouldNotCheck
 from payments.chains import registry
@@ -27,9 +28,11 @@ Conditions = list[tuple[str, str, str]]
 
 
 def audit_wallet(environment: str, network: str) -> None:
-    """Audit the hot wallets of one network, where deposits arrive at them. While it does not answer the last audit
-    stays."""
+    """Audit the hot wallets of one network, where deposits arrive at them. While it does not answer, or a
+    restored database stands still, the last audit stays."""
     if not registry.profile(environment, network).shares_account:
+        return
+    if current_standstill() is not None:
         return
     NetworkSnapshot.objects.get_or_create(environment=environment, network=network)
     try:

@@ -17,6 +17,7 @@ from django.utils import timezone
 from config import ids
 from config.advisory_locks import named_lock
 from config.environments import Environment
+from config.installation.services import current_standstill
 from config.purging import delete_in_batches
 from merchants.ledger.invariants import Invariant, Scope, registered
 from merchants.ledger.models import ReconcileOutcome, ReconcileRun
@@ -94,8 +95,13 @@ def last_run(extent: Extent) -> LastRun | None:
 def reconcile_due(now: datetime, *, began_at: datetime | None = None) -> ReconcileRun | None:
     """Run what is due, the full one before the quick one; None when nothing is, or another run is at work.
 
+    While a restored database stands still nothing is: every transfer since the backup would be an error, and would
+    open a breaker. What the chains show is adopted first, by the resume.
+
     `began_at` is when this installation first ran: the first full run waits for a night after it.
     """
+    if current_standstill() is not None:
+        return None
     with named_lock("reconcile") as is_ours:
         if not is_ours:
             return None

@@ -12,6 +12,7 @@ from django.db.models import CharField, Exists, OuterRef, Q, QuerySet, Sum
 from django.db.models.functions import Cast
 
 from config.errors import InvalidParameter
+from config.installation.services import current_standstill, require_resumed
 from config.money import Asset
 from merchants.ledger.chart import AccountKind
 from merchants.ledger.invariants import CouldNotCheck, Finding, Severity
@@ -194,6 +195,8 @@ def _proposal(found: WalletBalance, unusual: Sequence[UnusualChange], known: str
     """What to do about coins that are missing or too many. A clawback is the issuer's doing: nobody has the key."""
     said = f"; in the last day: {unusual_changes.told(unusual, found.asset)}" if unusual else ""
     if found.unexplained > 0:
+        if current_standstill() is not None:
+            return f"they may be merchants', swept since the backup: run manage.py resume_after_restore first{said}"
         return f"if these are coins of yours: {command}{said}"
     if found.is_cold:
         return f"stop payouts; Admin → Cold moves says what has left it; in the ledger {found.booked:,}{known}{said}"
@@ -239,7 +242,11 @@ def treasury_balance(environment: str, network: str, code: str, *, is_cold: bool
 
 
 def book_treasury(found: WalletBalance, *, times: int, amount: int) -> Posting:
-    """Book coins that the operator has put in. `times`, from treasury_balance, keeps them from being booked twice."""
+    """Book coins that the operator has put in. `times`, from treasury_balance, keeps them from being booked twice.
+
+    Raises NotResumed while a restored database stands still.
+    """
+    require_resumed()
     if not 0 < amount <= found.unexplained:
         raise NothingToBook(
             f"{found} holds {max(0, found.unexplained)} base units that are not in the ledger.", param="amount"

@@ -16,14 +16,20 @@ from config.installation import services as standing
 from config.installation.models import Sign, Standstill
 from merchants.ledger.balances import balance
 from merchants.ledger.invariants import Severity
+from merchants.ledger.models import Posting, ReconcileRun
 from payments.chains import registry
 from payments.chains.simulated import control
 from payments.models import Payment
+from payments.operations.auditing import audit_wallet
+from payments.operations.models import NetworkSnapshot
+from payments.operations.reconciling import reconcile_due
 from payments.transfers.models import Wallet
 from payments.transfers.postings import hot_account
+from payments.transfers.wallet_snapshot import WalletSnapshot, take_wallet_snapshot
 from payments.transfers.wallets import wallet_of
 from payments.treasury.losses.models import MissingCoins
 from payments.treasury.models import Sweep
+from payments.treasury.wallet_balances import wallet_findings
 from tests.factories import api_client, make_key, make_merchant
 from tests.losses.scenes import look
 from tests.payments.scenes import (
@@ -111,6 +117,42 @@ def test_while_it_stands_still_the_api_says_so_and_creates_nothing() -> None:
     assert client.call("GET", "/payments").json()["totalCount"] == 0
     work = Client().get("/health/work")
     assert (work.status_code, "restored_database" in work.json()["behind"]) == (503, True)
+
+
+def proposal_of_wallet(network: str) -> str:
+    snapshot = take_wallet_snapshot(SANDBOX, network)
+    assert isinstance(snapshot, WalletSnapshot)
+    [found] = wallet_findings(snapshot)
+    return found.proposal
+
+
+@pytest.mark.django_db(transaction=True)
+def test_while_it_stands_still_nothing_compares_and_acts_and_nothing_is_booked_by_hand() -> None:
+    """The coins may be merchants', and swept since the backup."""
+    watch()
+    control.fund(STELLAR, address=registry.chain(SANDBOX, STELLAR).payout_address(), code="USDC", amount=10**9)
+    mine_and_watch(STELLAR)
+    assert standing.look() is None
+    standing.stand_still(Sign.DECLARED, "Ada says so.")
+
+    book = ("book_treasury", "--env", SANDBOX, "--network", STELLAR, "--asset", "USDC", "--yes")
+    assert reconcile_due(timezone.now(), began_at=timezone.now()) is None
+    audit_wallet(SANDBOX, STELLAR)
+    with pytest.raises(CommandError, match=r"before manage\.py resume_after_restore has run"):
+        call_command(*book, stdout=StringIO())
+    assert "book_treasury" not in proposal_of_wallet(STELLAR)
+    assert "run manage.py resume_after_restore first" in proposal_of_wallet(STELLAR)
+    assert not ReconcileRun.objects.exists()
+    assert not Posting.objects.exists()
+    assert not NetworkSnapshot.objects.filter(audited_at__isnull=False).exists()
+
+    resume()
+    assert "book_treasury" in proposal_of_wallet(STELLAR)
+    assert reconcile_due(timezone.now(), began_at=timezone.now()) is not None
+    audit_wallet(SANDBOX, STELLAR)
+    assert NetworkSnapshot.objects.filter(audited_at__isnull=False).exists()
+    call_command(*book, stdout=StringIO())
+    assert Posting.objects.count() == 1
 
 
 def test_a_network_that_does_not_answer_holds_all_until_it_is_left_out() -> None:

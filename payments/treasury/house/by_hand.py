@@ -14,6 +14,7 @@ import structlog
 
 from config import ids
 from config.errors import DomainError, InvalidParameter
+from config.installation.services import require_resumed
 from config.money import Asset, format_crypto
 from merchants.four_eyes.models import Proposal, ProposalKind
 from merchants.four_eyes.services import propose, register
@@ -162,6 +163,7 @@ def _asset(wallet: Wallet, move: Mapping[str, Any]) -> Asset:
 
 
 def _book_as_agreed(proposal: Proposal, people: str) -> bool:
+    require_resumed()
     facts = proposal.after
     wallet = Wallet.objects.select_for_update().get(pk=facts["wallet"])
     if signed_as([facts["hash"]]) or _told(wallet, facts) != proposal.told:

@@ -8,6 +8,7 @@ from django.db import transaction
 
 from config.containment import contained
 from config.errors import DomainError, InvalidParameter
+from config.installation.services import require_resumed
 from config.money import Asset
 from merchants.four_eyes.models import Proposal, ProposalKind
 from merchants.four_eyes.services import propose, register
@@ -180,6 +181,7 @@ def _kind_by_people(move: ColdMove, *, is_lost: bool) -> ColdMove.Kind:
 
 
 def _explain_as_agreed(proposal: Proposal, people: str) -> bool:
+    require_resumed()
     move = ColdMove.objects.select_for_update(of=("self",)).select_related("wallet").get(pk=proposal.subject)
     is_lost, reason = proposal.after["lost"], proposal.after["reason"]
     if move.kind != Kind.UNKNOWN or _told(move, is_lost=is_lost, reason=reason) != proposal.told:

@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from config.containment import contained
 from config.errors import DomainError, InvalidParameter
+from config.installation.services import NotResumed
 from config.money import Asset, format_crypto
 from merchants.four_eyes.models import Proposal, ProposalKind
 from merchants.four_eyes.services import propose, register
@@ -79,7 +80,7 @@ def book_fundings() -> int:
     is expected there."""
     done = 0
     for funding in Funding.objects.filter(status=FundingStatus.EXPECTED).order_by("pk"):
-        with contained("funding not booked", expected=(ChainError, CouldNotCheck), funding=str(funding)):
+        with contained("funding not booked", expected=(ChainError, CouldNotCheck, NotResumed), funding=str(funding)):
             done += book_funding(funding)
     return done
 

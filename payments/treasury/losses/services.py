@@ -10,6 +10,7 @@ from django.db.models import DateTimeField, Value
 from django.utils import timezone
 
 from config.errors import DomainError, InvalidParameter
+from config.installation.services import require_resumed
 from merchants.four_eyes.people import counts, require_counts
 from merchants.four_eyes.services import ProposerDoesNotCount
 from merchants.ledger.posting import PostingDraft, lock_accounts, post_draft
@@ -169,6 +170,7 @@ def approve_loss(missing: MissingCoins, *, operator: User) -> MissingCoins:
 
     The first one must still count, under the address of the proposal: whoever has another one by now proposes anew.
     """
+    require_resumed()
     with transaction.atomic():
         payment = _locked_payment(missing.payment_id)
         missing = _locked(missing)
