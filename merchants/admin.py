@@ -20,7 +20,6 @@ from config.environments import Environment
 from merchants.access import scopes
 from merchants.models import ApiKey, Merchant, MerchantSettings, Plan, User
 from merchants.services import (
-    change_fee,
     change_plan,
     open_merchant,
     rename_merchant,
@@ -141,7 +140,6 @@ class MerchantAdmin(admin.ModelAdmin[Merchant]):
             obj._state.adding = False
         rename_merchant(merchant=obj, name=obj.name)
         change_plan(merchant=obj, plan=obj.plan, requests_per_minute=obj.requests_per_minute)
-        change_fee(merchant=obj, fee_bps=obj.fee_bps)
 
     def has_delete_permission(self, request: HttpRequest, obj: Merchant | None = None) -> bool:
         return False

@@ -41,6 +41,8 @@ MAX_TOLERANCE_BPS: Final = 50
 MAX_SURPLUS_KEPT_BPS: Final = 100
 """Of the price. More was hardly meant for the merchant, who would owe it to the payer."""
 MAX_FEE_BPS: Final = 9_999
+FEE_BY_ONE_BPS: Final = 1_000
+"""Up to this fee one operator decides; more is a share of the merchant's money that takes two."""
 MAX_ALLOWED_NETWORKS: Final = 100
 MAX_ALLOWED_WALLETS: Final = 200
 _MINIMUM_DIGITS: Final = 6

@@ -17,14 +17,14 @@ from django.http import HttpRequest, HttpResponse
 from config.admin_base import ReadOnly
 from config.errors import DomainError
 from merchants.admin import MerchantAdmin, UserAdmin
-from merchants.four_eyes.models import ProposalStatus
+from merchants.four_eyes.models import Proposal, ProposalStatus
 from merchants.four_eyes.people import note_reset
 from merchants.members import remove_member
 from merchants.models import Member, Merchant, User
 from merchants.people import operator_rights
 from merchants.people.invitations import invite_merchant
 from merchants.people.models import Invitation, SignUp
-from merchants.people.operator_rights import propose_member
+from merchants.people.operator_rights import propose_member, set_fee
 from merchants.people.services import approve_sign_up, confirm_added_person, follow_operator, refuse_sign_up
 
 # allauth's own pages change rows without its rules, and show stored secrets. Who is in a group would get what is added
@@ -50,6 +50,22 @@ class MerchantOfPeopleAdmin(MerchantAdmin):
     def get_inlines(self, request: HttpRequest, obj: Merchant | None) -> list[Any]:
         return [MemberInline, *super().get_inlines(request, obj)] if obj else []
 
+    def save_model(self, request: HttpRequest, obj: Merchant, form: Any, change: bool) -> None:
+        asked = obj.fee_bps
+        super().save_model(request, obj, form, change)
+        try:
+            proposal = set_fee(merchant=obj, fee_bps=asked, by=cast("User", request.user))
+        except DomainError as error:
+            self.message_user(request, error.message, messages.ERROR)
+        else:
+            if proposal is not None:
+                self._tell(request, proposal)
+
+    def _tell(self, request: HttpRequest, proposal: Proposal) -> None:
+        waits = proposal.status == ProposalStatus.WAITING
+        word = "another operator must agree" if waits else proposal.get_status_display()
+        self.message_user(request, f"{proposal}: {word}.", messages.WARNING if waits else messages.SUCCESS)
+
     def save_formset(self, request: HttpRequest, form: Any, formset: Any, change: bool) -> None:
         """Proposes whom to add, and removes people through the services, which know the rules."""
         formset.save(commit=False)
@@ -60,9 +76,7 @@ class MerchantOfPeopleAdmin(MerchantAdmin):
             except DomainError as error:
                 self.message_user(request, error.message, messages.ERROR)
             else:
-                waits = proposal.status == ProposalStatus.WAITING
-                word = "another operator must agree" if waits else proposal.get_status_display()
-                self.message_user(request, f"{proposal}: {word}.", messages.WARNING if waits else messages.SUCCESS)
+                self._tell(request, proposal)
         for member in formset.deleted_objects:
             try:
                 remove_member(member=member)

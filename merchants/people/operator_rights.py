@@ -19,6 +19,7 @@ from merchants.members import add_member
 from merchants.models import Member, Merchant, User
 from merchants.people.mailing import write_mail
 from merchants.roles import Action, Role
+from merchants.services import FEE_BY_ONE_BPS, change_fee, fee_bps_of
 
 FLAGS = ("is_active", "is_staff", "is_superuser")
 
@@ -128,3 +129,32 @@ def note_let_in(members: Iterable[Member], action: Action, *, by: User | None = 
                 )
                 % {**told, "what": action.label},
             )
+
+
+def set_fee(*, merchant: Merchant, fee_bps: int | None, by: User) -> Proposal | None:
+    """Change a merchant's fee, where one operator may; a higher one above the bound is proposed."""
+    with transaction.atomic():
+        stored = Merchant.objects.select_for_update().get(pk=merchant.pk)
+        if fee_bps is None or fee_bps <= max(FEE_BY_ONE_BPS, fee_bps_of(stored)):
+            change_fee(merchant=stored, fee_bps=fee_bps)
+            return None
+    return propose(
+        ProposalKind.FEE,
+        environment=Environment.PRODUCTION,
+        subject=merchant.pk,
+        before={"fee_bps": stored.fee_bps},
+        after={"fee_bps": fee_bps},
+        told=f"The fee of {merchant.name} ({merchant.public_id}) becomes {fee_bps / 100:.2f} % of its settlements",
+        by=by,
+    )
+
+
+def _set_fee_as_agreed(proposal: Proposal, people: str) -> bool:
+    merchant = Merchant.objects.select_for_update().get(pk=proposal.subject)
+    if merchant.fee_bps != proposal.before["fee_bps"]:
+        return False
+    change_fee(merchant=merchant, fee_bps=proposal.after["fee_bps"])
+    return True
+
+
+register(ProposalKind.FEE, _set_fee_as_agreed, permission="merchants.change_merchant")

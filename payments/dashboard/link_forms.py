@@ -165,7 +165,7 @@ class PriceForm(DetailsForm):
     def _check_who_names(self, network: str, wallet: str) -> None:
         if self._may_name_wallets or wallet_key(wallet) in map(wallet_key, self._known.get(network, ())):
             return
-        words = _("Your money has not gone to this wallet before. Only an owner or an admin can name a new one here.")
+        words = _("Nobody who may has named this wallet before. Only an owner or an admin can name a new one here.")
         self.add_error(f"wallet_{network}", words)
 
     def add_refusal(self, refusal: Any) -> None:

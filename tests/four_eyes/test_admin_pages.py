@@ -26,6 +26,7 @@ TWO: dict[str, str] = {
     "DebtDecision": "take_back",
     "Discrepancy": "accept attribute",
     "Funding": "amount asset environment network reason",
+    "Merchant": "fee_bps",  # above the bound
     "Merchant/Member": "role user",
     "MissingCoins": "approve let_house_bear let_merchant_bear",
     "PayerReturn": "give_back",
@@ -50,7 +51,7 @@ ONE: dict[str, str] = {
     "Funding": "cancel",
     "Invitation": "delete email",
     "Invoice": "invoice_page",
-    "Merchant": "email fee_bps name plan requests_per_minute resume suspend",
+    "Merchant": "email name plan requests_per_minute resume suspend",
     "Merchant/Member": "delete",
     "NativeCoin": "bring_in note",
     "NetworkSnapshot": "let_back sweep_now",

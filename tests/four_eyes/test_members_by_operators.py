@@ -91,3 +91,27 @@ def test_removed_second_factors_are_told_to_every_owner() -> None:
     assert LoggedAction.objects.get(merchant=owner.merchant).action == Action.FACTORS_REMOVED.value
     assert set(Mail.objects.values_list("to", flat=True)) == {owner.user.email}
     assert User.objects.get(pk=member.user_id).let_in_by_operators_at is not None
+
+
+def test_a_fee_above_the_bound_takes_two() -> None:
+    merchant = make_member().merchant
+    (first, _), (second, _) = superuser(), superuser()
+
+    def ask(client: Client, fee_bps: int | None) -> int | None:
+        form = {"name": merchant.name, "plan": merchant.plan, "fee_bps": "" if fee_bps is None else fee_bps}
+        form |= {f"{rows}-{count}_FORMS": 0 for rows in ("members", "settings") for count in ("TOTAL", "INITIAL")}
+        client.post(reverse("admin:merchants_merchant_change", args=[merchant.pk]), form, follow=True)
+        merchant.refresh_from_db()
+        return merchant.fee_bps
+
+    asked: list[tuple[Client, int | None, int | None]] = [
+        (first, 1_000, 1_000),
+        (first, 9_999, 1_000),
+        (first, 9_999, 1_000),
+        (second, 9_999, 9_999),
+        (first, 9_998, 9_998),
+        (first, None, None),
+        (first, 1_001, None),
+    ]
+    assert [ask(client, fee) for client, fee, _ in asked] == [stays for *_, stays in asked]
+    assert Proposal.objects.filter(kind="fee", status=ProposalStatus.DONE).count() == 1
