@@ -95,19 +95,24 @@ def _add_as_agreed(proposal: Proposal, people: str) -> bool:
     user = User.objects.select_for_update().get(pk=user_id)
     if user.email != proposal.before["email"] or Member.objects.filter(merchant=merchant, user=user).exists():
         return False
+    # Nobody's money can be in danger with the first member of a merchant: there was nobody to take any.
+    is_first = not any(each.objects.filter(merchant_id=merchant.pk).exists() for each in (Member, LoggedAction))
     member = add_member(merchant=merchant, user=user, role=proposal.after["role"])
-    note_let_in([member], Action.ADDED_BY_OPERATORS, by=proposal.decided_by, people=people)
+    note_let_in([member], Action.ADDED_BY_OPERATORS, by=proposal.decided_by, people=people, waits=not is_first)
     return True
 
 
 register(ProposalKind.MEMBER, _add_as_agreed, permission="merchants.add_member")
 
 
-def note_let_in(members: Iterable[Member], action: Action, *, by: User | None = None, people: str = "") -> None:
-    """Tell merchants, in their audit log and by mail to all owners, what operators have done to a member, who waits
+def note_let_in(
+    members: Iterable[Member], action: Action, *, by: User | None = None, people: str = "", waits: bool = True
+) -> None:
+    """Tell merchants, in their audit log and by mail to all owners, what operators have done to a member, who `waits`
     before anything sensitive. Without `by` it was a command of the service, and the row names the member."""
     for member in members:
-        User.objects.filter(pk=member.user_id).update(let_in_by_operators_at=timezone.now())
+        if waits:
+            User.objects.filter(pk=member.user_id).update(let_in_by_operators_at=timezone.now())
         LoggedAction.objects.create(
             merchant_id=member.merchant_id,
             action=action.value,

@@ -16,7 +16,7 @@ from merchants.four_eyes.models import Proposal, ProposalStatus
 from merchants.models import ApiKey, Member, Merchant, User
 from merchants.people.models import Mail
 from merchants.roles import SENSITIVE, Action, Role
-from tests.factories import PASSWORD, make_member, make_user
+from tests.factories import PASSWORD, make_member, make_merchant, make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -71,6 +71,16 @@ def test_who_was_let_in_waits_a_day_before_anything_sensitive(settings: Settings
     assert {Action.REQUEST_REFUND, Action.MAKE_KEY, Action.SET_WALLET, Action.INVITE_MEMBER} <= SENSITIVE
     User.objects.filter(pk=taker.pk).update(let_in_by_operators_at=timezone.now() - timedelta(hours=24))
     assert inside.post("/dashboard/payments/x/refund", form).status_code == 404
+
+
+def test_the_first_member_of_a_new_merchant_waits_for_nothing() -> None:
+    merchant, (first, _), (second, _) = make_merchant(), superuser(), superuser()
+    for taker, waits in ((make_user(), False), (make_user(), True)):
+        add(first, merchant, taker, Role.OWNER)
+        add(second, merchant, taker, Role.OWNER)
+        taker.refresh_from_db()
+        assert (taker.let_in_by_operators_at is not None) is waits
+        Member.objects.filter(user=taker).delete()  # and even if all are gone again, the next one waits
 
 
 def test_no_operator_has_the_account_of_a_member() -> None:
