@@ -69,12 +69,17 @@ MAY_DIE_AT = tuple(
     for side in SIDES
 )
 KILLS = 60
+VISITS = (1, 1, 2, 5, 20)
+"""At which time that the place is reached."""
 LIFE_SECONDS = (0.5, 4.0)
 DROPPED_SHARES = (0.25, 0.35)
 SECONDS_MAX = 600.0
 """In which everything must have ended, kills and all."""
 
-SHORT: dict[str, Any] = {"PAYMENTS_EACH": 2, "REFUNDS_OF_EACH": 4, "KILLS": 5, "CARELESS_SECONDS": 6.0}
+SHORT: dict[str, Any] = {
+    "PAYMENTS_EACH": 1, "REFUNDS_OF_EACH": 4, "KILLS": 4, "CARELESS_SECONDS": 15.0, "DROPPED_SHARES": (0.01, 0.9),
+    "MUST_DIE_AT": ("transfer.commit:after", "transfer.send:after"), "MAY_DIE_AT": (), "VISITS": (1,),
+}  # fmt: skip
 
 
 def run(installation: Installation, chance: random.Random) -> list[Check]:
@@ -144,7 +149,7 @@ def _stormy(
     started = time.monotonic()
     while not (_is_over() and sum(deaths.values()) >= KILLS) and time.monotonic() - started < SECONDS_MAX:
         queue = queue or chance.sample(MUST_DIE_AT, len(MUST_DIE_AT)) + chance.sample(MAY_DIE_AT, len(MAY_DIE_AT))
-        armed = Failpoint(queue.pop(), visit=chance.choice([1, 1, 2, 5, 20]))
+        armed = Failpoint(queue.pop(), visit=chance.choice(VISITS))
         prepare = partial(_hurry, crashes, armed)
         died_there = lives.live(prepare, _work, seconds=chance.uniform(*LIFE_SECONDS), crashes=crashes)
         deaths[armed.name if died_there else "anywhere"] += 1
