@@ -80,7 +80,6 @@ def test_the_first_member_of_a_new_merchant_waits_for_nothing() -> None:
         add(second, merchant, taker, Role.OWNER)
         taker.refresh_from_db()
         assert (taker.let_in_by_operators_at is not None) is waits
-        Member.objects.filter(user=taker).delete()  # and even if all are gone again, the next one waits
 
 
 def test_no_operator_has_the_account_of_a_member() -> None:
