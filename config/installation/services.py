@@ -200,6 +200,13 @@ def require_resumed() -> None:
         raise NotResumed
 
 
+def found_by_resume(transaction_hash: str) -> Standstill | None:
+    """The restore whose resume found this on-chain transaction among the transfers out that the ledger lacks."""
+    return Standstill.objects.filter(
+        ended_at__isnull=False, findings__payouts__contains=[{"transaction": transaction_hash}]
+    ).last()
+
+
 def resume(*, ended_by: str, was_restored: bool, reason: str = "", findings: dict[str, Any] | None = None) -> None:
     """Go on with this database, with a pulse ahead of every one that was ever noted.
 

@@ -10,7 +10,8 @@ from datetime import datetime
 
 from django.db.models import Min, QuerySet
 
-from merchants.ledger.invariants import CouldNotCheck, Finding
+from config.installation.services import found_by_resume
+from merchants.ledger.invariants import CouldNotCheck, Finding, Severity
 from payments.chains.errors import ChainError
 from payments.chains.said_by import another_provider
 from payments.transfers.arrivals import as_shown
@@ -127,13 +128,18 @@ class Comparison:
         }
 
     def _unknown(self, transaction_hash: str, moved: Moves) -> Iterator[Finding]:
+        resumed = found_by_resume(transaction_hash)
         for move, count in moved.items():
             yield self._snapshot.finding(
                 f"{self._snapshot.network}:{transaction_hash} from {self._address}",
                 "a transfer of ours",
                 str(move) if count == 1 else f"{count} times {move}",
-                "somebody else signs for this wallet: freeze it, move what is left to another key, then find out who",
+                "somebody else signs for this wallet: freeze it, move what is left to another key, then find out who"
+                if resumed is None
+                else f"sent before the restore that was resumed at {resumed.ended_at:%Y-%m-%d %H:%M} UTC, which has "
+                "frozen the wallet: a payout that the backup lacks, or somebody else with the key; look whose it is",
                 delta=-move.amount * count,
+                severity=None if resumed is None else Severity.WARNING,
                 asset=move.asset,
             )
 

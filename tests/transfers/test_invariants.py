@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import timedelta
+from io import StringIO
 from typing import Any
 
 import pytest
+from django.core.management import call_command
 from django.db import connection, transaction
 from django.utils import timezone
 from pytest_django.fixtures import Settings
@@ -153,6 +155,13 @@ def test_a_transfer_that_nobody_here_signed_is_found(paid: Payout) -> None:
     assert (unknown.environment, unknown.network, unknown.asset) == (SANDBOX, ETHEREUM, "USDC")
     [ahead] = found["I13"]
     assert (ahead.expected, ahead.actual, ahead.delta) == ("the next sequence is 1", "the next sequence is 2", 1)
+    assert unknown.proposal.startswith("somebody else signs for this wallet")
+
+    since = (timezone.now() - timedelta(hours=3)).isoformat()
+    call_command("resume_after_restore", by="Ada", since=since, look_ahead=2_000, stdout=StringIO())
+    [resumed] = findings()["I11"]
+    assert (resumed.subject, resumed.delta, resumed.severity) == (unknown.subject, -5, Severity.WARNING)
+    assert resumed.proposal.startswith("sent before the restore that was resumed at ")
 
 
 def test_the_envelope_of_a_transfer_is_not_forgotten(paid: Payout) -> None:
