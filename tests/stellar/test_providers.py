@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -91,6 +92,21 @@ def test_one_that_lags_is_an_alarm_and_does_not_say_where_the_head_is(harness: L
     fronts[1].heal()
     horizons.head()
     assert problems(horizons) == {"horizon-1": [], "horizon-2": []}
+
+
+def test_the_time_is_read_before_a_round_and_never_in_a_thread_of_it(harness: LocalHarness) -> None:
+    """A thread of a round would open a connection to the database that nobody closes."""
+    horizons = harness.chain_through(Front(harness.local), Front(harness.local)).horizons
+    readers = list[threading.Thread]()
+
+    def read_time() -> datetime:
+        readers.append(threading.current_thread())
+        return datetime.now(UTC)
+
+    horizons._read_time = read_time
+    assert horizons.agree(lambda horizon: horizon.get("/fee_stats"))
+    horizons.head()
+    assert readers == [threading.current_thread()]
 
 
 def test_one_alone_knows_nothing_unless_the_operator_lets_it(harness: LocalHarness) -> None:
