@@ -71,6 +71,11 @@ def test_it_needs_no_database_and_says_what_it_signs_for(folder: Path) -> None:
     assert not (folder / "stop").exists()
 
 
+def test_it_starts_before_there_is_the_factory_that_it_is_to_sign_for(folder: Path) -> None:
+    ended = check(folder, EVM_FACTORY="", EVM_OWNER=devnet.OWNER)
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
 @pytest.mark.parametrize(
     ("changes", "said"),
     [

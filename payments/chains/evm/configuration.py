@@ -47,9 +47,11 @@ def address(found: NetworkSettings, name: Literal["factory", "owner", "hot_walle
 
 
 def factories(found: NetworkSettings) -> frozenset[str]:
-    """The present factory and those of addresses of before; ImproperlyConfigured says what is wrong with one."""
+    """The present factory, where there is one yet, and those of addresses of before; ImproperlyConfigured says what is
+    wrong with one."""
     former = (addresses.parse(text.partition(":")[2]) for text in found.former_addresses.values())
-    return frozenset({address(found, "factory"), *former})
+    present = [address(found, "factory")] if found.factory else []
+    return frozenset({*present, *former})
 
 
 def providers(profile: NetworkProfile, kind: Kind = MAINNET) -> Providers:
