@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -51,6 +52,28 @@ def pooled(pooler: Pooler, engine: type[BaseDatabaseWrapper] = DatabaseWrapper) 
     options = {name: value for name, value in real()["OPTIONS"].items() if name != "options"}
     place = {"HOST": pooler.host, "PORT": "", "USER": "anybody", "PASSWORD": "", "OPTIONS": options}
     return engine({**real(), **place, "DISABLE_SERVER_SIDE_CURSORS": True}, alias="default")
+
+
+def documented_limits() -> dict[str, int]:
+    """The time limits of the pgbouncer.ini in docs/operations.md."""
+    text = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
+    names = ("server_connect_timeout", "server_login_retry", "query_wait_timeout")
+    return {name: int(re.findall(rf"^    {name} = (\d+)$", text, re.MULTILINE)[0]) for name in names}
+
+
+def test_a_database_that_is_away_is_an_error_and_not_a_hang() -> None:
+    limits = documented_limits()
+    assert limits["query_wait_timeout"] <= 5
+    for extra, said in (
+        (limits | {"query_wait_timeout": 1}, "query_wait_timeout"),
+        ({}, "timeout expired"),  # pgbouncer's own limits, and the client has had enough
+    ):
+        lines = "\n".join(f"{name} = {value}" for name, value in extra.items())
+        with Pooler(host="127.0.0.1", port=1, user="nobody", extra=lines) as away:
+            wrapper = pooled(away)
+            wrapper.settings_dict["OPTIONS"] = {**wrapper.settings_dict["OPTIONS"], "connect_timeout": 3}
+            with pytest.raises(OperationalError, match=said):
+                wrapper.cursor()
 
 
 @pytest.fixture
