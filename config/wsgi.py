@@ -10,6 +10,9 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 application = get_wsgi_application()
 
-from config.installation.checks import warn_at_start  # noqa: E402 - needs the settings
+from django.db import connection  # noqa: E402 - needs the settings
+
+from config.installation.checks import warn_at_start  # noqa: E402 - likewise
 
 warn_at_start()
+connection.close()  # requests are served by another thread
