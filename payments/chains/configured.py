@@ -7,7 +7,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from config.environments import Environment
 from payments.chains.operator_settings import MAINNET, Kind, NetworkSettings, urls_name
-from payments.chains.servers import endpoint_of
+from payments.chains.servers import by_owner
 from payments.chains.signer.client import SignerClient
 
 
@@ -18,10 +18,11 @@ def settings_of(network: str, kind: Kind = MAINNET) -> NetworkSettings:
 
 
 def urls_of(found: NetworkSettings, network: str) -> tuple[str, ...]:
-    """The addresses of its providers; ImproperlyConfigured where there are none."""
+    """An address of each of its providers; ImproperlyConfigured where there are none. Of several at one provider the
+    first is asked, so that one company is never two that say the same."""
     if not found.rpc_urls:
         raise ImproperlyConfigured(f"{urls_name(found.kind, network)} is not set.")
-    return found.rpc_urls
+    return tuple(urls[0] for urls in by_owner(found.rpc_urls, found.separate).values())
 
 
 def client_of(found: NetworkSettings, network: str) -> SignerClient:
@@ -39,4 +40,10 @@ def client_of(found: NetworkSettings, network: str) -> SignerClient:
 def decided_by_one(network: str, kind: Kind = MAINNET) -> bool:
     """Whether one provider alone decides about money there: one is listed, and the operator lets it."""
     found = settings_of(network, kind)
-    return found.one_may_decide and len({endpoint_of(url) for url in found.rpc_urls}) == 1
+    return found.one_may_decide and len(by_owner(found.rpc_urls, found.separate)) == 1
+
+
+def counted_as_one(network: str, kind: Kind = MAINNET) -> dict[str, int]:
+    """The owners of several addresses that are listed for it, and of how many."""
+    found = settings_of(network, kind)
+    return {owner: len(urls) for owner, urls in by_owner(found.rpc_urls, found.separate).items() if len(urls) > 1}

@@ -49,6 +49,8 @@ class NetworkSettings:
     """Its providers: JSON-RPC nodes or Horizons. What decides about money is believed when two say the same."""
     agreeing: int = LEAST_AGREEING
     """How many providers must say the same of what decides about money."""
+    separate: tuple[str, ...] = ()
+    """Domains below which each host is a provider of its own."""
     one_may_decide: bool = False
     """Whether one provider may decide about money alone. It is then believed whatever it says."""
     factory: str = ""
@@ -135,7 +137,7 @@ def _evm_settings(variables: Variables, only_encrypted: bool) -> AllNetworkSetti
     tips, caps = _gwei_prices(variables, evm)
     new_addresses = variables.mapping("EVM_NEW_ADDRESS_GAS", values=_GAS, wanted=_GAS_WANTED, keys=evm)
     found: AllNetworkSettings = {}
-    agreeing = _agreeing(variables)
+    agreeing, separate = _agreeing(variables), tuple(variables.names("SEPARATE_PROVIDERS"))
     for kind in (MAINNET, TESTNET):
         alone = variables.choices(f"{kind}EVM_SINGLE_PROVIDER_NETWORKS", list(evm))
         signer_url = _signer_url(variables, kind)
@@ -154,6 +156,7 @@ def _evm_settings(variables: Variables, only_encrypted: bool) -> AllNetworkSetti
                     kind=kind,
                     rpc_urls=tuple(variables.addresses(urls_name(kind, name), only_encrypted=only_encrypted)),
                     agreeing=agreeing,
+                    separate=separate,
                     one_may_decide=name in alone,
                     tip_floor_gwei=tips[name],
                     fee_cap_gwei=caps[name],
@@ -197,7 +200,7 @@ def _derivation_settings(variables: Variables, kind: Kind) -> dict[str, Any]:
 
 def _stellar_settings(variables: Variables, only_encrypted: bool) -> AllNetworkSettings:
     found: AllNetworkSettings = {}
-    agreeing = _agreeing(variables)
+    agreeing, separate = _agreeing(variables), tuple(variables.names("SEPARATE_PROVIDERS"))
     for kind, name in ((kind, name) for name in _networks("stellar") for kind in (MAINNET, TESTNET)):
         prefix = f"{kind}{name.upper()}"
         channels = variables.integer(f"{prefix}_CHANNELS", 1, minimum=1)
@@ -215,6 +218,7 @@ def _stellar_settings(variables: Variables, only_encrypted: bool) -> AllNetworkS
             kind=kind,
             rpc_urls=tuple(variables.addresses(urls_name(kind, name), only_encrypted=only_encrypted)),
             agreeing=agreeing,
+            separate=separate,
             one_may_decide=variables.flag(f"{prefix}_SINGLE_PROVIDER", default=False),
             hot_wallet=_stellar_account(variables, f"{prefix}_HOT_WALLET"),
             cold_wallet=_stellar_account(variables, f"{prefix}_COLD_WALLET"),

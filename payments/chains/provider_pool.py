@@ -146,7 +146,8 @@ class ProviderPool(Generic[AnyServer]):
         if len(self._providers) < self.needed:
             raise NotSetUp(
                 f"{self.network} has one provider, {self._providers[0].name}, and money is believed when two say the "
-                f"same. Add one of another owner to {setting}, or let this one decide alone by {single_setting}."
+                f"same (several addresses at one domain are one provider). "
+                f"Add one of another owner to {setting}, or let this one decide alone by {single_setting}."
             )
 
     def alarms(self) -> tuple[Alarm, ...]:

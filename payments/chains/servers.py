@@ -6,7 +6,8 @@ Trying again, and trying another server, is above this.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -23,6 +24,9 @@ LONGEST_TEXT = 300
 """What is kept of a server's own words: they come to be in logs, rows, alarms and mails."""
 
 _USUAL_PORTS = {"http": 80, "https": 443}
+
+_REGISTRIES = frozenset({"ac", "co", "com", "edu", "gov", "go", "ne", "net", "or", "org"})
+"""What registries of countries sell names under, as in example.co.uk."""
 
 
 class ProviderFailed(ChainUnavailable):
@@ -95,6 +99,31 @@ def endpoint_of(url: str) -> tuple[str, int | None, str]:
         raise ValueError("no http or https address")
     port = None if parts.port in (None, _USUAL_PORTS[parts.scheme]) else parts.port
     return parts.hostname.rstrip("."), port, parts.path.rstrip("/")
+
+
+def owner_of(url: str, separate: Collection[str] = ()) -> str:
+    """Whose server it is, as far as its address tells: the domain that somebody has registered, or the public address.
+
+    Each port of this machine or of a private network, and each host below a domain that is `separate`, has an owner of
+    its own. Where a registry is not known, too many addresses count as one owner's, and never too few.
+    """
+    host, port, _ = endpoint_of(url)
+    labels, itself = host.split("."), f"{host}:{port}"
+    if any(host == each or host.endswith(f".{each}") for each in separate):
+        return itself
+    try:
+        return host if ip_address(host).is_global else itself
+    except ValueError:
+        is_of_a_country = len(labels[-1]) == 2 and labels[-2:-1] and labels[-2] in _REGISTRIES
+        return ".".join(labels[-3 if is_of_a_country else -2 :]) if len(labels) > 1 else itself
+
+
+def by_owner(urls: Collection[str], separate: Collection[str] = ()) -> dict[str, list[str]]:
+    """These addresses by whose servers they are, in their order."""
+    found: dict[str, list[str]] = {}
+    for url in urls:
+        found.setdefault(owner_of(url, separate), []).append(url)
+    return found
 
 
 def printable(text: str) -> str:

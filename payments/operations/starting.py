@@ -13,10 +13,11 @@ logger = structlog.get_logger(__name__)
 
 
 def warn_of_single_providers() -> None:
-    """One line for each network where whatever one provider says is credited and paid."""
+    """One line for each network where whatever one provider says is credited and paid, and for each provider of which
+    several addresses count as one."""
     for environment in Environment.values:
         try:
-            found = registry.decided_by_one(environment)
+            found, several = registry.decided_by_one(environment), registry.counted_as_one(environment)
         except ImproperlyConfigured:
             continue  # the processes that use the networks report what is wrong
         for network in found:
@@ -25,6 +26,15 @@ def warn_of_single_providers() -> None:
                 environment=str(environment),
                 network=network,
                 see=see(network),
+            )
+        for network, owner, count in ((name, *each) for name, owners in several.items() for each in owners.items()):
+            logger.warning(
+                "several addresses count as one provider, and the first is asked",
+                environment=str(environment),
+                network=network,
+                provider=owner,
+                addresses=count,
+                see="SEPARATE_PROVIDERS in docs/networks.md",
             )
 
 

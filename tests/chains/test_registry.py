@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 from pytest_django.fixtures import Settings
@@ -9,9 +11,11 @@ from pytest_django.fixtures import Settings
 from config.environments import Environment
 from payments.chains import registry
 from payments.chains.base import Chain
+from payments.chains.errors import NotSetUp
 from payments.chains.evm import addresses as evm_addresses
 from payments.chains.networks import COINS, NETWORKS
 from payments.chains.operator_settings import TESTNET
+from payments.chains.servers import owner_of
 from payments.chains.simulated.networks import look_alike, mint, simulated_profile
 from payments.chains.stellar import addresses as stellar_addresses
 from tests.networks import profile_of_test, with_set
@@ -265,3 +269,43 @@ def test_production_speaks_to_the_evm_networks_by_the_operators_settings(setting
     settings.NETWORK_SETTINGS = with_set("polygon", factory="")
     with pytest.raises(ImproperlyConfigured, match="EVM_FACTORY"):
         registry.chain(PRODUCTION, "polygon")
+
+
+@pytest.mark.parametrize("network", ["polygon", "stellar"])
+def test_two_keys_at_one_provider_are_not_two_that_say_the_same(network: str, settings: Settings) -> None:
+    urls = ("https://a.one.example.com/key-1", "https://b.one.example.com/key-2")
+    fields = {"factory": "0x" + "11" * 20, "hot_wallet": "0x" + "11" * 20 if network == "polygon" else ISSUER}
+    settings.PRODUCTION_NETWORKS = [network]
+
+    def pool(*urls: str, separate: tuple[str, ...] = ()) -> Any:
+        settings.NETWORK_SETTINGS = with_set(network, rpc_urls=urls, separate=separate, **fields)
+        chain: Any = registry.chain(PRODUCTION, network)
+        return chain.providers if network == "polygon" else chain.horizons
+
+    assert [each.name for each in pool(*urls).states()] == ["a.one.example.com"]
+    with pytest.raises(NotSetUp, match=r"several addresses at one domain are one provider"):
+        pool(*urls).require_enough()
+    pool(*urls, "https://two.example.net").require_enough()
+    pool(*urls, separate=("example.com",)).require_enough()
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "are_one"),
+    [
+        ("https://rpc.example.com/key", "https://RPC.example.com:443/other", True),
+        ("https://eth.rpc.example.com", "https://example.com:8443", True),
+        ("https://a.example.co.uk", "https://b.example.co.uk", True),
+        ("https://a.example.co.uk", "https://a.sample.co.uk", False),
+        ("https://a.ab.io", "https://b.ab.io", True),
+        ("https://93.184.215.14:1", "https://93.184.215.14:2", True),
+        ("https://93.184.215.14", "https://93.184.215.15", False),
+        ("http://127.0.0.1:8545", "http://127.0.0.1:8546", False),
+        ("http://localhost:8545", "http://localhost:8546", False),
+        ("https://10.0.0.7", "https://10.0.0.8", False),
+        ("https://geth:8545", "https://erigon:8545", False),
+        ("https://[::1]:8545", "https://[::1]:8546", False),
+        ("https://a.notes.example", "https://b.notes.example", False),
+    ],
+)
+def test_whose_server_it_is_by_the_domain_that_somebody_registered(one: str, other: str, are_one: bool) -> None:
+    assert (owner_of(one, ["notes.example"]) == owner_of(other, ["notes.example"])) is are_one

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -233,7 +234,8 @@ POLYGON = {
     [
         ("https://one.example.com/key", "polygon", True),
         ("https://one.example.com/key,HTTPS://one.example.com:443/key/", "polygon", True),
-        ("https://one.example.com/key,https://two.example.com/key", "polygon", False),
+        ("https://one.example.com/key,https://two.example.com/other-key", "polygon", True),
+        ("https://one.example.com/key,https://two.example.net/key", "polygon", False),
         ("https://one.example.com/key", "ethereum", False),
     ],
 )
@@ -245,4 +247,14 @@ def test_every_process_says_at_its_start_where_one_provider_decides_alone(
     assert started.returncode == 0, started.stderr
     told = [line for line in started.stderr.splitlines() if "one provider decides about money alone" in line]
     assert len(told) == warned
+    assert "key" not in started.stderr
+
+
+@pytest.mark.parametrize(("separate", "told"), [("", ["2 example.com"]), ("nodes.example.net,example.com", [])])
+def test_every_process_says_at_its_start_which_addresses_count_as_one_provider(separate: str, told: list[str]) -> None:
+    urls = "https://one.example.com/key,https://one.example.net,https://two.example.com/key"
+    chosen = {"POLYGON_RPC_URLS": urls, "SEPARATE_PROVIDERS": separate}
+    started = forked("-c", "import config.wsgi", **{**PRODUCTION, **POLYGON, **chosen})
+    said = [json.loads(line) for line in started.stderr.splitlines() if "count as one provider" in line]
+    assert [f"{each['addresses']} {each['provider']}" for each in said] == told
     assert "key" not in started.stderr
