@@ -131,7 +131,7 @@ def connected_to(database: dict[str, Any], *, is_pooled: bool) -> dict[str, Any]
         "CONN_HEALTH_CHECKS": True,
         "OPTIONS": {
             "application_name": "ballast",
-            "connect_timeout": 5,
+            "connect_timeout": 3 if is_pooled else 5,
             # A server that disappears is noticed after half a minute, not after hours.
             "keepalives_idle": 10,
             "keepalives_interval": 5,

@@ -7,6 +7,7 @@ from importlib import import_module
 REMEMBERED = {
     ("config.celery", "_paused_until"): 0.0,
     ("config.health", "_write_due_at"): 0.0,
+    ("config.pooled.base", "_away_until"): 0.0,
     ("config.pulses", "_clock_due_at"): 0.0,
     ("webhooks.recording", "_woken_at"): float("-inf"),
 }

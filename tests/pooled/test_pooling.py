@@ -6,6 +6,8 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,6 +23,7 @@ from config import sessions
 from config.advisory_locks import LockClass, named_lock
 from config.beat import LOCK, ElectedScheduler
 from config.celery import app
+from config.embedded.postgres import DATABASE, SUPERUSER, EmbeddedPostgres
 from config.pooled.base import DatabaseWrapper
 from settlements import tasks as settlement_tasks
 from tests.advisory_locks import holders
@@ -74,6 +77,76 @@ def test_a_database_that_is_away_is_an_error_and_not_a_hang() -> None:
             wrapper.settings_dict["OPTIONS"] = {**wrapper.settings_dict["OPTIONS"], "connect_timeout": 3}
             with pytest.raises(OperationalError, match=said):
                 wrapper.cursor()
+
+
+@pytest.fixture
+def own_server() -> Iterator[EmbeddedPostgres]:
+    """A PostgreSQL that no other test uses, so that it can be stopped."""
+    with tempfile.TemporaryDirectory(prefix="ballast-silent-") as folder:
+        Path(folder).chmod(0o755)
+        with EmbeddedPostgres(Path(folder), durable=False) as server:
+            yield server
+
+
+@contextmanager
+def silence(server: EmbeddedPostgres) -> Iterator[None]:
+    """Nothing of it runs, while the machine keeps its connections, as when its disk does not answer."""
+    postmaster = server._postmaster()
+    assert postmaster
+    processes = [postmaster, *postmaster.children(recursive=True)]
+    for process in processes:
+        process.suspend()
+    try:
+        yield
+    finally:
+        for process in reversed(processes):
+            process.resume()
+
+
+@pytest.mark.parametrize("moment", ["connecting", "first statement", "in a transaction", "at its end"])
+def test_a_database_that_is_silent_is_given_up_in_seconds(
+    own_server: EmbeddedPostgres, settings: Settings, moment: str
+) -> None:
+    place = {"HOST": str(own_server.socket_folder), "USER": SUPERUSER, "PORT": "", "NAME": DATABASE}
+    settings.DATABASE_DIRECT = {**real(), **place}
+    with Pooler(host=place["HOST"], port="", user=SUPERUSER) as pooler:  # with pgbouncer's own limits
+        wrapper = pooled(pooler)
+        wrapper.settings_dict["NAME"] = DATABASE
+        if moment != "connecting":
+            value("SELECT 1", wrapper)
+        if moment in ("in a transaction", "at its end"):
+            wrapper.set_autocommit(False)
+            value("SELECT 1", wrapper)
+        with silence(own_server):
+            begun = time.monotonic()
+            with pytest.raises(OperationalError):
+                wrapper.commit() if moment == "at its end" else value("SELECT 1", wrapper)
+            assert time.monotonic() - begun < 6
+            wrapper.close()
+            begun = time.monotonic()
+            with pytest.raises(OperationalError):  # nobody who has waited meanwhile waits as long again
+                value("SELECT 1", wrapper)
+            assert time.monotonic() - begun < 0.5
+        until(lambda: _answers(wrapper))
+        wrapper.close()
+
+
+def _answers(wrapper: BaseDatabaseWrapper) -> bool:
+    try:
+        return bool(value("SELECT 1", wrapper) == 1)
+    except OperationalError:
+        wrapper.close()
+        return False
+
+
+def test_a_statement_that_only_takes_long_is_waited_for(
+    behind: BaseDatabaseWrapper, pooler: Pooler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The only session of the pooler is taken, by this statement itself."""
+    monkeypatch.setattr("config.pooled.base.PATIENCE_SECONDS", 1.0)
+    with transaction.atomic():
+        value("SELECT 1")
+        assert value("SELECT pg_sleep(4)::text") == ""
 
 
 @pytest.fixture
