@@ -4,17 +4,27 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
 import structlog
 
+from payments.chains.base import Cursor
 from payments.chains.errors import NotSetUp
 
 logger = structlog.get_logger(__name__)
 
 ASK_AGAIN_SECONDS = 30.0
 """How often a network whose set-up is wrong is looked at again: somebody may be putting it right."""
+
+
+def require_fields(network: str, cursor: Cursor, fields: Collection[str]) -> None:
+    """NotSetUp for a cursor that an adapter of another kind has made: the rows are those of other networks."""
+    if {*cursor} != {*fields}:
+        raise NotSetUp(
+            f"This database has read {network} on a network of another kind: set SANDBOX_CHAIN to what it was, "
+            "or start with a database of its own, with make run by VAR=folder."
+        )
 
 
 @dataclass(slots=True)

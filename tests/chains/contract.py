@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from payments.chains.base import Chain, FoundTransaction
-from payments.chains.errors import ChainUnavailable, FinalityViolation, InvalidAddress
+from payments.chains.errors import ChainUnavailable, FinalityViolation, InvalidAddress, NotSetUp
 from tests.chains.harness import Harness, Outcome, Reader, Watched
 
 ONE = 1_000_000
@@ -301,6 +301,19 @@ class CursorContract:
         reader.cursor = scene.chain.cursor_at(0)
         reader.read()
         assert reader.hashes() == sent
+
+    def test_a_cursor_of_another_kind_of_network_says_in_one_line_what_to_do(self, scene: Scene) -> None:
+        kinds = [
+            {"final": 3, "final_hash": "0x3", "read_to": 3},
+            {"final": 3, "final_hash": "0x3", "done": 3, "read_to": [], "found": []},
+            {"paging_token": "3", "height": 3, "hash": "3", "read_to": 3, "read_hash": "3"},
+        ]
+        own = {*scene.reader.read().cursor}
+        assert own in [{*kind} for kind in kinds]
+        for kind in kinds:
+            if {*kind} != own:
+                with pytest.raises(NotSetUp, match="SANDBOX_CHAIN to what it was"):
+                    scene.chain.scan(kind, scene.reader.watch)
 
     def test_a_cursor_at_the_head_waits_for_the_next_block(self, scene: Scene) -> None:
         scene.pay()

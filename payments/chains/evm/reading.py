@@ -28,6 +28,7 @@ from payments.chains.evm.questions import TRANSFER, Header, Log, Question, Recei
 from payments.chains.evm.rpc import RpcError
 from payments.chains.evm.token_fees import TokenFees, with_neighbours
 from payments.chains.profiles import NetworkProfile
+from payments.chains.readiness import require_fields
 
 BLOCKS_PER_SCAN = 2_000
 """How far one scan goes beyond what has been read before."""
@@ -42,6 +43,8 @@ MOST_ADDRESSES_PER_QUESTION = 1_000
 QUESTIONS_PER_BATCH = 50
 
 BLOCKS_OF_PACE = 1_000
+
+CURSOR_FIELDS = ("final", "final_hash", "done", "read_to", "found")
 
 Item = TypeVar("Item")
 
@@ -108,6 +111,7 @@ class Reading:
         head = self._providers.head()
         if cursor is None:
             cursor = self._cursor(self._header(head.finalized_height))
+        require_fields(self._network, cursor, CURSOR_FIELDS)
         final, final_hash, done = cursor["final"], cursor["final_hash"], cursor["done"]
         if head.height < final:
             raise ChainUnavailable(f"The providers of {self._network} are behind what has been read.")

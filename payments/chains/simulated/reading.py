@@ -21,6 +21,7 @@ from payments.chains.base import (
 )
 from payments.chains.errors import ChainUnavailable, FinalityViolation
 from payments.chains.profiles import NetworkProfile
+from payments.chains.readiness import require_fields
 from payments.chains.simulated.blocks import NATIVE, Timetable, finalized_height, holdings
 from payments.chains.simulated.clock import current, steady
 from payments.chains.simulated.models import (
@@ -34,6 +35,8 @@ from payments.chains.simulated.networks import channels, contracts, hot_wallet
 
 SCAN_TRANSACTIONS = 1_000
 """On-chain transactions one scan looks at beyond what is re-read; a block is never cut in two."""
+
+CURSOR_FIELDS = ("final", "final_hash", "read_to")
 
 _CANDIDATES_PER_QUESTION = 5_000
 
@@ -54,6 +57,8 @@ class Reading:
     def scan(self, cursor: Cursor | None, watch: WatchList) -> Scan:
         with steady(self._network) as row:
             self._refuse_in_outage(row)
+            if cursor is not None:
+                require_fields(self._network, cursor, CURSOR_FIELDS)
             # Nothing is ever missed here by starting late: a first scan begins with the first block.
             final, read_to = (-1, -1) if cursor is None else (cursor["final"], cursor["read_to"])
             blocks = Timetable(row, max(0, final), row.height)

@@ -22,6 +22,7 @@ from payments.chains.base import (
 from payments.chains.errors import ChainUnavailable, FinalityViolation, NotSetUp, RecordUnreadable
 from payments.chains.profiles import NetworkProfile
 from payments.chains.provider_pool import Believed
+from payments.chains.readiness import require_fields
 from payments.chains.stellar import lookups
 from payments.chains.stellar.claimable import balance_id
 from payments.chains.stellar.holdings import holding
@@ -44,6 +45,8 @@ from payments.chains.stellar.values import NATIVE
 
 RECORDS_PER_SCAN = 2_000
 """Operations that one scan reads beyond what has been read before; a ledger is never cut in two."""
+
+CURSOR_FIELDS = ("paging_token", "height", "hash", "read_to", "read_hash")
 
 READ_AGAIN = 8
 """Ledgers below the head that are read once more: behind one address stand several Horizons, and any may be behind."""
@@ -114,6 +117,7 @@ class Reading:
         head = self._horizons.head(within_seconds=self._poll_seconds)
         if cursor is None:
             cursor = _cursor(head, head)
+        require_fields(self._network, cursor, CURSOR_FIELDS)
         done = cursor["height"]
         if head.height < done:
             raise ChainUnavailable(f"The Horizons of {self._network} are behind what has been read.")
