@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from datetime import timedelta
 
 import pytest
 from django.db import transaction
+from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from config import ids
@@ -117,6 +119,23 @@ def test_a_row_that_was_changed_is_not_paid_and_holds_up_nobody(place: Place, si
     assert reserved(second) == COIN
     assert alarms() == {AlarmKind.SIGNER_REFUSES: 1}
     assert '"refused":"not_asked_for"' in "".join(signer.lines())
+
+
+def test_a_payout_of_a_year_ago_is_not_paid_whatever_the_database_says_of_its_date(
+    place: Place, signer: OwnSigner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as a_year_ago:
+        then = timezone.now() - timedelta(days=365)
+        a_year_ago.setattr(timezone, "now", lambda: then)
+        a_year_ago.setattr("config.ids.time.time_ns", lambda: int(then.timestamp() * 10**9))
+        (old,) = payouts(place, 1)
+    wait_no_longer()
+    beside = ask(STELLAR, COIN, to=place.recipient(2).public_key)
+    step(place, 3)
+    assert held(place, 2) == [0, 1]
+    assert (fresh(old).status, fresh(old).hold_reason) == (PayoutStatus.HELD, HoldReason.SIGNER)
+    assert (fresh(beside).status, reserved(old)) == (PayoutStatus.PAID, COIN)
+    assert '"refused":"too_old"' in "".join(signer.lines())
 
 
 def test_while_the_signer_is_dead_payouts_wait_and_what_is_signed_still_leaves(place: Place, signer: OwnSigner) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from config.ids import new_uuid
 from payments.chains.errors import SignerRefused
 from payments.chains.evm import abi
 from payments.chains.evm.development import devnet
@@ -16,7 +17,7 @@ from payments.chains.evm.fees import GWEI
 from payments.chains.evm.remote_signing import request_for
 from payments.chains.evm.signing import Purpose, Transaction, read_signed, signer_from_key
 from payments.chains.signer.messages import Reply, SigningRequest
-from payments.chains.signer.service import SEQUENCES_PER_PAYOUT, SIGNED_AGAIN_FOR
+from payments.chains.signer.service import SEQUENCES_PER_PAYOUT, SIGNED_AGAIN_FOR, SIGNED_WITHIN
 from payments.chains.stellar.development.keys import HOT_WALLET_KEY
 from payments.chains.stellar.keys import Keys
 from tests.signer.signer import POLYGON, PROFILES, STELLAR, OwnSigner, intent
@@ -265,3 +266,19 @@ def test_a_paid_payout_whose_row_was_set_back_is_not_signed_again_a_year_later(s
         reply = refusal(signer, payout(signer, sequence=sequence))
         assert (reply.refused, reply.payouts) == ("too_late", ("one",))
     assert signer.service.reply_to(payout(signer, sequence=2, payout_id="another")).raw
+
+
+def test_a_payout_of_long_ago_is_not_signed_for_the_first_time(signer: OwnSigner) -> None:
+    made_at = signer.clock()
+    one, other = (str(new_uuid(int(made_at.timestamp() * 1000))) for _ in range(2))
+    signer.let_pass(SIGNED_WITHIN)
+    assert signer.service.reply_to(payout(signer, payout_id=one)).raw
+    signer.let_pass(timedelta(days=1))
+    old = payout(signer, payout_id=other, sequence=1)
+    assert (refusal(signer, old).refused, signer.service.reply_to(old).payouts) == ("too_old", (other,))
+    younger = str(new_uuid(int(signer.clock().timestamp() * 1000)))
+    for said in ({"payout_id": younger}, {"payout_id": other.upper()}, {"mac": "\udcff"}):
+        moved = payout(signer, payout_id=other, sequence=1, said=said)
+        assert refusal(signer, moved).refused == "not_asked_for"
+    assert signer.service.reply_to(payout(signer, payout_id=one, max_fee=110 * GWEI)).raw  # another version
+    assert signer.service.reply_to(payout(signer, payout_id=one, sequence=1)).raw  # its transfer may have failed

@@ -8,8 +8,13 @@ from __future__ import annotations
 import hmac
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
+from datetime import datetime
 from typing import Any
+from uuid import UUID
+
+from config.ids import created_at_of
 
 LONGEST_LINE = 1024 * 1024
 """Bytes of a line: a hundred payouts of stellar with an earlier version take a tenth of it."""
@@ -38,6 +43,14 @@ class Intent:
     set_aside: bool = False
     """On stellar: the same to the same recipient, as a claimable balance."""
     mac: str = ""
+
+    @property
+    def made_at(self) -> datetime | None:
+        """When what it pays was made: the date is in the id, and the code holds for that id alone."""
+        with suppress(ValueError, OverflowError):
+            found = UUID(self.payout_id)
+            return created_at_of(found) if found.version == 7 else None
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +101,8 @@ def intent_mac(
 def is_asked_for(key: str, intent: Intent, *, environment: str, network: str) -> bool:
     """Whether a process with the key has asked for this payout."""
     said = {name: getattr(intent, name) for name in ("payout_id", "coin", "amount", "recipient", "memo", "memo_type")}
-    return hmac.compare_digest(intent_mac(key, environment=environment, network=network, **said), intent.mac)
+    mac = intent_mac(key, environment=environment, network=network, **said)
+    return hmac.compare_digest(mac.encode(), intent.mac.encode(errors="replace"))
 
 
 def write_request(request: SigningRequest) -> bytes:

@@ -18,7 +18,7 @@ from typing import Any
 
 import structlog
 
-from payments.chains.signer.messages import SigningRequest
+from payments.chains.signer.messages import Intent, SigningRequest
 
 DAY = timedelta(hours=24)
 HOUR = timedelta(hours=1)
@@ -77,6 +77,11 @@ class Record:
         """Whether the payout was first signed for so long ago, and never with this sequence."""
         since = self._since.get(payout_id)
         return since is not None and self._clock() - since > age and slot not in self.sequences_of(payout_id)
+
+    def is_stale(self, intent: Intent, age: timedelta) -> bool:
+        """Whether the payout was never signed for, and what it pays was made so long ago."""
+        made_at = intent.made_at
+        return made_at is not None and self._clock() - made_at > age and intent.payout_id not in self._since
 
     def paid_in_a_day(self, environment: str, network: str, coin: str) -> int:
         """Base units of a coin that were signed away on a network in the last 24 hours. What was signed for again, with

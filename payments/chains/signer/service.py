@@ -28,6 +28,9 @@ SIGNED_AGAIN_FOR = timedelta(days=7)
 """How long after its first signature another sequence is signed for with a payout: much later nobody is still trying
 to pay it, and its row was set back."""
 
+SIGNED_WITHIN = timedelta(days=90)
+"""How long after what it pays was made a payout is signed for the first time."""
+
 
 class Refused(Exception):
     """It is not signed. `payouts` are the ids of those that are at fault, if any are."""
@@ -112,6 +115,10 @@ class Service:
         if old:
             reason = f"It was signed for with another sequence more than {SIGNED_AGAIN_FOR.days} days ago."
             raise Refused("too_late", reason, _ids(old))
+        stale = [each for each in request.intents if self._record.is_stale(each, SIGNED_WITHIN)]
+        if stale:
+            reason = f"What it pays is more than {SIGNED_WITHIN.days} days old, and it was never signed for."
+            raise Refused("too_old", reason, _ids(stale))
 
     def _check_limits(self, request: SigningRequest, policy: PlacePolicy) -> None:
         """No payout exceeds the limit of a transfer, and all signed in 24 hours not that of a day."""
