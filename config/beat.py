@@ -12,7 +12,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from config import pulses
 from config.alive import note_alive
 from config.celery import queue_of
-from config.heartbeat import HEARTBEAT_NAME
+from config.heartbeat import TICK
 from config.queued_tasks import is_waiting
 from config.sessions import SessionShared, new_session, require_own_session
 
@@ -58,7 +58,7 @@ class ElectedScheduler(Scheduler):  # type: ignore[misc]  # Celery has no types
     def _is_elected(self) -> bool:
         if self._connection is not None:
             with self._connection.cursor() as cursor:
-                cursor.execute("select 1")
+                cursor.execute(TICK)
             return True
         connection = new_session()
         try:
@@ -70,7 +70,7 @@ class ElectedScheduler(Scheduler):  # type: ignore[misc]  # Celery has no types
             cursor.execute("select pg_try_advisory_lock(%s)", [LOCK])
             [elected] = cursor.fetchone() or [False]
             if elected:
-                cursor.execute("select set_config('application_name', %s, false)", [HEARTBEAT_NAME])
+                cursor.execute(TICK)
         if not elected:
             connection.close()
             return False

@@ -4,8 +4,19 @@ from __future__ import annotations
 
 from django.db import connection
 
-HEARTBEAT_NAME = "ballast-beat"
-"""What pg_stat_activity calls the connection of the elected beat."""
+TICK = """
+    select set_config(
+        'application_name', 'ballast-beat ' || (1000 * extract(epoch from clock_timestamp()))::bigint, false
+    )
+"""
+"""Names the connection of the elected beat after the time: pg_stat_activity shows every role the names of sessions, and
+when one last asked something only to those who have its role."""
+
+_LAST_TICK = """
+    select extract(epoch from clock_timestamp())
+        - max(substring(application_name from '^ballast-beat ([0-9]{1,15})$')::bigint) / 1000.0
+    from pg_stat_activity where datname = current_database()
+"""
 
 HEARTBEAT_MAX_SECONDS = 15.0
 """A beat that has not ticked for longer is behind."""
@@ -14,10 +25,6 @@ HEARTBEAT_MAX_SECONDS = 15.0
 def heartbeat_age_seconds() -> float | None:
     """How long ago the elected beat last ticked; None when no beat is running."""
     with connection.cursor() as cursor:
-        cursor.execute(
-            "select extract(epoch from clock_timestamp() - max(query_start)) from pg_stat_activity"
-            " where application_name = %s and datname = current_database()",
-            [HEARTBEAT_NAME],
-        )
+        cursor.execute(_LAST_TICK)
         [age] = cursor.fetchone() or [None]
     return None if age is None else float(age)

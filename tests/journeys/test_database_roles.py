@@ -20,12 +20,16 @@ from django.test.client import ClientHandler
 from django.utils import timezone
 from psycopg.errors import InsufficientPrivilege
 
+from config import consumer
+from config.beat import ElectedScheduler
 from config.celery import app
+from config.heartbeat import heartbeat_age_seconds
 from config.installation.database_roles import TABLES, WEB, WORKER, too_much
 from merchants.models import User
 from merchants.people.models import SignUp
 from tests.factories import PASSWORD, make_member
 from tests.journeys import test_paid, test_paid_out
+from tests.patience import until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -175,3 +179,24 @@ def test_people_log_in_and_every_periodic_task_is_done_by_these_roles() -> None:
     for name in sorted({line["task"] for line in app.conf.beat_schedule.values()}):
         app.tasks[name]()
     assert not User.objects.filter(pk=never.pk).exists()
+
+
+def test_web_and_workers_see_that_a_beat_of_another_role_ticks() -> None:
+    """PostgreSQL shows neither of them when a session that is not their own asked something."""
+    scheduler = ElectedScheduler(app, lazy=True)
+    try:
+        until(scheduler._is_elected)
+        run("SELECT pg_sleep(1.1)")
+        for role in (WEB, WORKER):
+            with acting_as(role):
+                age = heartbeat_age_seconds()
+                assert age is not None
+                assert 1 <= age < 10
+        scheduler._is_elected()
+        with acting_as(WORKER):
+            age = heartbeat_age_seconds()
+            assert age is not None
+            assert 0 <= age < 1
+            assert consumer._sends_messages()
+    finally:
+        scheduler.close()
