@@ -29,6 +29,8 @@ class Provider(ThreadingHTTPServer):
         self.node_url = node_url
         self.is_silent = False
         self.drips = False
+        self.is_answering = threading.Event()
+        self.is_answering.set()
         self.asked = 0
         self.lie: Lie | None = None
         self._client = httpx.Client(timeout=60)
@@ -66,6 +68,10 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
+        if not self.server.is_answering.is_set():
+            self.close_connection = True
+            self.server.is_answering.wait()
+            return
         content = b"" if self.server.is_silent else self.server.answer(body)
         self.send_response(503 if self.server.is_silent else 200)
         self.send_header("Content-Length", str(len(content)))
