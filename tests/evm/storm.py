@@ -140,7 +140,7 @@ class Answering(Protocol):
 
 
 class Server(ThreadingHTTPServer):
-    """It over HTTP, under two addresses."""
+    """It over HTTP, under two addresses that count as two providers."""
 
     daemon_threads = True
 
@@ -150,7 +150,8 @@ class Server(ThreadingHTTPServer):
 
     @property
     def urls(self) -> list[str]:
-        return [f"http://127.0.0.1:{self.server_port}{provider}" for provider in PROVIDERS]
+        hosts = ("127.0.0.1", "localhost")
+        return [f"http://{host}:{self.server_port}{provider}" for host, provider in zip(hosts, PROVIDERS, strict=True)]
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -58,7 +58,8 @@ from tests.networks import POLYGON, with_set
 PRODUCTION = Environment.PRODUCTION
 FACTORY, OWNER = devnet.DEPLOYMENT.factory, devnet.OWNER
 COLD, THIEF = "0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65", "0x90F79bf6EB2c4f870365E785982E1f101E93b906"
-PAYMENTS, REFUNDS_OF_EACH = 10, 5
+PAYMENTS, REFUNDS_OF_EACH, WAITING_OF_EACH = 10, 5, 2
+"""What waits in the backup is more than one drive of the executor sends."""
 FLOAT = 30
 """Whole coins of each coin that the keepers refill."""
 LATER = 6
@@ -66,7 +67,7 @@ LATER = 6
 GAS = 10**18
 ROUNDS_MAX = 40
 
-SHORT: dict[str, Any] = {"PAYMENTS": 5}
+SHORT: dict[str, Any] = {"PAYMENTS": 5, "WAITING_OF_EACH": 4}
 
 
 def run(installation: Installation, chance: random.Random) -> list[Check]:
@@ -371,7 +372,7 @@ def _mend(house: House, hashes: Sequence[str]) -> None:
 def _restore(house: House) -> list[Check]:
     """A backup is made while payouts wait; they are paid, the key is replaced in between, and the backup comes back."""
     installation_tasks.keep_pulse()
-    house.shop.give_back(house.earned, 2, before=REFUNDS_OF_EACH + 1)
+    house.shop.give_back(house.earned, WAITING_OF_EACH, before=REFUNDS_OF_EACH + 1)
     waiting = set(Payout.objects.filter(status=PayoutStatus.READY).values_list("pk", flat=True))
     dump = _dump(house.installation)
     installation_tasks.keep_pulse()

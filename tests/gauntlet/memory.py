@@ -21,7 +21,12 @@ SAMPLE_SECONDS = 5.0
 FLAT_MIB_PER_HOUR, GROWING_MIB_PER_HOUR = 20.0, 60.0
 """Caches that still fill and the page size of the allocator make a short measurement uncertain by some MiB an hour."""
 
-SHORT: dict[str, Any] = {"WARM_UP_SECONDS": 8.0, "MEASURED_SECONDS": 12.0, "SAMPLE_SECONDS": 1.0}
+IS_CONTROLLED = True
+SHORT: dict[str, Any] = {
+    "WARM_UP_SECONDS": 15.0, "MEASURED_SECONDS": 6.0, "SAMPLE_SECONDS": 1.0,
+    "FLAT_MIB_PER_HOUR": 5_000.0, "IS_CONTROLLED": False,
+}  # fmt: skip
+"""Shows that the processes start and are measured. No leak but a gross one shows in seconds, the control's neither."""
 
 QUEUES = ("chain", "webhooks", "money", "reports")
 CONTROL = "webhooks, frozen on each run"
@@ -37,9 +42,10 @@ def run(installation: Installation, _chance: random.Random) -> list[Check]:
     for queue in QUEUES:
         command = [sys.executable, "-m", "celery", "--app", "config.celery", "worker", "--queues", queue, *OPTIONS]
         installation.start(queue, [*command, "--hostname", f"{queue}@localhost"])
-    installation.start(CONTROL, [*FREEZING_WORKER, "--hostname", "control@localhost"])
+    if IS_CONTROLLED:
+        installation.start(CONTROL, [*FREEZING_WORKER, "--hostname", "control@localhost"])
     installation.start("beat", BEAT)
-    names = ["web", *QUEUES, "beat", CONTROL]
+    names = ["web", *QUEUES, "beat", *[CONTROL] * IS_CONTROLLED]
     samples: list[Sample] = []
     started = time.monotonic()
     while (passed := time.monotonic() - started) < WARM_UP_SECONDS + MEASURED_SECONDS:
@@ -56,10 +62,14 @@ def run(installation: Installation, _chance: random.Random) -> list[Check]:
             Check(text, _figure(samples, name, slopes), slopes[name] < FLAT_MIB_PER_HOUR)
             for name, text in claims.items()
         ),
-        Check(
-            "control: frozen on each run, the dispatcher's worker grows",
-            _figure(samples, CONTROL, slopes),
-            slopes[CONTROL] > GROWING_MIB_PER_HOUR,
+        *(
+            Check(
+                "control: frozen on each run, the dispatcher's worker grows",
+                _figure(samples, name, slopes),
+                slopes[name] > GROWING_MIB_PER_HOUR,
+            )
+            for name in names
+            if name == CONTROL
         ),
     ]
 

@@ -54,7 +54,14 @@ SURGE = 5_000
 NOTICED_SECONDS_MAX = 60
 """Until what a Horizon has is asked for again."""
 
-SHORT: dict[str, Any] = {"PAYOUTS": 8, "CARELESS_PAYOUTS": 3, "RECIPIENTS": 4, "LIFE_SECONDS": (1.0, 2.0), "KILLS": 4}
+CARELESS_SECONDS = 8.0
+"""With Horizons that lag, and as long without."""
+IS_EVERY_WEATHER_MET = True
+SHORT: dict[str, Any] = {
+    "PAYOUTS": 8, "CARELESS_PAYOUTS": 3, "RECIPIENTS": 4, "LIFE_SECONDS": (1.0, 2.0), "KILLS": 4,
+    "MUST_DIE_AT": ("transfer.commit:after", "transfer.send:after"), "MAY_DIE_AT": (),
+    "CARELESS_SECONDS": 6.0, "IS_EVERY_WEATHER_MET": False,
+}  # fmt: skip
 
 
 def run(installation: Installation, chance: random.Random) -> list[Check]:
@@ -122,7 +129,7 @@ def _stormy(
         Check(
             "Horizon lags, fees surge, submissions are dropped and turned away",
             ", ".join(f"{name} {times}" for name, times in sorted(weather.items())) + f", {replaced} fee bumps",
-            all(weather[name] for name in WEATHER) and replaced > 0,
+            (all(weather[name] for name in WEATHER) and replaced > 0) or not IS_EVERY_WEATHER_MET,
         ),
         Check("no process fell over by itself", "some" if crashes.exists() else "none", not crashes.exists()),
         Check("every payout is on the network", f"{(asked & paid).total()} of {asked.total()}", not asked - paid),
@@ -263,9 +270,9 @@ def _careless(installation: Installation, progress: Progress, shop: Shop, paymen
 
     shop.horizon.pause_ingestion()
     child = lives.start(prepare, _work, crashes=log)
-    time.sleep(8)
+    time.sleep(CARELESS_SECONDS)
     shop.horizon.resume_ingestion()
-    time.sleep(8)
+    time.sleep(CARELESS_SECONDS)
     lives.end(child)
     connections.close_all()
     progress.say(_standing(), now=True)
