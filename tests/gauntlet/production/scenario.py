@@ -386,7 +386,10 @@ class _Company:
         said = self._manage("money", "reconcile", "--full")
         print(said, file=sys.stderr) if self._checks[-1].holds is False else None  # noqa: T201 - what it found
         ready = self._ask_until("/health/ready", lambda reply: reply.status_code == httpx.codes.OK)
-        self._show("ready at the end", ready.text[:60], holds=ready.is_success)
+        sees_beat = ready.json()["beatHeartbeatAgeSeconds"] is not None
+        self._show(
+            "ready at the end, and web sees that beat ticks", ready.text[-40:], holds=ready.is_success and sees_beat
+        )
         secrets = [*SECRETS.values(), devnet.HOT_WALLET_KEY]
         logs = "".join(path.read_text(errors="replace") for path in self._installation.folder.glob("*.log"))
         self._show("no log holds a secret", f"{len(logs)} characters", holds=not any(each in logs for each in secrets))
