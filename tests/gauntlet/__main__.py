@@ -42,7 +42,6 @@ IN_CI = (
     "production",
     "providers",
     "webhooks",
-    "crash",
     "stellar",
     "keys",
     "redis",
