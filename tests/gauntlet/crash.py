@@ -61,6 +61,7 @@ TIME_OUT_SHARE = 0.2
 TERMINAL_GOAL_SECONDS = 60.0
 
 CARELESS_MERCHANTS, CARELESS_PAYMENTS_EACH = 2, 10
+CARELESS_TIME_OUT_SHARE = 0.6
 CARELESS_SECONDS = 60.0
 """At most, until the first is paid twice."""
 
@@ -213,11 +214,11 @@ def _work(plan: Plan, chance: random.Random) -> None:
         task()
 
 
-def _time_out_now_and_then(chance: random.Random) -> None:
+def _time_out_now_and_then(chance: random.Random, share: float = TIME_OUT_SHARE) -> None:
     broadcast = SimulatedChain.broadcast
 
     def unreliable(self: SimulatedChain, transfer: Any) -> None:
-        if chance.random() < TIME_OUT_SHARE:
+        if chance.random() < share:
             control.time_out_broadcasts(self.profile.network, 1)
         broadcast(self, transfer)
 
@@ -394,7 +395,7 @@ def _careless(installation: Installation, progress: Progress) -> Check:
     worker = random.Random(1)
 
     def prepare() -> None:
-        _time_out_now_and_then(worker)
+        _time_out_now_and_then(worker, CARELESS_TIME_OUT_SHARE)
         _forget_what_timed_out()
 
     child = lives.start(prepare, partial(_work, plan, worker), crashes=plan.crash_log)
