@@ -248,6 +248,18 @@ class OutgoingTransfer:
     is_conditional: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class SentTransaction:
+    """An on-chain transaction of an account, in a block, whether or not it moved anything. `fee_units` is its cost."""
+
+    transaction_hash: str
+    sequence: int
+    height: int
+    succeeded: bool
+    fee_units: int
+    said_by: tuple[str, ...] = field(default=(), compare=False)
+
+
 UnusualKind = Literal["clawback", "claimed", "traded", "merged", "other", "set_aside"]
 """How coins can come and go without a transfer:
 
@@ -431,6 +443,10 @@ class Chain(Protocol):
         """The address of the payment with this number. The same number always gives the same address."""
         ...
 
+    def earlier_addresses(self, sequence: int) -> tuple[DepositAddress, ...]:
+        """Where the payer of the payment with this number sent money by settings of before, if that was elsewhere."""
+        ...
+
     def address_derivations(self) -> Mapping[int, str]:
         """What deposit addresses are computed with, by the first number that it is for: another name, other addresses.
         Empty where nothing that is set can change them."""
@@ -599,6 +615,13 @@ class Chain(Protocol):
         `signer` is an account whose sequences are told as well, as the hot wallet's of what leaves deposit addresses.
         Only networks with deposit addresses know one.
         """
+        ...
+
+    def sent_by(
+        self, account: str, *, first_height: int, last_height: int, first_sequence: int, hashes: Collection[str]
+    ) -> tuple[SentTransaction, ...]:
+        """What an account sent in these blocks, in its order: those of these on-chain transactions that are its own,
+        and each other one from this sequence on, as far as the network still tells where it is."""
         ...
 
     def balances(self, addresses: Sequence[str], asset: Asset, *, at_height: int | None = None) -> dict[str, int]:

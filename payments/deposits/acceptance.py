@@ -124,11 +124,15 @@ def accept_discrepancy(discrepancy: Discrepancy, *, resolved_by: str, note: str 
         return discrepancy
 
 
-def take_discrepancy(discrepancy: Discrepancy, *, resolved_by: str, note: str = "") -> Discrepancy:
-    """These coins are the operator's own, sent to a wallet where deposits arrive as well."""
+def take_discrepancy(
+    discrepancy: Discrepancy, *, resolved_by: str, note: str = "", is_sent_by_us: bool = False
+) -> Discrepancy:
+    """These coins are the operator's own, sent to a wallet where deposits arrive as well. While a restored database
+    stands still only a wallet of ours that sent them shows that."""
     if discrepancy.payment_id or discrepancy.deposit_id is None:
         raise InvalidParameter("This money was sent for a payment.", param="discrepancy")
-    require_resumed()
+    if not is_sent_by_us:
+        require_resumed()
     with transaction.atomic():
         deposit = Deposit.objects.select_for_update().get(pk=discrepancy.deposit_id)
         discrepancy = _decide(discrepancy, resolved_by=resolved_by, note=note)

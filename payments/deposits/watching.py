@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -171,6 +172,18 @@ def _read_asked(cursor: ScanCursor, scan: Scan, addresses: PaymentAddresses) -> 
             if not current.halted_at and _record_transfers(current, no_blocks, addresses):
                 request.delete()
         logger.warning("transaction read again", environment=cursor.environment, transaction=str(request))
+
+
+def record_arrivals(
+    environment: str, network: str, transfers: Sequence[IncomingTransfer], addresses: PaymentAddresses
+) -> None:
+    """Make deposits of what arrived at addresses of ours that no scan watches, in final blocks."""
+    head = chain(environment, network).head()
+    no_blocks = Scan(1, 0, head.closed_at, head, tuple(transfers), {}, caught_up=True)
+    with transaction.atomic():
+        cursor = ScanCursor.objects.select_for_update().get(environment=environment, network=network)
+        if not cursor.halted_at:
+            _record_transfers(cursor, no_blocks, addresses)
 
 
 def _set_aside(cursor: ScanCursor, scan: Scan) -> None:

@@ -7,33 +7,58 @@ next numbers are looked for on every chain, and none of them is ever given out a
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
+import structlog
 from django.core.exceptions import ImproperlyConfigured
-from django.db import connection
+from django.db import connection, transaction
 from django.db.models import Max
 
 from config import ids
+from config.containment import contained
 from config.environments import Environment
+from config.errors import DomainError
 from config.installation import services as standing
-from config.money import from_units
-from merchants.ledger.invariants import NetworkKey
+from config.money import Asset, from_units
+from merchants.ledger.invariants import CouldNotCheck, NetworkKey
+from merchants.ledger.posting import InsufficientFunds
 from payments.chains import registry
-from payments.chains.base import Chain, IncomingTransfer
+from payments.chains.base import Chain, IncomingTransfer, SentTransaction
 from payments.chains.errors import ChainError
+from payments.deposits.addresses import PaymentAddresses
+from payments.deposits.crediting import assess_due
 from payments.deposits.models import ScanCursor
-from payments.deposits.watching import watch_network
+from payments.deposits.unattributed import book_unattributed
+from payments.deposits.watching import record_arrivals, watch_network
 from payments.models import Payment
 from payments.transfers import services
-from payments.transfers.models import Wallet
-from payments.transfers.recovery import Unknown, adopt, unknown_transfers
+from payments.transfers.models import Transfer, Wallet
+from payments.transfers.recovery import (
+    Unknown,
+    adopt_idle,
+    adopt_transaction,
+    by_transaction,
+    is_version,
+    mined_as,
+    unknown_transfers,
+)
+from payments.transfers.sequences import known_sequence
+from payments.transfers.services import Mined
 from payments.transfers.wallet_snapshot import WalletSnapshot, take_wallet_snapshot
 from payments.transfers.wallets import expected_sequences, hold, wallet_of
-from payments.treasury.lost_sweeps import adopt_sweeps
-from payments.treasury.sweep_booking import book_sweeps
+from payments.treasury.cold import cold_wallet_of, cold_wallets
+from payments.treasury.house import fundings
+from payments.treasury.house.by_hand import attribute
+from payments.treasury.house.cold_moves import follow
+from payments.treasury.house.withdrawals import follow_payouts
+from payments.treasury.lost_sweeps import adopt_sweep, lost_sweeps
+from payments.treasury.sweep_booking import book_found, book_sweeps
+from payments.treasury.wallet_balances import book_treasury, is_kept_in_ledger, treasury_balance
+
+logger = structlog.get_logger(__name__)
 
 LOOK_AHEAD = 10_000
 """How many next numbers are looked for; doubled as long as one of the later half was paid."""
@@ -49,8 +74,11 @@ CLOCK_MARGIN = timedelta(hours=1)
 
 READING_SECONDS = 300.0
 
-SWEEPS_PER_LINE = 100
-"""After how many adopted sweeps a line is printed."""
+MOST_ROUNDS = 1_000
+"""Rounds of assessing what has come in, some hundred payments each."""
+
+MOVEMENTS_PER_LINE = 500
+"""After how many adopted transactions a line is printed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +121,8 @@ class Found:
     payouts: list[LostPayout] = field(default_factory=list)
     adopted: int = 0
     sweeps: int = 0
+    without_coins: int = 0
+    """On-chain transactions of ours that moved no coin: they failed, or set something up."""
     frozen: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
@@ -110,10 +140,10 @@ def compare_with_chains(
 ) -> Found:
     """Read every network to its present end, and from `since` on look for what the database lacks.
 
-    Unless it is dry, sweeps and payouts that were sent already are adopted, and a wallet that has sent anything else
-    is frozen.
+    Unless it is dry, what wallets of ours have sent is adopted and booked as what it is, and a wallet that has sent
+    what cannot be attributed is frozen.
     """
-    found = Found()
+    found, began = Found(), time.monotonic()
     for environment in Environment.values:
         for network in registry.networks(environment):
             if (environment, network) in without:
@@ -123,6 +153,8 @@ def compare_with_chains(
                 _compare(environment, network, since, found, look_ahead=look_ahead, is_dry=is_dry, tell=tell)
             except (ChainError, ImproperlyConfigured) as error:
                 found.problems.append(f"{network} ({environment}) cannot be asked: {error}")
+    moved, seconds = found.sweeps + len(found.payouts) + found.without_coins, time.monotonic() - began
+    tell(f"{moved:,} movements compared in {seconds:,.0f} s, {moved / max(seconds, 0.001):,.0f} a second.")
     return found
 
 
@@ -133,7 +165,22 @@ def go_on(found: Found, *, ended_by: str) -> int:
         cursor.execute("SELECT setval('payments_deposit_sequence', %s)", [max(numbers) + SKIPPED_NUMBERS])
         [moved_to] = cursor.fetchone() or [0]
     standing.resume(ended_by=ended_by, was_restored=True, findings=found.as_json())
+    _book_native_coins()
     return int(moved_to) + 1
+
+
+def _book_native_coins() -> None:
+    """Book what hot wallets hold of native coins beyond the ledger, once everything else is in it: nobody is owed any,
+    so that the house has put them in. Where it never booked any, it does not begin to."""
+    fundings.book_fundings()
+    for environment in Environment.values:
+        for network in registry.networks(environment):
+            expected = (ChainError, CouldNotCheck, ImproperlyConfigured)
+            with contained("native coins not booked", expected=expected, environment=environment, network=network):
+                code = registry.profile(environment, network).native.code
+                balance, times = treasury_balance(environment, network, code)
+                if balance.unexplained > 0 and is_kept_in_ledger(balance):
+                    book_treasury(balance, times=times, amount=balance.unexplained)
 
 
 def _compare(
@@ -156,12 +203,29 @@ def _compare(
         raise snapshot
     cursor = ScanCursor.objects.get(environment=environment, network=network)
     first = min(snapshot.height_before(since - CLOCK_MARGIN), cursor.finalized_height)
-    found.deposits += _lost_deposits(chain, since, first, environment=environment, look_ahead=look_ahead)
+    lost = _lost_deposits(chain, since, first, environment=environment, look_ahead=look_ahead)
+    found.deposits += [each for each, _ in lost]
     wallet_of(environment, network, chain)
-    for wallet in Wallet.objects.filter(environment=environment, network=network).order_by("pk"):
-        _compare_wallet(wallet, chain, first, found, is_dry=is_dry)
-    if not is_dry and not found.problems:
-        _adopt_sweeps(environment, chain, first, found, tell)
+    wallets = list(Wallet.objects.filter(environment=environment, network=network).order_by("pk"))
+    left = {wallet: unknown_transfers(wallet, since_block=first) for wallet in wallets}
+    for wallet, unknown in left.items():
+        if unripe := [each.sent.height for each in unknown if not each.is_final]:
+            block = max(unripe)
+            found.problems.append(f"{wallet} has sent what is not final yet. Run this again once block {block} is.")
+    if is_dry or found.problems:
+        found.payouts += [_lost_payout(wallet, each) for wallet, unknown in left.items() for each in unknown]
+        return
+    cold_wallet_of(environment, network, first_height=first)
+    numbers = {transfer.recipient: each.number for each, transfer in lost}
+    _credit(environment, chain, [transfer for _, transfer in lost])
+    adoption = _Adoption(environment, chain, first, numbers, found, tell)
+    for wallet, unknown in left.items():
+        with hold(wallet) as held:
+            if not held:
+                found.problems.append(f"A worker is busy with {wallet}. Run this again in a moment.")
+                return
+            adoption.adopt(wallet, unknown)
+    adoption.finish()
 
 
 def _read_to_the_end(environment: str, network: str, chain: Chain) -> str:
@@ -192,8 +256,8 @@ class _NextAddresses:
     def __init__(self, chain: Chain, numbers: Iterable[int]) -> None:
         self.numbers: dict[tuple[str, str], int] = {}
         for number in numbers:
-            to = chain.deposit_address(number)
-            self.numbers[to.address, to.memo or ""] = number
+            for to in (chain.deposit_address(number), *chain.earlier_addresses(number)):
+                self.numbers[to.address, to.memo or ""] = number
         self._addresses = {address for address, _ in self.numbers}
 
     def addresses(self, at_most: int) -> Collection[str] | None:
@@ -205,7 +269,7 @@ class _NextAddresses:
 
 def _lost_deposits(
     chain: Chain, since: datetime, first_height: int, *, environment: str, look_ahead: int
-) -> list[LostDeposit]:
+) -> list[tuple[LostDeposit, IncomingTransfer]]:
     begin = _first_lost_number(since)
     count = look_ahead
     while True:
@@ -213,25 +277,29 @@ def _lost_deposits(
         ours = set(Payment.objects.filter(sequence__range=(numbers[0], numbers[-1])).values_list("sequence", flat=True))
         next_addresses = _NextAddresses(chain, [number for number in numbers if number not in ours])
         found = [
-            LostDeposit(
-                environment,
-                chain.profile.network,
-                number,
-                transfer.recipient,
-                transfer.memo or "",
-                transfer.asset.code,
-                f"{from_units(transfer.amount, transfer.asset.decimals):f}",
-                transfer.transaction_hash,
-                transfer.height,
-                transfer.block_time.isoformat(),
-            )
+            (_lost_deposit(environment, transfer, transfer.asset, chain.profile.network, number), transfer)
             for transfer in _arrived(chain, next_addresses, first_height)
             if transfer.asset is not None
             and (number := next_addresses.numbers.get((transfer.recipient, transfer.memo or ""))) is not None
         ]
-        if not any(deposit.number >= begin + count // 2 for deposit in found):
+        if not any(deposit.number >= begin + count // 2 for deposit, _ in found):
             return found
         count *= 2
+
+
+def _lost_deposit(environment: str, transfer: IncomingTransfer, asset: Asset, network: str, number: int) -> LostDeposit:
+    return LostDeposit(
+        environment,
+        network,
+        number,
+        transfer.recipient,
+        transfer.memo or "",
+        asset.code,
+        f"{from_units(transfer.amount, asset.decimals):f}",
+        transfer.transaction_hash,
+        transfer.height,
+        transfer.block_time.isoformat(),
+    )
 
 
 def _arrived(chain: Chain, next_addresses: _NextAddresses, first_height: int) -> Iterator[IncomingTransfer]:
@@ -263,52 +331,144 @@ def _last_number() -> int:
     return max(int(number), Payment.objects.aggregate(last=Max("sequence"))["last"] or 0)
 
 
+def _credit(environment: str, chain: Chain, lost: Sequence[IncomingTransfer]) -> None:
+    """Book what has come in, before what has left. Money of payments that the database lacks waits in suspense, as
+    any other that came to an address of ours without a payment."""
+    network = chain.profile.network
+    if lost and not chain.profile.shares_account:
+        record_arrivals(environment, network, lost, PaymentAddresses(environment, network))
+    for _ in range(MOST_ROUNDS):
+        if not assess_due() + book_unattributed(environment, network):
+            break
+    book_sweeps()  # what the backup has on its way
+
+
 # Money out
 
 
-def _compare_wallet(wallet: Wallet, chain: Chain, first_height: int, found: Found, *, is_dry: bool) -> None:
-    with hold(wallet) as held:
-        if not held:
-            found.problems.append(f"A worker is busy with {wallet}. Run this again in a moment.")
-            return
-        expected = expected_sequences(wallet, chain)
-        unknown = unknown_transfers(wallet, since_block=first_height)
-        found.payouts += [_lost_payout(wallet, each) for each in unknown]
-        if unripe := [each for each in unknown if not each.is_final]:
-            height = max(each.sent.height for each in unripe)
-            found.problems.append(f"{wallet} has sent what is not final yet. Run this again once block {height} is.")
-            return
-        if is_dry:
-            return
-        found.adopted += adopt(wallet, unknown)
-        if any(each.payout is None for each in unknown):
-            _freeze(wallet, "It has sent money that the ledger lacks, before a restore: manage.py thaw_wallet.", found)
+class _Adoption:
+    """Adopts what wallets of ours have sent on one network and the ledger lacks, in its order, and books it."""
+
+    def __init__(
+        self,
+        environment: str,
+        chain: Chain,
+        first_height: int,
+        lost: Mapping[str, int],
+        found: Found,
+        tell: Callable[[str], None],
+    ) -> None:
+        self._environment, self._chain, self._network = environment, chain, chain.profile.network
+        self._first, self._last = first_height, chain.head().finalized_height
+        self._lost, self._found, self._tell = lost, found, tell
+        swept = lost_sweeps(environment, chain, first_height=first_height, last_height=self._last, lost=lost)
+        self._sweeps = {moves[0].transaction_hash: moves for moves in swept}
+        self._done = 0
+
+    def adopt(self, wallet: Wallet, unknown: Sequence[Unknown]) -> None:
+        """Everything that one wallet has sent, by itself or by its channels."""
+        expected, groups = expected_sequences(wallet, self._chain), by_transaction(unknown)
+        sent = [(channel, each) for channel in expected for each in self._sent(wallet, channel, expected, groups)]
+        for channel, each in sorted(sent, key=lambda one: (one[1].height, one[1].sequence)):
+            parts = groups.pop(each.transaction_hash, [])
+            moves = self._sweeps.pop(each.transaction_hash, None)
+            if moves is not None:
+                self._found.sweeps += self._adopt_sweep(wallet, each, moves)
+            elif parts:
+                rest = self._pay(wallet, each, parts)
+                if rest:
+                    groups[each.transaction_hash] = [*rest]
+            else:
+                self._found.without_coins += adopt_idle(wallet, channel, each, self._chain.profile.native)
+            self._progress()
+        strange = [each for parts in groups.values() for each in parts]
+        self._found.payouts += [_lost_payout(wallet, each) for each in strange]
+        if strange:
+            reason = "It has sent money that the ledger lacks, before a restore: manage.py thaw_wallet."
+            _freeze(wallet, reason, self._found)
         else:
             services.catch_up(wallet, expected)
 
+    def finish(self) -> None:
+        """Book what is left to be booked, and tell of what no wallet of ours has sent."""
+        for transaction_hash in self._sweeps:
+            self._tell(f"  {self._named}: {transaction_hash} brought coins to a wallet of ours, and is not adopted")
+        book_sweeps()
+        for cold in cold_wallets(self._environment, self._network):
+            follow(cold, until=self._last)
+        follow_payouts()
+        self._tell(f"  {self._named}: {self._done:,} transactions of wallets of ours adopted")
 
-def _adopt_sweeps(environment: str, chain: Chain, first_height: int, found: Found, tell: Callable[[str], None]) -> None:
-    """Adopt and book what was swept, so that nothing that is in a wallet of ours is called missing."""
-    network = chain.profile.network
-    book_sweeps()  # what the backup has on its way, before its deposits are looked at
-    began = time.monotonic()
+    @property
+    def _named(self) -> str:
+        return f"{self._network} ({self._environment})"
 
-    def progress(done: int) -> None:
-        if done % SWEEPS_PER_LINE == 0:
-            tell(f"  {network} ({environment}): {done:,} sweeps adopted in {time.monotonic() - began:,.0f} s")
+    def _sent(
+        self, wallet: Wallet, channel: str, expected: Mapping[str, int], groups: Collection[str]
+    ) -> Iterable[SentTransaction]:
+        known = known_sequence(wallet, channel)
+        has_sent = Transfer.objects.filter(wallet=wallet, channel=channel).exists()
+        return self._chain.sent_by(
+            wallet.account_of(channel),
+            first_height=self._first,
+            last_height=self._last,
+            first_sequence=known if has_sent else expected[channel],  # else nobody knows where ours begin
+            hashes={*groups, *self._sweeps},
+        )
 
-    adopted, strange = adopt_sweeps(
-        environment,
-        chain,
-        first_height=first_height,
-        last_height=chain.head().finalized_height,
-        progress=progress,
-    )
-    found.sweeps += adopted
-    tell(f"  {network} ({environment}): {adopted:,} sweeps adopted in {time.monotonic() - began:,.0f} s")
-    for transaction_hash in strange:
-        tell(f"  {network} ({environment}): {transaction_hash} brought coins to a wallet of ours, and is not adopted")
-    book_sweeps()
+    def _adopt_sweep(self, wallet: Wallet, sent: SentTransaction, moves: Sequence[IncomingTransfer]) -> bool:
+        coin = [each for each in moves if each.asset == moves[0].asset]
+        sweep = adopt_sweep(wallet, sent.sequence, coin, self._mined(sent), self._lost)
+        if sweep is None:
+            return False
+        numbers = dict(
+            Payment.objects.filter(deposit_address__in=[each.sender for each in coin]).values_list(
+                "deposit_address", "sequence"
+            )
+        )
+        with contained("sweep not booked yet", expected=(ChainError, DomainError), transfer=str(sweep.transfer)):
+            book_found(sweep, coin, {**self._lost, **numbers})
+        return True
+
+    def _pay(self, wallet: Wallet, sent: SentTransaction, parts: Sequence[Unknown]) -> Sequence[Unknown]:
+        """Adopt what has paid payouts, the house or another wallet of ours; returns what has not."""
+        if is_version(wallet, parts):
+            return []
+        for tries_left in (1, 0):
+            try:
+                with transaction.atomic():
+                    return self._try_to_pay(wallet, sent, parts)
+            except InsufficientFunds as error:
+                if not tries_left:
+                    logger.warning("transfer not adopted", transaction_hash=sent.transaction_hash, error=str(error))
+                    break
+                for cold in cold_wallets(self._environment, self._network):  # it may have refilled the hot wallet
+                    follow(cold, until=sent.height)
+        return parts
+
+    def _try_to_pay(self, wallet: Wallet, sent: SentTransaction, parts: Sequence[Unknown]) -> Sequence[Unknown]:
+        mined = self._mined(sent)
+        attributed = [self._attributed(wallet, each, mined) for each in parts]
+        known = [each for each in attributed if each.payout is not None or each.is_ours]
+        if not known:
+            return parts
+        self._found.adopted += adopt_transaction(wallet, known, mined)
+        follow_payouts()
+        self._found.payouts += [_lost_payout(wallet, each) for each in known]
+        return [each for each in attributed if each not in known]
+
+    def _attributed(self, wallet: Wallet, each: Unknown, mined: Mined) -> Unknown:
+        if each.payout is not None or each.is_ours or each.asset is None or each.sent.is_conditional:
+            return each
+        return replace(each, payout=attribute(wallet, each.sent, each.asset, mined))
+
+    def _mined(self, sent: SentTransaction) -> Mined:
+        return mined_as(self._chain, sent.transaction_hash, sent.height, sent.fee_units, sent.said_by)
+
+    def _progress(self) -> None:
+        self._done += 1
+        if self._done % MOVEMENTS_PER_LINE == 0:
+            self._tell(f"  {self._named}: {self._done:,} transactions adopted")
 
 
 def _lost_payout(wallet: Wallet, each: Unknown) -> LostPayout:

@@ -6,6 +6,7 @@ of the exact amount to the exact address of a waiting payout has paid it.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -16,13 +17,13 @@ from django.db.models import Max
 from config.errors import DomainError
 from config.money import Asset
 from payments.chains import registry
-from payments.chains.base import Chain, OutgoingTransfer, SignedTransfer
+from payments.chains.base import Chain, OutgoingTransfer, SentTransaction, SignedTransfer
 from payments.chains.profiles import NetworkProfile
 from payments.transfers import services
 from payments.transfers.arrivals import as_shown
 from payments.transfers.hashes import signed_as
 from payments.transfers.models import Payout, Transfer, Wallet
-from payments.transfers.states import PayoutStatus
+from payments.transfers.states import OPEN_TRANSFERS, PayoutStatus
 
 logger = structlog.get_logger(__name__)
 
@@ -90,6 +91,47 @@ def unknown_transfers(wallet: Wallet, *, since_block: int | None = None) -> list
     ]
 
 
+def is_version(wallet: Wallet, parts: Sequence[Unknown]) -> bool:
+    """Whether a transfer on its way has the sequence of an on-chain transaction and pays the same: its fee was raised
+    after the backup. Our rows then get this version of it, which is followed to its end as any other."""
+    sent, profile = parts[0].sent, registry.profile(wallet.environment, wallet.network)
+    if sent.sequence is None:
+        return False
+    taken = Transfer.objects.filter(
+        wallet=wallet, channel=sent.channel, sequence=sent.sequence, status__in=OPEN_TRANSFERS
+    ).first()
+    if taken is None:
+        return False
+    carried = [each.payout for each in taken.lines.select_related("payout")]
+    wanted = Counter((each.asset, int(each.amount), *as_shown(profile, each.recipient, each.memo)) for each in carried)
+    moved = Counter(
+        (each.asset.code if each.asset else "", each.sent.amount, each.sent.recipient, each.sent.memo or "")
+        for each in parts
+    )
+    if wanted != moved:
+        return False
+    balances = [each.sent.claimable_balance for each in parts]
+    signed = as_signed(wallet, sent.transaction_hash, sent.channel, sent.sequence, balances)
+    services.record_found_version(taken, signed)
+    return True
+
+
+def adopt_idle(wallet: Wallet, channel: str, sent: SentTransaction, native: Asset) -> bool:
+    """Record an on-chain transaction of the wallet that moved no coin: one that failed, or set something up. Its
+    sequence and its cost are known from then on. False when another transfer has its sequence."""
+    mined = services.Mined(sent.transaction_hash, sent.height, sent.fee_units, native, sent.said_by)
+    signed = as_signed(wallet, sent.transaction_hash, channel, sent.sequence, ())
+    with transaction.atomic():
+        transfer = services.record_found(wallet, signed, payout_ids=[])
+        if transfer is None:
+            return False
+        if sent.succeeded:
+            services.record_final(transfer, mined, arrived={})
+        else:
+            services.record_failed(transfer, mined, error="It was found in its block after a restore.")
+        return True
+
+
 def _taken(
     profile: NetworkProfile, waiting: list[Payout], sent: OutgoingTransfer, asset: Asset | None
 ) -> Payout | None:
@@ -111,11 +153,28 @@ def adopt(wallet: Wallet, unknown: Sequence[Unknown]) -> int:
     paid no payout is not touched.
     """
     chain = registry.chain(wallet.environment, wallet.network)
-    by_hash: dict[str, list[Unknown]] = {}
+    adopted = 0
+    for parts in by_transaction(unknown).values():
+        first = parts[0].sent
+        known = [each for each in parts if each.payout is not None or each.is_ours]
+        if known and first.sequence is not None and all(each.is_final for each in parts):
+            signed = as_signed(wallet, first.transaction_hash, first.channel, first.sequence, ())
+            status = chain.transfer_status(signed)
+            mined = mined_as(chain, first.transaction_hash, first.height, status.fee_units, status.said_by)
+            adopted += adopt_transaction(wallet, known, mined)
+    return adopted
+
+
+def by_transaction(unknown: Sequence[Unknown]) -> dict[str, list[Unknown]]:
+    """The same by the on-chain transaction they are in, in their order."""
+    found: dict[str, list[Unknown]] = {}
     for each in unknown:
-        if (each.payout is not None or each.is_ours) and each.is_final and each.sent.sequence is not None:
-            by_hash.setdefault(each.sent.transaction_hash, []).append(each)
-    return sum(_adopt_one(wallet, chain, parts) for parts in by_hash.values())
+        found.setdefault(each.sent.transaction_hash, []).append(each)
+    return found
+
+
+def mined_as(chain: Chain, transaction_hash: str, height: int, fee: int, said_by: tuple[str, ...]) -> services.Mined:
+    return services.Mined(transaction_hash, height, fee, chain.profile.native, said_by)
 
 
 def as_signed(
@@ -136,14 +195,16 @@ def as_signed(
     )
 
 
-def _adopt_one(wallet: Wallet, chain: Chain, parts: Sequence[Unknown]) -> int:
+def adopt_transaction(wallet: Wallet, parts: Sequence[Unknown], mined: services.Mined) -> int:
+    """Adopt one on-chain transaction, by what it has paid of ours; returns how many payouts.
+
+    InsufficientFunds when the ledger has too little in the hot wallet.
+    """
     sent = parts[0].sent
     assert sent.sequence is not None  # noqa: S101 - narrowed by the caller
     payouts = [part.payout for part in parts if part.payout is not None]
     balances = [part.sent.claimable_balance for part in parts]
     signed = as_signed(wallet, sent.transaction_hash, sent.channel, sent.sequence, balances)
-    status = chain.transfer_status(signed)
-    mined = services.Mined(sent.transaction_hash, sent.height, status.fee_units, chain.profile.native, status.said_by)
     with transaction.atomic():
         transfer = services.record_found(wallet, signed, payout_ids=[payout.pk for payout in payouts])
         if transfer is None:

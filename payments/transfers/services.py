@@ -144,6 +144,15 @@ def record_found_sweep(
         return record_final(_insert(wallet, sent, found), mined, arrived={})
 
 
+def record_found_version(transfer: Transfer, sent: SignedTransfer) -> None:
+    """Store a version of a transfer on its way that is in a block and not in our rows."""
+    with transaction.atomic():
+        transfer, _ = _locked(transfer)
+        if transfer.is_open:
+            _add_envelope(transfer, sent)
+            postpone_transfer(transfer, until=timezone.now())
+
+
 def record_replacement(transfer: Transfer, signed: SignedTransfer) -> bool:
     """Store another version of a transfer, before it is sent; False, and it is discarded, when it may not be sent.
 

@@ -13,9 +13,9 @@ from payments.treasury.models import ColdMove, ColdWallet
 BLOCKS_AT_A_TIME = 10_000
 
 
-def cold_wallet_of(environment: str, network: str) -> ColdWallet | None:
+def cold_wallet_of(environment: str, network: str, *, first_height: int | None = None) -> ColdWallet | None:
     """The cold wallet of the settings; None where there is none. Asks the network when it is used for the first time:
-    what left it before is not ours to know."""
+    what left it before is not ours to know. After a restore that was at `first_height` at the earliest."""
     chain = registry.chain(environment, network)
     if not (address := chain.cold_wallet()):
         return None
@@ -23,7 +23,7 @@ def cold_wallet_of(environment: str, network: str) -> ColdWallet | None:
     known = ColdWallet.objects.filter(**place).first()
     if known is not None:
         return known
-    height = chain.head().finalized_height
+    height = chain.head().finalized_height if first_height is None else first_height
     return ColdWallet.objects.get_or_create(**place, defaults={"first_height": height, "read_to": height})[0]
 
 

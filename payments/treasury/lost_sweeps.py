@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import structlog
@@ -17,7 +17,8 @@ from payments.transfers import services
 from payments.transfers.hashes import signed_as
 from payments.transfers.models import Transfer, Wallet
 from payments.transfers.recovery import as_signed
-from payments.treasury.cold import cold_wallets, sweeps_go_to
+from payments.transfers.states import TransferPurpose
+from payments.treasury.cold import cold_wallets
 from payments.treasury.models import Sweep
 
 logger = structlog.get_logger(__name__)
@@ -37,10 +38,11 @@ class _Wallets:
 
 
 def lost_sweeps(
-    environment: str, chain: Chain, *, first_height: int, last_height: int
+    environment: str, chain: Chain, *, first_height: int, last_height: int, lost: Collection[str] = ()
 ) -> Iterator[list[IncomingTransfer]]:
     """What on-chain transactions without a row of ours brought from deposit addresses to wallets of ours, by
-    transaction, oldest first. Whoever had them sent: the coins are with us."""
+    transaction, oldest first. Whoever had them sent: the coins are with us. `lost` are deposit addresses of payments
+    that the database does not have."""
     if chain.profile.shares_account:
         return
     place = {"environment": environment, "network": chain.profile.network}
@@ -54,22 +56,31 @@ def lost_sweeps(
         scan = chain.scan(cursor, watched)
         new = [each for each in scan.transfers if each.identity not in seen and each.height <= last_height]
         seen.update(each.identity for each in new)
-        yield from _unknown(new)
+        yield from _unknown(new, {*lost})
         if scan.caught_up or scan.last_height >= last_height:
             return
         cursor = scan.cursor
 
 
-def _unknown(arrived: Sequence[IncomingTransfer]) -> list[list[IncomingTransfer]]:
+def _unknown(arrived: Sequence[IncomingTransfer], lost: set[str]) -> list[list[IncomingTransfer]]:
+    """By transaction. Of a sweep that is known, what it brought of other coins than its own."""
     known = signed_as({each.transaction_hash for each in arrived})
-    unknown = [each for each in arrived if each.asset is not None and each.transaction_hash not in known]
+    unknown = [each for each in arrived if each.asset is not None and not _is_known(each, known)]
     senders = {each.sender for each in unknown}
-    ours = set(Payment.objects.filter(deposit_address__in=senders).values_list("deposit_address", flat=True))
+    ours = set(Payment.objects.filter(deposit_address__in=senders).values_list("deposit_address", flat=True)) | lost
     by_hash: defaultdict[str, list[IncomingTransfer]] = defaultdict(list)
     for each in unknown:
         if each.sender in ours:
             by_hash[each.transaction_hash].append(each)
     return list(by_hash.values())
+
+
+def _is_known(arrived: IncomingTransfer, known: Mapping[str, Transfer]) -> bool:
+    transfer = known.get(arrived.transaction_hash)
+    if transfer is None:
+        return False
+    other_coin = arrived.asset is not None and transfer.asset != arrived.asset.code
+    return not (transfer.purpose == TransferPurpose.SWEEP and other_coin)
 
 
 def gone_to_us(environment: str, chain: Chain, *, first_height: int, last_height: int) -> Mapping[tuple[str, str], int]:
@@ -82,58 +93,30 @@ def gone_to_us(environment: str, chain: Chain, *, first_height: int, last_height
     return gone
 
 
-def adopt_sweeps(
-    environment: str, chain: Chain, *, first_height: int, last_height: int, progress: Callable[[int], None]
-) -> tuple[int, list[str]]:
-    """Record them as sweeps, to be booked as any other. Returns how many, and the hashes of those that no wallet of
-    ours has signed, or whose sequence a transfer of ours has."""
-    network = chain.profile.network
-    wallets = list(Wallet.objects.filter(environment=environment, network=network).order_by("-pk"))
-    sweeps_go_to(environment, network)
-    adopted, strange = 0, []
-    for moves in lost_sweeps(environment, chain, first_height=first_height, last_height=last_height):
-        if _adopt(chain, wallets, moves):
-            adopted += 1
-            progress(adopted)
-        else:
-            strange.append(moves[0].transaction_hash)
-    return adopted, strange
-
-
-def _adopt(chain: Chain, wallets: Sequence[Wallet], moves: Sequence[IncomingTransfer]) -> bool:
-    one = moves[0]
-    if one.asset is None:
-        return False
-    for wallet in wallets:
-        left = chain.outgoing(one.sender, first_height=one.height, last_height=one.height, signer=wallet.address)
-        sequences = {each.sequence for each in left if each.transaction_hash == one.transaction_hash}
-        sequence = next((each for each in sequences if each is not None), None)
-        if sequence is not None:
-            return _record(chain, wallet, sequence, moves)
-    return False
-
-
-def _record(chain: Chain, wallet: Wallet, sequence: int, moves: Sequence[IncomingTransfer]) -> bool:
-    one, asset = moves[0], moves[0].asset
-    assert asset is not None  # noqa: S101 - narrowed by the caller
+def adopt_sweep(
+    wallet: Wallet, sequence: int, moves: Sequence[IncomingTransfer], mined: services.Mined, lost: Mapping[str, int]
+) -> Sweep | None:
+    """Record what one on-chain transaction of the wallet brought of one coin as a sweep, to be booked as any other.
+    `lost` are numbers by address. None when a transfer of ours has its sequence: if that is a sweep on its way, this is
+    a version of it that our rows lack."""
+    asset = moves[0].asset
+    assert asset is not None  # noqa: S101 - what is unknown is left out before
+    addresses = [each.sender for each in moves if each.asset == asset]
     payments = dict(
-        Payment.objects.filter(deposit_address__in=[each.sender for each in moves if each.asset == asset])
-        .order_by("sequence")
-        .values_list("pk", "sequence")
+        Payment.objects.filter(deposit_address__in=addresses).order_by("sequence").values_list("pk", "sequence")
     )
-    signed = as_signed(wallet, one.transaction_hash, "", sequence, ())
-    status = chain.transfer_status(signed)
-    mined = services.Mined(one.transaction_hash, one.height, status.fee_units, chain.profile.native, status.said_by)
+    numbers = [*payments.values(), *sorted(lost[each] for each in addresses if each in lost)]
+    signed = as_signed(wallet, mined.transaction_hash, "", sequence, ())
     with transaction.atomic():
-        transfer = services.record_found_sweep(wallet, signed, mined, asset=asset, deposits=list(payments.values()))
+        transfer = services.record_found_sweep(wallet, signed, mined, asset=asset, deposits=numbers)
         if transfer is None:
-            return False
-        _mark(transfer, payments, sum(each.amount for each in moves if each.asset == asset))
-    logger.warning("sweep adopted", wallet=str(wallet), transaction_hash=one.transaction_hash)
-    return True
+            return None
+        sweep = _mark(transfer, payments, sum(each.amount for each in moves if each.asset == asset))
+    logger.warning("sweep adopted", wallet=str(wallet), transaction_hash=mined.transaction_hash)
+    return sweep
 
 
-def _mark(transfer: Transfer, payments: Collection[object], moved: int) -> None:
+def _mark(transfer: Transfer, payments: Collection[object], moved: int) -> Sweep:
     taken = Deposit.objects.filter(
         environment=transfer.environment,
         network=transfer.network,
@@ -143,4 +126,6 @@ def _mark(transfer: Transfer, payments: Collection[object], moved: int) -> None:
         sweep__isnull=True,
     ).exclude(status=DepositStatus.ORPHANED)
     expected = taken.aggregate(total=Sum(F("amount") - F("missing")))["total"]
-    taken.update(sweep=Sweep.objects.create(transfer=transfer, asset=transfer.asset, expected=int(expected or moved)))
+    sweep = Sweep.objects.create(transfer=transfer, asset=transfer.asset, expected=int(expected or moved))
+    taken.update(sweep=sweep)
+    return sweep

@@ -77,7 +77,28 @@ def _try(sweep: Sweep) -> bool:
 def _book(sweep: Sweep) -> bool:
     outcomes, cold = _read(sweep)
     moves = _moves(sweep) if any(each.left for each in outcomes) else []
-    refused = _refusals(sweep, outcomes)
+    return _write_down(sweep, outcomes, cold, moves, _refusals(sweep, outcomes))
+
+
+def book_found(sweep: Sweep, moves: Sequence[IncomingTransfer], numbers: Mapping[str, int]) -> bool:
+    """Book a sweep of which everything is known that it brought; `numbers` are those of its addresses. Asks nobody."""
+    place = {"environment": sweep.transfer.environment, "network": sweep.transfer.network}
+    cold = ColdWallet.objects.filter(**place, address=moves[0].recipient).first()
+    outcomes: dict[int, SweptFrom] = {}
+    for each in moves:
+        earlier = outcomes.get(numbers[each.sender], SweptFrom(numbers[each.sender]))
+        left, arrived = earlier.left + each.amount + each.token_fee, earlier.arrived + each.amount
+        outcomes[earlier.number] = SweptFrom(earlier.number, left, arrived)
+    return _write_down(sweep, list(outcomes.values()), cold, moves, {})
+
+
+def _write_down(
+    sweep: Sweep,
+    outcomes: Sequence[SweptFrom],
+    cold: ColdWallet | None,
+    moves: Sequence[IncomingTransfer],
+    refused: Mapping[int, Unsweepable],
+) -> bool:
     with transaction.atomic():
         sweep = Sweep.objects.select_for_update(of=("self",)).select_related("transfer").get(pk=sweep.pk)
         if sweep.booked_at is not None:
@@ -87,12 +108,12 @@ def _book(sweep: Sweep) -> bool:
         _release(sweep, None if not outcomes else passed)
         _follow_on(sweep, passed, refused)
         SweptAddress.objects.bulk_create(lines)
-        sweep.moved = sum(line.arrived for line in lines)
+        sweep.moved = sum(each.arrived for each in outcomes)
         sweep.booked_at, sweep.is_itemised, sweep.last_error = timezone.now(), True, ""
         sweep.cold_wallet = cold
         sweep.save(update_fields=["moved", "cold_wallet", "booked_at", "is_itemised", "last_error"])
         if sweep.moved:
-            drafts = [*book_surplus(sweep, moves), postings.sweep_final(sweep), *_fees(sweep, lines)]
+            drafts = [*book_surplus(sweep, moves), postings.sweep_final(sweep), *_fees(sweep, outcomes)]
             post_drafts(drafts, environment=sweep.transfer.environment)
             place = {"environment": sweep.transfer.environment, "network": sweep.transfer.network}
             retry_waiting(**place, asset=sweep.asset)
@@ -173,6 +194,7 @@ def _lines(sweep: Sweep, outcomes: Sequence[SweptFrom]) -> list[SweptAddress]:
             was_refused=each.refused,
         )
         for each in outcomes
+        if each.number in payments  # a payment that a restored database lacks has none: its coins are in suspense
     ]
 
 
@@ -205,8 +227,8 @@ def _follow_on(sweep: Sweep, passed: Sequence[SweptAddress], refused: Mapping[in
             passed_over.note_refusal(line, refused.get(line.payment.sequence))
 
 
-def _fees(sweep: Sweep, lines: Sequence[SweptAddress]) -> list[PostingDraft]:
-    kept = sum(line.left - line.arrived for line in lines)
+def _fees(sweep: Sweep, outcomes: Sequence[SweptFrom]) -> list[PostingDraft]:
+    kept = sum(each.left - each.arrived for each in outcomes)
     return [postings.sweep_fee(sweep, kept)] if kept else []
 
 
@@ -256,7 +278,7 @@ def _itemise(sweep: Sweep) -> None:
         passed = [line for line in lines if not line.left]
         _release(sweep, passed)
         SweptAddress.objects.bulk_create(lines)
-        if drafts := _fees(sweep, lines):
+        if drafts := _fees(sweep, outcomes):
             post_drafts(drafts, environment=sweep.transfer.environment)
         Sweep.objects.filter(pk=sweep.pk).update(is_itemised=True, cold_wallet=cold)
     if any(line.expected for line in passed):

@@ -17,20 +17,25 @@ from config.installation.models import Sign, Standstill
 from merchants.ledger.balances import balance
 from merchants.ledger.invariants import Severity
 from merchants.ledger.models import Posting, ReconcileRun
+from merchants.models import User
 from payments.chains import registry
+from payments.chains.base import PayoutInstruction
 from payments.chains.simulated import control
-from payments.models import Payment
+from payments.models import Discrepancy, Payment
 from payments.operations.auditing import audit_wallet
 from payments.operations.models import NetworkSnapshot
 from payments.operations.reconciling import reconcile_due
-from payments.transfers.models import Wallet
-from payments.transfers.postings import hot_account
+from payments.transfers.models import Transfer, Wallet
+from payments.transfers.postings import cold_account, hot_account
 from payments.transfers.wallet_snapshot import WalletSnapshot, take_wallet_snapshot
 from payments.transfers.wallets import wallet_of
+from payments.treasury.house.models import Withdrawal
 from payments.treasury.losses.models import MissingCoins
-from payments.treasury.models import Sweep
+from payments.treasury.models import ColdMove, Sweep
 from payments.treasury.wallet_balances import wallet_findings
-from tests.factories import api_client, make_key, make_merchant
+from tests.factories import api_client, make_key, make_merchant, make_user
+from tests.house.scenes import its_address, unit
+from tests.house.test_cold_wallet import keepers_send, stock_final
 from tests.losses.scenes import look
 from tests.payments.scenes import (
     BLOCKS_UNTIL_FINAL,
@@ -39,12 +44,14 @@ from tests.payments.scenes import (
     SANDBOX,
     STELLAR,
     WALLETS,
+    assert_all_is_well,
     findings,
     make_payment,
     mine_and_watch,
     pay_and_confirm,
     watch,
 )
+from tests.transfers.scenes import ask, finish, somebody
 from webhooks.events import PAYMENT_COINS_MISSING
 from webhooks.models import Event
 
@@ -200,3 +207,63 @@ def test_sweeps_since_the_backup_are_never_missing_coins_and_are_adopted(network
     assert findings() == {}
     assert not MissingCoins.objects.exists()
     assert "0 sweeps that the ledger lacked were adopted." in resume(since=since())
+
+
+def send_unknown_to_the_rows(network: str, to: str, coins: int, *, memo: str | None = None) -> str:
+    """A payment of the hot wallet that the backup lacks; in a final block."""
+    chain = registry.chain(SANDBOX, network)
+    asset, sender = registry.asset(SANDBOX, network, "USDC"), chain.channels()[0]
+    wanted = PayoutInstruction(asset, coins * unit(network), to, memo)
+    signed = chain.sign((wanted,), sender=sender, sequence=chain.next_sequence(sender))
+    chain.broadcast(signed)
+    mine_and_watch(network, BLOCKS_UNTIL_FINAL[network] + 1)
+    return signed.transaction_hash
+
+
+@pytest.fixture
+def people() -> tuple[User, User]:
+    ada, bob = (make_user(f"{name}@example.com", is_staff=True, is_superuser=True) for name in ("ada", "bob"))
+    return ada, bob
+
+
+@pytest.mark.parametrize("network", [ETHEREUM, POLYGON, STELLAR])
+def test_everything_our_wallets_sent_since_the_backup_is_booked_as_what_it_is(
+    network: str, people: tuple[User, User]
+) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT setval('payments_deposit_sequence', 1000)")
+    listed, chain, one = its_address(people, network), registry.chain(SANDBOX, network), unit(network)
+    stock_final(100, network)
+    ask(network, one)
+    finish(network)  # the backup has one transfer of the wallet
+    known = make_payment(network, amount="100")
+    pay_and_confirm(known)
+    settings_of_hot = {"environment": SANDBOX, "network": network}
+    wallet_of(SANDBOX, network, chain)
+
+    # The day goes on, and the backup has none of it.
+    pay_number(known.sequence + 300, network)
+    if network != STELLAR:
+        sweep_unknown_to_the_rows([known, Payment(sequence=known.sequence + 300)], network)
+    send_unknown_to_the_rows(network, chain.cold_wallet(), 50)  # a skim
+    send_unknown_to_the_rows(network, somebody(network), 5_000)  # fails: more than there is
+    keepers_send(20, chain.payout_address(), network)  # a refill, of a cold wallet that the backup does not know
+    send_unknown_to_the_rows(network, listed.address, 60)  # a withdrawal, of coins that the refill brought
+
+    said = resume(since=since())
+    assert not Wallet.objects.exclude(frozen_at=None).exists(), said
+    found = {each.is_skim: each for each in Withdrawal.objects.all()}
+    assert {is_skim: int(each.amount) // one for is_skim, each in found.items()} == {True: 50, False: 60}
+    assert {each.status for each in found.values()} == {"completed"}
+    assert [(each.kind, int(each.amount) // one) for each in ColdMove.objects.all()] == [("refill", 20)]
+    there = [balance(account(network, "USDC"), environment=SANDBOX) for account in (hot_account, cold_account)]
+    assert there == [(206 - 50 + 20 - 60) * one, 30 * one]
+    waiting = Discrepancy.objects.filter(payment__isnull=True, status="open", deposit__network=network)
+    assert [int(each.amount) // one for each in waiting] == [7]
+    assert_all_is_well()
+    assert not Event.objects.filter(type=PAYMENT_COINS_MISSING).exists()
+    assert Transfer.objects.filter(**settings_of_hot, status="failed").count() == 1
+    again = resume(since=since())
+    assert "0 sweeps" in again
+    assert "0 transfers out" in again
+    assert_all_is_well()

@@ -22,6 +22,7 @@ from payments.chains.base import (
     Role,
     RoleChange,
     Scan,
+    SentTransaction,
     SignedTransfer,
     SweptFrom,
     TransactionStatus,
@@ -108,6 +109,9 @@ class EvmChain:
 
     def deposit_address(self, sequence: int) -> DepositAddress:
         return DepositAddress(self.derivations.address(sequence))
+
+    def earlier_addresses(self, sequence: int) -> tuple[DepositAddress, ...]:
+        return ()
 
     def address_derivations(self) -> Mapping[int, str]:
         return self.derivations.by_first_number()
@@ -236,6 +240,14 @@ class EvmChain:
         self, address: str, *, first_height: int, last_height: int, signer: str = ""
     ) -> tuple[OutgoingTransfer, ...]:
         return self._reading.outgoing(address, first_height=first_height, last_height=last_height, signer=signer)
+
+    def sent_by(
+        self, account: str, *, first_height: int, last_height: int, first_sequence: int, hashes: Collection[str]
+    ) -> tuple[SentTransaction, ...]:
+        self._reached(last_height)
+        return self._sending.sent_by(
+            account, heights=range(first_height, last_height + 1), first_sequence=first_sequence, hashes=hashes
+        )
 
     def balances(self, addresses: Sequence[str], asset: Asset, *, at_height: int | None = None) -> dict[str, int]:
         height = self._reached(at_height)

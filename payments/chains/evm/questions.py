@@ -19,6 +19,8 @@ TRANSFER = abi.topic("Transfer(address,address,uint256)")
 
 _NOTHING = "0x" + "00" * abi.WORD
 
+QUESTIONS_PER_BATCH = 50
+
 
 @dataclass(frozen=True, slots=True)
 class Question(Generic[Answer]):

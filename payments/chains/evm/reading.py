@@ -24,7 +24,7 @@ from payments.chains.errors import ChainUnavailable, FinalityViolation
 from payments.chains.evm import abi, addresses, questions
 from payments.chains.evm.disagreement import has_moved
 from payments.chains.evm.providers import Provider, Providers
-from payments.chains.evm.questions import TRANSFER, Header, Log, Question, Receipt, SentTransaction
+from payments.chains.evm.questions import QUESTIONS_PER_BATCH, TRANSFER, Header, Log, Question, Receipt, SentTransaction
 from payments.chains.evm.rpc import RpcError
 from payments.chains.evm.token_fees import TokenFees, with_neighbours
 from payments.chains.profiles import NetworkProfile
@@ -39,8 +39,6 @@ READINGS = 3
 MOST_BLOCKS_PER_QUESTION, FIRST_BLOCKS_PER_QUESTION = 2_000, 500
 MOST_ADDRESSES_PER_QUESTION = 1_000
 """What nodes take in one place of a filter. With more open addresses, every transfer of our tokens is read instead."""
-
-QUESTIONS_PER_BATCH = 50
 
 BLOCKS_OF_PACE = 1_000
 

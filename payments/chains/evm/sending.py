@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+from typing import Any
 
 from config.money import Asset
-from payments.chains.base import Costs, Head, PayoutInstruction, SignedTransfer, TransactionStatus
+from payments.chains.base import Costs, Head, PayoutInstruction, SentTransaction, SignedTransfer, TransactionStatus
 from payments.chains.errors import ChainUnavailable, TransferRefused
 from payments.chains.evm import abi, questions
 from payments.chains.evm.derivation import Derivations
@@ -13,7 +15,7 @@ from payments.chains.evm.fees import FeeRules, Offer
 from payments.chains.evm.new_addresses import NewAddresses
 from payments.chains.evm.prices import gas_limit, prices
 from payments.chains.evm.providers import Providers
-from payments.chains.evm.questions import Receipt
+from payments.chains.evm.questions import QUESTIONS_PER_BATCH, Receipt
 from payments.chains.evm.rpc import RpcError
 from payments.chains.evm.signing import Purpose, Signer, Transaction, read_signed
 from payments.chains.profiles import NetworkProfile
@@ -148,7 +150,7 @@ class Sending:
 
         Without it nothing is said: a node that has not indexed a receipt yet must not let us pay a second time.
         """
-        height = self._height_of_use(transfer, head)
+        height = self._height_of_use(transfer.sender, transfer.sequence, head.height)
         believed = self._providers.believe(questions.header(height), questions.transactions(height))
         block, sent = believed.said
         same = [each for each in sent or () if (each.sender, each.nonce) == (transfer.sender, transfer.sequence)]
@@ -163,13 +165,60 @@ class Sending:
             said_by=believed.by,
         )
 
-    def _height_of_use(self, transfer: SignedTransfer, head: Head) -> int:
+    def sent_by(
+        self, account: str, *, heights: range, first_sequence: int, hashes: Collection[str]
+    ) -> tuple[SentTransaction, ...]:
+        """As of the chain. Where an unknown one is, is looked for by the nonces of blocks: nodes forget old ones."""
+        last = heights[-1]
+        named = self._each_of([questions.sent(each) for each in sorted(hashes)])
+        sent = {each.nonce: each for each in named if each and each.sender == account and each.height in heights}
+        for number in reversed(range(first_sequence, self._providers.agree_on(questions.nonce(account, last)))):
+            if number not in sent and (found := self._sent_with(account, number, up_to=last)) is not None:
+                sent[number] = found
+            last = sent[number].height or last if number in sent else last
+        hashes = {each.transaction_hash for each in sent.values() if each.height in heights}
+        receipts = self._each_of([questions.receipt(each, up_to=heights[-1]) for each in sorted(hashes)])
+        nonces = {each.transaction_hash: number for number, each in sent.items()}
+        told = [
+            SentTransaction(
+                transaction_hash=each.transaction_hash,
+                sequence=nonces[each.transaction_hash],
+                height=each.height,
+                succeeded=each.succeeded,
+                fee_units=each.fee_units,
+                said_by=each.said_by,
+            )
+            for each in receipts
+            if each is not None
+        ]
+        return tuple(sorted(told, key=lambda each: each.sequence))
+
+    def _each_of(self, asked: Sequence[questions.Question[Any]]) -> list[Any]:
+        """The answers that two providers give alike, a batch at a time; receipts with who gave them."""
+        answers: list[Any] = []
+        for start in range(0, len(asked), QUESTIONS_PER_BATCH):
+            believed = self._providers.believe(*asked[start : start + QUESTIONS_PER_BATCH])
+            answers += [
+                replace(each, said_by=believed.by) if isinstance(each, Receipt) else each for each in believed.said
+            ]
+        return answers
+
+    def _sent_with(self, account: str, number: int, *, up_to: int) -> questions.SentTransaction | None:
+        """The transaction of an account with this nonce; None where nodes do not know any more how far it was."""
+        try:
+            height = self._height_of_use(account, number, up_to)
+            sent = self._providers.agree_on(questions.transactions(height))
+        except RpcError:
+            return None
+        return next((each for each in sent or () if (each.sender, each.nonce) == (account, number)), None)
+
+    def _height_of_use(self, account: str, sequence: int, head: int) -> int:
         """The block that used the sequence: searched backwards in growing steps, as it is usually a recent one."""
 
         def is_used(height: int) -> bool:
-            return self._providers.agree_on(questions.nonce(transfer.sender, height)) > transfer.sequence
+            return self._providers.agree_on(questions.nonce(account, height)) > sequence
 
-        used, step = head.height, 1
+        used, step = head, 1
         while is_used(unused := max(0, used - step)):
             if not unused:
                 return 0

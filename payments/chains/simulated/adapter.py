@@ -90,6 +90,9 @@ class SimulatedChain(Reading):
         memo = stellar_addresses.memo_of(sequence)
         return DepositAddress(account, memo=str(memo), muxed=stellar_addresses.mux(account, memo))
 
+    def earlier_addresses(self, sequence: int) -> tuple[DepositAddress, ...]:
+        return ()
+
     def address_derivations(self) -> Mapping[int, str]:
         return {}
 

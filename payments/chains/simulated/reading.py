@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import islice
 
 from django.db.models import Q, QuerySet
@@ -17,6 +17,7 @@ from payments.chains.base import (
     IncomingTransfer,
     OutgoingTransfer,
     Scan,
+    SentTransaction,
     WatchList,
 )
 from payments.chains.errors import ChainUnavailable, FinalityViolation
@@ -146,6 +147,27 @@ class Reading:
             for transfer in left.select_related("transaction").order_by(
                 "transaction__height", "transaction_id", "ordinal"
             )
+        )
+
+    def sent_by(
+        self, account: str, *, first_height: int, last_height: int, first_sequence: int, hashes: Collection[str]
+    ) -> tuple[SentTransaction, ...]:
+        self._reached(last_height)
+        sent = SimulatedTransaction.objects.filter(
+            Q(sequence__gte=first_sequence) | Q(transaction_hash__in=hashes, sequence__isnull=False),
+            network=self._network,
+            sender=account,
+            height__range=(first_height, last_height),
+        )
+        return tuple(
+            SentTransaction(
+                transaction_hash=each.transaction_hash,
+                sequence=each.sequence or 0,
+                height=each.block_height,
+                succeeded=each.status == SimulatedStatus.INCLUDED,
+                fee_units=int(each.fee_units),
+            )
+            for each in sent.order_by("sequence")
         )
 
     def balances(self, addresses: Sequence[str], asset: Asset, *, at_height: int | None = None) -> dict[str, int]:

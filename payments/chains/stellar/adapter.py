@@ -23,6 +23,7 @@ from payments.chains.base import (
     Role,
     RoleChange,
     Scan,
+    SentTransaction,
     SignedTransfer,
     SweptFrom,
     TransactionStatus,
@@ -33,7 +34,7 @@ from payments.chains.base import (
 from payments.chains.profiles import NetworkProfile
 from payments.chains.readiness import Readiness
 from payments.chains.recipients import account_of
-from payments.chains.stellar import addresses, fees, links
+from payments.chains.stellar import addresses, fees, links, lookups
 from payments.chains.stellar.accounts import Accounts
 from payments.chains.stellar.asking import Asking
 from payments.chains.stellar.channels import Channels
@@ -116,6 +117,10 @@ class StellarChain:
     def deposit_address(self, sequence: int) -> DepositAddress:
         memo = addresses.memo_of(sequence, self._memo_key)
         return DepositAddress(self._wallet, memo=str(memo), muxed=addresses.mux(self._wallet, memo))
+
+    def earlier_addresses(self, sequence: int) -> tuple[DepositAddress, ...]:
+        memo = addresses.memo_of(sequence)  # from before there was a key
+        return (DepositAddress(self._wallet, memo=str(memo)),) if self._memo_key else ()
 
     def address_derivations(self) -> Mapping[int, str]:
         return {}
@@ -246,6 +251,28 @@ class StellarChain:
         self, address: str, *, first_height: int, last_height: int, signer: str = ""
     ) -> tuple[OutgoingTransfer, ...]:
         return self._reading.outgoing(address, first_height=first_height, last_height=last_height)
+
+    def sent_by(
+        self, account: str, *, first_height: int, last_height: int, first_sequence: int, hashes: Collection[str]
+    ) -> tuple[SentTransaction, ...]:
+        believed = self.horizons.believe(
+            lambda horizon: lookups.sent_by(horizon, account, first_height, last_height),
+            told=f"Transactions of {account} from ledger {first_height} to {last_height}",
+            first_height=first_height,
+            up_to=last_height,
+        )
+        return tuple(
+            SentTransaction(
+                transaction_hash=each.hash,
+                sequence=each.sequence,
+                height=each.ledger,
+                succeeded=each.successful,
+                fee_units=each.fee_charged if each.fee_account in (account, self._wallet) else 0,
+                said_by=believed.by,
+            )
+            for each in sorted(believed.said, key=lambda each: each.sequence)
+            if each.sequence >= first_sequence or each.hash in hashes
+        )
 
     def balances(self, addresses: Sequence[str], asset: Asset, *, at_height: int | None = None) -> dict[str, int]:
         return self._reading.balances(addresses, asset, at_height=at_height)

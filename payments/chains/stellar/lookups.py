@@ -9,7 +9,7 @@ from payments.chains.stellar import records
 from payments.chains.stellar.effects import effect
 from payments.chains.stellar.horizon import Horizon, NotKnown
 from payments.chains.stellar.operations import operation_of
-from payments.chains.stellar.pages import Moved
+from payments.chains.stellar.pages import Moved, in_order
 from payments.chains.stellar.records import PAGE, LedgerRecord, TransactionRecord, token_after
 from payments.chains.stellar.values import NATIVE
 
@@ -48,6 +48,20 @@ def moved_by(horizon: Horizon, known: TransactionRecord) -> Moved:
             for each in moved
         ]
     return Moved(known.ledger, tuple(moved), tuple(each.unread for each in found if each.unread))
+
+
+def sent_by(horizon: Horizon, account: str, first: int, last: int) -> tuple[TransactionRecord, ...]:
+    """What an account sent in these ledgers, failed ones as well."""
+    found = in_order(
+        horizon,
+        f"/accounts/{account}/transactions",
+        records.transaction,
+        lambda each: (each.paging_token,),
+        after=max(0, first - 1),
+        up_to=last,
+        include_failed="true",
+    )
+    return tuple(each for each in found if each.source_account == account)
 
 
 def _credited_by(horizon: Horizon, known: TransactionRecord) -> dict[tuple[int, str], int]:

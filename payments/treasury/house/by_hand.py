@@ -24,14 +24,15 @@ from payments.chains import registry
 from payments.chains.base import Chain, OutgoingTransfer
 from payments.transfers import services
 from payments.transfers.hashes import signed_as
-from payments.transfers.models import Wallet
-from payments.transfers.postings import fee_accounts, hot_account, payout_account
+from payments.transfers.models import Payout, Wallet
+from payments.transfers.postings import fee_accounts, hot_account, moving_account, payout_account
 from payments.transfers.recovery import as_signed
 from payments.transfers.wallets import wallet_of
 from payments.treasury.house import postings
-from payments.treasury.house.models import Withdrawal
+from payments.treasury.house.models import AllowedAddress, Withdrawal
 from payments.treasury.house.own import house_balance
 from payments.treasury.house.withdrawals import agreeing, end_withdrawal, reserve_payout
+from payments.treasury.models import ColdWallet
 
 logger = structlog.get_logger(__name__)
 
@@ -209,12 +210,41 @@ def _withdrawal(proposal: Proposal, wallet: Wallet, move: Mapping[str, Any]) -> 
     )
 
 
+def attribute(wallet: Wallet, sent: OutgoingTransfer, asset: Asset, mined: services.Mined) -> Payout | None:
+    """The payout of what a hot wallet sent to a cold wallet of ours, or to an address that the house may be paid at,
+    of which a restored database has no row: made anew, as a skim or a withdrawal. None for anybody else."""
+    place = {"environment": wallet.environment, "network": wallet.network, "address": sent.recipient}
+    is_skim = ColdWallet.objects.filter(**place).exists()
+    listed = (
+        AllowedAddress.objects.filter(**place, memo=sent.memo or "", allowed_at__isnull=False).order_by("-pk").first()
+    )
+    if not is_skim and listed is None:
+        return None
+    key = ids.new_uuid()
+    withdrawal = Withdrawal(
+        id=key,
+        environment=wallet.environment,
+        network=asset.network,
+        asset=asset.code,
+        decimals=asset.decimals,
+        amount=sent.amount,
+        recipient=sent.recipient,
+        memo=sent.memo or "",
+        is_skim=is_skim,
+        reason=f"Found after a restore: sent in block {mined.height} by {mined.transaction_hash}.",
+        payout_id=key,
+    )
+    _lock_accounts([withdrawal], mined.native)
+    _reserve(withdrawal)
+    return withdrawal.payout
+
+
 def _lock_accounts(withdrawals: Sequence[Withdrawal], native: Asset) -> None:
     """Every account that booking them touches, all at once."""
     wanted = fee_accounts(native)
     for each in withdrawals:
         wanted |= {*postings.house_accounts(each.network, each.asset), hot_account(each.network, each.asset)}
-        wanted.add(payout_account(each.network, each.asset, each.pk))
+        wanted |= {payout_account(each.network, each.asset, each.pk), moving_account(each.network, each.asset)}
     lock_accounts(wanted, environment=withdrawals[0].environment)
 
 
@@ -223,5 +253,7 @@ def _reserve(withdrawal: Withdrawal) -> None:
     asset = registry.asset(withdrawal.environment, withdrawal.network, withdrawal.asset)
     balance, amount = house_balance(withdrawal.environment, asset), int(withdrawal.amount)
     withdrawal.own = balance.own
-    withdrawal.of_stock = 0 if withdrawal.is_lost else min(balance.stock, balance.of_stock(amount))
+    withdrawal.of_stock = (
+        0 if withdrawal.is_lost or withdrawal.is_skim else min(balance.stock, balance.of_stock(amount))
+    )
     reserve_payout(withdrawal, asset)

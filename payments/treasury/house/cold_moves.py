@@ -8,7 +8,7 @@ from django.db import transaction
 
 from config.containment import contained
 from config.errors import DomainError, InvalidParameter
-from config.installation.services import require_resumed
+from config.installation.services import current_standstill, require_resumed
 from config.money import Asset
 from merchants.four_eyes.models import Proposal, ProposalKind
 from merchants.four_eyes.services import propose, register
@@ -46,8 +46,11 @@ class MoveExplained(DomainError):
 
 
 def follow_cold() -> int:
-    """Record what has left the cold wallets of networks in use, and book what is known; returns how many moves."""
+    """Record what has left the cold wallets of networks in use, and book what is known; returns how many moves. While a
+    restored database stands still none: what had come to them before is adopted first."""
     done = 0
+    if current_standstill() is not None:
+        return done
     for wallet in ColdWallet.objects.order_by("pk"):
         if wallet.network in registry.networks(wallet.environment):
             expected = (ChainError, NotSeenAsDeposit)
@@ -56,12 +59,12 @@ def follow_cold() -> int:
     return done
 
 
-def follow(wallet: ColdWallet) -> int:
-    """The same of one wallet."""
+def follow(wallet: ColdWallet, *, until: int | None = None) -> int:
+    """The same of one wallet, up to a final height or to the last."""
     chain = registry.chain(wallet.environment, wallet.network)
     coins = {asset.contract: asset for asset in chain.profile.assets.values()}
     done = 0
-    for last, moves in cold.left(chain, wallet, until=chain.head().finalized_height):
+    for last, moves in cold.left(chain, wallet, until=chain.head().finalized_height if until is None else until):
         with transaction.atomic():
             locked = ColdWallet.objects.select_for_update().get(pk=wallet.pk)
             if locked.read_to >= last:
@@ -137,7 +140,7 @@ def _take_deposit(move: ColdMove) -> bool:
         deposit__in=seen, payment__isnull=True, amount=move.amount, status=DiscrepancyStatus.OPEN
     ).first()
     if stray is not None:
-        take_discrepancy(stray, resolved_by="refill from the cold wallet", note=str(move)[:300])
+        take_discrepancy(stray, resolved_by="refill from the cold wallet", note=str(move)[:300], is_sent_by_us=True)
         return True
     if seen.exclude(booked_to="").exists():
         return False

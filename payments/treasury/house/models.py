@@ -90,8 +90,10 @@ class Withdrawal(ids.KeyedByTime, ids.PublicRecord, models.Model):
     recipient = models.CharField(max_length=80)
     memo = models.CharField(max_length=30, blank=True)
     reason = models.TextField()
-    proposed_by = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
-    agreed_by = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
+    proposed_by = models.ForeignKey(
+        User, null=True, on_delete=models.PROTECT, related_name="+", help_text="Empty: found after a restore."
+    )
+    agreed_by = models.ForeignKey(User, null=True, on_delete=models.PROTECT, related_name="+")
     status = models.CharField(max_length=10, choices=WithdrawalStatus.choices, default=WithdrawalStatus.PENDING)
     payout = models.OneToOneField(Payout, on_delete=models.PROTECT, related_name="withdrawal")
     transaction_hash = models.CharField(max_length=80, blank=True)

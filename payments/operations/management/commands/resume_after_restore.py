@@ -104,6 +104,7 @@ class Command(BaseCommand):
             self.stdout.write(_deposit_line(deposit))
         self.stdout.write(f"{len(found.payouts)} transfers out that the ledger lacked; {found.adopted} taken over.")
         self.stdout.write(f"{found.sweeps} sweeps that the ledger lacked were adopted.")
+        self.stdout.write(f"{found.without_coins} transactions of ours that moved no coin were adopted.")
         for payout in found.payouts:
             self.stdout.write(_payout_line(payout))
         for wallet in found.frozen:
