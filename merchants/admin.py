@@ -17,10 +17,11 @@ from django.utils.safestring import SafeString
 
 from config.admin_base import ReadOnly
 from config.environments import Environment
+from config.errors import InvalidParameter
 from merchants.access import scopes
 from merchants.models import ApiKey, Merchant, MerchantSettings, Plan, User
 from merchants.services import (
-    change_plan,
+    check_fee,
     open_merchant,
     rename_merchant,
     resume_merchant,
@@ -93,12 +94,16 @@ class MerchantForm(forms.ModelForm[Merchant]):
         entered = super().clean() or self.cleaned_data
         if entered.get("requests_per_minute") is not None and entered.get("plan") != Plan.ENTERPRISE:
             raise ValidationError({"requests_per_minute": "Only an enterprise merchant has a budget of its own."})
+        try:
+            check_fee(entered.get("fee_bps"))
+        except InvalidParameter as error:
+            raise ValidationError({"fee_bps": error.message}) from error
         return entered
 
 
 @admin.register(Merchant)
 class MerchantAdmin(admin.ModelAdmin[Merchant]):
-    """Opens merchants, and changes their name, plan and fee."""
+    """Opens merchants, and changes their name."""
 
     form = MerchantForm
     list_display = ("name", "email", "plan", "is_active", "created_at")
@@ -139,7 +144,6 @@ class MerchantAdmin(admin.ModelAdmin[Merchant]):
             obj.pk, obj.created_at = opened.pk, opened.created_at
             obj._state.adding = False
         rename_merchant(merchant=obj, name=obj.name)
-        change_plan(merchant=obj, plan=obj.plan, requests_per_minute=obj.requests_per_minute)
 
     def has_delete_permission(self, request: HttpRequest, obj: Merchant | None = None) -> bool:
         return False

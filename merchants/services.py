@@ -126,13 +126,21 @@ def change_plan(*, merchant: Merchant, plan: str, requests_per_minute: int | Non
 
 def fee_bps_of(merchant: Merchant) -> int:
     """The fee on the merchant's settlements, in hundredths of a percent: its own, else its plan's."""
-    return settings.FEE_BPS.get(merchant.plan, 0) if merchant.fee_bps is None else merchant.fee_bps
+    return fee_bps_by(merchant.plan, merchant.fee_bps)
+
+
+def fee_bps_by(plan: str, own: int | None) -> int:
+    return settings.FEE_BPS.get(plan, 0) if own is None else own
+
+
+def check_fee(fee_bps: int | None) -> None:
+    if fee_bps is not None:
+        _check_range(fee_bps, 0, MAX_FEE_BPS, "fee_bps")
 
 
 def change_fee(*, merchant: Merchant, fee_bps: int | None) -> None:
     """Set the fee on settlements, in hundredths of a percent; None: the fee of its plan."""
-    if fee_bps is not None:
-        _check_range(fee_bps, 0, MAX_FEE_BPS, "fee_bps")
+    check_fee(fee_bps)
     merchant.fee_bps = fee_bps
     merchant.save(update_fields=["fee_bps"])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import getpass
 import os
 import shutil
 import tempfile
@@ -73,6 +74,14 @@ def pytest_configure(config: pytest.Config) -> None:
         server = start_server(Path(os.environ["BALLAST_VAR"]))
     if not os.environ.get("DATABASE_URL"):
         connection.settings_dict["TEST"]["TEMPLATE"] = TEMPLATE
+
+
+@pytest.fixture(autouse=True)
+def somebody_at_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Types the password that people in tests have."""
+    from tests.factories import PASSWORD
+
+    monkeypatch.setattr(getpass, "getpass", lambda prompt="": PASSWORD)
 
 
 def pytest_xdist_setupnodes() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from django.db import models
 from django.db.models import Q
@@ -50,6 +50,9 @@ class Proposal(models.Model):
     proposed_at = models.DateTimeField(default=timezone.now)
     decided_by = models.ForeignKey(User, null=True, on_delete=models.PROTECT, related_name="+")
     decided_at = models.DateTimeField(null=True)
+
+    heard: Any = None
+    """What its kind has asked for outside, before the database transaction that carries it out."""
 
     class Meta:
         constraints: ClassVar = [

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import getpass
 from datetime import timedelta
 
+from allauth.mfa.models import Authenticator
 from django.conf import settings
 from django.db.models import F, Q
 from django.utils import timezone
@@ -22,6 +24,11 @@ class DoesNotCount(DomainError):
         "Your word does not count for this at the moment: for 24 hours after your password was reset or your second "
         "factors were removed, and while another operator has chosen your password. Set one by “Forgot your password?”."
     )
+
+
+class OperatorNotProven(DomainError):
+    code = "operator_not_proven"
+    message = "This is not the password, or not the code, of this operator."
 
 
 def people_needed(environment: str) -> int:
@@ -48,6 +55,25 @@ def require_counts(user: User, *, environment: str) -> None:
     """DoesNotCount unless this person's word counts now."""
     if not User.objects.filter(counts(environment, operator=""), pk=user.pk).exists():
         raise DoesNotCount
+
+
+def operator_of_command(email: str, *, permission: str, environment: str) -> User:
+    """The operator in whose name a command acts. Where more than one must agree, it asks for the password and,
+    of somebody who has a second factor, for a code: otherwise one person could be both."""
+    person = User.objects.filter(email__iexact=email, is_staff=True, is_active=True).first()
+    if person is None or not person.has_perm(permission):
+        raise OperatorNotProven(f"{email} is no operator who may do this.")
+    if people_needed(environment) > 1:
+        if not person.check_password(getpass.getpass(f"Password of {person.email}: ")):
+            raise OperatorNotProven
+        factors = [each.wrap() for each in Authenticator.objects.filter(user=person)]
+        readers = [each for each in factors if hasattr(each, "validate_code")]
+        if factors and not readers:
+            raise OperatorNotProven(f"{person.email} has passkeys alone, which no terminal can read: use the admin.")
+        code = getpass.getpass("Code of the app, or a recovery code: ") if readers else ""
+        if readers and not any(each.validate_code(code) for each in readers):
+            raise OperatorNotProven
+    return person
 
 
 def note_reset(user: User, *, is_password_known: bool | None = None) -> None:

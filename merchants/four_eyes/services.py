@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import structlog
 from django.db import transaction
@@ -27,6 +28,8 @@ class Kind:
     carry_out: CarryOut
     permission: str
     """Of Django, that whoever agrees needs as well; empty: being a superuser."""
+    asks_before: Callable[[str], Any] | None = None
+    """Asks outside Ballast, before the database transaction, about the row with this key: `proposal.heard`."""
 
 
 _KINDS: dict[str, Kind] = {}
@@ -52,8 +55,14 @@ class NotPermitted(DomainError):
     message = "You may not do this yourself, so you cannot agree to it."
 
 
-def register(kind: ProposalKind, carry_out: CarryOut, *, permission: str = "") -> None:
-    _KINDS[kind] = Kind(carry_out, permission)
+def register(
+    kind: ProposalKind,
+    carry_out: CarryOut,
+    *,
+    permission: str = "",
+    asks_before: Callable[[str], Any] | None = None,
+) -> None:
+    _KINDS[kind] = Kind(carry_out, permission, asks_before)
 
 
 def propose(
@@ -71,11 +80,12 @@ def propose(
     It is done at once where one operator is enough. Another proposal for the same row falls. `environment` is the one
     whose rule of how many decide holds.
     """
+    heard = _heard(kind, str(subject))
     with transaction.atomic():
         require_counts(by, environment=environment)
         waiting = _waiting(kind, subject)
         if waiting is not None and waiting.proposed_by_id != by.pk and waiting.after == dict(after):
-            return agree(waiting, by=by)
+            return _agree(waiting, by=by, heard=heard)
         if waiting is not None:
             _end(waiting, ProposalStatus.WITHDRAWN, by)
         proposal = Proposal.objects.create(
@@ -89,12 +99,16 @@ def propose(
         )
         logger.warning("proposed", kind=str(kind), subject=str(subject), told=told, by=by.email)
         if people_needed(environment) == 1:
-            _carry_out(proposal, by, by.email)
+            _carry_out(proposal, by, by.email, heard)
         return proposal
 
 
 def agree(proposal: Proposal, *, by: User) -> Proposal:
     """Agree to what another operator has proposed, which is done at once; it falls where its row has changed since."""
+    return _agree(proposal, by=by, heard=_heard(proposal.kind, proposal.subject))
+
+
+def _agree(proposal: Proposal, *, by: User, heard: Any) -> Proposal:
     with transaction.atomic():
         proposal = Proposal.objects.select_for_update(of=["self"]).select_related("proposed_by").get(pk=proposal.pk)
         if proposal.status != ProposalStatus.WAITING:
@@ -110,7 +124,7 @@ def agree(proposal: Proposal, *, by: User) -> Proposal:
         if not is_alone and not Proposal.objects.filter(still, pk=proposal.pk).exists():
             raise ProposerDoesNotCount
         people = list(dict.fromkeys([proposal.proposed_by.email, by.email]))
-        _carry_out(proposal, by, ", ".join(people))
+        _carry_out(proposal, by, ", ".join(people), heard)
         return proposal
 
 
@@ -129,7 +143,13 @@ def _waiting(kind: ProposalKind, subject: object) -> Proposal | None:
     return waiting.select_for_update().first()
 
 
-def _carry_out(proposal: Proposal, by: User, people: str) -> None:
+def _heard(kind: str, subject: str) -> Any:
+    ask = _KINDS[kind].asks_before
+    return ask(subject) if ask is not None else None
+
+
+def _carry_out(proposal: Proposal, by: User, people: str, heard: Any) -> None:
+    proposal.heard = heard
     proposal.decided_by = by  # for what keeps who it was
     is_done = _KINDS[proposal.kind].carry_out(proposal, people)
     _end(proposal, ProposalStatus.DONE if is_done else ProposalStatus.FALLEN, by)

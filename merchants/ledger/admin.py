@@ -10,7 +10,7 @@ from django import forms
 from django.contrib import admin, messages
 from django.db import transaction
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
@@ -268,11 +268,18 @@ class ExplainedFindingAdmin(admin.ModelAdmin[ExplainedFinding]):
     actions = ("withdraw",)
 
     def save_model(self, request: HttpRequest, obj: ExplainedFinding, form: Any, change: bool) -> None:
-        explained = explained_findings.explain(
-            obj.finding, note=obj.note, until=obj.until, explained_by=request.user.get_username()
-        )
-        obj.pk = explained.pk
-        obj.refresh_from_db()
+        by = cast("User", request.user)
+        try:
+            proposal = explained_findings.propose_explaining(obj.finding, note=obj.note, until=obj.until, by=by)
+        except DomainError as error:
+            self.message_user(request, error.message, messages.ERROR)
+            return
+        waits = proposal.status == ProposalStatus.WAITING
+        word = "another operator must agree" if waits else proposal.get_status_display()
+        self.message_user(request, f"{proposal}: {word}.", messages.WARNING if waits else messages.SUCCESS)
+
+    def response_add(self, request: HttpRequest, obj: ExplainedFinding, *args: Any, **options: Any) -> HttpResponse:
+        return HttpResponseRedirect(reverse("admin:ledger_explainedfinding_changelist"))
 
     def has_change_permission(self, request: HttpRequest, obj: ExplainedFinding | None = None) -> bool:
         return False

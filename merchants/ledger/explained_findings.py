@@ -14,8 +14,12 @@ import structlog
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from config.environments import Environment
 from config.errors import DomainError, InvalidParameter
+from merchants.four_eyes.models import Proposal, ProposalKind
+from merchants.four_eyes.services import propose, register
 from merchants.ledger.models import ExplainedFinding, ReconcileRun
+from merchants.models import User
 
 logger = structlog.get_logger(__name__)
 
@@ -51,6 +55,35 @@ def find(finding: str) -> dict[str, Any]:
     if run is None:
         raise NoSuchFinding
     return next(record for record in run.findings if record.get("id") == finding)
+
+
+def propose_explaining(finding: str, *, note: str, until: datetime, by: User) -> Proposal:
+    """Propose that nothing reacts to a finding until an instant, or agree to it: what is lost would be passed over."""
+    with transaction.atomic():  # only to get the errors; rolled back
+        told = explain(finding, note=note, until=until, explained_by="-")
+        transaction.set_rollback(True)
+    return propose(
+        ProposalKind.FINDING,
+        environment=told.environment or Environment.PRODUCTION,
+        subject=finding,
+        before={"figure": told.figure},
+        after={"note": told.note, "until": until.isoformat()},
+        told=f"{told} is explained until {until:%Y-%m-%d %H:%M}: {told.note}",
+        by=by,
+    )
+
+
+def _explain_as_agreed(proposal: Proposal, people: str) -> bool:
+    after = proposal.after
+    try:
+        until = datetime.fromisoformat(after["until"])
+        explain(proposal.subject, note=after["note"], until=until, explained_by=people[:150])
+    except (InvalidParameter, NoSuchFinding, ExplainedAlready):
+        return False
+    return True
+
+
+register(ProposalKind.FINDING, _explain_as_agreed, permission="ledger.add_explainedfinding")
 
 
 def explain(finding: str, *, note: str, until: datetime, explained_by: str) -> ExplainedFinding:

@@ -24,7 +24,7 @@ from merchants.models import Member, Merchant, User
 from merchants.people import operator_rights
 from merchants.people.invitations import invite_merchant
 from merchants.people.models import Invitation, SignUp
-from merchants.people.operator_rights import propose_member, set_fee
+from merchants.people.operator_rights import Terms, propose_member, set_terms
 from merchants.people.services import approve_sign_up, confirm_added_person, follow_operator, refuse_sign_up
 
 # allauth's own pages change rows without its rules, and show stored secrets. Who is in a group would get what is added
@@ -51,10 +51,10 @@ class MerchantOfPeopleAdmin(MerchantAdmin):
         return [MemberInline, *super().get_inlines(request, obj)] if obj else []
 
     def save_model(self, request: HttpRequest, obj: Merchant, form: Any, change: bool) -> None:
-        asked = obj.fee_bps
+        asked = Terms(obj.plan, obj.requests_per_minute, obj.fee_bps)
         super().save_model(request, obj, form, change)
         try:
-            proposal = set_fee(merchant=obj, fee_bps=asked, by=cast("User", request.user))
+            proposal = set_terms(merchant=obj, asked=asked, by=cast("User", request.user))
         except DomainError as error:
             self.message_user(request, error.message, messages.ERROR)
         else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from django.contrib.auth.models import Group, Permission
@@ -19,7 +20,7 @@ from merchants.members import add_member
 from merchants.models import Member, Merchant, User
 from merchants.people.mailing import write_mail
 from merchants.roles import Action, Role
-from merchants.services import FEE_BY_ONE_BPS, change_fee, fee_bps_of
+from merchants.services import FEE_BY_ONE_BPS, change_fee, change_plan, check_fee, fee_bps_by, fee_bps_of
 
 FLAGS = ("is_active", "is_staff", "is_superuser")
 
@@ -136,29 +137,47 @@ def note_let_in(
             )
 
 
-def set_fee(*, merchant: Merchant, fee_bps: int | None, by: User) -> Proposal | None:
-    """Change a merchant's fee, where one operator may; a higher one above the bound is proposed."""
+@dataclass(frozen=True, slots=True)
+class Terms:
+    plan: str
+    requests_per_minute: int | None
+    fee_bps: int | None
+    """None: the fee of the plan."""
+
+
+def set_terms(*, merchant: Merchant, asked: Terms, by: User) -> Proposal | None:
+    """Change a merchant's plan and fee, where one operator may; a fee that becomes higher above the bound, its own or
+    its plan's, is proposed."""
+    check_fee(asked.fee_bps)
+    fee_bps = fee_bps_by(asked.plan, asked.fee_bps)
     with transaction.atomic():
         stored = Merchant.objects.select_for_update().get(pk=merchant.pk)
-        if fee_bps is None or fee_bps <= max(FEE_BY_ONE_BPS, fee_bps_of(stored)):
-            change_fee(merchant=stored, fee_bps=fee_bps)
+        if fee_bps <= max(FEE_BY_ONE_BPS, fee_bps_of(stored)):
+            _set(stored, asked)
             return None
     return propose(
         ProposalKind.FEE,
         environment=Environment.PRODUCTION,
         subject=merchant.pk,
-        before={"fee_bps": stored.fee_bps},
-        after={"fee_bps": fee_bps},
-        told=f"The fee of {merchant.name} ({merchant.public_id}) becomes {fee_bps / 100:.2f} % of its settlements",
+        before={"plan": stored.plan, "fee_bps": stored.fee_bps},
+        after=asdict(asked),
+        told=f"The fee of {merchant.name} ({merchant.public_id}), {asked.plan}, becomes {fee_bps / 100:.2f} % of its "
+        "settlements",
         by=by,
     )
 
 
+def _set(merchant: Merchant, terms: Terms) -> None:
+    change_plan(merchant=merchant, plan=terms.plan, requests_per_minute=terms.requests_per_minute)
+    change_fee(merchant=merchant, fee_bps=terms.fee_bps)
+
+
 def _set_fee_as_agreed(proposal: Proposal, people: str) -> bool:
     merchant = Merchant.objects.select_for_update().get(pk=proposal.subject)
-    if merchant.fee_bps != proposal.before["fee_bps"]:
+    if any(getattr(merchant, name) != value for name, value in proposal.before.items()):
         return False
-    change_fee(merchant=merchant, fee_bps=proposal.after["fee_bps"])
+    now = {"plan": merchant.plan, "requests_per_minute": merchant.requests_per_minute}
+    _set(merchant, Terms(**{**now, **proposal.after}))  # an older proposal has the fee alone
     return True
 
 

@@ -48,13 +48,23 @@ def propose_clearing(cursor: ScanCursor, *, reason: str, by: User) -> Proposal:
 
 
 def _clear_as_agreed(proposal: Proposal, people: str) -> bool:
-    cursor = ScanCursor.objects.get(pk=proposal.subject)
-    if cursor.halted_at is None or str(cursor.halted_at) != proposal.before["halted_at"]:
+    if proposal.heard is None or str(proposal.heard[0].halted_at) != proposal.before["halted_at"]:
         return False
-    return clear_halt(environment=cursor.environment, network=cursor.network, cleared_by=people[:120])
+    return _clear(*proposal.heard, cleared_by=people[:120])
 
 
-register(ProposalKind.HALT, _clear_as_agreed, permission="payments.change_scancursor")
+def _ask(cursor_id: str) -> tuple[ScanCursor, Cursor] | None:
+    """Where a halted network is to be read from; None when it is not halted. Asks the network."""
+    halted = ScanCursor.objects.filter(pk=cursor_id, halted_at__isnull=False).first()
+    if halted is None:
+        return None
+    try:
+        return halted, _cursor_far_before(halted)
+    except ChainError as error:
+        raise NetworkUnavailable(f"{halted.network} must answer before it can go on: {error}") from error
+
+
+register(ProposalKind.HALT, _clear_as_agreed, permission="payments.change_scancursor", asks_before=_ask)
 
 
 def clear_halt(*, environment: str, network: str, cleared_by: str) -> bool:
@@ -65,12 +75,13 @@ def clear_halt(*, environment: str, network: str, cleared_by: str) -> bool:
     were stopped for another reason.
     """
     halted = ScanCursor.objects.filter(environment=environment, network=network, halted_at__isnull=False).first()
-    if halted is None:
-        return False
-    try:
-        cursor = _cursor_far_before(halted)
-    except ChainError as error:
-        raise NetworkUnavailable(f"{network} must answer before it can go on: {error}") from error
+    heard = _ask(str(halted.pk)) if halted is not None else None
+    return heard is not None and _clear(*heard, cleared_by=cleared_by)
+
+
+def _clear(halted: ScanCursor, cursor: Cursor, *, cleared_by: str) -> bool:
+    """Compare with the row as it is now, and write; False when it is another."""
+    environment, network = halted.environment, halted.network
     with transaction.atomic():
         same = ScanCursor.objects.filter(pk=halted.pk, version=halted.version, halted_at=halted.halted_at)
         if not same.update(halted_at=None, cursor=cursor, version=F("version") + 1):

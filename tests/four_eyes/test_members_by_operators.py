@@ -124,3 +124,28 @@ def test_a_fee_above_the_bound_takes_two() -> None:
     ]
     assert [ask(client, fee) for client, fee, _ in asked] == [stays for *_, stays in asked]
     assert Proposal.objects.filter(kind="fee", status=ProposalStatus.DONE).count() == 1
+    before = Proposal.objects.count()
+    assert (ask(first, 10_000), Proposal.objects.count()) == (None, before)
+
+
+def test_a_plan_whose_fee_is_above_the_bound_takes_two(settings: Settings) -> None:
+    settings.FEE_BPS = {"business": 2_000}
+    merchant, (first, _), (second, _) = make_member().merchant, superuser(), superuser()
+
+    def ask(client: Client, **entered: object) -> tuple[str, int | None, str]:
+        form: dict[str, object] = {"name": "Shop", "plan": "business", "fee_bps": "", **entered}
+        form |= {f"{rows}-{count}_FORMS": 0 for rows in ("members", "settings") for count in ("TOTAL", "INITIAL")}
+        said = client.post(reverse("admin:merchants_merchant_change", args=[merchant.pk]), form, follow=True).text
+        merchant.refresh_from_db()
+        return merchant.plan, merchant.fee_bps, said
+
+    assert ask(first, fee_bps=50)[:2] == ("business", 50)
+    for _ in range(2):
+        assert ask(first)[:2] == ("business", 50)  # without its own fee the plan's counts
+    assert ask(second)[:2] == ("business", None)
+    assert ask(first, plan="starter")[:2] == ("starter", None)
+    assert "20.00 %" in ask(first)[2]
+    assert merchant.plan == "starter"
+    plan, fee, said = ask(first, plan="starter", fee_bps=10_000)
+    assert (plan, fee) == ("starter", None)
+    assert "fee_bps must be" in said

@@ -7,6 +7,7 @@ hot wallet were it, and what nobody would follow to its end without the guard, t
 
 from __future__ import annotations
 
+import getpass
 import io
 import logging
 import os
@@ -50,7 +51,7 @@ from refunds import tasks as refund_tasks
 from tests.evm.mainnet import Mainnet, environment_for, settings_for
 from tests.evm.node import EPOCH_BLOCKS, HISTORY, POLYGON_ID, TestNode
 from tests.evm.shop import RATE_SOURCES, Paid, Shop
-from tests.factories import make_user
+from tests.factories import PASSWORD, make_user
 from tests.gauntlet.installation import Installation
 from tests.gauntlet.report import Check, Progress
 from tests.networks import POLYGON, with_set
@@ -80,6 +81,7 @@ def run(installation: Installation, chance: random.Random) -> list[Check]:
         for name, value in settings_for({POLYGON: [node.url]}).items():
             setattr(settings, name, value)
         settings.RATE_SOURCES, settings.OPERATORS_TO_DECIDE = RATE_SOURCES, 2
+        stack.enter_context(patch.object(getpass, "getpass", return_value=PASSWORD))  # somebody at the terminal
         os.environ |= environment_for({POLYGON: [node.url]})
         house = House(installation, Mainnet(POLYGON, TestNode(node)), chance, progress)
         return [
@@ -363,7 +365,8 @@ def _mend(house: House, hashes: Sequence[str]) -> None:
     house.take_over(house.wallets[-2])
     for code in {code for _, code, _, _ in house.stolen} | {registry.profile(PRODUCTION, POLYGON).native.code}:
         house.book(code)
-    call_command("breaker", env=PRODUCTION, network=POLYGON, close=True, by="Ada", stdout=io.StringIO())
+    for person in house.people:
+        call_command("breaker", env=PRODUCTION, network=POLYGON, close=True, by=person.email, stdout=io.StringIO())
 
 
 # --- restored -------------------------------------------------------------------------------------------

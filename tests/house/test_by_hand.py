@@ -65,7 +65,8 @@ def test_from_the_frozen_wallet_back_to_clean_books(network: str, people: People
     assert booked.transaction_hash == Transfer.objects.get().transaction_hash == sent
     assert hot(network) == 47 * unit(network)
     assert "signs again" in run("thaw_wallet", env=SANDBOX, network=network)[1]
-    run("breaker", "--env", SANDBOX, "--network", network, "--close", "--by", "Ada")
+    for person in people:
+        run("breaker", "--env", SANDBOX, "--network", network, "--close", "--by", person.email)
     assert reconcile() == 0
 
     leave(network)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import json
 import re
 from collections.abc import Iterator
@@ -15,21 +16,31 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
+from pytest_django.fixtures import Settings
 
+from merchants.four_eyes.models import Proposal
+from merchants.four_eyes.services import agree
 from merchants.ledger import explained_findings
 from merchants.ledger.breakers import close_breaker
 from merchants.ledger.invariants import Finding, Scope, invariant
 from merchants.ledger.models import ExplainedFinding, ReconcileRun
-from tests.factories import make_user
+from merchants.models import User
+from tests.factories import PASSWORD, make_user
 from tests.ledger.reconciling import forge_balance, run, stopped
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("ledger_checks_only")]
 SUBJECT = "sandbox ethereum USDC chain:deposit"
 
 
+@pytest.fixture(autouse=True)
+def ada(settings: Settings) -> User:
+    settings.OPERATORS_TO_DECIDE = settings.SANDBOX_OPERATORS_TO_DECIDE = 1
+    return make_user("ada@example.com", is_staff=True, is_superuser=True)
+
+
 def explain(finding: str, **changes: str) -> str:
     said = StringIO()
-    options = {"note": "A fee of the token.", "until": "2199-01-01", "by": "Ada", **changes}
+    options = {"note": "A fee of the token.", "until": "2199-01-01", "by": "ada@example.com", **changes}
     call_command("explain_finding", finding, *(f"--{name}={value}" for name, value in options.items()), stdout=said)
     return said.getvalue()
 
@@ -46,14 +57,14 @@ def test_neither_exit_code_nor_breaker_reacts_until_its_figure_changes(books: No
     assert code == 2
     found = the_finding()
     assert re.search(rf"error: {SUBJECT}\n.*\n *→ .*  \[{found}\]\n", out)
-    assert "Ada" in explain(found)
+    assert "says ada@example.com. Done." in explain(found)
     close_breaker(environment="sandbox", network="ethereum", closed_by="Ada")
 
     for _ in range(2):
         code, out, _ = run()
         assert (code, stopped()) == (0, [])
         assert f"explained: {SUBJECT}\n" in out
-        assert f"Ada, until 2199-01-01T00:00: A fee of the token.  [{found}]\n" in out
+        assert f"ada@example.com, until 2199-01-01T00:00: A fee of the token.  [{found}]\n" in out
         assert "0 errors, 0 warnings, 1 explained in" in out
         assert "Value explained: 100" not in out, "the coins are missing all the same"
 
@@ -94,6 +105,7 @@ def test_a_finding_keeps_its_identity_when_its_subject_names_the_moment(books: N
     ("finding", "changes", "said"),
     [
         ("ffffffffffff", {}, "No run that is kept has a finding with this id."),
+        ("", {"by": "Ada"}, "Ada is no operator who may do this."),
         ("", {"note": " "}, "Say what it is."),
         ("", {"until": "2020-01-01"}, "still to come"),
         ("", {"note": ""}, "--note and --until"),
@@ -124,6 +136,47 @@ def test_an_operator_explains_in_the_admin_and_the_log_says_so(books: None) -> N
     act = {"action": "withdraw", "_selected_action": [explained.pk], "confirmed": "yes"}
     browser.post(reverse("admin:ledger_explainedfinding_changelist"), act)
     assert explained_findings.in_force(timezone.now()) == {}
+
+
+def test_explaining_takes_two_who_show_who_they_are(
+    books: None, ada: User, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forge_balance()
+    run()
+    settings.SANDBOX_OPERATORS_TO_DECIDE = 2
+    typed = iter(["a guess", PASSWORD, PASSWORD])
+    monkeypatch.setattr(getpass, "getpass", lambda prompt: next(typed))
+    found = the_finding()
+    with pytest.raises(CommandError, match="not the password"):
+        explain(found)
+    for _ in range(2):
+        assert "Waits for another operator" in explain(found)
+        assert not ExplainedFinding.objects.exists()
+    browser, add = Client(), reverse("admin:ledger_explainedfinding_add")
+    browser.force_login(make_user("bob@example.com", is_staff=True, is_superuser=True))
+    said = {"finding": found, "note": "Another.", "until_0": "2199-01-01", "until_1": "00:00"}
+    assert "another operator must agree" in browser.post(add, said, follow=True).text
+    assert not ExplainedFinding.objects.exists()
+    browser.post(add, said | {"note": "A fee of the token."})
+    [waiting] = Proposal.objects.filter(status="waiting")
+    assert agree(waiting, by=ada).status == "done"
+    assert ExplainedFinding.objects.get().explained_by == "bob@example.com, ada@example.com"
+    assert run()[0] == 0
+
+
+def test_closing_a_breaker_by_the_command_takes_the_same_two(books: None, ada: User, settings: Settings) -> None:
+    forge_balance()
+    run()
+    settings.SANDBOX_OPERATORS_TO_DECIDE = 2
+    make_user("bob@example.com", is_staff=True, is_superuser=True)
+    close = ("breaker", "--env=sandbox", "--network=ethereum", "--close")
+    with pytest.raises(CommandError, match="no operator"):
+        call_command(*close, "--by=Ada", stdout=StringIO())
+    for _ in range(2):
+        call_command(*close, "--by=ada@example.com", stdout=StringIO())
+        assert stopped() == [("sandbox", "ethereum")]
+    call_command(*close, "--by=bob@example.com", stdout=StringIO())
+    assert stopped() == []
 
 
 def test_a_run_that_did_not_see_everything_gives_a_bound(books: None) -> None:

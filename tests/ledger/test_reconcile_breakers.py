@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 from django.core.management import CommandError, call_command
+from pytest_django.fixtures import Settings
 
 from merchants.ledger.invariants import Finding, Scope, invariant
 from merchants.ledger.models import Breaker, ReconcileRun
@@ -84,7 +85,8 @@ class TestBreakers:
         assert list(Breaker.objects.all()) == [first]
         assert stopped() == [("sandbox", "ethereum")]
 
-    def test_a_person_lets_them_go_on(self, books: None) -> None:
+    def test_a_person_lets_them_go_on(self, books: None, settings: Settings) -> None:
+        settings.SANDBOX_OPERATORS_TO_DECIDE = 1
         forge_balance()
         run()
         place = ("--network", "ethereum", "--env", "sandbox")

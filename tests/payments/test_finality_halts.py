@@ -5,20 +5,23 @@ from __future__ import annotations
 from functools import partial
 
 import pytest
+from django.db import connection
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from merchants.four_eyes.models import Proposal, ProposalStatus
+from merchants.four_eyes.services import agree
 from merchants.ledger.breakers import is_open, open_breaker
 from merchants.ledger.models import Breaker
 from payments.chains import registry
+from payments.chains.base import Cursor
 from payments.chains.errors import NetworkUnavailable
 from payments.chains.simulated import control
 from payments.chains.simulated.adapter import SimulatedChain
 from payments.deposits import crediting
-from payments.deposits.finality_halts import clear_halt
+from payments.deposits.finality_halts import clear_halt, propose_clearing
 from payments.deposits.models import ScanCursor
 from payments.deposits.watching import watch_network
 from tests.factories import make_user
@@ -122,6 +125,26 @@ def test_a_halt_stops_payouts_too_until_it_is_cleared(network: str) -> None:
     breaker.refresh_from_db()
     assert (breaker.closed_by, breaker.closed_at is not None) == ("Ada", True)
     assert_all_is_well()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_network_is_asked_before_the_transaction_of_who_agrees(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.SANDBOX_OPERATORS_TO_DECIDE = 2
+    mine(ETHEREUM, 7)
+    halt(ETHEREUM)
+    ask, asked = SimulatedChain.cursor_at, []
+
+    def cursor_at(chain: SimulatedChain, height: int) -> Cursor:
+        asked.append(connection.in_atomic_block)
+        return ask(chain, height)
+
+    monkeypatch.setattr(SimulatedChain, "cursor_at", cursor_at)
+    ada, bob = (make_user(f"{name}@example.com", is_staff=True, is_superuser=True) for name in ("ada", "bob"))
+    proposal = propose_clearing(cursor_of(ETHEREUM), reason="", by=ada)
+    assert agree(proposal, by=bob).status == ProposalStatus.DONE
+    assert (set(asked), cursor_of(ETHEREUM).halted_at) == ({False}, None)
 
 
 def test_payouts_that_were_stopped_for_another_reason_stay_stopped() -> None:

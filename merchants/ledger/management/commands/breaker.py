@@ -8,7 +8,9 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from config.environments import Environment
-from merchants.ledger.breakers import close_breaker, open_breaker
+from config.errors import DomainError
+from merchants.four_eyes.people import operator_of_command, people_needed
+from merchants.ledger.breakers import close_breaker, open_breaker, propose_closing
 from merchants.ledger.models import Breaker
 
 
@@ -24,7 +26,7 @@ class Command(BaseCommand):
         change = parser.add_mutually_exclusive_group()
         change.add_argument("--open", metavar="REASON", help="Stop payouts of the network.")
         change.add_argument("--close", action="store_true", help="Let payouts of the network go on.")
-        parser.add_argument("--by", metavar="NAME", help="Who has looked. Default: the account this runs under.")
+        parser.add_argument("--by", metavar="EMAIL", help="Who has looked: an operator.")
 
     def handle(self, **options: Any) -> None:
         environment, network = options["env"], options["network"]
@@ -35,14 +37,27 @@ class Command(BaseCommand):
             raise CommandError("Name the network: --env and --network.")
         name = f"{network} ({environment})"
         if options["close"]:
-            by = options["by"] or getpass.getuser()
-            if not close_breaker(environment=environment, network=network, closed_by=by):
-                raise CommandError(f"Payouts of {name} are not stopped.")
-            self.stdout.write(f"Payouts of {name} go on, says {by}.")
+            self._close(environment, network, options["by"] or getpass.getuser())
         else:
             if not open_breaker(environment=environment, network=network, reason=options["open"]):
                 raise CommandError(f"Payouts of {name} are stopped already.")
             self.stdout.write(f"Payouts of {name} are stopped.")
+
+    def _close(self, environment: str, network: str, by: str) -> None:
+        """Where more than one operator must agree, `by` is the address of one, who proposes it or agrees to it."""
+        stopped = Breaker.objects.filter(environment=environment, network=network, closed_at__isnull=True).first()
+        if stopped is None:
+            raise CommandError(f"Payouts of {network} ({environment}) are not stopped.")
+        if people_needed(environment) == 1:
+            close_breaker(environment=environment, network=network, closed_by=by)
+            self.stdout.write(f"Payouts of {network} ({environment}) go on, says {by}.")
+            return
+        try:
+            person = operator_of_command(by, permission="ledger.change_breaker", environment=environment)
+            proposal = propose_closing(stopped, by=person)
+        except DomainError as error:
+            raise CommandError(error.message) from error
+        self.stdout.write(f"{proposal}: {proposal.get_status_display()}.")
 
     def _show(self, environment: str | None, network: str | None) -> None:
         stopped = Breaker.objects.filter(closed_at__isnull=True).order_by("environment", "network")

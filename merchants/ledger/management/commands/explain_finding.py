@@ -10,15 +10,19 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
+from config.environments import Environment
 from config.errors import DomainError
+from merchants.four_eyes.models import Proposal
+from merchants.four_eyes.people import operator_of_command
 from merchants.ledger import explained_findings
 from merchants.ledger.models import ExplainedFinding
 
 
 class Command(BaseCommand):
     help = (
-        "Shows which findings of reconcile are explained. With an id, as reconcile prints it beside each finding, that "
-        "one is explained: runs go on listing it, and neither exit code nor breaker reacts to it until its figure "
+        "Shows which findings of reconcile are explained. With an id, as reconcile prints it beside each finding, an "
+        "operator proposes to explain it, or agrees to what another has proposed in the same words. Then runs go on "
+        "listing it, and neither exit code nor breaker reacts to it until its figure "
         "changes or the time is over."
     )
 
@@ -27,7 +31,7 @@ class Command(BaseCommand):
         parser.add_argument("--note", help="What it is, for whoever reads the next run.")
         parser.add_argument("--until", type=_instant, help="Until when (ISO 8601); then it counts again.")
         parser.add_argument("--withdraw", action="store_true", help="It is not understood after all.")
-        parser.add_argument("--by", metavar="NAME", help="Who says so. Default: the account this runs under.")
+        parser.add_argument("--by", metavar="EMAIL", help="Who says so. To explain: the address of an operator.")
 
     def handle(self, **options: Any) -> None:
         finding, by = options["finding"], options["by"] or getpass.getuser()
@@ -39,12 +43,15 @@ class Command(BaseCommand):
             raise CommandError("Say what it is and until when: --note and --until.")
         else:
             try:
-                explained = explained_findings.explain(
-                    finding, note=options["note"], until=options["until"], explained_by=by
-                )
+                proposal = self._propose(finding, by, options["note"], options["until"])
             except DomainError as error:
                 raise CommandError(error.message) from error
-            self.stdout.write(f"{explained} is explained until {explained.until:%Y-%m-%d %H:%M}, says {by}.")
+            self.stdout.write(f"{proposal}, says {by}. {proposal.get_status_display()}.")
+
+    def _propose(self, finding: str, by: str, note: str, until: datetime) -> Proposal:
+        environment = explained_findings.find(finding)["environment"] or Environment.PRODUCTION
+        person = operator_of_command(by, permission="ledger.add_explainedfinding", environment=environment)
+        return explained_findings.propose_explaining(finding, note=note, until=until, by=person)
 
     def _withdraw(self, finding: str, by: str) -> None:
         standing = explained_findings.in_force(timezone.now()).get(finding)

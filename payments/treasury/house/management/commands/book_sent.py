@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from config.environments import Environment
 from config.errors import DomainError
 from merchants.four_eyes.models import ProposalStatus
-from merchants.models import User
+from merchants.four_eyes.people import operator_of_command
 from payments.chains.errors import ChainError
 from payments.treasury.house.by_hand import find_sent, propose_booking
 
@@ -29,10 +29,8 @@ class Command(BaseCommand):
         parser.add_argument("--by", metavar="EMAIL", required=True, help="The operator who proposes it.")
 
     def handle(self, **options: Any) -> None:
-        person = User.objects.filter(email__iexact=options["by"], is_staff=True, is_active=True).first()
-        if person is None or not person.has_perm("house.add_withdrawal"):
-            raise CommandError(f"{options['by']} is no operator who may book this.")
         try:
+            person = operator_of_command(options["by"], permission="house.add_withdrawal", environment=options["env"])
             sent = find_sent(options["env"], options["network"], options["hash"])
             proposal = propose_booking(sent, is_lost=options["lost"], reason=options["reason"], by=person)
         except ChainError as error:

@@ -12,7 +12,7 @@ from config.environments import Environment
 from config.errors import DomainError
 from config.money import AmountNotExact, to_units
 from merchants.four_eyes.models import ProposalStatus
-from merchants.models import User
+from merchants.four_eyes.people import operator_of_command
 from payments.treasury.house.fundings import coin_of, propose_funding
 from payments.treasury.house.models import Funding
 
@@ -32,10 +32,8 @@ class Command(BaseCommand):
         parser.add_argument("--by", metavar="EMAIL", required=True, help="The operator who proposes it.")
 
     def handle(self, **options: Any) -> None:
-        person = User.objects.filter(email__iexact=options["by"], is_staff=True, is_active=True).first()
-        if person is None or not person.has_perm("house.add_funding"):
-            raise CommandError(f"{options['by']} is no operator who may put coins in.")
         try:
+            person = operator_of_command(options["by"], permission="house.add_funding", environment=options["env"])
             asset = coin_of(options["env"], options["network"], options["asset"].upper())
             units = to_units(options["amount"], asset.decimals)
             proposal = propose_funding(options["env"], asset, amount=units, reason=options["reason"], by=person)

@@ -12,7 +12,7 @@ from config.environments import Environment
 from config.errors import DomainError
 from config.money import AmountNotExact, to_units
 from merchants.four_eyes.models import ProposalStatus
-from merchants.models import User
+from merchants.four_eyes.people import operator_of_command
 from payments.chains import registry
 from payments.chains.errors import ChainError
 from payments.treasury.house.float import in_use
@@ -41,10 +41,8 @@ class Command(BaseCommand):
             return
         if lacking := [name for name in ("network", "asset", "reason", "by") if not options[name]]:
             raise CommandError(f"Say {', '.join(f'--{name}' for name in lacking)} as well.")
-        person = User.objects.filter(email__iexact=options["by"], is_staff=True, is_active=True).first()
-        if person is None or not person.has_perm("house.add_withdrawal"):
-            raise CommandError(f"{options['by']} is no operator who may skim.")
         try:
+            person = operator_of_command(options["by"], permission="house.add_withdrawal", environment=options["env"])
             asset = registry.asset(options["env"], options["network"], options["asset"].upper())
             units = to_units(options["amount"], asset.decimals)
             proposal = propose_skim(options["env"], asset, amount=units, reason=options["reason"], by=person)

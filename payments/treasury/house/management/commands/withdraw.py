@@ -12,7 +12,7 @@ from config.environments import Environment
 from config.errors import DomainError
 from config.money import AmountNotExact, to_units
 from merchants.four_eyes.models import ProposalStatus
-from merchants.models import User
+from merchants.four_eyes.people import operator_of_command
 from payments.chains import registry
 from payments.treasury.house.models import AllowedAddress
 from payments.treasury.house.own import house_balances
@@ -60,9 +60,7 @@ class Command(BaseCommand):
     def _propose(self, options: dict[str, Any]) -> None:
         environment, network = options["env"], options["network"]
         asset = registry.asset(environment, network, options["asset"].upper())
-        person = User.objects.filter(email__iexact=options["by"], is_staff=True, is_active=True).first()
-        if person is None or not person.has_perm("house.add_withdrawal"):
-            raise CommandError(f"{options['by']} is no operator who may withdraw.")
+        person = operator_of_command(options["by"], permission="house.add_withdrawal", environment=environment)
         proposal = propose_withdrawal(
             _listed(environment, network, options["to"], options["memo"]),
             code=asset.code,
