@@ -60,3 +60,20 @@ class OutgoingContract:
     def test_blocks_to_come_are_not_told_of(self, till: Till) -> None:
         with pytest.raises(ChainUnavailable):
             till.chain.outgoing(till.sender, first_height=0, last_height=till.chain.head().height + 1)
+
+    def test_what_an_account_sent_is_told_whether_or_not_it_moved_anything(self, till: Till) -> None:
+        """Also what nobody names: by its sequence alone."""
+        sent, first = [], till.chain.next_sequence(till.sender)
+        for amount in (1, STOCK + 1, 2):
+            sent.append(till.sign(amount))
+            till.chain.broadcast(sent[-1])
+            till.harness.mine()
+        wanted = {"first_height": 1, "last_height": till.chain.head().height}
+        found = till.chain.sent_by(till.sender, **wanted, first_sequence=first, hashes=[])
+        assert [(each.transaction_hash, each.sequence, each.succeeded) for each in found] == [
+            (each.transaction_hash, each.sequence, is_good)
+            for each, is_good in zip(sent, (True, False, True), strict=True)
+        ]
+        assert [each.fee_units for each in found] == [till.chain.transfer_status(each).fee_units for each in sent]
+        named = till.chain.sent_by(till.sender, **wanted, first_sequence=first + 9, hashes=[sent[0].transaction_hash])
+        assert [each.transaction_hash for each in named] == [sent[0].transaction_hash]
