@@ -37,19 +37,7 @@ SCENARIOS = (
     "memory",
     "production",
 )
-IN_CI = (
-    "accounts",
-    "production",
-    "providers",
-    "webhooks",
-    "stellar",
-    "keys",
-    "redis",
-    "evm",
-    "settlements",
-    "memory",
-    "refunds",
-)
+IN_CI = ("webhooks", "redis", "settlements", "memory", "refunds")
 """What `--short` does where no scenario is named, the longest first."""
 
 BESIDE_EACH_OTHER = 3
