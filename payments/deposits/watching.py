@@ -248,9 +248,10 @@ def _record_transfers(cursor: ScanCursor, scan: Scan, addresses: PaymentAddresse
     for payment_id, count in Counter(deposit.payment_id for deposit in fresh if deposit.payment_id).items():
         Payment.objects.filter(pk=payment_id).update(deposit_count=F("deposit_count") + count)
     unread = {each.transaction_hash for each in scan.unread}
+    looked_at = addresses.matching({deposit.recipient for deposit in known.values()}) if known else set()
     for deposit in known.values():
-        if deposit.transaction_hash in unread:
-            continue  # it is there still, though nobody can say what it moved
+        if deposit.transaction_hash in unread or deposit.recipient not in looked_at:
+            continue  # it is there still, though nobody can say what it moved, or has asked
         if deposit.status != DepositStatus.ORPHANED and scan.first_height <= deposit.height <= scan.last_height:
             _orphan_deposit(deposit)
             changed.add(deposit.payment_id)

@@ -17,7 +17,7 @@ from payments.chains.simulated import control
 from payments.chains.simulated.models import SimulatedTransfer, Stretch
 from payments.deposits.acceptance import take_discrepancy
 from payments.deposits.addresses import LOOK_AHEAD
-from payments.deposits.models import ReadingRequest
+from payments.deposits.models import ReadingRequest, ScanCursor
 from payments.diagnosis.claims import explain_claim
 from payments.models import Deposit, Discrepancy, Payment
 from payments.treasury import sweep_booking
@@ -111,6 +111,20 @@ def test_money_at_the_next_address_is_held_and_goes_with_the_sweep_of_its_paymen
     take_discrepancy(Discrepancy.objects.get(), resolved_by="Ada", note="nobody missed it")
     assert books(payment)["treasury"] == 1
     assert reconcile()[0] == 0
+
+
+def test_money_at_an_address_that_is_watched_no_more_is_not_taken_for_undone() -> None:
+    """The numbers move on by a million when a restored database resumes, and blocks are read more than once."""
+    pay_and_confirm(make_payment(ETHEREUM))
+    read_from = ScanCursor.objects.get(network=ETHEREUM).cursor
+    send_to_number(1)
+    mine_and_watch(ETHEREUM, BLOCKS_UNTIL_FINAL[ETHEREUM])
+    assert held() == [("unasked", 1)]
+    give_out(last_number() + 10**6)
+    ScanCursor.objects.filter(network=ETHEREUM).update(cursor=read_from)
+    mine_and_watch(ETHEREUM)
+    assert held() == [("unasked", 1)]
+    assert_all_is_well()
 
 
 def let_time_pass(network: str = ETHEREUM) -> None:
