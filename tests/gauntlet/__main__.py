@@ -34,6 +34,7 @@ SCENARIOS = (
     "providers",
     "keys",
     "redis",
+    "restore",
     "memory",
     "production",
 )

@@ -399,7 +399,6 @@ def _restore(house: House) -> list[Check]:
         call_command(
             "thaw_wallet", env=PRODUCTION, network=POLYGON, address=wallet, leave_unknown=True, stdout=io.StringIO()
         )
-    house.book(registry.profile(PRODUCTION, POLYGON).native.code)
     house.finish()
     figure = f"{by_old} by the key of the backup, {paid - by_old} by the next one"
     house.progress.say(f"restored: {figure}", now=True)
