@@ -14,6 +14,7 @@ import structlog
 from django.db import connection, transaction
 from django.utils import timezone
 
+from config.installation.services import current_standstill
 from merchants.ledger.breakers import open_breaker
 from merchants.ledger.explained_findings import finding_id, in_force
 from merchants.ledger.invariants import CouldNotCheck, Finding, Invariant, NetworkKey, Scope, Severity
@@ -93,8 +94,10 @@ def reconcile(
     """Check everything once and keep what was found. AlreadyRunning when there is another run.
 
     A check that crashes, or could not check, does not stop the others; the outcome is then
-    `unfinished`, whatever they find. Errors stop payouts either way.
+    `unfinished`, whatever they find. Errors stop payouts either way. While a restored database stands still the run
+    reports and changes nothing: what the chains show beyond the backup is not in the ledger yet.
     """
+    acts = current_standstill() is None
     run = ReconcileRun.objects.create(options=dict(options))
     progress = _Progress(scope, run, listener)
     is_complete = False
@@ -107,8 +110,9 @@ def reconcile(
                 progress.check(invariant, position, len(invariants))
         is_complete = True
     finally:
-        progress.close(is_complete=is_complete)
-    scope.do_what_is_left()
+        progress.close(is_complete=is_complete, acts=acts)
+    if acts:
+        scope.do_what_is_left()
     return run
 
 
@@ -163,8 +167,8 @@ class _Progress:
         self._results.append(result)
         self._listener.check_finished(result)
 
-    def close(self, *, is_complete: bool) -> None:
-        """Keep the run, then stop payouts where an error was found."""
+    def close(self, *, is_complete: bool, acts: bool) -> None:
+        """Keep the run, then stop payouts where an error was found, if it acts."""
         run, results = self._run, self._results
         run.checks = [
             {
@@ -186,7 +190,7 @@ class _Progress:
         run.summary = self.explained.summary(is_complete=is_complete and self._scope.asks_chains)
         run.finished_at = timezone.now()
         run.save()
-        if self._reasons:
+        if self._reasons and acts:
             run.breakers = _open_breakers(self._scope, self._reasons, run)
             run.save(update_fields=["breakers"])
 

@@ -8,8 +8,10 @@ from collections.abc import Iterator
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.utils import timezone
 from pytest_django.fixtures import Settings
 
+from config.installation.models import Sign, Standstill
 from merchants.ledger.invariants import Finding, Scope, invariant
 from merchants.ledger.models import Breaker, ReconcileRun
 from tests.ledger.books import COINS, available_account, move, receivable_account
@@ -57,6 +59,22 @@ class TestBreakers:
 
         run()
         assert stopped() == [("production", "ethereum")]
+
+    def test_nothing_is_stopped_nor_done_while_a_restored_database_stands_still(self, books: None) -> None:
+        """The movements since the backup are not in the ledger yet."""
+        done = []
+
+        @invariant("I0", "nothing is to be done")
+        def finds_something_to_do(scope: Scope) -> Iterator[Finding]:
+            scope.afterwards(lambda: done.append("held"))
+            return iter(())
+
+        forge_balance()
+        now = timezone.now()
+        standstill = Standstill.objects.create(sign=Sign.DECLARED, message="", complete_until=now, began_at=now)
+        assert (run()[0], stopped(), done) == (2, [], [])
+        standstill.delete()
+        assert (run()[0], stopped(), done) == (2, [("sandbox", "ethereum")], ["held"])
 
     def test_a_warning_stops_nothing(self, books: None) -> None:
         move(10, debit=receivable_account(), credit=COINS)
