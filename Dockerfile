@@ -33,4 +33,4 @@ RUN BALLAST_MODE=production PUBLIC_URL=https://build.invalid ALLOWED_HOSTS=build
 USER ballast
 EXPOSE 8000
 # WEB_CONCURRENCY: one single-threaded worker for each core serves most requests.
-CMD ["sh", "-c", "exec granian --interface wsgi --no-ws --host 0.0.0.0 --port 8000 --workers ${WEB_CONCURRENCY:-$(nproc)} --blocking-threads 1 --respawn-failed-workers --workers-kill-timeout 30 --log-level warning config.wsgi:application"]
+CMD ["sh", "-c", "exec granian --interface wsgi --no-ws --host 0.0.0.0 --port 8000 --workers ${WEB_CONCURRENCY:-$(nproc)} --blocking-threads 256 --respawn-failed-workers --workers-kill-timeout 30 --log-level warning config.wsgi:application"]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterable
 from functools import cache
-from typing import Final
+from threading import Lock, Thread
+from typing import Any, Final
 
 import redis
 from django.conf import settings
-from django.db import DatabaseError, connection, transaction
+from django.db import DatabaseError, connection, connections, transaction
 from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, JsonResponse
 from django.views.decorators.cache import never_cache
@@ -25,6 +27,8 @@ OK = "ok"
 UNAVAILABLE = "unavailable"
 BEHIND = "behind"
 
+ANSWER_SECONDS: Final = 2.0
+"""How long a page waits for what it asks, whatever hangs."""
 WRITE_EVERY_SECONDS: Final = 10.0
 _write_due_at = 0.0
 
@@ -44,26 +48,19 @@ def ready(request: HttpRequest) -> JsonResponse:
     Redis and beat are reported, but do not decide: requests are served without them. Strangers can read this, so it
     does not say how many alarms are open.
     """
-    checks = {"database": UNAVAILABLE, "migrations": UNAVAILABLE}
-    age: float | None = None
-    try:
-        age = heartbeat_age_seconds()
-        if not _is_read_only():
-            checks["database"] = OK
-        if _is_migrated():
-            checks["migrations"] = OK
-        if OK == checks["database"] == checks["migrations"]:
-            _try_a_write()
-    except DatabaseError:
+    database, *others = looks = _ask(_look_at_database, _look_at_redis)
+    checks: dict[str, str] = {"database": UNAVAILABLE, "migrations": UNAVAILABLE, **database.found.get("checks", {})}
+    if database.is_looking:
         checks["database"] = UNAVAILABLE
-        _every_migration_is_applied.cache_clear()
     is_ready = set(checks.values()) == {OK}
-    if settings.REDIS_SERVERS is not None:
-        checks["redis"] = OK if _answers(settings.REDIS_SERVERS) else UNAVAILABLE
+    for each in others:
+        checks |= each.found
+    age = database.found.get("age")
     body = {
         "status": OK if is_ready else UNAVAILABLE,
         "checks": checks,
         "beatHeartbeatAgeSeconds": None if age is None else round(age, 1),
+        **_without_answer(looks),
     }
     return JsonResponse(body, status=200 if is_ready else 503)
 
@@ -75,16 +72,90 @@ def show_work(request: HttpRequest) -> JsonResponse:
 
     For a monitor outside: computed now from the times when each was last done, so that it works when nothing runs.
     """
+    [look] = _ask(_look_at_work)
+    body = look.found.get("body")
+    if body is None:
+        body = {"status": UNAVAILABLE, "database": UNAVAILABLE, "behind": [], **_without_answer([look])}
+    return JsonResponse(body, status=200 if body["status"] == OK else 503)
+
+
+class _Look(Thread):
+    """Finds something out in a thread of its own, with a connection of its own, however long that takes."""
+
+    def __init__(self, find: Callable[[_Look], None]) -> None:
+        super().__init__(daemon=True)
+        self.find = find
+        self.found: dict[str, Any] = {}
+        self.at = "database"
+        """What it waits for."""
+        self.is_looking = True
+
+    def run(self) -> None:
+        try:
+            self.find(self)
+        finally:
+            self.is_looking = False
+            connections.close_all()
+
+
+_looks: dict[Callable[[_Look], None], _Look] = {}
+_one_at_a_time = Lock()
+
+
+def _ask(*finds: Callable[[_Look], None]) -> list[_Look]:
+    """What was found out in the time that there is. Whoever asks while another still waits gets the same answer."""
+    ends_at = time.monotonic() + ANSWER_SECONDS
+    with _one_at_a_time:
+        for find in finds:
+            if find not in _looks or not _looks[find].is_looking:
+                _looks[find] = _Look(find)
+                _looks[find].start()
+        looks = [_looks[find] for find in finds]
+    for look in looks:
+        look.join(max(0.0, ends_at - time.monotonic()))
+    return looks
+
+
+def _without_answer(looks: Iterable[_Look]) -> dict[str, list[str]]:
+    silent = [look.at for look in looks if look.is_looking]
+    return {"noAnswer": silent} if silent else {}
+
+
+def _look_at_database(look: _Look) -> None:
+    checks = look.found["checks"] = {}
+    try:
+        look.found["age"] = heartbeat_age_seconds()
+        if not _is_read_only():
+            checks["database"] = OK
+        look.at = "migrations"
+        if _is_migrated():
+            checks["migrations"] = OK
+        look.at = "write"
+        if OK == checks.get("database") == checks.get("migrations"):
+            _try_a_write()
+    except DatabaseError:
+        checks["database"] = UNAVAILABLE
+        _every_migration_is_applied.cache_clear()
+
+
+def _look_at_redis(look: _Look) -> None:
+    look.at = "redis"
+    if settings.REDIS_SERVERS is not None:
+        look.found["redis"] = UNAVAILABLE
+        look.found["redis"] = OK if _answers(settings.REDIS_SERVERS) else UNAVAILABLE
+
+
+def _look_at_work(look: _Look) -> None:
     try:
         items, clocks = work.all_work(), work.clocks()
         runs = [last for extent in EXTENTS if (last := last_run(extent)) is not None]
         is_restored = current_standstill() is not None
     except DatabaseError:
-        return JsonResponse({"status": UNAVAILABLE, "database": UNAVAILABLE, "behind": []}, status=503)
+        return
     behind = [f"{item.name} {item.of}".strip() for item in items if item.is_behind]
     behind += ["restored_database"] * is_restored
     behind += ["clock"] * any(clock.is_off for clock in clocks)
-    body = {
+    look.found["body"] = {
         "status": UNAVAILABLE if behind else OK,
         "database": OK,
         "behind": behind,
@@ -113,7 +184,6 @@ def show_work(request: HttpRequest) -> JsonResponse:
             "limitSeconds": pulses.CLOCK_OFF_SECONDS,
         },
     }
-    return JsonResponse(body, status=503 if behind else 200)
 
 
 def _is_read_only() -> bool:

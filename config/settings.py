@@ -154,6 +154,8 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 REDIS_URL = variables.text("REDIS_URL")
 if IN_PRODUCTION and not IS_SIGNER and not REDIS_URL:
     variables.refuse("REDIS_URL", "is not set; set it like redis://host:6379/0")
+WEB_THREADS = variables.integer("WEB_THREADS", 1, minimum=1)
+"""How many requests a web process works on at a time; each has a connection to the database."""
 WEB_PROCESSES = variables.integer("WEB_PROCESSES", 1, minimum=1)
 """How many web processes there are on this machine, which share a merchant's request budget when Redis does not."""
 REDIS_SERVERS: RedisServers | None = None

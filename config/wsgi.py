@@ -1,18 +1,100 @@
-"""The WSGI entry point: `granian --interface wsgi config.wsgi:application`."""
+"""The WSGI entry point: `granian --interface wsgi --blocking-threads 256 config.wsgi:application`.
+
+The server keeps a thread for each request that has come. Few threads, each with its connection to the database, work
+on them one after another; health pages are for the server's own threads, so that no request holds them up.
+"""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future
+from queue import SimpleQueue
+from threading import BoundedSemaphore, Thread
+from typing import Any, Final
 
 from django.core.wsgi import get_wsgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
-application = get_wsgi_application()
+answer = get_wsgi_application()
 
-from django.db import connection  # noqa: E402 - needs the settings
+from django.conf import settings  # noqa: E402 - the application makes the settings usable
+from django.core.handlers.wsgi import WSGIRequest  # noqa: E402 - likewise
+from django.db import connection, connections  # noqa: E402 - likewise
 
+from config.api.views import unavailable  # noqa: E402 - likewise
 from config.installation.checks import warn_at_start  # noqa: E402 - likewise
 
+Environ = dict[str, Any]
+Start = Callable[..., Any]
+Reply = Future[Iterable[bytes]]
+
+WAITING: Final = 240
+"""Requests at most at a time; more are refused at once, so that the server has threads left for health pages."""
+TURN_SECONDS: Final = 5.0
+"""How long a request waits for its turn before it is refused."""
+
+_room = BoundedSemaphore(WAITING)
+_queue: SimpleQueue[tuple[Environ, Start, Reply]] = SimpleQueue()
+
+
+def application(environ: Environ, start_response: Start) -> Iterable[bytes]:
+    if environ["PATH_INFO"].startswith("/health/"):
+        response: Iterable[bytes] = answer(environ, start_response)
+        return response
+    if not _room.acquire(blocking=False):
+        return _refuse(environ, start_response)
+    reply: Reply = Future()
+    is_streamed = False
+    try:
+        _queue.put((environ, start_response, reply))
+        try:
+            body = reply.result(TURN_SECONDS)
+        except TimeoutError:
+            if reply.cancel():
+                return _refuse(environ, start_response)
+            body = reply.result()
+        is_streamed = not isinstance(body, list)
+        return body
+    finally:
+        if not is_streamed:
+            _room.release()
+
+
+def _work() -> None:
+    while True:
+        environ, start_response, reply = _queue.get()
+        if not reply.set_running_or_notify_cancel():
+            continue
+        try:
+            response = answer(environ, start_response)
+            body = _streamed(response) if response.streaming else list(response)
+        except BaseException as error:
+            reply.set_exception(error)
+            continue
+        reply.set_result(body)
+        if not response.streaming:
+            response.close()
+
+
+def _streamed(response: Any) -> Iterator[bytes]:
+    """A long body is made by the server's thread as the client takes it, by a connection of its own."""
+    try:
+        yield from response
+    finally:
+        response.close()
+        connections.close_all()
+        _room.release()
+
+
+def _refuse(environ: Environ, start_response: Start) -> list[bytes]:
+    response = unavailable(WSGIRequest(environ))
+    start_response(f"{response.status_code} {response.reason_phrase}", list(response.items()))
+    return [response.content]
+
+
 warn_at_start()
-connection.close()  # requests are served by another thread
+connection.close()  # requests are served by other threads
+for _ in range(settings.WEB_THREADS):
+    Thread(target=_work, daemon=True).start()

@@ -68,6 +68,7 @@ class Installation:
             "BALLAST_VAR": str(self.var),
             "PUBLIC_URL": self.url,
             "WEB_PROCESSES": str(self.web_processes),
+            "WEB_THREADS": "4" if self.web_processes == 1 else "1",
             "DJANGO_SETTINGS_MODULE": "config.settings",
             "PYTHONUNBUFFERED": "1",
         }
@@ -179,11 +180,10 @@ def _serve(installation: Installation, stack: ExitStack) -> int:
 
 
 def _web_command(installation: Installation) -> list[str]:
-    threads = 4 if installation.web_processes == 1 else 1
     return [
         sys.executable, "-m", "granian", "--interface", "wsgi", "--no-ws",
         "--host", installation.host, "--port", str(installation.port),
-        "--workers", str(installation.web_processes), "--blocking-threads", str(threads),
+        "--workers", str(installation.web_processes), "--blocking-threads", "256",
         "--blocking-threads-idle-timeout", "600",
         "--workers-kill-timeout", "5", "--respawn-failed-workers", "--log-level", "warning",
         "config.wsgi:application",

@@ -68,7 +68,7 @@ def server() -> Iterator[int]:
     port = free_port()
     command = [
         sys.executable, "-m", "granian", "--interface", "wsgi", "--no-ws", "--host", HOST, "--port", str(port),
-        "--workers", str(cores()), "--blocking-threads", "1", "--blocking-threads-idle-timeout", "600",
+        "--workers", str(cores()), "--blocking-threads", "256", "--blocking-threads-idle-timeout", "600",
         "--workers-kill-timeout", "5", "--log-level", "warning", "config.wsgi:application",
     ]  # fmt: skip
     process = subprocess.Popen(command, cwd=ROOT, start_new_session=True)

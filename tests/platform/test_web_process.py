@@ -10,11 +10,17 @@ import subprocess
 import sys
 import threading
 import urllib.request
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
+from threading import BoundedSemaphore
 
 import psutil
+import pytest
+from django.http import HttpResponse, StreamingHttpResponse
+from django.test import RequestFactory
 
+from config import wsgi
 from tests.bench.server import HOST, free_port
 from tests.patience import until
 
@@ -65,8 +71,37 @@ def _is_served(port: int, path: str = "") -> bool:
     return False
 
 
+def test_every_request_gives_its_place_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whole, in pieces or failed; while all places are taken others are refused, and health pages are not."""
+    replies = {"/whole": HttpResponse(b"ab"), "/pieces": StreamingHttpResponse([b"a", b"b"])}
+    monkeypatch.setattr(wsgi, "answer", lambda environ, _: replies[environ["PATH_INFO"]])
+    monkeypatch.setattr(wsgi, "_room", BoundedSemaphore(1))
+    begun: list[tuple[str, dict[str, str]]] = []
+
+    def ask(path: str) -> Iterable[bytes]:
+        environ = RequestFactory().get(path).environ
+        return wsgi.application(environ, lambda status, headers: begun.append((status, dict(headers))))
+
+    for path in ("/whole", "/pieces") * 3:
+        replies["/pieces"] = StreamingHttpResponse([b"a", b"b"])
+        assert b"".join(ask(path)) == b"ab"
+        with pytest.raises(KeyError):
+            ask("/fails")
+    replies["/pieces"] = StreamingHttpResponse([b"a", b"b"])
+    taken = ask("/pieces")
+    assert begun == []
+    ask("/whole")
+    assert [(status, headers["Retry-After"]) for status, headers in begun] == [("503 Service Unavailable", "2")]
+    replies["/health/live"] = HttpResponse(b"ok")
+    assert b"".join(ask("/health/live")) == b"ok"
+    assert b"".join(taken) == b"ab"
+    replies["/pieces"] = StreamingHttpResponse([b"a", b"b"])
+    assert b"".join(ask("/pieces")) == b"ab"
+
+
 def test_web_is_started_alike_everywhere() -> None:
     for place in ("Dockerfile", "docs/operations.md", "config/embedded/supervisor.py"):
         text = (ROOT / place).read_text()
         assert "--respawn-failed-workers" in text, place
         assert "--workers-kill-timeout" in text, place
+        assert re.search(r"--blocking-threads\W+256\b", text), place

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from django.conf import settings as configured
 from django.db import DatabaseError, OperationalError, connection, connections, transaction
@@ -24,11 +27,15 @@ from config.advisory_locks import LockClass, named_lock
 from config.beat import LOCK, ElectedScheduler
 from config.celery import app
 from config.embedded.postgres import DATABASE, SUPERUSER, EmbeddedPostgres
+from config.environments import Environment
 from config.pooled.base import DatabaseWrapper
+from merchants.access.keys import generate_pair
 from settlements import tasks as settlement_tasks
 from tests.advisory_locks import holders
+from tests.bench.server import HOST, free_port
 from tests.database_address import database_address
 from tests.patience import until
+from tests.platform.test_web_process import documented
 from tests.pooled.pooler import BINARY, Pooler
 from webhooks.sending.store import DeliveryStore
 
@@ -147,6 +154,96 @@ def test_a_statement_that_only_takes_long_is_waited_for(
     with transaction.atomic():
         value("SELECT 1")
         assert value("SELECT pg_sleep(4)::text") == ""
+
+
+@contextmanager
+def web(folder: Path, database: str, direct: str) -> Iterator[int]:
+    """A web process, started as the documents say, in front of a pooler; yields its port."""
+    port = free_port()
+    values = {"8000": str(port), "<cores>": "1"}
+    command = [sys.executable, "-m", "granian", "--host", HOST, *(values.get(each, each) for each in documented())]
+    environment = {
+        **{name: text for name, text in os.environ.items() if not name.startswith(("PYTEST", "COV"))},
+        "DATABASE_URL": database,
+        "DATABASE_POOL_MODE": "transaction",
+        "DATABASE_DIRECT_URL": direct,
+        "ALLOWED_HOSTS": HOST,
+    }
+    with (folder / "log").open("wb") as log:
+        process = subprocess.Popen(
+            command, cwd=ROOT, env=environment, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
+        )
+        try:
+            until(lambda: _ask(port, "/health/live")[0] == 200)
+            yield port
+        finally:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait(10)
+
+
+def _ask(port: int, path: str) -> tuple[int, float, Any]:
+    """The status of an answer, the seconds it took and what it said; 0 when there was none for a long time."""
+    begun = time.monotonic()
+    try:
+        reply = httpx.get(f"http://{HOST}:{port}{path}", timeout=20, headers=KEYS)
+    except httpx.HTTPError as error:
+        return 0, time.monotonic() - begun, str(error)
+    if reply.status_code == 503 and not path.startswith("/health"):
+        assert int(reply.headers["Retry-After"]) > 0
+    return reply.status_code, time.monotonic() - begun, reply.json()
+
+
+PAIR = generate_pair(Environment.SANDBOX)
+KEYS = {"Authorization": f"Bearer {PAIR.public_key}", "X-Api-Secret": PAIR.secret}
+
+
+def test_health_answers_while_the_database_is_silent(own_server: EmbeddedPostgres, tmp_path: Path) -> None:
+    place = str(own_server.socket_folder)
+    direct = f"postgres://{SUPERUSER}@/{place}/{DATABASE}"
+    with Pooler(host=place, port="", user=SUPERUSER) as pooler, web(tmp_path, pooler.address(DATABASE), direct) as port:
+        ready = _ask(port, "/health/ready")
+        assert (ready[0], ready[2]["checks"]["database"]) == (503, "ok")  # it has no tables
+        with silence(own_server), ThreadPoolExecutor(12) as requests:
+            waiting = [requests.submit(_ask, port, "/sandbox/v1/payments") for _ in range(12)]
+            time.sleep(0.5)
+            live, ready, work = (_ask(port, f"/health/{page}") for page in ("live", "ready", "work"))
+            assert live[0] == 200
+            assert live[1] < 1
+            for page in (ready, work):
+                assert (page[0], page[2]["noAnswer"]) == (503, ["database"])
+                assert page[1] < 3
+            answers = [each.result() for each in waiting]
+            assert {status for status, *_ in answers} == {503}
+            assert max(seconds for _, seconds, _ in answers) < 8
+        until(lambda: _ask(port, "/health/ready")[2]["checks"]["database"] == "ok")
+
+
+def test_health_answers_while_a_table_is_locked(tmp_path: Path) -> None:
+    name = real()["NAME"]
+    with (
+        Pooler(host=real()["HOST"], port=real()["PORT"], user=real()["USER"], sessions=9) as pooler,
+        web(tmp_path, pooler.address(name), database_address(name)) as port,
+    ):
+        assert _ask(port, "/sandbox/v1/payments")[0] == 401
+        _ask_while_locked(port)
+        until(lambda: _ask(port, "/health/ready")[0] == 200)
+
+
+def _ask_while_locked(port: int) -> None:
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("LOCK TABLE operations_pulse, merchants_apikey IN ACCESS EXCLUSIVE MODE")
+        with ThreadPoolExecutor(5) as requests:
+            waiting = [requests.submit(_ask, port, "/sandbox/v1/payments") for _ in range(5)]
+            time.sleep(0.5)
+            live, ready, again = (_ask(port, f"/health/{page}") for page in ("live", "ready", "live"))
+            assert live[0] == 200
+            assert live[1] < 1
+            assert (ready[0], ready[2]["noAnswer"]) == (503, ["write"])
+            assert ready[1] < 3
+            assert again[1] < 1
+            assert not any(each.done() for each in waiting)
+            assert {each.result()[0] for each in waiting} == {503}
+            assert max(each.result()[1] for each in waiting) < 12
 
 
 @pytest.fixture

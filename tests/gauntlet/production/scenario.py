@@ -62,7 +62,7 @@ DATABASE_PASSWORD = "production"
 OPERATOR, MERCHANT, PASSWORD = "operator@example.com", "shop@example.com", "correct horse battery staple"
 
 WEB = [sys.executable, "-m", "granian", "--interface", "wsgi", "--no-ws", "--host", "127.0.0.1", "--workers", "1"]
-WEB += ["--blocking-threads", "1", "--log-level", "warning", "config.wsgi:application"]
+WEB += ["--blocking-threads", "256", "--log-level", "warning", "config.wsgi:application"]
 CELERY = [sys.executable, "-m", "celery", "--app", "config.celery"]
 
 
