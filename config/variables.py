@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
@@ -41,6 +42,7 @@ class Variables:
         self._env = environ.Env()
         self._problems: list[str] = []
         self._secrets: set[str] = set()
+        self._of_files: set[str] = set()
         self.role = roles.ALL
 
     @property
@@ -51,16 +53,22 @@ class Variables:
     def read_file(self, path: Path) -> None:
         """Adds the variables of a file; what the environment has already set wins."""
         if path.is_file():
+            before = set(os.environ)
             self._env.read_env(path)
+            self._of_files |= os.environ.keys() - before
 
     def text(self, name: str, default: str = "") -> str:
         """The value, or the default: a variable set to nothing counts as one that is not set."""
         return str(self._env.str(name, default="")).strip() or default
 
     def secret(self, name: str) -> str:
-        """As text, of a secret; refused where the role of this process has no use for it."""
+        """As text, of a secret. Where the role of this process has no use for it, it is refused in the environment, and
+        left out where a file has it that serves several roles."""
         value = self.text(name)
         if value and not roles.uses(self.role, name):
+            if name in self._of_files:
+                os.environ.pop(name, None)
+                return ""
             self.refuse(name, f"is set, and the {self.role} process has no use for it; {roles.given_to(name)}")
             return ""
         self.conceal(value)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import environ
 import pytest
 import yaml
+from django.core.exceptions import ImproperlyConfigured
 from django.http import HttpRequest, HttpResponse
 from django.test import RequestFactory
 from django.views.debug import technical_500_response
@@ -122,6 +125,29 @@ def test_a_process_that_is_handed_a_secret_it_has_no_use_for_does_not_start(
         else:
             with pytest.raises(Exception, match=f"{secret} is set, and the {role} process has no use for it"):
                 variables.check()
+
+
+def test_one_file_serves_every_role_and_gives_each_process_its_own_secrets_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / ".env"
+    file.write_text("".join(f"{secret}=opaque-value\n" for secret in roles.USERS))
+    for role in roles.ROLES:
+        with monkeypatch.context() as process:
+            process.setattr(os, "environ", {"AWS_ACCESS_KEY_ID": "of the environment"})
+            process.setattr(environ.Env, "ENVIRON", os.environ)
+            variables = Variables()
+            variables.read_file(file)
+            variables.role = role
+            own = {secret for secret in roles.USERS if roles.uses(role, secret)}
+            assert {secret for secret in roles.USERS if variables.secret(secret)} == own
+            assert os.environ.keys() == own | {"AWS_ACCESS_KEY_ID"}  # neither do its children inherit them
+            if "AWS_ACCESS_KEY_ID" in own:
+                variables.check()
+            else:
+                with pytest.raises(ImproperlyConfigured, match="AWS_ACCESS_KEY_ID is set") as refused:
+                    variables.check()
+                assert str(refused.value).count("  - ") == 1
 
 
 def every_secret(monkeypatch: pytest.MonkeyPatch) -> Variables:
