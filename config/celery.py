@@ -9,12 +9,13 @@ from functools import partial
 from typing import Any
 
 from celery import Celery
-from celery.signals import task_postrun, task_rejected, task_revoked, task_unknown, worker_ready
+from celery.signals import beat_init, task_postrun, task_rejected, task_revoked, task_unknown, worker_init
 from celery.states import SUCCESS
 from django.conf import settings
 from django.db import DatabaseError, connection, transaction
 
 from config import consumer, pulses
+from config.exits import ending_in_a_line
 from config.queued_tasks import is_waiting
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
@@ -27,14 +28,16 @@ app.autodiscover_tasks()
 consumer.install(app)
 
 
-def _warn_at_start(**_: object) -> None:
-    from config.installation.checks import warn_at_start  # needs the settings
+def _require_role_at_start(**_: object) -> None:
+    from config.installation.checks import require_role_at_start  # needs the settings
 
-    warn_at_start()
+    with ending_in_a_line():
+        require_role_at_start()
     connection.close()  # this process forks others
 
 
-worker_ready.connect(_warn_at_start)
+worker_init.connect(_require_role_at_start)
+beat_init.connect(_require_role_at_start)
 
 QUEUES = ("chain", "webhooks", "money", "reports")
 

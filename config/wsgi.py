@@ -24,7 +24,8 @@ from django.core.handlers.wsgi import WSGIRequest  # noqa: E402 - likewise
 from django.db import connection, connections  # noqa: E402 - likewise
 
 from config.api.views import unavailable  # noqa: E402 - likewise
-from config.installation.checks import warn_at_start  # noqa: E402 - likewise
+from config.exits import ending_in_a_line  # noqa: E402 - likewise
+from config.installation.checks import require_role_at_start  # noqa: E402 - likewise
 
 Environ = dict[str, Any]
 Start = Callable[..., Any]
@@ -94,7 +95,8 @@ def _refuse(environ: Environ, start_response: Start) -> list[bytes]:
     return [response.content]
 
 
-warn_at_start()
+with ending_in_a_line():
+    require_role_at_start()
 connection.close()  # requests are served by other threads
 for _ in range(settings.WEB_THREADS):
     Thread(target=_work, daemon=True).start()

@@ -1,4 +1,4 @@
-"""Warns before a deployment, and when a process starts, if the database lets it do what nobody has to."""
+"""Refuses a deployment, and a process at its start, whose user of PostgreSQL may do what nobody has to."""
 
 from __future__ import annotations
 
@@ -10,36 +10,50 @@ from django.apps import AppConfig
 from django.conf import settings
 from django.core import checks
 from django.core.checks import CheckMessage, register
+from django.core.exceptions import ImproperlyConfigured
 from django.db import DatabaseError
 
-from config.installation.database_roles import too_much
+from config.installation.database_roles import IS_SUPERUSER, OWNS_TABLES, WEB, WORKER, too_much
 
 logger = structlog.get_logger(__name__)
 
-_HINT = "Run `manage.py database_roles`, and connect as docs/operations.md says under Roles of PostgreSQL."
+_HINT = (
+    f"Run `manage.py database_roles` as that user, and set DATABASE_URL to one that connects as {WEB} or {WORKER}: "
+    "docs/operations.md has the steps under Roles of PostgreSQL."
+)
 
 
 @register(deploy=True)
 def check_database_role(app_configs: Sequence[AppConfig] | None, **options: Any) -> list[CheckMessage]:
-    """A warning, so that an installation of before goes on."""
-    fault = _fault()
-    return [checks.Warning(fault, hint=_HINT, id="installation.W001")] if fault else []
+    if (found := _found()) is None:
+        return []
+    message = checks.Error if _is_refused(found) else checks.Warning
+    return [message(_fault(found), hint=_HINT, id="installation.E001" if _is_refused(found) else "installation.W001")]
 
 
-def warn_at_start() -> None:
-    """Write the same to the log of a process that has just started."""
-    if fault := _fault():
-        logger.warning("database_role", fault=fault, hint=_HINT)
+def require_role_at_start() -> None:
+    """ImproperlyConfigured for a process that has just started as a superuser or as the owner of the tables; what else
+    it may do and should not is written to its log."""
+    if (found := _found()) is None:
+        return
+    if _is_refused(found):
+        raise ImproperlyConfigured(f"Ballast does not start:\n  - {_fault(found)} {_HINT}")
+    logger.warning("database_role", fault=_fault(found), hint=_HINT)
 
 
-def _fault() -> str | None:
+def _found() -> str | None:
     """What this process may do and should not. `migrate` is the owner's; without a database nothing is known."""
     if not settings.IN_PRODUCTION or settings.BALLAST_ROLE in ("migrate", "signer"):
         return None
     try:
-        found = too_much()
+        return too_much()
     except DatabaseError:
         return None
-    if found is None:
-        return None
+
+
+def _is_refused(found: str) -> bool:
+    return found in (IS_SUPERUSER, OWNS_TABLES)
+
+
+def _fault(found: str) -> str:
     return f"The user of DATABASE_URL {found}: whoever steals this process can change the ledger and the audit log."

@@ -23,13 +23,16 @@ from psycopg.errors import InsufficientPrivilege
 from config import consumer
 from config.beat import ElectedScheduler
 from config.celery import app
+from config.exits import COULD_NOT_START
 from config.heartbeat import heartbeat_age_seconds
 from config.installation.database_roles import TABLES, WEB, WORKER, too_much
 from merchants.models import User
 from merchants.people.models import SignUp
+from tests.database_address import database_address
 from tests.factories import PASSWORD, make_member
 from tests.journeys import test_paid, test_paid_out
 from tests.patience import until
+from tests.platform.test_settings import PRODUCTION, forked
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -159,6 +162,30 @@ def test_every_table_with_rights_of_its_own_is_there_and_rights_are_made_again_a
             run("INSERT INTO later DEFAULT VALUES")
     finally:
         run("DROP TABLE later")
+
+
+PROCESSES = {
+    "web": ("-c", "import config.wsgi"),
+    "money": ("-m", "celery", "--app", "config.celery", "worker", "--queues", "money", "--pool", "threads"),
+    "beat": ("-m", "celery", "--app", "config.celery", "beat"),
+}
+
+
+@pytest.mark.parametrize("role", PROCESSES)
+def test_no_process_of_production_starts_as_superuser_or_as_owner_of_the_tables(role: str) -> None:
+    def started(user: str, mode: str = "production") -> Any:
+        address = f"{database_address()}?options=-c%20role%3D{user}"
+        place = {"DATABASE_URL": address, "BALLAST_MODE": mode, "DJANGO_SETTINGS_MODULE": "config.settings"}
+        return forked(*PROCESSES[role], **{**PRODUCTION, **place})
+
+    [superuser] = run("SELECT current_user")
+    for user, found in ((superuser, "is a superuser of PostgreSQL"), ("ballast_owner", "owns the tables")):
+        ended = started(user)
+        assert ended.returncode == COULD_NOT_START
+        assert f"  - The user of DATABASE_URL {found}: whoever steals this process" in ended.stderr
+        assert "Run `manage.py database_roles`" in ended.stderr
+    if role == "web":
+        assert [started(WEB).returncode, started(superuser, mode="embedded").returncode] == [0, 0]
 
 
 @pytest.mark.usefixtures("each_in_its_role")
