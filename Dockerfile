@@ -32,5 +32,5 @@ RUN BALLAST_MODE=production PUBLIC_URL=https://build.invalid ALLOWED_HOSTS=build
     && python -m compileall -q config merchants webhooks payments refunds settlements
 USER ballast
 EXPOSE 8000
-# WEB_CONCURRENCY: one single-threaded worker for each core serves most requests.
+# WEB_CONCURRENCY: one worker for each core, each working on one request at a time, serves most requests.
 CMD ["sh", "-c", "exec granian --interface wsgi --no-ws --host 0.0.0.0 --port 8000 --workers ${WEB_CONCURRENCY:-$(nproc)} --blocking-threads 256 --respawn-failed-workers --workers-kill-timeout 30 --log-level warning config.wsgi:application"]
