@@ -185,7 +185,7 @@ def _web_command(installation: Installation) -> list[str]:
         "--host", installation.host, "--port", str(installation.port),
         "--workers", str(installation.web_processes), "--blocking-threads", "256",
         "--blocking-threads-idle-timeout", "600",
-        "--workers-kill-timeout", "5", "--respawn-failed-workers", "--log-level", "warning",
+        "--workers-kill-timeout", "5", "--respawn-failed-workers", "--log-level", "error",  # it warns of 256 threads
         "config.wsgi:application",
     ]  # fmt: skip
 
