@@ -21,7 +21,7 @@ from typing import Any
 
 from tests.gauntlet.installation import TEMPLATE, Installation, template
 from tests.gauntlet.network import enter_own_network
-from tests.gauntlet.report import Check
+from tests.gauntlet.report import Check, Skipped
 
 SCENARIOS = (
     "webhooks",
@@ -35,6 +35,7 @@ SCENARIOS = (
     "keys",
     "redis",
     "restore",
+    "upgrade",
     "memory",
     "production",
 )
@@ -44,8 +45,11 @@ IN_CI = ("webhooks", "redis", "settlements", "memory", "refunds")
 BESIDE_EACH_OTHER = 3
 """Short forms that run at the same time: most of what each does is to wait."""
 
+ON_AN_EMPTY_DATABASE = ("upgrade",)
 IN_A_NETWORK_OF_ITS_OWN = ("production",)
 """The process that runs them stays in it, where no other server is reached."""
+
+SKIPPED = 77
 
 
 def main() -> int:
@@ -59,17 +63,23 @@ def main() -> int:
     )
     parser.add_argument("--pooled", action="store_true", help="put pgbouncer before the database, by transaction")
     parser.add_argument("--operations", type=int, help="how many random operations: of the scenario accounts alone")
+    parser.add_argument("--old", help="the commit to upgrade from: of the scenario upgrade alone")
     arguments = parser.parse_args()
     names = arguments.scenarios or list(IN_CI if arguments.short else SCENARIOS)
     if unknown := set(names) - set(SCENARIOS):
         parser.error(f"there is no scenario {min(unknown)}")
-    if arguments.operations is not None and names != ["accounts"]:
-        parser.error("--operations is for the scenario accounts alone")
+    more = {"OPERATIONS": arguments.operations, "OLD": arguments.old}
+    more = {constant: value for constant, value in more.items() if value is not None}
+    if more.keys() - {"accounts": {"OPERATIONS"}, "upgrade": {"OLD"}}.get(",".join(names), set()):
+        parser.error("--operations is for the scenario accounts alone, and --old for upgrade")
     seed = random.SystemRandom().randrange(10**6) if arguments.seed is None else arguments.seed
     if len(names) > 1:
         return _run_each(names, seed, is_short=arguments.short, is_pooled=arguments.pooled)
-    more = {} if arguments.operations is None else {"OPERATIONS": arguments.operations}
-    checks = _run(names[0], seed, more, is_short=arguments.short, is_pooled=arguments.pooled)
+    try:
+        checks = _run(names[0], seed, more, is_short=arguments.short, is_pooled=arguments.pooled)
+    except Skipped as reason:
+        print(f"\nSKIPPED: {reason}")
+        return SKIPPED
     failed = [check for check in checks if not check.holds]
     print(f"\n{len(checks) - len(failed)} of {len(checks)} hold; seed {seed}")
     return 1 if failed else 0
@@ -78,7 +88,7 @@ def main() -> int:
 def _run_each(names: list[str], seed: int, *, is_short: bool, is_pooled: bool) -> int:
     """Each in a process of its own, whose settings are those of its own installation. Short ones run side by side."""
     options = ["--seed", str(seed), *["--short"] * is_short, *["--pooled"] * is_pooled]
-    failed, seconds, begun = list[str](), dict[str, float](), time.monotonic()
+    codes, seconds, begun = dict[str, int](), dict[str, float](), time.monotonic()
 
     def run(name: str) -> None:
         started = time.monotonic()
@@ -86,7 +96,7 @@ def _run_each(names: list[str], seed: int, *, is_short: bool, is_pooled: bool) -
         output, errors = (subprocess.PIPE, subprocess.STDOUT) if is_short else (None, None)
         done = subprocess.run(command, check=False, text=True, stdout=output, stderr=errors)
         seconds[name] = time.monotonic() - started
-        failed.extend([name] * (done.returncode != 0))
+        codes[name] = done.returncode
         print(done.stdout or "", flush=True)
 
     with ExitStack() as stack:
@@ -95,7 +105,10 @@ def _run_each(names: list[str], seed: int, *, is_short: bool, is_pooled: bool) -
         pool = stack.enter_context(ThreadPoolExecutor(BESIDE_EACH_OTHER if is_short else 1))
         list(pool.map(run, names))
     took = ", ".join(f"{name} {each:.0f}" for name, each in seconds.items())
-    verdict = f"failed: {', '.join(failed)}" if failed else f"all {len(names)} hold"
+    skipped = [name for name, code in codes.items() if code == SKIPPED]
+    failed = [name for name, code in codes.items() if code not in (0, SKIPPED)]
+    verdict = f"failed: {', '.join(failed)}" if failed else f"all {len(names) - len(skipped)} hold"
+    verdict += f"; skipped: {', '.join(skipped)}" * bool(skipped)
     print(f"\n{verdict}; seed {seed}; {time.monotonic() - begun:.0f} s: {took}")
     return 1 if failed else 0
 
@@ -112,7 +125,7 @@ def _run(name: str, seed: int, more: dict[str, Any], *, is_short: bool, is_poole
         print(f"  The machine is busy (load {load:.1f}): figures in seconds say little.")
     if name in IN_A_NETWORK_OF_ITS_OWN:
         enter_own_network()
-    with Installation(is_pooled=is_pooled) as installation:
+    with Installation(is_pooled=is_pooled, is_empty=name in ON_AN_EMPTY_DATABASE) as installation:
         scenario = scenario_of(name)
         for constant, value in ((scenario.SHORT if is_short else {}) | more).items():
             setattr(scenario, constant, value)

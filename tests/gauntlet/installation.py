@@ -62,8 +62,8 @@ def template() -> Iterator[Path]:
 class Installation:
     """Enter it before anything of Django is imported: its database and its broker are in the environment then."""
 
-    def __init__(self, *, is_pooled: bool = False) -> None:
-        self._is_pooled = is_pooled
+    def __init__(self, *, is_pooled: bool = False, is_empty: bool = False) -> None:
+        self._is_pooled, self._is_empty = is_pooled, is_empty
         self.folder = Path(tempfile.mkdtemp(prefix="ballast-gauntlet-"))
         self.folder.chmod(0o755)  # PostgreSQL runs as another account when the gauntlet runs as root
         self.redis = RedisServer()
@@ -82,7 +82,8 @@ class Installation:
             self._put_pooler_before_it()
         self._stack.callback(self._stop_all)
         self.redis.start()
-        self._set_up()
+        if not self._is_empty:
+            self._set_up()
         return self
 
     def __exit__(self, *details: object) -> None:
@@ -90,11 +91,13 @@ class Installation:
 
     # --- processes -----------------------------------------------------------------------------------
 
-    def start(self, name: str, command: Sequence[str], environment: Mapping[str, str] | None = None) -> None:
-        """With the variables of this process, or these instead of them."""
+    def start(
+        self, name: str, command: Sequence[str], environment: Mapping[str, str] | None = None, *, code: Path = ROOT
+    ) -> None:
+        """With the variables of this process, or these instead of them, and the code of this folder."""
         with (self.folder / f"{name}.log").open("ab") as log:
             self._processes[name] = subprocess.Popen(
-                command, cwd=ROOT, env=environment, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
+                command, cwd=code, env=environment, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
             )
 
     def kill(self, name: str) -> None:
@@ -127,10 +130,12 @@ class Installation:
     def log_of(self, name: str) -> str:
         return (self.folder / f"{name}.log").read_text(errors="replace")
 
-    def manage(self, *arguments: str, environment: Mapping[str, str] | None = None) -> tuple[int, str]:
+    def manage(
+        self, *arguments: str, environment: Mapping[str, str] | None = None, code: Path = ROOT
+    ) -> tuple[int, str]:
         """A management command, with these variables or those of this process: its exit code and what it said."""
         command = [sys.executable, "manage.py", *arguments]
-        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+        done = subprocess.run(command, cwd=code, env=environment, capture_output=True, text=True, check=False)
         return done.returncode, done.stdout + done.stderr
 
     # --- servers -------------------------------------------------------------------------------------
@@ -159,7 +164,7 @@ class Installation:
     def _make_database(self) -> None:
         address = os.environ.get("DATABASE_URL", "")
         if not address:
-            if template := os.environ.get(TEMPLATE):
+            if (template := os.environ.get(TEMPLATE)) and not self._is_empty:
                 home = self.folder / "postgres"
                 home.mkdir()
                 subprocess.run(["cp", "--archive", f"{template}/postgres/data", home], check=True)

@@ -7,6 +7,10 @@ import time
 from dataclasses import dataclass
 
 
+class Skipped(Exception):
+    """The scenario cannot be played here; the message says why."""
+
+
 @dataclass(frozen=True)
 class Check:
     """One claim. A control arm's claim is that it fails where a guard is off."""

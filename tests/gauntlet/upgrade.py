@@ -1,0 +1,432 @@
+"""An upgrade amid payments: old processes go on while new migrations run, then new ones take over what is half done."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+import uuid
+from collections import Counter
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+from tests.gauntlet.installation import BEAT, OPTIONS, ROOT, Installation
+from tests.gauntlet.report import Check, Progress, Skipped
+from tests.ports import free_port
+from tests.sending.receivers import Shop
+
+UPGRADES = 8
+"""So many of the newest commits that add migrations, each from the commit before it."""
+
+OLD = ""
+"""A commit to upgrade from to this folder, instead of those."""
+
+SHOPPERS = 6
+BEFORE, OLD_ALONE, NEW_ALONE = 3, 12, 6
+"""Payments that are paid and refunded before the migrations, after them by the old processes, and by the new ones."""
+
+PATIENCE_SECONDS = 60.0
+CONTROL_SECONDS = 4.0
+
+SHORT: dict[str, Any] = {"UPGRADES": 1, "OLD_ALONE": 6, "NEW_ALONE": 4, "CONTROL_SECONDS": 2.0}
+
+WALLET = "0x5a5A5a5a5A5a5a5a5a5A5a5A5A5a5a5A5A5A5A5A"
+WEB = [
+    sys.executable, "-m", "granian", "--interface", "wsgi", "--no-ws", "--host", "127.0.0.1", "--workers", "1",
+    "--blocking-threads", "1", "--log-level", "warning", "config.wsgi:application",
+]  # fmt: skip
+WORKER = [
+    sys.executable, "-m", "celery", "--app", "config.celery", "worker", "--queues", "chain,webhooks,money,reports",
+    *OPTIONS,
+]  # fmt: skip
+
+PREPARE = """
+import io, json, sys, django
+django.setup()
+from django.core.management import call_command
+from config.environments import Environment
+from merchants.services import issue_api_key, open_merchant
+call_command("migrate", verbosity=0)
+call_command("stock_sandbox", verbosity=0, stdout=io.StringIO())
+keys = []
+for number in range(int(sys.argv[1])):
+    merchant = open_merchant(name=f"Merchant {number}", email=f"merchant{number}@example.com")
+    issued = issue_api_key(merchant=merchant, environment=Environment.SANDBOX, name="gauntlet")
+    keys.append((issued.key.public_key, issued.secret))
+print(json.dumps(keys))
+"""
+"""Run by old code."""
+
+NOT_NULL = """
+    ALTER TABLE payments_payment ADD COLUMN added varchar(10) DEFAULT '' NOT NULL;
+    ALTER TABLE payments_payment ALTER COLUMN added DROP DEFAULT;
+"""
+"""What Django makes of a new field without a default of the database."""
+
+PROCESSES = ("worker", "beat", "web")
+"""In the order in which docs/operations.md exchanges them."""
+
+PAID = "SELECT count(*) FROM payments_payment WHERE status IN ('partially_refunded', 'refunded')"
+REFUNDED = "SELECT count(*) FROM refunds_refund WHERE status = 'completed'"
+SETTLED = "SELECT count(*) FROM settlements_settlement WHERE status = 'completed'"
+SETTLEMENTS = "SELECT count(*) FROM settlements_settlement"
+PAYOUTS = "SELECT count(*) FROM transfers_payout"
+EVENTS = "SELECT count(*) FROM webhooks_event"
+HALF_DONE = """
+    SELECT (SELECT count(*) FROM transfers_transfer WHERE finished_at IS NULL)
+        + (SELECT count(*) FROM payments_payment WHERE assess_at IS NOT NULL)
+        + (SELECT count(*) FROM refunds_refund WHERE status NOT IN ('completed', 'failed', 'cancelled'))
+        + (SELECT count(*) FROM settlements_settlement WHERE status = 'pending')
+        + (SELECT count(*) FROM webhooks_delivery WHERE status = 'pending')
+"""
+
+
+class Version:
+    """The processes of one version of the code."""
+
+    def __init__(self, installation: Installation, name: str, code: Path) -> None:
+        self.installation, self.name, self.code = installation, name, code
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+
+    def start(self, *processes: str) -> None:
+        """Return once its web process answers, if that is among them."""
+        commands = {
+            "worker": [*WORKER, "--hostname", f"{self.name}@localhost"],
+            "beat": BEAT,
+            "web": [*WEB, "--port", str(self.port)],
+        }
+        for process in processes:
+            self.installation.start(f"{self.name} {process}", commands[process], code=self.code)
+        if "web" in processes and not _wait_for(lambda: self.is_ready("live")):
+            raise RuntimeError(self.log)
+
+    def stop(self, *processes: str) -> None:
+        """Each ends what it has in hand."""
+        for process in processes:
+            self.installation.stop(f"{self.name} {process}")
+
+    @property
+    def log(self) -> str:
+        return "".join(self.installation.log_of(f"{self.name} {process}") for process in PROCESSES)
+
+    def is_ready(self, page: str = "ready") -> bool:
+        try:
+            return bool(urllib.request.urlopen(f"{self.url}/health/{page}", timeout=5).status == 200)  # noqa: S310 - our own
+        except OSError:
+            return False
+
+
+@dataclass
+class Answer:
+    at: float
+    seconds: float
+    status: int
+    """0: none."""
+
+
+@dataclass
+class Journey:
+    """One payment that is paid and refunded in part; the instants are those of `time.monotonic`."""
+
+    began: float
+    ended: float | None = None
+
+
+class Shoppers:
+    """A thread for each merchant: one payment after the other is made, paid and refunded, at whichever web is there."""
+
+    def __init__(self, shop: Shop, keys: list[dict[str, str]]) -> None:
+        self.webs: list[str] = []
+        self.answers: list[Answer] = []
+        self.journeys: list[Journey] = []
+        self.payments: list[str] = []
+        self.refunds: list[str] = []
+        self._shop, self._keys = shop, keys
+        self._over = threading.Event()
+        self._threads: list[threading.Thread] = []
+
+    def register(self) -> None:
+        for key in self._keys:
+            self._call(key, "/webhooks", {"url": self._shop.url(), "events": ["*"]})
+
+    def start(self) -> None:
+        self._over.clear()
+        self._threads = [threading.Thread(target=self._shop_on, args=[key], daemon=True) for key in self._keys]
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self) -> None:
+        """Return once each has ended what it had begun, or has waited long enough."""
+        self._over.set()
+        for thread in self._threads:
+            thread.join()
+
+    def ended(self, since: float) -> int:
+        """How many that began after this instant have ended."""
+        return sum(each.began >= since and each.ended is not None for each in tuple(self.journeys))
+
+    def statuses(self, since: float = 0.0) -> Counter[int]:
+        return Counter(each.status for each in tuple(self.answers) if each.at >= since)
+
+    def slowest(self, since: float, until: float) -> float:
+        return max((each.seconds for each in tuple(self.answers) if since <= each.at <= until), default=0.0)
+
+    def _call(self, key: dict[str, str], path: str, body: dict[str, Any]) -> Any:
+        """The record, or None where there is none."""
+        data = json.dumps(body).encode()
+        headers = {**key, "Content-Type": "application/json", "Idempotency-Key": uuid.uuid4().hex}
+        url = f"{random.choice(self.webs)}/sandbox/v1{path}"
+        request = urllib.request.Request(url, data, headers)  # noqa: S310 - our own
+        began, status, record = time.monotonic(), 0, None
+        try:
+            with urllib.request.urlopen(request, timeout=40) as reply:  # noqa: S310 - our own
+                status, record = reply.status, json.load(reply)
+        except urllib.error.HTTPError as error:
+            status = error.code
+        except OSError:
+            pass
+        self.answers.append(Answer(began, time.monotonic() - began, status))
+        return record
+
+    def _shop_on(self, key: dict[str, str]) -> None:
+        while not self._over.is_set():
+            journey = Journey(time.monotonic())
+            self.journeys.append(journey)
+            if self._pay_and_refund(key):
+                journey.ended = time.monotonic()
+            else:
+                time.sleep(0.2)
+
+    def _pay_and_refund(self, key: dict[str, str]) -> bool:
+        coin = {"cryptocurrency": "USDC", "network": random.choice(["polygon", "ethereum"]), "merchantWallet": WALLET}
+        payment = self._call(key, "/payments", {"amount": 10, "currency": "USD", **coin})
+        if payment is None:
+            return False
+        self.payments.append(payment["id"])
+        if self._call(key, f"/payments/{payment['id']}/simulate", {"scenario": "exact"}) is None:
+            return False
+        if not self._hears_of("payment.completed", payment["id"]):
+            return False
+        refund = self._call(key, "/refunds", {"paymentId": payment["id"], "amount": 4})
+        if refund is None:
+            return False
+        self.refunds.append(refund["id"])
+        return self._hears_of("refund.completed", refund["id"])
+
+    def _hears_of(self, event: str, record: str) -> bool:
+        """Whether a webhook says so in time."""
+        words = event.encode(), record.encode()
+        return _wait_for(lambda: any(all(word in each.body for word in words) for each in self._shop.at()))
+
+
+def run(installation: Installation, _chance: random.Random) -> list[Check]:
+    upgrades = _upgrades()
+    progress = Progress()
+    with ExitStack() as stack:
+        shop = stack.enter_context(Shop())
+        first = _checked_out(installation, upgrades[0][0])
+        shoppers = Shoppers(shop, _prepare(first))
+        figures, logs = [], ""
+        for number, (old, new) in enumerate(upgrades):
+            before = Version(installation, f"{number} old", _checked_out(installation, old))
+            after = Version(installation, f"{number} new", _checked_out(installation, new))
+            before.start(*PROCESSES)
+            if number == 0:
+                shoppers.webs = [before.url]
+                shoppers.register()
+            figures.append(_upgrade(before, after, shoppers, progress))
+            progress.say(f"{_name(old)} to {_name(new)}: {figures[-1]}", now=True)
+            logs += before.log + after.log
+            if number < len(upgrades) - 1:
+                after.stop(*PROCESSES)
+        _wait_for(lambda: _count(installation, HALF_DONE) == 0)
+        checks = _checks_of(installation, shop, shoppers, figures, logs)
+        checks.append(_control(installation, shoppers))
+    return checks
+
+
+@dataclass
+class Figure:
+    """What an upgrade was like."""
+
+    migrating_seconds: float
+    migrated: bool
+    is_ready: bool
+    slowest_seconds: float
+    old_alone: int
+    is_settled: bool
+    half_done: int
+
+    def __str__(self) -> str:
+        return (
+            f"migrations took {self.migrating_seconds:.1f} s, the slowest answer {self.slowest_seconds:.2f} s; "
+            f"{self.old_alone} journeys by old processes after them; {self.half_done} half done when those ended"
+        )
+
+
+def _upgrade(before: Version, after: Version, shoppers: Shoppers, progress: Progress) -> Figure:
+    """With the old processes running; leave the new ones running."""
+    shoppers.webs, begun = [before.url], time.monotonic()
+    shoppers.start()
+    _wait_for(lambda: shoppers.ended(begun) >= BEFORE)
+    progress.say(f"{shoppers.ended(begun)} journeys before the migrations", now=True)
+    migrating = time.monotonic()
+    code, said = before.installation.manage("migrate", "--no-input", code=after.code)
+    migrated = time.monotonic()
+    if code:
+        progress.say(said, now=True)
+    settled, told = before.installation.manage("run_settlements", "--now", code=before.code)
+    if settled:
+        progress.say(told, now=True)
+    _wait_for(lambda: shoppers.ended(migrated) >= OLD_ALONE)
+    old_alone, is_ready = shoppers.ended(migrated), before.is_ready()
+    after.start("worker", "beat")
+    half_done = sum(each.ended is None for each in shoppers.journeys)
+    before.stop("worker", "beat")
+    after.start("web")
+    shoppers.webs = [before.url, after.url]
+    mixed = time.monotonic()
+    _wait_for(lambda: shoppers.ended(mixed) > 0)
+    shoppers.webs = [after.url]
+    before.stop("web")
+    stopped = time.monotonic()
+    _wait_for(lambda: shoppers.ended(stopped) >= NEW_ALONE)
+    shoppers.stop()
+    slowest = shoppers.slowest(migrating, migrated)
+    return Figure(migrated - migrating, code == 0, is_ready, slowest, old_alone, settled == 0, half_done)
+
+
+def _checks_of(
+    installation: Installation, shop: Shop, shoppers: Shoppers, figures: list[Figure], logs: str
+) -> list[Check]:
+    statuses = shoppers.statuses()
+    old_alone = min(each.old_alone for each in figures)
+    paid, refunded = _count(installation, PAID), _count(installation, REFUNDED)
+    settled, settlements = _count(installation, SETTLED), _count(installation, SETTLEMENTS)
+    payouts, events = _count(installation, PAYOUTS), _count(installation, EVENTS)
+    told = len({each.message_id for each in shop.at()})
+    payments, refunds = len(shoppers.payments), len(shoppers.refunds)
+    half_done, faults = _count(installation, HALF_DONE), logs.count("Traceback")
+    exit_code, said = installation.manage("reconcile", "--full")
+    last = said.strip().splitlines()[-1:]
+    return [
+        Check("the new migrations run", f"{len(figures)} upgrades", all(each.migrated for each in figures)),
+        Check("every request is answered by 200 or 201", _shown(statuses), not statuses.keys() - {200, 201}),
+        Check(
+            "the old web stays ready under the new tables",
+            f"{sum(each.is_ready for each in figures)} of {len(figures)}",
+            all(each.is_ready for each in figures),
+        ),
+        Check(
+            f"old processes alone do {OLD_ALONE} journeys after the migrations", f"{old_alone}", old_alone >= OLD_ALONE
+        ),
+        Check("every payment is paid and refunded in part, once", f"{paid} of {payments}", paid == payments),
+        Check("every refund is paid", f"{refunded} of {refunds}", refunded == refunds == payments),
+        Check(
+            "every settlement that old code made is paid",
+            f"{settled} of {settlements}",
+            settled == settlements > 0 and all(each.is_settled for each in figures),
+        ),
+        Check(
+            "no payout is there that nobody asked for",
+            f"{payouts - refunds - settlements}",
+            payouts == refunds + settlements,
+        ),
+        Check("every event is delivered", f"{told} of {events}", told == events),
+        Check("nothing is left half done", f"{half_done}", half_done == 0),
+        Check("no process logged a traceback", f"{faults}", faults == 0),
+        Check("reconcile --full finds nothing wrong", f"exit {exit_code}: {' '.join(last)}"[:100], exit_code == 0),
+    ]
+
+
+def _control(installation: Installation, shoppers: Shoppers) -> Check:
+    """A migration that the processes which run do not know of."""
+    with _connected(installation) as connection:
+        connection.execute(NOT_NULL)
+    since = time.monotonic()
+    shoppers.start()
+    time.sleep(CONTROL_SECONDS)
+    shoppers.stop()
+    statuses = shoppers.statuses(since)
+    return Check("control: a column without a default fails requests", _shown(statuses), statuses[500] > 0)
+
+
+# --- versions ----------------------------------------------------------------------------------------
+
+
+def _upgrades() -> list[tuple[str, str]]:
+    """Pairs of commits, before and after new migrations, oldest first; empty text is this folder as it is."""
+    try:
+        added = _git("log", "-n", str(UPGRADES), "--diff-filter=A", "--format=%H", "--", "*/migrations/0*.py").split()
+        after = [*reversed(added), *[""] * bool(_git("status", "--porcelain", "--", "*/migrations/0*.py"))][-UPGRADES:]
+        before = [OLD] if OLD else [f"{commit}^" if commit else "HEAD" for commit in after]
+        before = [_git("rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}").strip() for commit in before]
+    except (OSError, subprocess.CalledProcessError):
+        raise Skipped("the history of git from before the newest migration is not here") from None
+    return list(zip(before, [*after[: len(before) - 1], ""], strict=True))
+
+
+def _git(*arguments: str) -> str:
+    return subprocess.run(["git", *arguments], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+
+
+def _checked_out(installation: Installation, commit: str) -> Path:
+    if not commit:
+        return ROOT
+    folder = installation.folder / "code" / commit
+    if not folder.exists():
+        folder.mkdir(parents=True)
+        archive = subprocess.run(["git", "archive", commit], cwd=ROOT, check=True, capture_output=True).stdout
+        subprocess.run(["tar", "-x", "-C", str(folder)], input=archive, check=True)
+    return folder
+
+
+def _name(commit: str) -> str:
+    return commit[:10] or "this folder"
+
+
+def _prepare(code: Path) -> list[dict[str, str]]:
+    """Make the tables and a merchant for each shopper by old code; return the headers of their API keys."""
+    done = subprocess.run([sys.executable, "-c", PREPARE, str(SHOPPERS)], cwd=code, check=True, stdout=subprocess.PIPE)
+    keys = json.loads(done.stdout.splitlines()[-1])
+    return [{"Authorization": f"Bearer {public}", "X-Api-Secret": secret} for public, secret in keys]
+
+
+# --- steps -------------------------------------------------------------------------------------------
+
+
+def _connected(installation: Installation) -> psycopg.Connection[Any]:
+    if installation.postgres is not None:
+        return installation.postgres.connect()
+    return psycopg.connect(os.environ["DATABASE_URL"], autocommit=True)
+
+
+def _count(installation: Installation, query: str) -> int:
+    with _connected(installation) as connection:
+        [number] = connection.execute(query.encode()).fetchone() or [0]
+    return int(number)
+
+
+def _shown(statuses: Counter[int]) -> str:
+    return ", ".join(f"{number} x {status}" for status, number in sorted(statuses.items()))
+
+
+def _wait_for(condition: Callable[[], bool], seconds: float | None = None) -> bool:
+    deadline = time.monotonic() + (PATIENCE_SECONDS if seconds is None else seconds)
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True
