@@ -126,7 +126,7 @@ def held(refund: Refund) -> tuple[str, str] | None:
     payout = refund.payout
     if payout is None or payout.status != PayoutStatus.HELD:
         return None
-    why, then = HELD[payout.hold_reason]
+    why, then = HELD.get(payout.hold_reason, (payout.hold_reason, ""))  # a later version's worker has more reasons
     if payout.hold_reason == HoldReason.NO_TRUSTLINE and payout.set_aside_at is not None:
         otherwise = gettext("If it does not by %(moment)s, the money is set aside, and the payer has to claim it.")
         return str(why), f"{then} {otherwise}" % {"moment": exact(payout.set_aside_at)}

@@ -80,7 +80,7 @@ PATIENCE: Mapping[AlarmKind, timedelta] = MappingProxyType(
 )
 """How long a condition must hold until operators get a mail: a single failed request wakes nobody up."""
 
-ADVICE: Mapping[AlarmKind, str] = MappingProxyType(
+ADVICE: Mapping[str, str] = MappingProxyType(
     {
         AlarmKind.PROVIDER_FAILING: "Look at the provider's status page and your plan with it. While two others answer "
         "everything goes on; with fewer, deposits and payouts of the network wait, so add another.",

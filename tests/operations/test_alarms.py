@@ -29,6 +29,10 @@ LOW = AlarmCondition(AlarmKind.GAS_TANK_LOW, "The hot wallet holds 1 POL; it sho
 FAILING = AlarmCondition(AlarmKind.PROVIDER_FAILING, "cannot be reached", "one.example")
 
 
+def test_an_alarm_of_a_later_version_is_shown_without_advice() -> None:
+    assert (str(Alarm(kind="of_later")), Alarm(kind="of_later").advice) == ("of_later", "")
+
+
 def test_what_goes_on_is_one_alarm() -> None:
     with capture_logs() as logs:
         for _ in range(3):

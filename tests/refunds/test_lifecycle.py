@@ -336,6 +336,8 @@ def test_an_account_without_a_trustline_is_waited_for() -> None:
     assert payout is not None
     assert (fresh(refund).status, payout.status, payout.hold_reason) == ("pending", "held", "no_trustline")
     assert wording.held(fresh(refund)) is not None
+    Payout.objects.filter(pk=payout.pk).update(hold_reason="of_later")  # as a worker of a later version would
+    assert wording.held(fresh(refund)) == ("of_later", "")
     control.describe_account(STELLAR, wallet(name="new"))
     Payout.objects.filter(pk=payout.pk).update(next_attempt_at=timezone.now())
     send()
