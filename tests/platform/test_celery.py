@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
 import os
 from collections.abc import Callable, Iterator
@@ -91,6 +92,13 @@ def test_no_message_has_an_end_that_a_wrong_clock_could_pass() -> None:
 def run_worker_until(condition: Callable[[], bool]) -> None:
     with start_worker(app, pool="solo", perform_ping_check=False, queues=list(QUEUES), shutdown_timeout=120):
         until(condition)
+
+
+def test_no_task_takes_arguments_so_that_messages_of_other_versions_fit() -> None:
+    app.loader.import_default_modules()
+    own = {name: task for name, task in app.tasks.items() if not name.startswith("celery.")}
+    assert len(own) > 30
+    assert [name for name, task in own.items() if inspect.signature(task.run).parameters] == []
 
 
 @pytest.mark.django_db(transaction=True)
