@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+from pathlib import Path
+
 import pytest
 
-from tests.gauntlet.__main__ import SCENARIOS, scenario_of
+from tests.gauntlet import __main__ as gauntlet
+from tests.gauntlet import upgrade
+from tests.gauntlet.__main__ import SCENARIOS, SKIPPED, scenario_of
+from tests.gauntlet.report import Skipped
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
@@ -14,3 +20,26 @@ def test_a_scenario_has_a_short_form_of_its_own_constants(name: str) -> None:
     for constant, value in scenario.SHORT.items():
         assert constant.isupper()
         assert type(value) is type(vars(scenario)[constant])
+
+
+def test_a_shallow_clone_says_that_it_lacks_the_history(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """As seen from it, its only commit adds every migration, and none is before it."""
+    (tmp_path / "app" / "migrations").mkdir(parents=True)
+    (tmp_path / "app" / "migrations" / "0001_initial.py").touch()
+    commit = ["-c", "user.name=Ada", "-c", "user.email=ada@example.com", "commit", "-q", "-m", "All there is"]
+    for arguments in (["init", "-q"], ["add", "."], commit):
+        subprocess.run(["git", *arguments], cwd=tmp_path, check=True)
+    monkeypatch.setattr(upgrade, "ROOT", tmp_path)
+    with pytest.raises(Skipped, match="history of git"):
+        upgrade._upgrades()
+
+
+@pytest.mark.parametrize(("may_skip", "code"), [(True, 0), (False, 1)])
+def test_what_is_skipped_fails_by_hand_and_not_in_ci(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], may_skip: bool, code: int
+) -> None:
+    done = subprocess.CompletedProcess([], SKIPPED, "SKIPPED: no history\n")
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: done)
+    monkeypatch.setenv("DATABASE_URL", "postgres://unused")
+    assert gauntlet._run_each(["upgrade"], 1, is_short=True, is_pooled=False, may_skip=may_skip) == code
+    assert "SKIPPED: no history" in capsys.readouterr().out

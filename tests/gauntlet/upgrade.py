@@ -373,8 +373,11 @@ def _upgrades() -> list[tuple[str, str]]:
         after = [*reversed(added), *[""] * bool(_git("status", "--porcelain", "--", "*/migrations/0*.py"))][-UPGRADES:]
         before = [OLD] if OLD else [f"{commit}^" if commit else "HEAD" for commit in after]
         before = [_git("rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}").strip() for commit in before]
-    except (OSError, subprocess.CalledProcessError):
-        raise Skipped("the history of git from before the newest migration is not here") from None
+    except (OSError, subprocess.CalledProcessError) as error:
+        reason = "the history of git from before the newest migrations is not here (a shallow clone?): "
+        raise Skipped(reason + str(getattr(error, "stderr", "") or error).strip()) from None
+    if not before:
+        raise Skipped("git knows of no commit that adds a migration")
     return list(zip(before, [*after[: len(before) - 1], ""], strict=True))
 
 
