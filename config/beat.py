@@ -43,7 +43,16 @@ class ElectedScheduler(Scheduler):  # type: ignore[misc]  # Celery has no types
             elected = False
         _tell_the_time()
         note_alive()
-        return float(super().tick(*arguments, **options)) if elected else STANDBY_SECONDS
+        if not elected:
+            return STANDBY_SECONDS
+        for _ in self.schedule:  # Celery sends one of those that are due
+            if delay := float(super().tick(*arguments, **options)):
+                return delay
+        return 0.0
+
+    def adjust(self, seconds: Any, drift: float = 0.0) -> Any:
+        """Return the seconds until an entry is due: Celery takes 10 ms off, and ticks in a loop for those."""
+        return super().adjust(seconds, drift)
 
     def apply_async(self, entry: ScheduleEntry, *arguments: Any, **options: Any) -> Any:
         """Send what is due, unless the previous message still waits for a worker."""
