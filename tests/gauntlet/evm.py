@@ -80,7 +80,7 @@ SECONDS_MAX = 600.0
 REPLACEMENTS_GOAL = 1
 SHORT: dict[str, Any] = {
     "PAYMENTS_EACH": 1, "REFUNDS_OF_EACH": 4, "KILLS": 4,
-    "REPLACEMENTS_GOAL": 0, "DROPPED_SHARES": (0.01, 0.9),
+    "REPLACEMENTS_GOAL": 0, "DROPPED_SHARES": (0.0, 0.9),
     "MUST_DIE_AT": ("transfer.commit:after", "transfer.send:after"), "MAY_DIE_AT": (), "VISITS": (1,),
 }  # fmt: skip
 

@@ -50,11 +50,13 @@ LAST_LOOKS = 20
 MILLION = 1_000_000 * 10**6
 
 TIMED_PAYMENTS, BLOCK_SECONDS = 5, 1.0
+LIMIT = 1.3
+"""So many times as long as with all of them well it may take at most."""
 TIMED_AT_EACH_PLACE = True
 ARE_PUT_ASIDE = True
 SHORT: dict[str, Any] = {
     "ROUNDS": 7, "CALL_SECONDS": 0.6, "LAST_LOOKS": 6, "ARE_PUT_ASIDE": False,
-    "TIMED_PAYMENTS": 3, "BLOCK_SECONDS": 0.5, "TIMED_AT_EACH_PLACE": False,
+    "TIMED_PAYMENTS": 3, "BLOCK_SECONDS": 0.5, "LIMIT": 1.6, "TIMED_AT_EACH_PLACE": False,
 }  # fmt: skip
 
 Mood = Callable[["Street", Provider, Payment], None]
@@ -321,7 +323,7 @@ def _time(street: Street, progress: Progress) -> list[Check]:
         lies = (invents, denies, calls_failed, leaves_out, stays_behind, is_elsewhere)
         moods = (hangs, drips, street.chance.choice(lies))
         cases = [case(mood, place) for mood, place in zip(moods, places, strict=True)]
-    return [*provider_delays.measured(track, cases, case(hangs, 0), progress, payments=TIMED_PAYMENTS)]
+    return [*provider_delays.measured(track, cases, case(hangs, 0), progress, payments=TIMED_PAYMENTS, limit=LIMIT)]
 
 
 def _agree(shop: Shop) -> tuple[str, bool]:
