@@ -149,14 +149,14 @@ class WorkedHistory(History):
         """Nothing: see above."""
 
     def let_days_pass(self) -> None:
-        """Once in a world: the minute comes at which everybody is settled every day."""
+        """Once in a world: the moment comes at which everybody is settled every day."""
         if self.scheduled:
             return
-        at = (timezone.now() + timedelta(seconds=65)).replace(second=0, microsecond=0)
+        at = (timezone.now() + timedelta(seconds=10)).replace(microsecond=0)
         for row, _ in self.merchants:
             changes: Any = {"settlement_frequency": "daily", "settlement_time": at.time(), "settlement_timezone": "UTC"}
             update_settings(merchant=row, environment=SANDBOX, changes=changes)
-        time.sleep((at - timezone.now()).total_seconds())
+        time.sleep(max(0.0, (at - timezone.now()).total_seconds()))
         runs = SettlementRun.objects.filter(merchant__in=[row for row, _ in self.merchants], period_end=at)
         self._wait_for(lambda: ["settlements.run_due"] if runs.count() < len(self.merchants) else [])
         for row, merchant in self.merchants:
@@ -180,6 +180,9 @@ class WorkedHistory(History):
             time.sleep(0.2)
 
     def finish(self) -> None:
+        if not self.scheduled:  # chance has not brought it
+            self.let_days_pass()
+            self.compare()
         super().finish()
         self._compare_with_shops()
 

@@ -21,6 +21,7 @@ import httpx
 import psycopg
 
 from config import roles
+from config.celery import wake
 from config.environments import Environment
 from config.installation.database_roles import WEB as WEB_USER
 from config.installation.database_roles import WORKER as WORKER_USER
@@ -44,13 +45,17 @@ BASE = "https://localhost"
 CHAIN_IDS = {"ethereum": ETHEREUM_ID, "polygon": POLYGON_ID}
 BLOCK_SECONDS = 1
 WEB_PORTS, PROVIDER_PORTS = (8801, 8802), {"ethereum": (8811, 8812), "polygon": (8821, 8822)}
+BLOCKS_UNTIL_COUNTED = 12
 PAYMENTS_EACH = 2
 """Of each coin on each network."""
 
 SECONDS_MAX = 180.0
 """For each step that waits for blocks."""
 
-SHORT: dict[str, Any] = {"PAYMENTS_EACH": 1}
+ARE_RATES_WAITED_FOR = True
+"""Until beat has the exchanges asked, which it does each half minute."""
+
+SHORT: dict[str, Any] = {"PAYMENTS_EACH": 1, "ARE_RATES_WAITED_FOR": False}
 
 SECRETS = {
     "SECRET_KEY": "a key of the production scenario, for sessions and for nothing else",
@@ -100,6 +105,7 @@ class _Company:
         with _receiver(self._installation.folder, self._trust) as received:
             hook = shop.call("POST", "/webhooks", url=f"https://{PUBLIC_ADDRESS}/hooks", events=["*"])
             self._sell(shop)
+            self._stock()
             self._give_back(shop)
             self._settle(shop)
             self._claim_webhooks(shop, hook["secret"], received)
@@ -256,15 +262,17 @@ class _Company:
 
     def _sell(self, shop: Shop) -> None:
         self._payments: list[Record] = []
+        if not ARE_RATES_WAITED_FOR:
+            wake("payments.refresh_rates")
         deadline = time.monotonic() + 60
-        while True:  # the exchanges are asked every half minute
+        while True:
             try:
                 first = self._open_payment(shop, "ethereum", "USDC")
                 break
             except AssertionError:
                 if time.monotonic() > deadline:
                     raise
-                time.sleep(2)
+                time.sleep(1)
         wanted = [(network, coin) for network in self._mainnets for coin in COINS] * PAYMENTS_EACH
         self._payments = [first, *(self._open_payment(shop, network, coin) for network, coin in wanted[1:])]
         sources = {payment["exchangeRate"]["source"] for payment in self._payments}
@@ -323,9 +331,9 @@ class _Company:
         )
 
     def _settle(self, shop: Shop) -> None:
-        for network, mainnet in self._mainnets.items():  # stock for the conversion of what was paid in other coins
-            mainnet.fund("USDC", devnet.HOT_WALLET, 1_000 * 10**6)
-            self._wait_for_blocks(mainnet)
+        for network, mainnet in self._mainnets.items():
+            while mainnet.height < self._stocked_at[network] + BLOCKS_UNTIL_COUNTED:
+                time.sleep(BLOCK_SECONDS)
             self._manage(
                 "money", "book_treasury", "--env", "production", "--network", network, "--asset", "USDC", "--yes"
             )
@@ -346,10 +354,12 @@ class _Company:
             holds=set(paid) == set(self._mainnets) and paid == held,
         )
 
-    def _wait_for_blocks(self, mainnet: Mainnet) -> None:
-        until = mainnet.height + 12
-        while mainnet.height < until:
-            time.sleep(BLOCK_SECONDS)
+    def _stock(self) -> None:
+        """What the conversion of what was paid in other coins takes."""
+        self._stocked_at = dict[str, int]()
+        for network, mainnet in self._mainnets.items():
+            mainnet.fund("USDC", devnet.HOT_WALLET, 1_000 * 10**6)
+            self._stocked_at[network] = mainnet.height
 
     def _claim_webhooks(self, shop: Shop, secret: str, received: Sequence[tuple[dict[str, str], bytes]]) -> None:
         """Every event that the API lists has arrived, signed."""
