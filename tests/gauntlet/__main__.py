@@ -39,7 +39,7 @@ SCENARIOS = (
     "memory",
     "production",
 )
-IN_CI = ("webhooks", "redis", "settlements", "memory", "refunds")
+IN_CI = ("keys", "webhooks", "redis", "settlements", "memory", "evm", "refunds")
 """What `--short` does where no scenario is named, the longest first."""
 
 BESIDE_EACH_OTHER = 3
