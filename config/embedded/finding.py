@@ -109,5 +109,12 @@ def _what_to_do(found: list[Running], matching: list[Running], where: str) -> st
 
 
 def adopt(command: str) -> None:
-    """Give this process the settings of the installation that is meant."""
-    os.environ.update(chosen_environment(command))
+    """Give this process the settings of the installation that is meant.
+
+    What .env has is left there. The settings read it again, and take the environment for given to this process.
+    """
+    before = set(os.environ)
+    chosen = chosen_environment(command)
+    for name in os.environ.keys() - before:
+        del os.environ[name]
+    os.environ.update(chosen)

@@ -19,6 +19,7 @@ from django.test import RequestFactory
 from django.views.debug import technical_500_response
 
 from config import logs, roles
+from config.embedded import finding
 from config.variables import Variables
 from tests.networks import with_set
 from tests.platform.test_settings import PRODUCTION, forked
@@ -148,6 +149,18 @@ def test_one_file_serves_every_role_and_gives_each_process_its_own_secrets_alone
                 with pytest.raises(ImproperlyConfigured, match="AWS_ACCESS_KEY_ID is set") as refused:
                     variables.check()
                 assert str(refused.value).count("  - ") == 1
+
+
+def test_a_command_leaves_in_the_file_what_its_role_does_not_use(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As its processes do: `manage.py` looks into .env before the settings."""
+    (tmp_path / ".env").write_text("DATABASE_URL=postgres://db/ballast\nSECRET_KEY=opaque-value\n")
+    monkeypatch.setattr(finding, "BASE_DIR", tmp_path)
+    monkeypatch.setattr(os, "environ", {"BALLAST_ROLE": "migrate"})
+    monkeypatch.setattr(environ.Env, "ENVIRON", os.environ)
+    finding.adopt("migrate")
+    assert os.environ == {"BALLAST_ROLE": "migrate"}
 
 
 def every_secret(monkeypatch: pytest.MonkeyPatch) -> Variables:
