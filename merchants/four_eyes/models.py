@@ -27,6 +27,7 @@ class ProposalKind(models.TextChoices):
     MEMBER = "member", "Member of a merchant"
     FEE = "fee", "Fee of a merchant"
     FINDING = "finding", "Explained finding"
+    THAW = "thaw", "Frozen wallet that signs again"
 
 
 class ProposalStatus(models.TextChoices):

@@ -28,8 +28,9 @@ class Kind:
     carry_out: CarryOut
     permission: str
     """Of Django, that whoever agrees needs as well; empty: being a superuser."""
-    asks_before: Callable[[str], Any] | None = None
-    """Asks outside Ballast, before the database transaction, about the row with this key: `proposal.heard`."""
+    asks_before: Callable[[str, Mapping[str, Any]], Any] | None = None
+    """Asks outside Ballast, before the database transaction, about the row with this key and what becomes of it:
+    `proposal.heard`."""
 
 
 _KINDS: dict[str, Kind] = {}
@@ -60,7 +61,7 @@ def register(
     carry_out: CarryOut,
     *,
     permission: str = "",
-    asks_before: Callable[[str], Any] | None = None,
+    asks_before: Callable[[str, Mapping[str, Any]], Any] | None = None,
 ) -> None:
     _KINDS[kind] = Kind(carry_out, permission, asks_before)
 
@@ -80,7 +81,7 @@ def propose(
     It is done at once where one operator is enough. Another proposal for the same row falls. `environment` is the one
     whose rule of how many decide holds.
     """
-    heard = _heard(kind, str(subject))
+    heard = _heard(kind, str(subject), after)
     with transaction.atomic():
         require_counts(by, environment=environment)
         waiting = _waiting(kind, subject)
@@ -105,7 +106,7 @@ def propose(
 
 def agree(proposal: Proposal, *, by: User) -> Proposal:
     """Agree to what another operator has proposed, which is done at once; it falls where its row has changed since."""
-    return _agree(proposal, by=by, heard=_heard(proposal.kind, proposal.subject))
+    return _agree(proposal, by=by, heard=_heard(proposal.kind, proposal.subject, proposal.after))
 
 
 def _agree(proposal: Proposal, *, by: User, heard: Any) -> Proposal:
@@ -143,9 +144,9 @@ def _waiting(kind: ProposalKind, subject: object) -> Proposal | None:
     return waiting.select_for_update().first()
 
 
-def _heard(kind: str, subject: str) -> Any:
+def _heard(kind: str, subject: str, after: Mapping[str, Any]) -> Any:
     ask = _KINDS[kind].asks_before
-    return ask(subject) if ask is not None else None
+    return ask(subject, after) if ask is not None else None
 
 
 def _carry_out(proposal: Proposal, by: User, people: str, heard: Any) -> None:

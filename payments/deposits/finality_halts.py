@@ -64,7 +64,12 @@ def _ask(cursor_id: str) -> tuple[ScanCursor, Cursor] | None:
         raise NetworkUnavailable(f"{halted.network} must answer before it can go on: {error}") from error
 
 
-register(ProposalKind.HALT, _clear_as_agreed, permission="payments.change_scancursor", asks_before=_ask)
+register(
+    ProposalKind.HALT,
+    _clear_as_agreed,
+    permission="payments.change_scancursor",
+    asks_before=lambda cursor_id, _after: _ask(cursor_id),
+)
 
 
 def clear_halt(*, environment: str, network: str, cleared_by: str) -> bool:

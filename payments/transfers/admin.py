@@ -15,7 +15,6 @@ from config.money import format_crypto
 from merchants.four_eyes.models import ProposalStatus
 from merchants.four_eyes.people import people_needed
 from merchants.models import User
-from payments.chains import registry
 from payments.chains.errors import ChainError
 from payments.chains.said_by import in_words
 from payments.transfers import recovery, services
@@ -32,7 +31,6 @@ from payments.transfers.models import (
 )
 from payments.transfers.payouts import approve_payout, policy_of, reject_payout, retry_held
 from payments.transfers.policy_changes import propose_policy, tighten
-from payments.transfers.wallets import expected_sequences
 
 
 @admin.register(PayoutPolicy)
@@ -280,24 +278,27 @@ class WalletAdmin(ReadOnly, admin.ModelAdmin[Wallet]):
             self._thaw(request, wallet)
 
     def _thaw(self, request: HttpRequest, wallet: Wallet) -> None:
-        """Thaw the wallet if all that it has sent is in the ledger: otherwise it might be paid again."""
+        """Propose that it signs again if all that it has sent is in the ledger: otherwise it might be paid again."""
         try:
-            expected = expected_sequences(wallet, registry.chain(wallet.environment, wallet.network))
-            unknown = recovery.unknown_transfers(wallet)
+            if unknown := recovery.unknown_transfers(wallet):
+                told = f"{wallet} has sent {len(unknown)} transfers that the ledger does not have. Look at them: "
+                told += f"manage.py thaw_wallet --env {wallet.environment} --network {wallet.network}"
+                self.message_user(request, told, messages.ERROR)
+                return
+            proposal = recovery.propose_thaw(wallet, by=_me(request))
         except ChainError as error:
             self.message_user(request, f"{wallet} stays frozen: the network did not answer: {error}", messages.ERROR)
             return
         except DomainError as error:
             self.message_user(request, f"{wallet} stays frozen: {error}", messages.ERROR)
             return
-        if unknown:
-            command = f"manage.py thaw_wallet --env {wallet.environment} --network {wallet.network}"
-            told = f"{wallet} has sent {len(unknown)} transfers that the ledger does not have. Look at them: {command}"
-            self.message_user(request, told, messages.ERROR)
+        if proposal.status == ProposalStatus.DONE:
+            self.log_change(request, wallet, "Thawed.")
+            self.message_user(request, f"{wallet} signs again.", messages.SUCCESS)
             return
-        services.thaw_wallet(wallet, expected, thawed_by=str(_me(request)))
-        self.log_change(request, wallet, f"Thawed, from sequence {expected['']}.")
-        self.message_user(request, f"{wallet} signs again.", messages.SUCCESS)
+        waits = proposal.status == ProposalStatus.WAITING
+        word = "another operator must agree, under Proposals" if waits else proposal.get_status_display()
+        self.message_user(request, f"{proposal}: {word}.", messages.WARNING)
 
     def has_freeze_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("transfers.change_wallet")

@@ -7,8 +7,9 @@ of the exact amount to the exact address of a waiting payout has paid it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import structlog
 from django.db import transaction
@@ -16,14 +17,19 @@ from django.db.models import Max
 
 from config.errors import DomainError
 from config.money import Asset
+from merchants.four_eyes.models import Proposal, ProposalKind
+from merchants.four_eyes.services import propose, register
+from merchants.models import User
 from payments.chains import registry
 from payments.chains.base import Chain, OutgoingTransfer, SentTransaction, SignedTransfer
+from payments.chains.errors import ChainError, NetworkUnavailable
 from payments.chains.profiles import NetworkProfile
 from payments.transfers import services
 from payments.transfers.arrivals import as_shown
 from payments.transfers.hashes import signed_as
 from payments.transfers.models import Payout, Transfer, Wallet
 from payments.transfers.states import OPEN_TRANSFERS, PayoutStatus
+from payments.transfers.wallets import expected_sequences
 
 logger = structlog.get_logger(__name__)
 
@@ -213,3 +219,48 @@ def adopt_transaction(wallet: Wallet, parts: Sequence[Unknown], mined: services.
         services.record_final(transfer, mined, arrived={payout.pk: int(payout.amount) for payout in payouts})
     logger.warning("transfer adopted", wallet=str(wallet), transaction_hash=sent.transaction_hash)
     return len(payouts)
+
+
+def propose_thaw(
+    wallet: Wallet, unknown: Sequence[Unknown] = (), *, since_block: int | None = None, by: User
+) -> Proposal:
+    """Propose that a wallet signs again, or agree to it. What of `unknown` is not adopted stays unexplained.
+
+    NetworkUnavailable when the network does not answer.
+    """
+    hashes = {each.sent.transaction_hash for each in unknown}
+    left = sorted(hashes - signed_as(hashes).keys())
+    told = f"{wallet}, frozen for “{wallet.frozen_reason}”, signs again and sends what waits"
+    return propose(
+        ProposalKind.THAW,
+        environment=wallet.environment,
+        subject=wallet.pk,
+        before={"frozen_at": str(wallet.frozen_at)},
+        after={"unexplained": left, "since_block": since_block},
+        told=f"{told}; it leaves unexplained what it sent by {', '.join(left)}" if left else told,
+        by=by,
+    )
+
+
+def _look(wallet_id: str, after: Mapping[str, Any]) -> tuple[dict[str, int], set[str]]:
+    """The sequences that the network expects of a wallet, and the hashes of what it has sent that the ledger lacks."""
+    wallet = Wallet.objects.get(pk=wallet_id)
+    try:
+        expected = expected_sequences(wallet, registry.chain(wallet.environment, wallet.network))
+        unknown = unknown_transfers(wallet, since_block=after["since_block"])
+    except ChainError as error:
+        raise NetworkUnavailable(f"{wallet.network} must answer before the wallet signs again: {error}") from error
+    return expected, {each.sent.transaction_hash for each in unknown}
+
+
+def _thaw_as_agreed(proposal: Proposal, people: str) -> bool:
+    """False when the wallet was frozen anew since, or has sent something else that the ledger lacks."""
+    expected, lacking = proposal.heard
+    wallet = Wallet.objects.select_for_update().get(pk=proposal.subject)
+    if str(wallet.frozen_at) != proposal.before["frozen_at"] or not lacking <= set(proposal.after["unexplained"]):
+        return False
+    services.thaw_wallet(wallet, expected, thawed_by=people)
+    return True
+
+
+register(ProposalKind.THAW, _thaw_as_agreed, permission="transfers.change_wallet", asks_before=_look)

@@ -131,11 +131,25 @@ class Installation:
         return (self.folder / f"{name}.log").read_text(errors="replace")
 
     def manage(
-        self, *arguments: str, environment: Mapping[str, str] | None = None, code: Path = ROOT
+        self,
+        *arguments: str,
+        environment: Mapping[str, str] | None = None,
+        code: Path = ROOT,
+        typed: str | None = None,
     ) -> tuple[int, str]:
-        """A management command, with these variables or those of this process: its exit code and what it said."""
+        """A management command, with these variables or those of this process: its exit code and what it said. `typed`
+        is what somebody types; without a terminal it is read from the standard input."""
         command = [sys.executable, "manage.py", *arguments]
-        done = subprocess.run(command, cwd=code, env=environment, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            command,
+            cwd=code,
+            env=environment,
+            input=typed,
+            capture_output=True,
+            text=True,
+            check=False,
+            start_new_session=typed is not None,
+        )
         return done.returncode, done.stdout + done.stderr
 
     # --- servers -------------------------------------------------------------------------------------

@@ -194,8 +194,17 @@ class House:
             self.book(registry.profile(PRODUCTION, POLYGON).native.code)
         PayoutPolicy.objects.filter(environment=PRODUCTION).update(payouts_enabled=True)
 
-    def take_over(self, wallet: str) -> None:
-        call_command("thaw_wallet", env=PRODUCTION, network=POLYGON, address=wallet, stdout=io.StringIO())
+    def take_over(self, wallet: str, *, leave_unknown: bool = False) -> None:
+        for person in self.people:
+            call_command(
+                "thaw_wallet",
+                env=PRODUCTION,
+                network=POLYGON,
+                address=wallet,
+                leave_unknown=leave_unknown,
+                by=person.email,
+                stdout=io.StringIO(),
+            )
 
     def book(self, code: str) -> None:
         """Coins that the operator has put into the hot wallet."""
@@ -396,9 +405,7 @@ def _restore(house: House) -> list[Check]:
     stood_still = sent_before == [house.mainnet.used_nonces(wallet) for wallet in house.wallets]
     call_command("resume_after_restore", by="Ada", look_ahead=500, stdout=io.StringIO())
     for wallet in house.wallets[-2:]:
-        call_command(
-            "thaw_wallet", env=PRODUCTION, network=POLYGON, address=wallet, leave_unknown=True, stdout=io.StringIO()
-        )
+        house.take_over(wallet, leave_unknown=True)
     house.finish()
     figure = f"{by_old} by the key of the backup, {paid - by_old} by the next one"
     house.progress.say(f"restored: {figure}", now=True)

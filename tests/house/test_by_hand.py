@@ -21,7 +21,7 @@ from payments.treasury.house.by_hand import NotSentByHand, find_sent, propose_bo
 from payments.treasury.house.models import Withdrawal
 from tests.house.scenes import COIN, People, held_in, house, its_address, leave, reconcile, run, unit, withdraw
 from tests.payments.scenes import findings
-from tests.transfers.scenes import ETHEREUM, SANDBOX, STELLAR, drive, hot, somebody, stock, the_wallet
+from tests.transfers.scenes import ETHEREUM, SANDBOX, STELLAR, drive, hot, somebody, stock, thaw_by_two, the_wallet
 
 
 def send_by_hand(network: str, *coins: int, to: str = "a friend", is_final: bool = True) -> str:
@@ -64,7 +64,7 @@ def test_from_the_frozen_wallet_back_to_clean_books(network: str, people: People
     )
     assert booked.transaction_hash == Transfer.objects.get().transaction_hash == sent
     assert hot(network) == 47 * unit(network)
-    assert "signs again" in run("thaw_wallet", env=SANDBOX, network=network)[1]
+    assert "signs again" in thaw_by_two(network=network)
     for person in people:
         run("breaker", "--env", SANDBOX, "--network", network, "--close", "--by", person.email)
     assert reconcile() == 0

@@ -35,6 +35,7 @@ from tests.evm.mainnet import Mainnet, settings_for
 from tests.evm.node import POLYGON_ID, running_node
 from tests.evm.shop import PRODUCTION, RATE_SOURCES, Shop, somebody
 from tests.installation.servers import Servers, working_on
+from tests.transfers.scenes import thaw_by_two
 
 __all__ = ["nodes_end_with_the_run"]
 
@@ -151,9 +152,7 @@ def drill(servers: Servers, postgres: EmbeddedPostgres, mainnet: Mainnet) -> Non
         assert [(each.pk, each.status) for each in Refund.objects.all()] == [(kept.pk, "completed")]
         assert (lost_refund.public_id in said, Payout.objects.get().status) == (False, "paid")
 
-        call_command(
-            "thaw_wallet", env=PRODUCTION, network=POLYGON, leave_unknown=True, stdout=StringIO()
-        )  # after somebody has looked
+        thaw_by_two(env=PRODUCTION, network=POLYGON, leave_unknown=True)  # after somebody has looked
         before = available(earned)
         anew = open_payment(shop)
         assert anew.sequence > 1_000_000

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import io
+from typing import Any
+
+from django.core.management import call_command
 from django.db import connection, transaction
 from django.utils import timezone
 
@@ -10,7 +14,7 @@ from config.environments import Environment
 from merchants.ledger.balances import balance
 from merchants.ledger.chart import AccountKind
 from merchants.ledger.posting import AccountRef, Line, post
-from merchants.models import Merchant
+from merchants.models import Merchant, User
 from payments.chains import registry
 from payments.chains.simulated import control
 from payments.chains.simulated.networks import address_named
@@ -19,7 +23,7 @@ from payments.transfers.models import Payout, Transfer, Wallet
 from payments.transfers.payouts import request_payout
 from payments.transfers.postings import hot_account, payout_account
 from payments.transfers.states import PayoutStatus
-from tests.factories import make_merchant
+from tests.factories import make_merchant, make_user
 from tests.networks import ETHEREUM, POLYGON, STELLAR
 
 __all__ = ["ETHEREUM", "POLYGON", "STELLAR"]
@@ -128,3 +132,12 @@ def wait_no_longer() -> None:
     """Whatever waits for a time is due now."""
     Payout.objects.filter(next_attempt_at__isnull=False).update(next_attempt_at=timezone.now())
     Transfer.objects.filter(next_step_at__isnull=False).update(next_step_at=timezone.now())
+
+
+def thaw_by_two(*, env: str = SANDBOX, **options: Any) -> str:
+    """What `thaw_wallet` says to one operator, and then to another who agrees."""
+    out = io.StringIO()
+    for email in ("ada@example.com", "bob@example.com"):
+        person = User.objects.filter(email=email).first() or make_user(email, is_staff=True, is_superuser=True)
+        call_command("thaw_wallet", env=env, by=person.email, stdout=out, **options)
+    return out.getvalue()

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import io
+
 import pytest
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Permission
+from django.core.management import call_command
 from django.db.models import Model
 from django.test import Client
 from django.urls import reverse
 from pytest_django.fixtures import Settings
 
+from merchants.four_eyes.models import ProposalStatus
+from merchants.four_eyes.services import agree
 from merchants.models import User
 from payments.chains import registry
 from payments.chains.simulated import control
-from payments.transfers import services
+from payments.transfers import recovery, services
 from payments.transfers.models import Payout, PayoutPolicy, Transfer
 from payments.transfers.payouts import approve_payout, policy_of
 from payments.transfers.states import PayoutStatus
@@ -147,10 +152,41 @@ class TestWallets:
         assert the_wallet(ETHEREUM).frozen_reason == f"looks odd ({user})"
         assert "Thaw these wallets?" in act(client, "thaw", wallet)
         assert the_wallet(ETHEREUM).frozen_at is not None
-        assert "signs again" in act(client, "thaw", wallet, confirmed="yes")
+        for _ in range(2):
+            assert "another operator must agree" in act(client, "thaw", wallet, confirmed="yes")
+            assert the_wallet(ETHEREUM).frozen_at is not None
+        assert "signs again" in act(operator()[0], "thaw", wallet, confirmed="yes")
         assert the_wallet(ETHEREUM).frozen_at is None
         messages = list(LogEntry.objects.order_by("id").values_list("change_message", flat=True))
-        assert messages == ["Frozen: looks odd", "Thawed, from sequence 1."]
+        assert messages == ["Frozen: looks odd", "Thawed."]
+
+    def test_what_is_agreed_is_of_the_wallet_as_it_was(self) -> None:
+        """A thaw falls when the wallet was frozen anew since, or has sent what the ledger lacks."""
+        wallet, (_, ada), (_, bob) = the_wallet(ETHEREUM), operator(), operator()
+        services.freeze_wallet(wallet, reason="odd")
+        first = recovery.propose_thaw(the_wallet(ETHEREUM), by=ada)
+        services.thaw_wallet(wallet, {}, thawed_by="two others")
+        services.freeze_wallet(wallet, reason="odd again")
+        assert agree(first, by=bob).status == ProposalStatus.FALLEN
+        second = recovery.propose_thaw(the_wallet(ETHEREUM), by=ada)
+        asset = registry.asset(SANDBOX, ETHEREUM, "USDC")
+        thief = somebody(ETHEREUM, "a thief")
+        control.pay(ETHEREUM, sender=wallet.address, recipient=thief, contract=asset.contract, amount=5)
+        control.mine(ETHEREUM, 1 + control.deepest_reorg(ETHEREUM))
+        assert agree(second, by=bob).status == ProposalStatus.FALLEN
+        assert the_wallet(ETHEREUM).frozen_at is not None
+        third = recovery.propose_thaw(the_wallet(ETHEREUM), recovery.unknown_transfers(wallet), by=ada)
+        assert agree(third, by=bob).status == ProposalStatus.DONE
+        assert the_wallet(ETHEREUM).frozen_at is None
+
+    def test_one_is_enough_to_thaw_where_the_operator_says_so(self, settings: Settings) -> None:
+        settings.SANDBOX_OPERATORS_TO_DECIDE = 1
+        wallet = the_wallet(ETHEREUM)
+        services.freeze_wallet(wallet, reason="odd")
+        assert "signs again" in act(operator()[0], "thaw", wallet, confirmed="yes")
+        services.freeze_wallet(wallet, reason="odd")
+        call_command("thaw_wallet", env=SANDBOX, network=ETHEREUM, stdout=io.StringIO())
+        assert the_wallet(ETHEREUM).frozen_at is None
 
     def test_a_wallet_that_sent_more_than_the_books_know_stays_frozen(self) -> None:
         client, _ = operator()

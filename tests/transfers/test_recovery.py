@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import io
+from typing import Any
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 from django.db import connection
 from django.utils import timezone
 
@@ -30,16 +30,15 @@ from tests.transfers.scenes import (
     reserved,
     somebody,
     stock,
+    thaw_by_two,
     the_wallet,
 )
 
 pytestmark = pytest.mark.django_db
 
 
-def thaw(network: str, **options: int) -> str:
-    out = io.StringIO()
-    call_command("thaw_wallet", env=SANDBOX, network=network, stdout=out, **options)
-    return out.getvalue()
+def thaw(network: str, **options: Any) -> str:
+    return thaw_by_two(network=network, **options)
 
 
 def send_behind_the_books(network: str, payouts: list[Payout], *, is_final: bool = True, channel: str = "") -> None:

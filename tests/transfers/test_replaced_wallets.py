@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import io
 from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.core.management import call_command
 from django.db.models import Sum
 from django.utils import timezone
 
@@ -33,6 +31,7 @@ from tests.transfers.scenes import (
     on_chain,
     somebody,
     stock,
+    thaw_by_two,
     wait_no_longer,
 )
 from tests.transfers.test_invariants import findings
@@ -111,9 +110,7 @@ def test_coins_moved_by_hand_are_taken_over_with_their_fee(
     gas = gas_account(registry.profile(SANDBOX, ETHEREUM).native)
     spent_before = Transfer.objects.aggregate(total=Sum("fee_units"))["total"]
     held_before = balance(gas, environment=SANDBOX)
-    out = io.StringIO()
-    call_command("thaw_wallet", env=SANDBOX, network=ETHEREUM, address=old, stdout=out)
-    assert "went to another hot wallet of ours" in out.getvalue()
+    assert "went to another hot wallet of ours" in thaw_by_two(network=ETHEREUM, address=old)
     assert findings() == {}
     fee = Transfer.objects.aggregate(total=Sum("fee_units"))["total"] - spent_before
     assert fee > 0

@@ -64,7 +64,8 @@ SECRETS = {
     "EVM_KEYSTORE_PASSWORD": "a password of the production scenario",
 }
 DATABASE_PASSWORD = "production"
-OPERATOR, MERCHANT, PASSWORD = "operator@example.com", "shop@example.com", "correct horse battery staple"
+OPERATOR, ANOTHER, MERCHANT = "operator@example.com", "another@example.com", "shop@example.com"
+PASSWORD = "correct horse battery staple"
 
 WEB = [sys.executable, "-m", "granian", "--interface", "wsgi", "--no-ws", "--host", "127.0.0.1", "--workers", "1"]
 WEB += ["--blocking-threads", "256", "--log-level", "warning", "config.wsgi:application"]
@@ -127,6 +128,7 @@ class _Company:
             kept
             | {
                 "BALLAST_MODE": "production",
+                "REQUIRE_PROVEN_WALLETS": "false",  # the shop is paid at a wallet that a payment names
                 "DJANGO_SETTINGS_MODULE": "config.settings",
                 "DATABASE_URL": database or os.environ["DATABASE_URL"],
                 "REDIS_URL": self._installation.redis.url,
@@ -168,9 +170,9 @@ class _Company:
             for user in (WEB_USER, WORKER_USER):
                 database.execute(f"ALTER ROLE {user} LOGIN PASSWORD '{DATABASE_PASSWORD}'".encode())
 
-    def _manage(self, role: str, *arguments: str, **more: str) -> str:
+    def _manage(self, role: str, *arguments: str, typed: str | None = None, **more: str) -> str:
         """A command that must succeed; what it said."""
-        code, said = self._installation.manage(*arguments, environment=self._given(role) | more)
+        code, said = self._installation.manage(*arguments, environment=self._given(role) | more, typed=typed)
         self._show(f"manage.py {' '.join(arguments)}"[:60], f"exit code {code}", holds=code == 0)
         if code:
             print(said[-3000:], file=sys.stderr)  # noqa: T201 - what went wrong, beside the report
@@ -196,8 +198,9 @@ class _Company:
         self._let_roles_log_in()
         self._manage("migrate", "collectstatic", "--no-input", "--verbosity", "0")
         self._manage("all", "check", "--deploy", "--fail-level", "WARNING")
-        operator = {"DJANGO_SUPERUSER_EMAIL": OPERATOR, "DJANGO_SUPERUSER_PASSWORD": PASSWORD}
-        self._manage("web", "createsuperuser", "--no-input", **operator, DJANGO_SUPERUSER_NAME="Ada")
+        for email in (OPERATOR, ANOTHER):
+            operator = {"DJANGO_SUPERUSER_EMAIL": email, "DJANGO_SUPERUSER_PASSWORD": PASSWORD}
+            self._manage("web", "createsuperuser", "--no-input", **operator, DJANGO_SUPERUSER_NAME="Ada")
         deployed_at = {network: mainnet.height for network, mainnet in self._mainnets.items()}
         for network in self._mainnets:
             said = self._manage("money", "deploy_deposits", "--network", network)
@@ -215,9 +218,11 @@ class _Company:
         ready = self._ask_until("/health/ready", lambda reply: reply.status_code == httpx.codes.OK)
         self._show("the balancer is told that web is ready, over TLS", f"{ready.status_code}", holds=ready.is_success)
         for network, height in deployed_at.items():
-            self._manage(
-                "money", "thaw_wallet", "--env", "production", "--network", network, "--since-block", str(height)
-            )
+            thaw = ["thaw_wallet", "--env", "production", "--network", network, "--since-block", str(height)]
+            said = ""
+            while "signs again" not in said:  # what was proposed falls when the wallet freezes meanwhile
+                for email in (OPERATOR, ANOTHER):
+                    said = self._manage("web", *thaw, "--by", email, typed=f"{PASSWORD}\n")
 
     def _ask_until(self, path: str, is_so: object, seconds: float = 60.0) -> httpx.Response:
         assert callable(is_so)

@@ -8,12 +8,15 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from config.environments import Environment
+from config.errors import DomainError
 from config.money import from_units
+from merchants.four_eyes.models import ProposalStatus
+from merchants.four_eyes.people import operator_of_command, people_needed
 from payments.chains import registry
 from payments.chains.errors import ChainError
 from payments.transfers import services
 from payments.transfers.models import Wallet
-from payments.transfers.recovery import StartUnknown, Unknown, adopt, unknown_transfers
+from payments.transfers.recovery import StartUnknown, Unknown, adopt, propose_thaw, unknown_transfers
 from payments.transfers.sequences import known_sequence
 from payments.transfers.wallets import expected_sequences, hold, wallet_of
 
@@ -37,6 +40,7 @@ class Command(BaseCommand):
             action="store_true",
             help="Thaw it although it has sent money that no payout of ours explains. Find out first who sent it.",
         )
+        parser.add_argument("--by", metavar="EMAIL", default="", help="The operator who says so, where two must.")
 
     def handle(self, **options: Any) -> None:
         environment, network = options["env"], options["network"]
@@ -52,11 +56,14 @@ class Command(BaseCommand):
                     raise CommandError("A worker is busy with this wallet. Try again in a moment.")
                 unknown = unknown_transfers(wallet, since_block=options["since_block"])
                 expected = expected_sequences(wallet, chain)
-                self._look_and_thaw(wallet, unknown, expected, options["dry_run"], options["leave_unknown"])
+                if self._is_explained(wallet, unknown, expected, options["dry_run"], options["leave_unknown"]):
+                    self._thaw(wallet, unknown, expected, options["since_block"], options["by"])
         except ChainError as error:
             raise CommandError(f"The network did not answer: {error}") from error
         except StartUnknown as error:
             raise CommandError(f"{error.message} (--since-block)") from error
+        except DomainError as error:
+            raise CommandError(error.message) from error
 
     def _named(self, current: Wallet, address: str) -> Wallet:
         here = Wallet.objects.filter(environment=current.environment, network=current.network)
@@ -67,9 +74,10 @@ class Command(BaseCommand):
             )
         return found
 
-    def _look_and_thaw(
+    def _is_explained(
         self, wallet: Wallet, unknown: list[Unknown], expected: dict[str, int], is_dry: bool, leaves_unknown: bool
-    ) -> None:
+    ) -> bool:
+        """Show what was sent and adopt what has paid payouts; whether the wallet may be thawed then."""
         self.stdout.write(f"{wallet}: {wallet.frozen_reason or 'not frozen'}")
         for channel, sequence in expected.items():
             whose, known = f" of channel {channel}" if channel else "", known_sequence(wallet, channel)
@@ -79,7 +87,7 @@ class Command(BaseCommand):
         strangers = [each for each in unknown if each.payout is None and not each.is_ours]
         if is_dry:
             self.stdout.write("Nothing was changed.")
-            return
+            return False
         if unripe := [each for each in unknown if not each.is_final]:
             raise CommandError(
                 f"{len(unripe)} of these transfers are not final yet: whom they pay must not be paid again. The wallet "
@@ -92,7 +100,24 @@ class Command(BaseCommand):
                 f"{len(strangers)} transfers paid nobody that the ledger knows. The wallet stays frozen; once you know "
                 "who sent them, run this again with --leave-unknown."
             )
-        services.thaw_wallet(wallet, expected, thawed_by=getpass.getuser())
+        return True
+
+    def _thaw(
+        self, wallet: Wallet, unknown: list[Unknown], expected: dict[str, int], since_block: int | None, by: str
+    ) -> None:
+        if people_needed(wallet.environment) == 1:
+            services.thaw_wallet(wallet, expected, thawed_by=by or getpass.getuser())
+        else:
+            if not by:
+                raise CommandError(
+                    "Two operators must thaw it: in the admin under Wallets, or by this with --by, as ballast_web."
+                )
+            permission = "transfers.change_wallet"
+            person = operator_of_command(by, permission=permission, environment=wallet.environment)
+            proposal = propose_thaw(wallet, unknown, since_block=since_block, by=person)
+            if proposal.status != ProposalStatus.DONE:
+                self.stdout.write(f"{proposal}: {proposal.get_status_display()}.")
+                return
         self.stdout.write(self.style.SUCCESS("The wallet signs again."))
 
 
