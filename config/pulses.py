@@ -21,6 +21,8 @@ TASK, WATCHER, DISPATCHER, WALLETS, CLOCK, BEGAN = (
     "task", "watcher", "dispatcher", "wallets", "clock", "began",
 )  # fmt: skip
 
+NOTE_EVERY_SECONDS: Final = 5.0
+"""A process notes the same work no sooner again; what is late by less than a minute is not looked at."""
 CLOCK_EVERY_SECONDS: Final = 10.0
 CLOCK_OFF_SECONDS: Final = 5.0
 """A clock that is this far from the database's is an alarm."""
@@ -39,12 +41,18 @@ _NOTE_CLOCK: Final = """
 """
 
 _clock_due_at = 0.0
+_noted_at: dict[tuple[str, str], float] = {}
 
 
 def note(kind: str, subject: str = "") -> None:
     """Note that this was done just now. Never inside a database transaction: others would wait for its end."""
+    global _noted_at
+    now = time.monotonic()
+    if now - _noted_at.get((kind, subject), float("-inf")) < NOTE_EVERY_SECONDS:
+        return
     with connection.cursor() as cursor:
         cursor.execute(_NOTE, [kind, subject])
+    _noted_at = {**_noted_at, (kind, subject): now}
 
 
 def note_clock(process: str, *, at_once: bool = False) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from importlib import import_module
 
-REMEMBERED = {
+REMEMBERED: dict[tuple[str, str], object] = {
     ("config.celery", "_paused_until"): 0.0,
     ("config.health", "_write_due_at"): 0.0,
     ("config.pooled.base", "_away_until"): 0.0,
     ("config.pulses", "_clock_due_at"): 0.0,
+    ("config.pulses", "_noted_at"): {},
     ("webhooks.recording", "_woken_at"): float("-inf"),
 }
 """Each name of the product that a `global` statement changes, with what it is at the start."""

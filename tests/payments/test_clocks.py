@@ -59,7 +59,8 @@ def test_an_assessment_that_was_asked_for_before_the_clock_was_set_back_is_made(
     assert_all_is_well()
 
 
-def test_work_is_noted_again_once_the_clock_has_been_set_back() -> None:
+def test_work_is_noted_again_once_the_clock_has_been_set_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pulses, "NOTE_EVERY_SECONDS", 0.0)
     pulses.note(pulses.WATCHER, "sandbox stellar")
     with connection.cursor() as cursor:
         cursor.execute("UPDATE operations_pulse SET at = clock_timestamp() + interval '1 hour'")

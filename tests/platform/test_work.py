@@ -14,6 +14,7 @@ from django.db import connections
 from django.db.models import F
 from django.db.models.functions import Now
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from pytest_django.plugin import DjangoDbBlocker
 
@@ -40,9 +41,10 @@ TASKS = sorted(entry["task"] for entry in app.conf.beat_schedule.values())
 
 
 @pytest.fixture
-def running() -> Iterator[beat.ElectedScheduler]:
+def running(monkeypatch: pytest.MonkeyPatch) -> Iterator[beat.ElectedScheduler]:
     """An installation in which everything has just been done once."""
     scheduler = beat.ElectedScheduler(app, lazy=True)
+    monkeypatch.setattr(pulses, "NOTE_EVERY_SECONDS", 0.0)
     try:
         until(scheduler._is_elected)
         app.loader.import_default_modules()
@@ -143,6 +145,16 @@ def test_what_has_never_run_counts_from_when_the_installation_began(running: bea
     behind = work(503)["behind"]
     assert "task settlements.run_due" in behind
     assert "task merchants.purge_idempotency" not in behind
+
+
+def test_a_process_notes_the_same_work_every_few_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    with CaptureQueriesContext(connections["default"]) as queries:
+        for subject in ("one", "one", "other"):
+            pulses.note(pulses.TASK, subject)
+        assert len(queries) == 2
+        monkeypatch.setattr(pulses, "NOTE_EVERY_SECONDS", 0.0)
+        pulses.note(pulses.TASK, "one")
+        assert len(queries) == 3
 
 
 def test_an_installation_without_any_process_has_done_nothing() -> None:

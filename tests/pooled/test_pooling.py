@@ -289,6 +289,18 @@ def test_limits_hold_in_a_database_transaction_and_outside_of_one(behind: BaseDa
         assert [value(f"SHOW {name}") for name in LIMITS] == expected
 
 
+def test_a_new_connection_has_the_time_zone_without_a_statement(behind: BaseDatabaseWrapper) -> None:
+    database = connections["default"].ops.quote_name(behind.settings_dict["NAME"])
+    value(f"SELECT 1; ALTER DATABASE {database} SET TimeZone = 'Europe/Vienna'")
+    try:
+        for wrapper in (behind, sessions.new_session()):
+            fresh = wrapper.get_new_connection(wrapper.get_connection_params())
+            assert fresh.info.parameter_status("TimeZone") == "UTC"
+            fresh.close()
+    finally:
+        value(f"SELECT 1; ALTER DATABASE {database} RESET TimeZone")
+
+
 def test_a_statement_that_takes_too_long_is_ended(behind: BaseDatabaseWrapper, settings: Settings) -> None:
     with limit(settings, statement_timeout="1s"):
         with pytest.raises(OperationalError, match="statement timeout"):

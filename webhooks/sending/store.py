@@ -24,7 +24,6 @@ from webhooks.sending.preparing import Preparation, Prepared
 logger = structlog.get_logger(__name__)
 
 RELEASE_EVERY_SECONDS = 1.0
-PULSE_EVERY_SECONDS = 5.0
 
 
 class DeliveryStore:
@@ -37,7 +36,6 @@ class DeliveryStore:
         self._session: Connection[Any] | None = None
         self._is_doubtful = False
         self._released_at = float("-inf")
-        self._pulsed_at = float("-inf")
 
     def exchange(
         self, results: Sequence[Sent], *, room: int, probes: int, holdings: Collection[Holding]
@@ -52,9 +50,7 @@ class DeliveryStore:
             if results:
                 self._record(results)
             self._is_doubtful = False
-            if time.monotonic() - self._pulsed_at >= PULSE_EVERY_SECONDS:
-                pulses.note(pulses.DISPATCHER)
-                self._pulsed_at = time.monotonic()
+            pulses.note(pulses.DISPATCHER)
             return self._take(room, probes, holdings)
         except (OperationalError, InterfaceError):
             self._is_doubtful = True  # the reply to a commit may have been lost
