@@ -10,10 +10,13 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import CommandError, call_command
 from django.utils import timezone
+from pytest_django.fixtures import Settings
 from stellar_sdk import Asset as LedgerAsset
 from stellar_sdk import BumpSequence, ChangeTrust, ManageData, Operation, Payment, SetOptions, Signer
 
 from config.environments import Environment
+from merchants.ledger.chart import AccountKind
+from merchants.ledger.models import Account
 from payments.chains import registry
 from payments.chains.errors import NotSetUp
 from payments.chains.stellar import configuration
@@ -21,7 +24,11 @@ from payments.chains.stellar.accounts import MEMO_REQUIRED
 from payments.chains.stellar.channels import Channels, entry_name
 from payments.chains.stellar.development import devnet, keys
 from payments.chains.stellar.keys import Keys
-from tests.stellar.place import PROFILE, USDC, WALLET, XLM, Place, key_of
+from payments.deposits import watching
+from payments.models import Deposit
+from payments.treasury.wallet_balances import treasury_balance
+from tests.payments.scenes import SANDBOX, STELLAR
+from tests.stellar.place import PROFILE, STOCK, USDC, WALLET, XLM, Place, key_of
 
 CHANNELS = 2
 RESERVE = XLM // 2
@@ -203,3 +210,24 @@ def test_the_sandbox_on_the_local_network_needs_no_settings() -> None:
 def test_where_nothing_can_be_prepared_it_says_why(arguments: tuple[str, ...], reason: str) -> None:
     with pytest.raises(CommandError, match=reason):
         call_command("setup_stellar", *arguments, stdout=StringIO())
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_the_local_hot_wallet_has_from_the_start_is_the_treasurys(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.SANDBOX_CHAIN = registry.DEVNET
+    made = Place()
+    for module in (registry, watching):
+        monkeypatch.setattr(module, "chain", lambda environment, network: made.chain)
+    monkeypatch.setattr(registry, "networks", lambda environment: (STELLAR,))
+    try:
+        for said in (f"{STOCK // XLM:,} USDC on {STELLAR}", "has been stocked before"):
+            stdout = StringIO()
+            call_command("stock_sandbox", stdout=stdout)
+            assert said in stdout.getvalue()
+        treasury = Account.objects.get(kind=AccountKind.TREASURY)
+        assert (treasury.asset, -treasury.balance, Deposit.objects.count()) == ("USDC", STOCK, 0)
+        assert treasury_balance(SANDBOX, STELLAR, "USDC")[0].unexplained == 0
+    finally:
+        made.stop()

@@ -54,8 +54,9 @@ def node(network: str) -> LocalNode:
     return found
 
 
-def prepare(rpc: Rpc, decimals: Mapping[str, int] = USUAL_DECIMALS) -> dict[str, str]:
-    """Put everything on a fresh node, its tokens with these decimals; their contracts by code, the same each time."""
+def prepare(rpc: Rpc, decimals: Mapping[str, int] = USUAL_DECIMALS, *, hot_wallet_has: int = 0) -> dict[str, str]:
+    """Put everything on a fresh node, its tokens with these decimals, and so many whole coins of each into the hot
+    wallet; returns their contracts by code, the same each time."""
     _send(rpc, MINTER, DEPLOYER, DEPLOYMENT.data)
     _send(rpc, OWNER, DEPLOYMENT.factory, deployment.appointment(HOT_WALLET, HOT_WALLET))
     tokens = {}
@@ -63,7 +64,10 @@ def prepare(rpc: Rpc, decimals: Mapping[str, int] = USUAL_DECIMALS) -> dict[str,
         name = code.encode()
         creation = artifact(kind, DEVELOPMENT_CONTRACTS).creation + abi.encode(name, name, decimals[code])
         tokens[code] = parse(_send(rpc, MINTER, None, creation)["contractAddress"])
-        _send(rpc, MINTER, tokens[code], abi.call("mint(address,uint256)", PAYER, _PAYER_HAS * 10 ** decimals[code]))
+        _mint(rpc, tokens[code], PAYER, _PAYER_HAS * 10 ** decimals[code])
+    for code, contract in tokens.items():  # the contracts' addresses follow from how much was sent before them
+        if hot_wallet_has:
+            _mint(rpc, contract, HOT_WALLET, hot_wallet_has * 10 ** decimals[code])
     return tokens
 
 
@@ -95,6 +99,10 @@ def token(code: str) -> str:
 def url(network: str) -> str:
     """Where `manage.py devnet` lets a network answer."""
     return f"http://127.0.0.1:{node(network).port}"
+
+
+def _mint(rpc: Rpc, contract: str, owner: str, units: int) -> None:
+    _send(rpc, MINTER, contract, abi.call("mint(address,uint256)", owner, units))
 
 
 def _send(rpc: Rpc, sender: str, to: str | None, data: bytes) -> dict[str, Any]:

@@ -13,8 +13,9 @@ _NATIVE = 1_000 * STROOPS
 _PAYER_HAS = 1_000_000 * STROOPS
 
 
-def prepare(network: Acting) -> None:
-    """The hot wallet trusts every coin and asks senders for memos (SEP-29). The payer has a million of each coin."""
+def prepare(network: Acting, *, hot_wallet_has: int = 0) -> None:
+    """The hot wallet trusts every coin, has so many of each, and asks senders for memos (SEP-29). The payer has a
+    million of each coin."""
     wallet, payer = Keypair.from_secret(HOT_WALLET_KEY), Keypair.from_secret(PAYER_KEY)
     for key in (wallet, payer):
         network.fund_native(key.public_key, _NATIVE)
@@ -23,3 +24,5 @@ def prepare(network: Acting) -> None:
     network.act(wallet, ManageData("config.memo_required", "1"))
     for code in ISSUERS:
         network.mint(code, payer.public_key, _PAYER_HAS)
+        if hot_wallet_has:
+            network.mint(code, wallet.public_key, hot_wallet_has * STROOPS)

@@ -18,6 +18,10 @@ from payments.chains.stellar.development import keys
 STELLAR = tuple(name for name, each in NETWORKS.items() if each.real.family == "stellar")
 
 
+HOT_WALLET_HAS = 100_000
+"""Whole coins of each kind, of which `stock_sandbox` makes the treasury that settlements are converted with."""
+
+
 class Command(BaseCommand):
     help = "Starts every network on this machine, with everything on it, and prints who is who."
     requires_system_checks = ()
@@ -56,7 +60,7 @@ class Command(BaseCommand):
             horizon = LocalHorizon(ledger_seconds=ledger_seconds, port=keys.PORT)
         except OSError as error:
             raise CommandError(f"The local Horizon cannot listen on port {keys.PORT}: {error.strerror}.") from error
-        prepare(running.enter_context(horizon))
+        prepare(running.enter_context(horizon), hot_wallet_has=HOT_WALLET_HAS)
         self.stdout.write(f"stellar   {horizon.url}  {keys.PASSPHRASE}")
         for code, issuer in keys.ISSUERS.items():
             self.stdout.write(f"{code:9} {issuer}")
@@ -75,7 +79,8 @@ class Command(BaseCommand):
                     port=place.port,
                 )
             )
-            tokens = devnet.prepare(Rpc(node.url, chain_id=node.chain_id), devnet.profile(name).decimals)
+            rpc = Rpc(node.url, chain_id=node.chain_id)
+            tokens = devnet.prepare(rpc, devnet.profile(name).decimals, hot_wallet_has=HOT_WALLET_HAS)
             self.stdout.write(f"{name:9} {node.url}  chain id {node.chain_id}")
         if tokens:
             for code, contract in tokens.items():
