@@ -34,12 +34,12 @@ NONCE = 5
 class World:
     """One deposit in block 95, a factory that is ours, and a wallet that has sent five transactions."""
 
-    def __init__(self) -> None:
+    def __init__(self, *names: str) -> None:
         self.profile = NETWORKS[POLYGON].real
         self.coin = self.profile.assets["USDC"]
         self.deposit = deposit_address(FACTORY, 7)
         head_at = time.time()
-        self.fakes = [FakeProvider(name, head_at=head_at) for name in ("one.example", "two.example")]
+        self.fakes = [FakeProvider(name, head_at=head_at) for name in names or ("one.example", "two.example")]
         self.asked: set[str] = set()
         for fake in self.fakes:
             fake.answers |= {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from payments.chains.evm.questions import Header, Log, Question, Receipt, SentTransaction
+from payments.chains.evm.questions import Header, Log, Question, Receipt, SentTransaction, UnreadReceipt
 from payments.chains.evm.rpc import RpcError
 
 _TRANSFERS_TOLD = 2
@@ -32,6 +32,8 @@ def is_about_money(mine: Any, theirs: Any) -> bool:
 
     The same transaction in another block is no such thing: so a reorganisation looks while it happens.
     """
+    if isinstance(mine, UnreadReceipt) or isinstance(theirs, UnreadReceipt):
+        return False
     known = [each for each in (mine, theirs) if isinstance(each, Receipt)]
     return len(known) == 1 or (len(known) == 2 and _done(known[0]) != _done(known[1]))
 
@@ -71,6 +73,8 @@ def answer_told(answer: Any) -> str:
             text = f"block {answer.height} is {answer.block_hash}"
         case Receipt():
             text = _receipt_told(answer)
+        case UnreadReceipt():
+            text = f"a receipt that cannot be read: {answer.record.problem}"
         case SentTransaction():
             place = "waits" if answer.height is None else f"is in block {answer.height}"
             text = f"number {answer.nonce} of {answer.sender} {place}"

@@ -20,7 +20,7 @@ from payments.chains.evm.disagreement import (
     log_told,
     told,
 )
-from payments.chains.evm.questions import Answer, Header, Log, Question, header
+from payments.chains.evm.questions import UNREADABLE, Answer, Header, Log, Question, UnreadReceipt, header
 from payments.chains.evm.rpc import Rpc, RpcError
 from payments.chains.provider_pool import Believed, Groups, ProviderPool, middle, names
 from payments.chains.servers import ProviderFailed, ReplyTooLong
@@ -193,6 +193,11 @@ class Providers(ProviderPool[Rpc]):
             self._note_disagreement(provider, message, invents=True)
             self._contradict(provider, message)
 
+    def note_unreadable(self, tellers: Sequence[Provider], transaction_hash: str) -> None:
+        """They alone told of a transaction what nobody can read."""
+        for provider in tellers:
+            self._note(provider, "failing", f"{provider.name} tells of {transaction_hash} what cannot be read")
+
     def note_omission(self, silent: Sequence[Provider], log: Log) -> None:
         """They left out an event of a block that they know, and its receipt proves it."""
         for provider in silent:
@@ -210,6 +215,9 @@ class Providers(ProviderPool[Rpc]):
             for each in self._against(groups):
                 provider = each.provider
                 question, mine, theirs = differing(questions, each.mine, each.theirs)
+                if isinstance(mine, UnreadReceipt):
+                    self.note_unreadable([provider], mine.transaction_hash)
+                    continue
                 message = f"{told(question)}: it says {answer_told(mine)}; {each.others} says {answer_told(theirs)}"
                 self._note_disagreement(provider, message, invents=is_about_money(mine, theirs))
                 if each.is_outvoted and contradicts(
@@ -248,6 +256,8 @@ class Providers(ProviderPool[Rpc]):
         latest, final = self._answers(provider, (header("latest"), header("finalized")))
         if not isinstance(latest, Header) or not isinstance(final, Header):
             raise ProviderFailed(f"{provider.name} does not name its newest and its newest final block")
+        if latest.made_at is None:
+            raise ProviderFailed(f"{provider.name} names no time of block {latest.height}: {latest.problem}")
         provider.newest_height, provider.final_height = latest.height, final.height
         self._note_age(provider, latest.closed_at)
         return latest, final
@@ -256,5 +266,5 @@ class Providers(ProviderPool[Rpc]):
 def _read(rpc: Rpc, question: Question[Answer], answer: Any) -> Answer:
     try:
         return question.read(answer)
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+    except UNREADABLE as error:
         raise ProviderFailed(f"{rpc.name} answered {question.call.method} with something else: {error}") from error

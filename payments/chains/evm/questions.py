@@ -10,12 +10,22 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Generic, TypeVar
 
+import orjson
+
+from payments.chains.base import UnreadRecord
+from payments.chains.errors import ChainUnavailable
 from payments.chains.evm import abi, addresses, values
 from payments.chains.evm.rpc import Call
+from payments.chains.servers import printable
 
 Answer = TypeVar("Answer")
 
 TRANSFER = abi.topic("Transfer(address,address,uint256)")
+
+UNREADABLE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+"""What reading an answer raises that is none."""
+
+_LONGEST_CONTENT = 200_000
 
 _NOTHING = "0x" + "00" * abi.WORD
 
@@ -32,16 +42,32 @@ class Question(Generic[Answer]):
 
 @dataclass(frozen=True, slots=True)
 class Header:
+    """A block. `made_at` is None where only its height and hash can be read: `problem` says why, of `content`."""
+
     height: int
     block_hash: str
-    parent_hash: str
-    closed_at: datetime
-    base_fee: int
+    made_at: datetime | None
+    base_fee: int = 0
+    problem: str = field(default="", compare=False)
+    content: str = field(default="", compare=False)
+
+    @property
+    def closed_at(self) -> datetime:
+        """ChainUnavailable where nobody can say."""
+        if self.made_at is None:
+            raise ChainUnavailable(f"The block {self.height} cannot be read: {self.problem}")
+        return self.made_at
+
+    def unread(self, transaction_hash: str) -> UnreadRecord | None:
+        """A transaction of the block, where the block cannot be read."""
+        if self.made_at is not None:
+            return None
+        return UnreadRecord(transaction_hash, self.height, f"its block: {self.problem}", self.content)
 
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """One event, as a block records it."""
+    """One event, as a block records it. Without a contract it could not be read: its receipt says what it is."""
 
     contract: str
     topics: tuple[str, ...]
@@ -85,6 +111,22 @@ class Receipt:
 
 
 @dataclass(frozen=True, slots=True)
+class UnreadReceipt:
+    """A receipt that says which transaction it is of and in which block, and cannot be read beyond that."""
+
+    record: UnreadRecord
+    block_hash: str
+
+    @property
+    def transaction_hash(self) -> str:
+        return self.record.transaction_hash
+
+    @property
+    def height(self) -> int:
+        return self.record.height
+
+
+@dataclass(frozen=True, slots=True)
 class SentTransaction:
     """An on-chain transaction a node knows of. `height` is None while it waits, `recipient` if it makes a contract."""
 
@@ -108,12 +150,14 @@ def header(block: int | str) -> Question[Header | None]:
     return Question(Call("eth_getBlockByNumber", (_block(block), False)), _optional(read))
 
 
-def transactions(height: int) -> Question[tuple[SentTransaction, ...] | None]:
-    """Every transaction of a block."""
-    return Question(
-        Call("eth_getBlockByNumber", (_block(height), True)),
-        _optional(lambda found: tuple(_sent(each) for each in values.listed(found["transactions"]))),
-    )
+def transactions(height: int, sender: str) -> Question[tuple[SentTransaction, ...] | None]:
+    """Every transaction of an account in a block. Those of others may be of a kind that nobody here can read."""
+
+    def read(found: Any) -> tuple[SentTransaction, ...]:
+        theirs = [each for each in values.listed(found["transactions"]) if _is_of(sender, each)]
+        return tuple(map(_sent, theirs))
+
+    return Question(Call("eth_getBlockByNumber", (_block(height), True)), _optional(read))
 
 
 def logs(
@@ -126,7 +170,7 @@ def logs(
 
     return Question(
         Call("eth_getLogs", (wanted,)),
-        lambda found: _within(first, last, [_log(each) for each in values.listed(found)]),
+        lambda found: _within(first, last, [_log_or_place(each) for each in values.listed(found)]),
     )
 
 
@@ -141,7 +185,7 @@ def arrivals(
     """Transfers of something in these blocks to those recipients whom `watched` knows, by the digits of their address.
 
     A node looks for `recipients` or `contracts` only, where any are named. Nothing else of an event is read before its
-    recipient is known to be watched: on a busy network that is one in thousands.
+    recipient is known to be watched: on a busy network that is one in thousands. What cannot be read is returned too.
     """
     wanted: dict[str, Any] = {"fromBlock": hex(first), "toBlock": hex(last), "topics": [TRANSFER]}
     if recipients:
@@ -152,8 +196,9 @@ def arrivals(
     def read(found: Any) -> tuple[Log, ...]:
         to = [_recipient(each) for each in values.listed(found)]
         known = watched({recipient for recipient in to if recipient})
-        read_logs = [_log(each) for each, recipient in zip(found, to, strict=True) if recipient in known]
-        return _within(first, last, [log for log in read_logs if log.is_token_transfer and log.amount])
+        known_or_unread = {*known, None}
+        read_logs = [_log_or_place(each) for each, digits in zip(found, to, strict=True) if digits in known_or_unread]
+        return _within(first, last, [log for log in read_logs if not log.contract or _moves(log)])
 
     return Question(Call("eth_getLogs", (wanted,)), read)
 
@@ -169,6 +214,23 @@ def receipt(transaction_hash: str, *, up_to: int) -> Question[Receipt | None]:
         return known
 
     return Question(Call("eth_getTransactionReceipt", (transaction_hash,)), read)
+
+
+def receipt_or_place(transaction_hash: str, *, up_to: int) -> Question[Receipt | UnreadReceipt | None]:
+    """As receipt, with the place in the chain of one that cannot be read."""
+    asked = receipt(transaction_hash, up_to=up_to)
+
+    def read(found: Any) -> Receipt | UnreadReceipt | None:
+        try:
+            return asked.read(found)
+        except UNREADABLE as error:
+            known, height, block_hash = _place(found)
+            if known != transaction_hash:
+                raise
+            record = UnreadRecord(known, height, _told(error), _content(found))
+            return None if height > up_to else UnreadReceipt(record, block_hash)
+
+    return Question(asked.call, read)
 
 
 def sent(transaction_hash: str) -> Question[SentTransaction | None]:
@@ -251,13 +313,12 @@ def _optional(read: Callable[[Any], Answer]) -> Callable[[Any], Answer | None]:
 
 
 def _header(found: Any) -> Header:
-    return Header(
-        height=values.counted(found["number"]),
-        block_hash=values.digest(found["hash"]),
-        parent_hash=values.digest(found["parentHash"]),
-        closed_at=values.instant(found["timestamp"]),
-        base_fee=values.number(found.get("baseFeePerGas") or "0x0"),
-    )
+    height, block_hash = values.counted(found["number"]), values.digest(found["hash"])
+    try:
+        base_fee = values.number(found.get("baseFeePerGas") or "0x0")
+        return Header(height, block_hash, values.instant(found["timestamp"]), base_fee)
+    except UNREADABLE as error:
+        return Header(height, block_hash, None, problem=_told(error), content=_content(found))
 
 
 def _within(first: int, last: int, found: list[Log]) -> tuple[Log, ...]:
@@ -267,13 +328,52 @@ def _within(first: int, last: int, found: list[Log]) -> tuple[Log, ...]:
     return tuple(sorted(found, key=lambda log: (log.height, log.index)))
 
 
-def _recipient(found: Any) -> str:
-    """The digits of whom an event says that something was moved to; empty when it says nothing of the kind."""
-    topics = found["topics"]
-    if len(topics) != 3 or found["data"] == _NOTHING:
-        return ""
-    digits: str = topics[2][-2 * addresses.ADDRESS_BYTES :].lower()
-    return digits
+def _recipient(found: Any) -> str | None:
+    """The digits of whom an event says that something was moved to; empty when it says nothing of the kind, None when
+    it cannot be read."""
+    try:
+        topics = values.listed(found["topics"])
+        if len(topics) != 3 or found["data"] == _NOTHING:
+            return ""
+        return values.digest(topics[2])[-2 * addresses.ADDRESS_BYTES :]
+    except UNREADABLE:
+        return None
+
+
+def _moves(log: Log) -> bool:
+    return log.is_token_transfer and log.amount > 0
+
+
+def _log_or_place(found: Any) -> Log:
+    """An event, or only where it happened when the rest cannot be read."""
+    try:
+        return _log(found)
+    except UNREADABLE:
+        transaction_hash, height, block_hash = _place(found)
+        if found.get("removed"):
+            raise
+        return Log("", (), b"", height, block_hash, transaction_hash, -1)
+
+
+def _place(found: Any) -> tuple[str, int, str]:
+    """Of which transaction an event or a receipt is, in which block."""
+    height, block_hash = values.counted(found["blockNumber"]), values.digest(found["blockHash"])
+    return values.digest(found["transactionHash"]), height, block_hash
+
+
+def _told(error: Exception) -> str:
+    return printable(f"{type(error).__name__}: {error}")
+
+
+def _content(found: Any) -> str:
+    kept = {name: value for name, value in found.items() if name != "logsBloom"}
+    return orjson.dumps(kept).decode()[:_LONGEST_CONTENT].replace("\\u0000", "\\ufffd")
+
+
+def _is_of(sender: str, found: Any) -> bool:
+    """Whether this is a transaction of this account, however it is spelled."""
+    said = found.get("from") if isinstance(found, dict) else None
+    return isinstance(said, str) and said.lower() == sender.lower()
 
 
 def _log(found: Any) -> Log:

@@ -20,11 +20,20 @@ from payments.chains.base import (
     Scan,
     WatchList,
 )
-from payments.chains.errors import ChainUnavailable, FinalityViolation
+from payments.chains.errors import ChainUnavailable, FinalityViolation, RecordUnreadable
 from payments.chains.evm import abi, addresses, questions
 from payments.chains.evm.disagreement import has_moved
 from payments.chains.evm.providers import Provider, Providers
-from payments.chains.evm.questions import QUESTIONS_PER_BATCH, TRANSFER, Header, Log, Question, Receipt, SentTransaction
+from payments.chains.evm.questions import (
+    QUESTIONS_PER_BATCH,
+    TRANSFER,
+    Header,
+    Log,
+    Question,
+    Receipt,
+    SentTransaction,
+    UnreadReceipt,
+)
 from payments.chains.evm.rpc import RpcError
 from payments.chains.evm.token_fees import TokenFees, with_neighbours
 from payments.chains.profiles import NetworkProfile
@@ -115,19 +124,25 @@ class Reading:
             raise ChainUnavailable(f"The providers of {self._network} are behind what has been read.")
         read_to: list[int] = cursor["read_to"]
         first, last = done + 1, min(head.height, max([done, *read_to]) + self._blocks_per_scan)
-        before = self._header(last)
+        while (before := self._header(last)).made_at is None and last > first:
+            last -= 1  # nobody can say what time it is there
         found = self._arrivals(first, last, watch)
-        receipts = self._receipts({*(log.transaction_hash for log in found), *cursor["found"]}, up_to=last)
-        self._note_lies(found, receipts)
+        hashes = {*(log.transaction_hash for log in found), *cursor["found"]}
+        receipts, unread = self._receipts(hashes, up_to=last)
+        self._note_lies(found, receipts, unread)
         next_final = max(final, min(head.finalized_height, last))
-        heights = {receipt.height for receipt in receipts.values()}
+        told: list[Receipt | UnreadReceipt] = [*receipts.values(), *unread.values()]
+        heights = {receipt.height for receipt in told}
         headers = self._headers({final, next_final, last, head.height, *heights})
         if headers[final].block_hash != final_hash:
             raise FinalityViolation(f"The final block {final} of {self._network} is another one now.")
         if headers[last] != before or headers[head.height].block_hash != head.block_hash:
             raise self._changed()
-        if any(receipt.block_hash != headers[receipt.height].block_hash for receipt in receipts.values()):
+        if any(receipt.block_hash != headers[receipt.height].block_hash for receipt in told):
             raise self._changed()
+        for name, receipt in list(receipts.items()):
+            if record := headers[receipt.height].unread(name):
+                unread[name] = UnreadReceipt(record, receipts.pop(name).block_hash)
         read_to = [*read_to, last][-READINGS:]
         next_done = max(done, min(next_final, read_to[0])) if len(read_to) == READINGS else done
         transfers = self._incoming(receipts.values(), headers, watch)
@@ -142,9 +157,13 @@ class Reading:
                 "final_hash": headers[next_final].block_hash,
                 "done": next_done,
                 "read_to": read_to,
-                "found": sorted({each.transaction_hash for each in transfers if each.height > next_done}),
+                "found": sorted(
+                    {each.transaction_hash for each in transfers if each.height > next_done}
+                    | {each.transaction_hash for each in unread.values() if each.height > next_done}
+                ),
             },
             caught_up=last == head.height,
+            unread=tuple(each.record for each in unread.values() if each.height >= first),
         )
 
     def pace(self) -> float:
@@ -158,10 +177,12 @@ class Reading:
         return self._cursor(self._header(height))
 
     def receipt(self, transaction_hash: str) -> Receipt | None:
-        """What became of an on-chain transaction; None while it is in no block."""
+        """What became of an on-chain transaction; None while it is in no block. RecordUnreadable if nobody can say."""
         head = self._providers.head()
-        believed = self._providers.believe(questions.receipt(transaction_hash, up_to=head.height))
-        found: Receipt | None = believed.said[0]
+        believed = self._providers.believe(questions.receipt_or_place(transaction_hash, up_to=head.height))
+        found: Receipt | UnreadReceipt | None = believed.said[0]
+        if isinstance(found, UnreadReceipt):
+            raise RecordUnreadable(found.record)
         return found and replace(found, said_by=believed.by)
 
     def find_transfers(self, transaction_hash: str) -> tuple[IncomingTransfer, ...]:
@@ -188,12 +209,18 @@ class Reading:
     ) -> tuple[OutgoingTransfer, ...]:
         if first_height > last_height:
             return ()
+
+        def is_ours(moved: tuple[int, Log]) -> bool:
+            return moved[1].sender == address and moved[1].contract in self._assets
+
         self._reached(last_height)
         before = self._header(last_height)
         asked = partial(questions.logs, topics=[TRANSFER, abi.address_topic(address)], contracts=tuple(self._assets))
         events = self._events(first_height, last_height, asked)
-        receipts = self._receipts({log.transaction_hash for log in events}, up_to=last_height)
-        self._note_lies(events, receipts)
+        told, unread = self._receipts({log.transaction_hash for log in events}, up_to=last_height)
+        self._note_lies(events, told, unread)
+        # Anybody can have nothing sent in the name of another: such a transaction is asked no further.
+        receipts = {name: each for name, each in told.items() if any(map(is_ours, token_transfers(each)))}
         senders = self._senders(receipts)
         if self._header(last_height) != before:
             raise self._changed()
@@ -208,8 +235,7 @@ class Reading:
                 recipient=log.recipient,
             )
             for receipt in sorted(receipts.values(), key=_place)
-            for ordinal, log in token_transfers(receipt)
-            if log.sender == address and log.contract in self._assets
+            for ordinal, log in filter(is_ours, token_transfers(receipt))
         ]
         return tuple(left)
 
@@ -221,7 +247,9 @@ class Reading:
             return ()
         asked = partial(questions.logs, topics=[list(ROLE_EVENTS)], contracts=tuple(factories))
         events = self._events(first_height, last_height, asked)
-        receipts = self._receipts({log.transaction_hash for log in events}, up_to=last_height)
+        receipts, unread = self._receipts({log.transaction_hash for log in events}, up_to=last_height)
+        if unread:
+            raise RecordUnreadable(next(iter(unread.values())).record)
         if not receipts:
             return ()
         senders = self._senders(receipts)
@@ -303,9 +331,14 @@ class Reading:
             self._pace.speed_up()
         return found
 
-    def _note_lies(self, events: Events, receipts: Mapping[str, Receipt]) -> None:
+    def _note_lies(self, events: Events, receipts: Mapping[str, Receipt], unread: Mapping[str, UnreadReceipt]) -> None:
         """Events that are not in the receipt that is agreed, and those that are and were left out by somebody."""
         for log, telling in events.items():
+            if log.transaction_hash in unread:
+                continue
+            if not log.contract:
+                self._providers.note_unreadable(telling.tellers, log.transaction_hash)
+                continue
             receipt = receipts.get(log.transaction_hash)
             if not has_moved(log, receipt) and len(telling.silent) >= self._providers.needed:
                 self._providers.note_invention(telling.tellers, log)
@@ -333,17 +366,22 @@ class Reading:
         block = self._header(receipt.height)
         if block.block_hash != receipt.block_hash:
             raise self._changed()
+        if record := block.unread(receipt.transaction_hash):
+            raise RecordUnreadable(record)
         return tuple(self._transfer(log, ordinal, block, receipt) for ordinal, log in token_transfers(receipt))
 
-    def _receipts(self, hashes: Collection[str], *, up_to: int) -> dict[str, Receipt]:
-        """Those of these transactions that are in a block and succeeded, as two providers say."""
-        asked = [questions.receipt(transaction_hash, up_to=up_to) for transaction_hash in sorted(hashes)]
+    def _receipts(self, hashes: Collection[str], *, up_to: int) -> tuple[dict[str, Receipt], dict[str, UnreadReceipt]]:
+        """Those of these transactions that are in a block and succeeded, as two providers say, and those of which the
+        same two cannot say what they did."""
+        asked = [questions.receipt_or_place(transaction_hash, up_to=up_to) for transaction_hash in sorted(hashes)]
         found: dict[str, Receipt] = {}
+        unread: dict[str, UnreadReceipt] = {}
         for some in _in_batches(asked):
             believed = self._providers.believe(*some)
-            succeeded = [each for each in believed.said if each is not None and each.succeeded]
+            succeeded = [each for each in believed.said if isinstance(each, Receipt) and each.succeeded]
             found |= {each.transaction_hash: replace(each, said_by=believed.by) for each in succeeded}
-        return found
+            unread |= {each.transaction_hash: each for each in believed.said if isinstance(each, UnreadReceipt)}
+        return found, unread
 
     def _senders(self, receipts: Mapping[str, Receipt]) -> dict[str, SentTransaction]:
         """Who sent these transactions, and under which number."""

@@ -151,9 +151,9 @@ class Sending:
         Without it nothing is said: a node that has not indexed a receipt yet must not let us pay a second time.
         """
         height = self._height_of_use(transfer.sender, transfer.sequence, head.height)
-        believed = self._providers.believe(questions.header(height), questions.transactions(height))
+        believed = self._providers.believe(questions.header(height), questions.transactions(height, transfer.sender))
         block, sent = believed.said
-        same = [each for each in sent or () if (each.sender, each.nonce) == (transfer.sender, transfer.sequence)]
+        same = [each for each in sent or () if each.nonce == transfer.sequence]
         if block is None or not same or same[0].transaction_hash == transfer.transaction_hash:
             raise ChainUnavailable(f"{self._network} does not say yet who used sequence {transfer.sequence}.")
         return TransactionStatus(
@@ -207,10 +207,10 @@ class Sending:
         """The transaction of an account with this nonce; None where nodes do not know any more how far it was."""
         try:
             height = self._height_of_use(account, number, up_to)
-            sent = self._providers.agree_on(questions.transactions(height))
+            sent = self._providers.agree_on(questions.transactions(height, account))
         except RpcError:
             return None
-        return next((each for each in sent or () if (each.sender, each.nonce) == (account, number)), None)
+        return next((each for each in sent or () if each.nonce == number), None)
 
     def _height_of_use(self, account: str, sequence: int, head: int) -> int:
         """The block that used the sequence: searched backwards in growing steps, as it is usually a recent one."""
