@@ -93,6 +93,7 @@ class _Terms:
     is_stopped: bool | None
     derivations: str | None
     is_own_wallet: bool
+    is_coin_stopped: bool
 
 
 def create_payment(*, merchant: Merchant, environment: str, request: NewPayment) -> tuple[Payment, dict[str, Any]]:
@@ -108,12 +109,15 @@ def create_payment(*, merchant: Merchant, environment: str, request: NewPayment)
     wallet = _wallet(adapter, request.merchant_wallet)
     if needs_memo(environment, request.network, wallet):
         raise InvalidParameter(NEEDS_MEMO, param="merchantWallet")
-    terms = _terms(merchant, environment, adapter, wallet)
+    terms = _terms(merchant, environment, adapter, wallet, asset.code)
     if not is_current(terms.installation, terms.pulse, terms.is_stopped):
         raise StandsStill(retry_after_seconds=300)
     known = orjson.loads(terms.derivations) if terms.derivations else None
     if not _is_read(environment, terms) or not may_give_out(adapter, known, terms.sequence):
         raise NetworkUnavailable(param="network", retry_after_seconds=60)
+    if terms.is_coin_stopped:
+        message = f"{asset.code} on {request.network} cannot be paid with right now. Offer another coin or network."
+        raise NetworkUnavailable(message, param="cryptocurrency", retry_after_seconds=300)
     if terms.is_own_wallet:
         raise InvalidParameter(OURS, param="merchantWallet")
     if terms.wallet_allow_list and not WalletRules.of(terms.wallet_allow_list, {}).allows(wallet):
@@ -224,7 +228,9 @@ def _wallet(adapter: Chain, text: str) -> str:
 _TERMS = f"""
     SELECT nextval('payments_deposit_sequence'), settings.payment_tolerance_bps, settings.late_payments,
         settings.wallet_allow_list, cursor.halted_at IS NOT NULL OR cursor.fault <> '', cursor.polled_at,
-        cursor.read_until, {SEEN_COLUMNS}, {AS_JSON}, {IS_OURS}
+        cursor.read_until, {SEEN_COLUMNS}, {AS_JSON}, {IS_OURS},
+        EXISTS (SELECT FROM ledger_breaker AS breaker WHERE breaker.environment = settings.environment
+            AND breaker.network = %(network)s AND breaker.asset = %(coin)s AND breaker.closed_at IS NULL)
     FROM merchants_merchantsettings AS settings
     LEFT JOIN payments_scancursor AS cursor
         ON cursor.environment = settings.environment AND cursor.network = %(network)s
@@ -251,12 +257,13 @@ def _is_read(environment: str, terms: _Terms) -> bool:
     return timezone.now() - terms.polled_at <= NETWORK_SILENCE_MAX
 
 
-def _terms(merchant: Merchant, environment: str, adapter: Chain, wallet: str) -> _Terms:
+def _terms(merchant: Merchant, environment: str, adapter: Chain, wallet: str, coin: str) -> _Terms:
     account, _ = account_of(adapter.profile, wallet)
     asked: dict[str, Any] = {
         "network": adapter.profile.network,
         "merchant": merchant.pk,
         "environment": str(environment),
+        "coin": coin,
     }
     with connection.cursor() as cursor:
         cursor.execute(_TERMS, asked | {"account": account})

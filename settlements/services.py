@@ -287,7 +287,7 @@ def advance(settlement_id: uuid.UUID) -> Settlement:
         return follow_payout(settlement_id)
     try:
         asset = _asset_to_pay(settlement)
-        _require_payouts(settlement)
+        _require_payouts(settlement, asset)
         _check_recipient(settlement, asset)
         prices, market = _prices(settlement, asset.code)
     except RecipientRefused as refused:
@@ -404,9 +404,9 @@ def _asset_to_pay(settlement: Settlement) -> Asset:
     raise _Waits(SettlementProblem.CURRENCY_UNAVAILABLE, message)
 
 
-def _require_payouts(settlement: Settlement) -> None:
+def _require_payouts(settlement: Settlement, asset: Asset) -> None:
     """Raises when payouts are stopped, because coins would be converted and then wait."""
-    if not may_leave(policy_of(settlement.environment), settlement.network):
+    if not may_leave(policy_of(settlement.environment), settlement.network, {asset.code}):
         raise _Waits(SettlementProblem.NETWORK_UNAVAILABLE, f"Payouts are stopped on {settlement.network}.")
 
 

@@ -304,9 +304,9 @@ class ExplainedFindingAdmin(admin.ModelAdmin[ExplainedFinding]):
 
 @admin.register(Breaker)
 class BreakerAdmin(LedgerAdmin):
-    list_display = ("network", "environment", "opened_at", "reason", "closed_at", "closed_by")
+    list_display = ("network", "asset", "environment", "opened_at", "reason", "closed_at", "closed_by")
     list_filter = ("environment", "network", ("closed_at", admin.EmptyFieldListFilter))
-    fields = ("environment", "network", "opened_at", "reason", "closed_at", "closed_by")
+    fields = ("environment", "network", "asset", "opened_at", "reason", "closed_at", "closed_by")
     readonly_fields = fields
     ordering = ("-id",)
     actions = ("close",)
@@ -322,14 +322,14 @@ class BreakerAdmin(LedgerAdmin):
             try:
                 proposal = propose_closing(breaker, by=cast("User", request.user))
             except DomainError as error:
-                self.message_user(request, f"{breaker.network}: {error.message}", messages.ERROR)
+                self.message_user(request, f"{breaker.what}: {error.message}", messages.ERROR)
                 continue
             if proposal.status == ProposalStatus.DONE:
                 self.log_change(request, breaker, "Closed.")
-                self.message_user(request, f"Payouts of {breaker.network} go on.", messages.SUCCESS)
+                self.message_user(request, f"Payouts of {breaker.what} go on.", messages.SUCCESS)
             else:
                 self.log_change(request, breaker, "Proposed to close it.")
-                self.message_user(request, f"{breaker.network}: another operator must agree.", messages.WARNING)
+                self.message_user(request, f"{breaker.what}: another operator must agree.", messages.WARNING)
 
     def has_close_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("ledger.change_breaker")

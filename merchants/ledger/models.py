@@ -133,10 +133,14 @@ class UnsummedEntries(models.Model):
 
 
 class Breaker(models.Model):
-    """Payouts of a network are stopped, because money does not add up there. Deposits are still recorded."""
+    """Payouts of a network are stopped, because money does not add up there. Deposits are still recorded.
+
+    With an asset, payouts and sweeps of that coin alone are stopped, and so are new payments in it.
+    """
 
     environment = models.CharField(max_length=10, choices=Environment.choices)
     network = models.CharField(max_length=20)
+    asset = models.CharField(max_length=8, blank=True, default="", db_default="", help_text="Empty: all coins.")
     reason = models.TextField()
     opened_at = models.DateTimeField(default=timezone.now)
     closed_at = models.DateTimeField(null=True, blank=True)
@@ -145,12 +149,19 @@ class Breaker(models.Model):
     class Meta:
         constraints: ClassVar = [
             models.UniqueConstraint(
-                fields=["environment", "network"], name="breaker_open_once", condition=Q(closed_at__isnull=True)
+                fields=["environment", "network", "asset"],
+                name="breaker_open_once_per_coin",
+                condition=Q(closed_at__isnull=True),
             ),
         ]
 
     def __str__(self) -> str:
-        return f"{self.network} ({self.environment}): {self.reason}"
+        return f"{self.what} ({self.environment}): {self.reason}"
+
+    @property
+    def what(self) -> str:
+        """`polygon`, or `USDC on polygon`."""
+        return f"{self.asset} on {self.network}" if self.asset else self.network
 
 
 class ReconcileOutcome(models.TextChoices):

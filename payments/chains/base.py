@@ -539,7 +539,8 @@ class Chain(Protocol):
         ...
 
     def check_sending(self, asset: Asset) -> None:
-        """SendingBlocked while the hot wallet can send this coin to nobody. Asks the network; changes nothing."""
+        """SendingBlocked while the hot wallet can send this coin to nobody, TokenChanged when its contract counts it
+        otherwise than we do. Asks the network; changes nothing."""
         ...
 
     def pay_back_address(self, identity: Identity, sender: str) -> str | None:

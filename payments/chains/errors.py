@@ -95,6 +95,10 @@ class SendingBlocked(ChainError):
         self.problem = problem
 
 
+class TokenChanged(ChainError):
+    """The contract of a coin is not any more what amounts in it are counted by."""
+
+
 class PayerRefused(ChainError):
     """This account cannot make the payment. The message is for the payer."""
 

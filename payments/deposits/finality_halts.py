@@ -91,7 +91,7 @@ def _clear(halted: ScanCursor, cursor: Cursor, *, cleared_by: str) -> bool:
         same = ScanCursor.objects.filter(pk=halted.pk, version=halted.version, halted_at=halted.halted_at)
         if not same.update(halted_at=None, cursor=cursor, version=F("version") + 1):
             return False
-        stopped = Breaker.objects.filter(environment=environment, network=network, closed_at__isnull=True)
+        stopped = Breaker.objects.filter(environment=environment, network=network, asset="", closed_at__isnull=True)
         if stopped.filter(reason=_reason(halted.last_error)).exists():
             close_breaker(environment=environment, network=network, closed_by=cleared_by)
     logger.warning("halt cleared", environment=environment, network=network, cleared_by=cleared_by)

@@ -88,7 +88,7 @@ def of_rows(environment: str, network: str) -> Iterator[AlarmCondition]:
     if cursor is not None:
         yield from _of_reading(cursor, registry.profile(environment, network), database_now())
     for breaker in Breaker.objects.filter(**here, closed_at__isnull=True):
-        yield AlarmCondition(AlarmKind.PAYOUTS_STOPPED, breaker.reason)
+        yield AlarmCondition(AlarmKind.PAYOUTS_STOPPED, breaker.reason, breaker.asset)
     for wallet in Wallet.objects.filter(**here):
         if wallet.frozen_at is not None:
             yield AlarmCondition(AlarmKind.WALLET_FROZEN, wallet.frozen_reason, wallet.address)

@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import structlog
 from django.core.exceptions import ImproperlyConfigured
+from django.db.models import Exists, F, Max, OuterRef
 from django.utils import timezone
 
+from config import ids
+from config.money import Asset, format_crypto
+from merchants.ledger.breakers import open_breaker
+from merchants.ledger.models import Breaker
 from payments.chains import registry
 from payments.chains.base import Chain
-from payments.chains.errors import ChainError, SendingBlocked
+from payments.chains.errors import ChainError, SendingBlocked, TokenChanged
+from payments.deposits.models import ScanCursor
+from payments.models import Deposit
 from payments.operations.models import NetworkSnapshot
+from payments.states import DepositStatus
+from payments.treasury.losses.models import MissingCoins, MissingStatus
 
 logger = structlog.get_logger(__name__)
+
+COMPARED_BLOCKS = 120
+"""How far behind the head a deposit is compared with balances of its block: most nodes forget those after 128."""
 
 
 def measure_network(environment: str, network: str) -> None:
@@ -23,7 +37,7 @@ def measure_network(environment: str, network: str) -> None:
         snapshot.wallet = chain.payout_address()
         snapshot.native_balance = chain.balance(snapshot.wallet, chain.profile.native)
         snapshot.native_reserve = chain.reserve(snapshot.wallet)
-        snapshot.blocked_coins = _blocked_coins(chain)
+        snapshot.blocked_coins = _blocked_coins(environment, chain)
         costs = chain.costs()
         snapshot.payout_cost, snapshot.sweep_cost = costs.payout, costs.sweep
         snapshot.first_time_cost, snapshot.again_cost = costs.first_time, costs.again
@@ -35,12 +49,57 @@ def measure_network(environment: str, network: str) -> None:
         NetworkSnapshot.objects.filter(pk=snapshot.pk).update(last_error=str(error))
 
 
-def _blocked_coins(chain: Chain) -> dict[str, tuple[str, str]]:
-    """Coins that nobody can be sent: by their code, the kind of alarm and what the network says."""
+def _blocked_coins(environment: str, chain: Chain) -> dict[str, tuple[str, str]]:
+    """Coins that nobody can be sent: by their code, the kind of alarm and what the network says. One whose contract has
+    changed is stopped."""
     blocked: dict[str, tuple[str, str]] = {}
     for code, asset in chain.profile.assets.items():
         try:
             chain.check_sending(asset)
         except SendingBlocked as error:
             blocked[code] = (error.problem, str(error))
+        except TokenChanged as error:
+            _stop(environment, asset, str(error))
+        else:
+            _compare(environment, chain, asset)
     return blocked
+
+
+def _compare(environment: str, chain: Chain, asset: Asset) -> None:
+    """Stop a coin whose contract takes a part that its events do not tell of: what it did before somebody closed its
+    breaker counts no more."""
+    here = {"environment": environment, "network": asset.network, "asset": asset.code}
+    closed_at = Breaker.objects.filter(**here).aggregate(last=Max("closed_at"))["last"]
+    since = closed_at or datetime.fromtimestamp(0, UTC)
+    cursor = ScanCursor.objects.filter(environment=environment, network=asset.network).first()
+    if cursor is None or chain.profile.shares_account:
+        return
+    partly = Deposit.objects.filter(payment=OuterRef("payment"), asset=asset.code, missing__range=(1, F("amount") - 1))
+    missing = MissingCoins.objects.filter(Exists(partly), **here, status=MissingStatus.OPEN, found_at__gt=since)
+    if found := missing.first():
+        _stop(environment, asset, f"A part of what was paid, {found.coins}, is missing at {found.address}.")
+        return
+    # With one deposit, nothing can have left the address in its block.
+    single = Deposit.objects.filter(**here, payment__deposit_count=1, id__gte=ids.first_uuid_at(since))
+    single = single.exclude(status=DepositStatus.ORPHANED)
+    final = single.filter(height__range=(cursor.head_height - COMPARED_BLOCKS, cursor.finalized_height))
+    if newest := final.order_by("-height").first():
+        try:
+            before, after = (
+                chain.balance(newest.recipient, asset, at_height=height)
+                for height in (newest.height - 1, newest.height)
+            )
+        except ChainError as error:
+            logger.warning("coin not compared", asset=asset.code, network=asset.network, error=str(error))
+            return
+        if after - before < newest.amount:
+            paid, came = (format_crypto(units, asset.decimals) for units in (int(newest.amount), after - before))
+            _stop(environment, asset, f"By its events {newest.transaction_hash} paid {paid}, and {came} came.")
+
+
+def _stop(environment: str, asset: Asset, why: str) -> None:
+    advice = (
+        f"New payments, sweeps and payouts of {asset.code} on {asset.network} are stopped; what is booked stays. Look "
+        "what its issuer has changed; close the breaker once the contract counts as before, or takes nothing."
+    )
+    open_breaker(environment=environment, network=asset.network, asset=asset.code, reason=f"{why} {advice}")

@@ -257,7 +257,7 @@ def _kept_back(scope: Scope) -> Iterator[Finding]:
     for breaker in Breaker.objects.filter(environment__in=scope.environments, closed_at__isnull=True):
         if scope.network in (None, breaker.network):
             yield Finding(
-                f"breaker of {breaker.network} ({breaker.environment})",
+                f"breaker of {breaker.what} ({breaker.environment})",
                 "closed",
                 f"open: {breaker.reason}",
                 "find out why, then close it in the admin",

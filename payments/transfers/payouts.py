@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 
 import structlog
@@ -69,9 +69,10 @@ def lock_policy(environment: str) -> PayoutPolicy:
     return PayoutPolicy.objects.select_for_update().get_or_create(environment=environment)[0]
 
 
-def may_leave(policy: PayoutPolicy, network: str) -> bool:
-    """Whether money may leave at all: the kill switch, the network's breaker and a restored database forbid it."""
+def may_leave(policy: PayoutPolicy, network: str, coins: Iterable[str] = ()) -> bool:
+    """Whether these coins, or any at all, may leave: the kill switch, a breaker and a restored database forbid it."""
     is_stopped = breakers.is_open(environment=policy.environment, network=network)
+    is_stopped = is_stopped or not breakers.stopped_coins(policy.environment, network).isdisjoint(coins)
     return policy.payouts_enabled and not is_stopped and may_act()
 
 

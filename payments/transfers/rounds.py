@@ -15,6 +15,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from config.database_time import database_now
+from merchants.ledger import breakers
 from merchants.ledger.posting import InsufficientFunds
 from payments.chains import registry
 from payments.chains.base import Chain, PayoutInstruction, SignedTransfer, TransactionStatus
@@ -305,11 +306,13 @@ class Round:
         room = len(self._free()) * self._chain.profile.payouts_per_transfer
         purse = Purse(self._wallet, self._chain)
         allowance = Allowance(policy_of(self._wallet.environment))
+        stopped = breakers.stopped_coins(self._wallet.environment, self._wallet.network)
         asked = 0
         for payout in due:
             if asked and self._has_used(ROUND_MAX * 3 / 4):
                 break
-            reason = allowance.why_held(payout) or purse.why_short(payout)
+            reason = HoldReason.STOPPED if payout.asset in stopped else None
+            reason = reason or allowance.why_held(payout) or purse.why_short(payout)
             if reason is not None:
                 pause = LIQUIDITY_PAUSE if reason in FOR_COINS else HELD_FOR
                 hold_payout(payout.pk, reason, until=timezone.now() + pause)

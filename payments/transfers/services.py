@@ -74,7 +74,8 @@ def record_signed(wallet: Wallet, signed: SignedTransfer, *, payout_ids: Sequenc
         policy = lock_policy(wallet.environment)
         wallet = Wallet.objects.select_for_update().get(pk=wallet.pk)
         payouts = lock_waiting(payout_ids)
-        if payouts is None or not may_leave(policy, wallet.network) or not _may_sign(wallet, signed):
+        coins = {payout.asset for payout in payouts or ()}
+        if payouts is None or not may_leave(policy, wallet.network, coins) or not _may_sign(wallet, signed):
             return None
         if _hold_excess(policy, payouts) or _hold_unreserved(wallet, payouts):
             return None
@@ -98,7 +99,7 @@ def record_signed_sweep(
     with transaction.atomic():
         policy = lock_policy(wallet.environment)
         wallet = Wallet.objects.select_for_update().get(pk=wallet.pk)
-        if not may_leave(policy, wallet.network) or not _may_sign(wallet, signed):
+        if not may_leave(policy, wallet.network, {asset.code}) or not _may_sign(wallet, signed):
             return None
         if goes_first(wallet.environment, wallet.network):
             return None

@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from config.money import Asset
 from config.wording import coins_held
+from merchants.ledger import breakers
 from payments.chains import registry
 from payments.chains.base import Unsweepable
 from payments.chains.errors import ChainError
@@ -74,7 +75,9 @@ def is_kept_back() -> Exists:
 
 
 def is_stopped(environment: str, network: str, code: str) -> bool:
-    """Whether this coin could not be moved from any address when that was last tried."""
+    """Whether this coin is stopped, or could not be moved from any address when that was last tried."""
+    if breakers.is_open(environment=environment, network=network, asset=code):
+        return True
     return passed_over(environment, network).filter(sweep__asset=code, reason__in=OF_THE_WHOLE_COIN).exists()
 
 

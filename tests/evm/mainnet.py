@@ -27,7 +27,7 @@ PARTS_MAX = 100
 """Transfers that the payer's contract makes in one transaction."""
 
 _STOCK = 10**30
-_SLOTS_OF_A_TOKEN = 6
+SLOTS_OF_A_TOKEN = 6
 """Where a token keeps what it was deployed with: name, symbol and decimals."""
 
 Part = tuple[str, str, int]
@@ -99,7 +99,7 @@ class Mainnet:
     def _move(self, token: str, address: str) -> None:
         rpc = self.node.rpc
         rpc.call("anvil_setCode", address, rpc.call("eth_getCode", token, "latest"))
-        for slot in range(_SLOTS_OF_A_TOKEN):
+        for slot in range(SLOTS_OF_A_TOKEN):
             rpc.call("anvil_setStorageAt", address, hex(slot), rpc.call("eth_getStorageAt", token, hex(slot), "latest"))
 
 

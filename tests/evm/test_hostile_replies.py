@@ -23,7 +23,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from payments.chains import wire
-from payments.chains.errors import ChainUnavailable, FinalityViolation, RecipientRefused, TransferRefused
+from payments.chains.errors import ChainUnavailable, FinalityViolation, RecipientRefused, TokenChanged, TransferRefused
 from payments.chains.evm import questions
 from payments.chains.evm.adapter import EvmChain
 from payments.chains.evm.rpc import LARGEST_REPLY_BYTES, Call, Rpc, RpcError
@@ -33,7 +33,7 @@ from tests.evm.hostile import World, changes, values
 
 METHODS = sorted(set(re.findall(r'Call\("(eth_\w+)"', Path(questions.__file__).read_text())))
 
-VERDICTS = (ChainUnavailable, FinalityViolation, RecipientRefused, TransferRefused)
+VERDICTS = (ChainUnavailable, FinalityViolation, RecipientRefused, TokenChanged, TransferRefused)
 """How an operation may end: nothing is known, or what two providers say alike is taken for what it says."""
 
 

@@ -14,16 +14,24 @@ from django.db import connection
 from merchants.ledger import breakers
 from merchants.ledger.balances import balance
 from merchants.ledger.chart import AccountKind
+from merchants.ledger.models import Breaker
 from merchants.ledger.posting import AccountRef
 from payments.chains import registry
+from payments.chains.errors import NetworkUnavailable
+from payments.chains.evm import abi
 from payments.chains.evm.development import devnet
 from payments.chains.evm.reading import READINGS
 from payments.deposits.addresses import LOOK_AHEAD
 from payments.models import Deposit, Discrepancy
+from payments.operations.alarm_rules import of_rows
+from payments.operations.measuring import COMPARED_BLOCKS, measure_network
+from payments.operations.states import AlarmKind
+from payments.transfers.models import Payout
 from payments.treasury import native_deposits
 from payments.treasury.models import NativeCoin, Sweep
 from tests.chains.harness import Reader
 from tests.evm.harness import NodeHarness, prepared
+from tests.evm.mainnet import SLOTS_OF_A_TOKEN
 from tests.evm.street import PRODUCTION, Street, now, reconcile
 from tests.networks import POLYGON
 
@@ -98,9 +106,7 @@ def test_logs_of_the_native_coin_are_no_deposit_beside_the_coins_own(
 
 @pytest.mark.django_db(transaction=True)
 def test_a_token_that_begins_to_keep_a_fee_is_credited_by_its_log_and_found_by_its_balance(street: Street) -> None:
-    token = street.node.deploy_token("FeeToken", "USDT", 6)
-    code = street.node.rpc.call("eth_getCode", token, "latest")
-    street.node.rpc.call("anvil_setCode", street.mainnet.tokens["USDT"], code)
+    keep_a_hundredth(street, "USDT")
     payment = street.open("USDT")
     street.mainnet.pay([("USDT", payment.deposit_address, int(payment.due))])
     street.let_blocks_pass()
@@ -115,6 +121,93 @@ def test_a_token_that_begins_to_keep_a_fee_is_credited_by_its_log_and_found_by_i
     assert booked == sweep.moved
     assert reconcile() == 2
     assert breakers.is_open(environment=PRODUCTION, network=POLYGON), "nothing is paid until a person has looked"
+
+
+def set_decimals(street: Street, coin: str, decimals: int) -> None:
+    """Upgrade a token to count otherwise."""
+    rpc, token = street.node.rpc, street.mainnet.tokens[coin]
+    asset = registry.asset(PRODUCTION, POLYGON, coin)
+    kept = "0x" + abi.encode(decimals).hex()
+    for slot in range(SLOTS_OF_A_TOKEN):
+        if int(rpc.call("eth_getStorageAt", token, hex(slot), "latest"), 16) in (6, 18) and slot > 3:
+            rpc.call("anvil_setStorageAt", token, hex(slot), kept)
+    assert abi.uint(street.node.ask(asset.contract, abi.call("decimals()"))) == decimals
+
+
+def keep_a_hundredth(street: Street, coin: str) -> None:
+    token = street.node.deploy_token("FeeToken", coin, 6)
+    code = street.node.rpc.call("eth_getCode", token, "latest")
+    street.node.rpc.call("anvil_setCode", street.mainnet.tokens[coin], code)
+
+
+def stopped() -> set[str]:
+    measure_network(PRODUCTION, POLYGON)
+    return breakers.stopped_coins(PRODUCTION, POLYGON)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_token_of_other_decimals_stops_what_is_new_in_that_coin_and_touches_nothing_booked(street: Street) -> None:
+    waiting = street.paid()
+    street.sweep()
+    assert stopped() == set()
+    set_decimals(street, "USDC", 18)
+    assert stopped() == {"USDC"}
+    alarms = [each for each in of_rows(PRODUCTION, POLYGON) if each.kind == AlarmKind.PAYOUTS_STOPPED]
+    assert [each.subject for each in alarms] == ["USDC"]
+    assert "has 18 decimals, not 6" in alarms[0].message
+    assert "close the breaker once" in alarms[0].message
+    with pytest.raises(NetworkUnavailable, match="USDC on polygon cannot be paid with"):
+        street.open()
+    assert street.paid("DAI").status == "completed"
+    refund = street.give_back(waiting, "5")
+    assert [(each.status, each.hold_reason) for each in Payout.objects.all()] == [("held", "payouts_stopped")]
+    assert (now(waiting).status, now(waiting).received) == ("completed", waiting.due)
+    street.sweep()
+    assert list(Sweep.objects.order_by("pk").values_list("asset", flat=True)) == ["USDC", "DAI"]
+
+    set_decimals(street, "USDC", 6)
+    assert breakers.close_breaker(environment=PRODUCTION, network=POLYGON, asset="USDC", closed_by="two people")
+    assert stopped() == set()
+    street.pay_out()
+    assert street.held("USDC", refund.destination) == 5 * 10**6
+    assert street.paid().status == "completed"
+    street.sweep()
+    assert reconcile() == 0
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_token_that_keeps_a_part_and_says_nothing_of_it_is_stopped_by_its_first_deposit(street: Street) -> None:
+    street.paid("USDT")
+    assert stopped() == set()
+    keep_a_hundredth(street, "USDT")
+    short = street.paid("USDT")
+    assert stopped() == {"USDT"}
+    [breaker] = Breaker.objects.all()
+    assert "paid 40" in breaker.reason
+    assert "39.6" in breaker.reason
+    with pytest.raises(NetworkUnavailable, match="USDT on polygon"):
+        street.open("USDT")
+    street.sweep()
+    assert not Sweep.objects.exists()
+    assert now(short).received == short.due
+    assert street.paid().status == "completed"
+
+    breakers.close_breaker(environment=PRODUCTION, network=POLYGON, asset="USDT", closed_by="two people")
+    assert stopped() == set(), "what it did before somebody decided stops nothing again"
+    street.paid("USDT")
+    assert stopped() == {"USDT"}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_address_that_lacks_a_part_of_what_was_paid_stops_the_coin(street: Street) -> None:
+    keep_a_hundredth(street, "USDT")
+    short = street.paid("USDT")
+    street.node.mine(2 * COMPARED_BLOCKS)
+    street.let_blocks_pass()
+    assert stopped() == set(), "nodes forget the balances of its block"
+    assert reconcile() == 2
+    assert stopped() == {"USDT"}
+    assert short.deposit_address in Breaker.objects.get(asset="USDT").reason
 
 
 @pytest.mark.django_db(transaction=True)

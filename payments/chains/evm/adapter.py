@@ -30,7 +30,7 @@ from payments.chains.base import (
     UnusualChange,
     WatchList,
 )
-from payments.chains.errors import ChainUnavailable
+from payments.chains.errors import ChainUnavailable, NotSetUp, TokenChanged
 from payments.chains.evm import addresses, contract_accounts, deployment, links, messages, questions
 from payments.chains.evm.derivation import Derivations
 from payments.chains.evm.fees import FeeRules
@@ -176,6 +176,10 @@ class EvmChain:
         self._trials.require_payable(payout.asset, account)
 
     def check_sending(self, asset: Asset) -> None:
+        try:
+            self._set_up.check_decimals(asset)
+        except NotSetUp as error:
+            raise TokenChanged(str(error)) from error
         self._trials.require_sendable(asset)
 
     def pay_back_address(self, identity: Identity, sender: str) -> str | None:

@@ -72,7 +72,7 @@ class SetUp:
     def _check_contracts(self) -> None:
         self._check_factory(self._factory)
         for asset in self._profile.assets.values():
-            self._check_decimals(asset)
+            self.check_decimals(asset)
 
     def _check_people(self, factory: str = "") -> None:
         if not self._owner:
@@ -86,7 +86,7 @@ class SetUp:
                 f"{'and ' if not to else ''}the hot wallet is {self._wallet}{to}."
             )
 
-    def _check_decimals(self, asset: Asset) -> None:
+    def check_decimals(self, asset: Asset) -> None:
         asked = questions.result(asset.contract, abi.call("decimals()"))
         try:
             answer = self._providers.agree_on(asked)

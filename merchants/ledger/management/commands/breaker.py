@@ -23,6 +23,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--env", choices=Environment.values)
         parser.add_argument("--network")
+        parser.add_argument("--asset", default="", help="One coin alone, with its sweeps and new payments.")
         change = parser.add_mutually_exclusive_group()
         change.add_argument("--open", metavar="REASON", help="Stop payouts of the network.")
         change.add_argument("--close", action="store_true", help="Let payouts of the network go on.")
@@ -35,25 +36,26 @@ class Command(BaseCommand):
             return
         if not (environment and network):
             raise CommandError("Name the network: --env and --network.")
-        name = f"{network} ({environment})"
+        place = {"environment": environment, "network": network, "asset": options["asset"]}
+        name = f"{Breaker(**place).what} ({environment})"
         if options["close"]:
-            self._close(environment, network, options["by"] or getpass.getuser())
+            self._close(place, name, options["by"] or getpass.getuser())
         else:
-            if not open_breaker(environment=environment, network=network, reason=options["open"]):
+            if not open_breaker(**place, reason=options["open"]):
                 raise CommandError(f"Payouts of {name} are stopped already.")
             self.stdout.write(f"Payouts of {name} are stopped.")
 
-    def _close(self, environment: str, network: str, by: str) -> None:
+    def _close(self, place: dict[str, str], name: str, by: str) -> None:
         """Where more than one operator must agree, `by` is the address of one, who proposes it or agrees to it."""
-        stopped = Breaker.objects.filter(environment=environment, network=network, closed_at__isnull=True).first()
+        stopped = Breaker.objects.filter(**place, closed_at__isnull=True).first()
         if stopped is None:
-            raise CommandError(f"Payouts of {network} ({environment}) are not stopped.")
-        if people_needed(environment) == 1:
-            close_breaker(environment=environment, network=network, closed_by=by)
-            self.stdout.write(f"Payouts of {network} ({environment}) go on, says {by}.")
+            raise CommandError(f"Payouts of {name} are not stopped.")
+        if people_needed(stopped.environment) == 1:
+            close_breaker(**place, closed_by=by)
+            self.stdout.write(f"Payouts of {name} go on, says {by}.")
             return
         try:
-            person = operator_of_command(by, permission="ledger.change_breaker", environment=environment)
+            person = operator_of_command(by, permission="ledger.change_breaker", environment=stopped.environment)
             proposal = propose_closing(stopped, by=person)
         except DomainError as error:
             raise CommandError(error.message) from error
@@ -66,7 +68,7 @@ class Command(BaseCommand):
         if network:
             stopped = stopped.filter(network=network)
         for breaker in stopped:
-            self.stdout.write(f"{breaker.network} ({breaker.environment}) since {breaker.opened_at:%Y-%m-%d %H:%M:%S}")
+            self.stdout.write(f"{breaker.what} ({breaker.environment}) since {breaker.opened_at:%Y-%m-%d %H:%M:%S}")
             self.stdout.write(f"    {breaker.reason}")
         if not stopped:
             self.stdout.write("Payouts are stopped nowhere.")
