@@ -113,7 +113,7 @@ def create_payment(*, merchant: Merchant, environment: str, request: NewPayment)
     if not is_current(terms.installation, terms.pulse, terms.is_stopped):
         raise StandsStill(retry_after_seconds=300)
     known = orjson.loads(terms.derivations) if terms.derivations else None
-    if not _is_read(environment, terms) or not may_give_out(adapter, known, terms.sequence):
+    if not _is_read(environment, terms) or not may_give_out(environment, adapter, known, terms.sequence):
         raise NetworkUnavailable(param="network", retry_after_seconds=60)
     if terms.is_coin_stopped:
         message = f"{asset.code} on {request.network} cannot be paid with right now. Offer another coin or network."

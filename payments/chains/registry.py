@@ -115,7 +115,7 @@ def decimals(environment: str, network: str, code: str) -> int:
 
 def decided_by_one(environment: str) -> tuple[str, ...]:
     """The networks in use where one provider decides about money alone, because the operator lets it."""
-    kind = _kind(environment)
+    kind = kind_of(environment)
     return tuple(
         network for network in networks(environment) if kind is not None and configured.decided_by_one(network, kind)
     )
@@ -123,11 +123,11 @@ def decided_by_one(environment: str) -> tuple[str, ...]:
 
 def counted_as_one(environment: str) -> dict[str, dict[str, int]]:
     """By network in use: the owners of several addresses that are listed for it, and of how many."""
-    kind = _kind(environment)
+    kind = kind_of(environment)
     return {} if kind is None else {each: configured.counted_as_one(each, kind) for each in networks(environment)}
 
 
-def _kind(environment: str) -> operator_settings.Kind | None:
+def kind_of(environment: str) -> operator_settings.Kind | None:
     """Whose settings its networks are asked by; None where they need none."""
     if environment == Environment.SANDBOX:
         return operator_settings.TESTNET if settings.SANDBOX_CHAIN == TESTNET else None

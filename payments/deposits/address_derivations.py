@@ -1,6 +1,6 @@
 """What deposit addresses are computed with, as it was noted: other settings than those must give no number an address.
 
-Only of production: whoever tries networks in the sandbox changes them as he likes.
+Of production, and of a sandbox on test networks, where a change can be rehearsed.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 
 from django.db import connection, transaction
 
-from config.environments import Environment
 from config.errors import DomainError
+from payments.chains import registry
 from payments.chains.base import Chain
 from payments.chains.errors import NotSetUp
 from payments.deposits.models import AddressDerivation
@@ -42,10 +42,10 @@ def name_of(names: Names, number: int) -> str:
     return next((names[first] for first in sorted(names, reverse=True) if first <= number), "")
 
 
-def may_give_out(chain: Chain, known: Mapping[str, str] | None, number: int) -> bool:
+def may_give_out(environment: str, chain: Chain, known: Mapping[str, str] | None, number: int) -> bool:
     """Whether the address that this process computes for a number is the one that everybody will look for. `known` is
     what `AS_JSON` returned."""
-    ours = chain.address_derivations()
+    ours = _of_settings(environment, chain)
     if not ours or not known:
         return True
     return name_of({int(first): name for first, name in known.items()}, number) == name_of(ours, number)
@@ -54,20 +54,34 @@ def may_give_out(chain: Chain, known: Mapping[str, str] | None, number: int) -> 
 def require_as_noted(environment: str, chain: Chain) -> None:
     """NotSetUp when the settings give another address to a number that was given out, or to the next. The first time
     they are noted as they are."""
-    ours = chain.address_derivations()
-    if environment != Environment.PRODUCTION or not ours:
-        return
-    if not (known := noted(environment)):
+    ours = _of_settings(environment, chain)
+    if ours and not (known := noted(environment)):
         rows = [AddressDerivation(environment=environment, first_number=first, name=ours[first]) for first in ours]
         AddressDerivation.objects.bulk_create(rows, ignore_conflicts=True)
-        return
-    for first in sorted({*ours, *known}):
+    elif ours:
+        _require_alike(environment, ours, known)
+
+
+def require_unchanged(environment: str, chain: Chain) -> None:
+    """As require_as_noted, where nothing is to be noted."""
+    if known := noted(environment):
+        _require_alike(environment, _of_settings(environment, chain), known)
+
+
+def _require_alike(environment: str, ours: Names, known: Names) -> None:
+    prefix = registry.kind_of(environment) or ""
+    for first in sorted({*ours, *known}) if ours else ():
         if name_of(ours, first) != name_of(known, first) and first <= last_number() + 1:
             raise NotSetUp(
                 f"By the settings the deposit address of payment number {first} comes from {name_of(ours, first)}, and "
-                f"what was noted is {name_of(known, first)}: see EVM_FACTORY, EVM_ADDRESS_KEY and "
-                "EVM_FORMER_ADDRESSES, and manage.py change_addresses."
+                f"what was noted is {name_of(known, first)}: run manage.py change_addresses --env {environment}, which "
+                f"says what to set beside {prefix}EVM_FACTORY and {prefix}EVM_ADDRESS_KEY, or set these back."
             )
+
+
+def _of_settings(environment: str, chain: Chain) -> Names:
+    """Empty for a network that has none, or that is made anew with its database, as those of this machine are."""
+    return {} if registry.kind_of(environment) is None else chain.address_derivations()
 
 
 def require_addresses(chain: Chain, payments: Sequence[Payment]) -> None:
@@ -83,7 +97,7 @@ def require_addresses(chain: Chain, payments: Sequence[Payment]) -> None:
 def note(environment: str, chain: Chain, *, by: str) -> list[AddressDerivation]:
     """Note what the settings have more than was noted; returns it. OtherAddresses, and nothing is noted, when they
     change what was noted, or the address of a payment."""
-    ours, known = chain.address_derivations(), noted(environment)
+    ours, known = _of_settings(environment, chain), noted(environment)
     added = [first for first in ours if first not in known]
     if any(ours.get(first) != name for first, name in known.items()):
         raise OtherAddresses
@@ -91,7 +105,9 @@ def note(environment: str, chain: Chain, *, by: str) -> list[AddressDerivation]:
         return []
     if min(added) < max(known, default=0):
         raise OtherAddresses
-    if any(chain.deposit_address(pay.sequence).address != pay.deposit_address for pay in _from(min(added))):
+    if any(
+        chain.deposit_address(pay.sequence).address != pay.deposit_address for pay in _from(environment, min(added))
+    ):
         raise OtherAddresses("Payments from that number on have other addresses already.")
     rows = [AddressDerivation(environment=environment, first_number=at, name=ours[at], noted_by=by) for at in added]
     with transaction.atomic():
@@ -117,6 +133,6 @@ def last_number() -> int:
     return int(number)
 
 
-def _from(number: int) -> Sequence[Payment]:
-    here = Payment.objects.filter(environment=Environment.PRODUCTION, sequence__gte=number, memo="")
+def _from(environment: str, number: int) -> Sequence[Payment]:
+    here = Payment.objects.filter(environment=environment, sequence__gte=number, memo="")
     return list(here.only("id", "sequence", "deposit_address"))

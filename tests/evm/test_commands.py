@@ -63,6 +63,7 @@ def check(settings: Settings, path: Path, password: str) -> None:
     call_command("check_networks", signing=True, stdout=io.StringIO())
 
 
+@pytest.mark.django_db
 def test_the_password_of_the_keystore_is_replaced_by_the_runbook(
     harness: NodeHarness, settings: Settings, tmp_path: Path
 ) -> None:
@@ -91,6 +92,7 @@ def test_what_cannot_be_searched_is_refused(harness: NodeHarness, options: dict[
         recover(**options)
 
 
+@pytest.mark.django_db
 def test_networks_that_are_what_the_settings_say_are_well(harness: NodeHarness) -> None:
     harness.mine()  # a head of just now
     said = io.StringIO()
@@ -99,6 +101,7 @@ def test_networks_that_are_what_the_settings_say_are_well(harness: NodeHarness) 
     assert said.getvalue() == f"polygon: head {head.height}, final {head.finalized_height}\n"
 
 
+@pytest.mark.django_db
 def test_what_is_not_as_the_settings_say_is_named(harness: NodeHarness, monkeypatch: pytest.MonkeyPatch) -> None:
     faults: list[tuple[dict[str, object], str]] = [
         ({"hot_wallet": devnet.PAYER}, "the hot wallet is"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from decimal import Decimal
 from io import StringIO
+from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -14,17 +15,23 @@ from pytest_django.fixtures import Settings
 from config.environments import Environment
 from payments import tasks
 from payments.chains import registry
+from payments.chains.errors import NetworkUnavailable
+from payments.chains.evm import deployment
+from payments.chains.evm.derivation import Derivation
 from payments.chains.evm.development import devnet
 from payments.chains.operator_settings import TESTNET
+from payments.deposits.address_derivations import ROOM, last_number
 from payments.deposits.models import ScanCursor
 from payments.models import Payment
 from payments.services import NewPayment, create_payment
+from tests.evm.derivations import ADDRESS_KEY
 from tests.evm.node import TestNode, running_node
 from tests.factories import make_merchant
 from tests.networks import POLYGON, profile_of_test, with_set
 
 SANDBOX = Environment.SANDBOX
 AMOY_ID = 80_002
+FACTORY = devnet.DEPLOYMENT.factory
 USDC = profile_of_test(POLYGON).assets["USDC"].contract
 
 
@@ -57,12 +64,21 @@ def put_token(node: TestNode, token: str, address: str) -> None:
     node.mine()
 
 
+def opened() -> tuple[Payment, dict[str, Any]]:
+    request = NewPayment(
+        amount=Decimal(40), currency="USD", cryptocurrency="USDC", network=POLYGON, merchant_wallet=devnet.OWNER
+    )
+    with transaction.atomic():
+        return create_payment(merchant=make_merchant(), environment=SANDBOX, request=request)
+
+
 def said_by(command: str, **options: object) -> str:
     said = StringIO()
     call_command(command, stdout=said, **options)
     return said.getvalue()
 
 
+@pytest.mark.django_db
 def test_the_factory_is_deployed_by_the_settings_of_test_networks(amoy: TestNode, settings: Settings) -> None:
     settings.NETWORK_SETTINGS = with_set(POLYGON, hot_wallet="", owner="")
     said = said_by("deploy_deposits", network=POLYGON, testnet=True)
@@ -72,6 +88,7 @@ def test_the_factory_is_deployed_by_the_settings_of_test_networks(amoy: TestNode
         said_by("deploy_deposits", network=POLYGON, testnet=True)
 
 
+@pytest.mark.django_db
 def test_what_is_set_up_is_checked(amoy: TestNode, settings: Settings) -> None:
     assert said_by("check_networks", env=SANDBOX).startswith("polygon: head ")
     settings.TESTNET_TOKENS = {"polygon:DAI": amoy.deploy_token("StandardToken", "DAI", 18)}
@@ -84,11 +101,7 @@ def test_what_is_set_up_is_checked(amoy: TestNode, settings: Settings) -> None:
 @pytest.mark.django_db
 def test_a_sandbox_payment_is_paid_on_it(amoy: TestNode) -> None:
     tasks.watch_networks()
-    request = NewPayment(
-        amount=Decimal(40), currency="USD", cryptocurrency="USDC", network=POLYGON, merchant_wallet=devnet.OWNER
-    )
-    with transaction.atomic():
-        payment, record = create_payment(merchant=make_merchant(), environment=SANDBOX, request=request)
+    payment, record = opened()
     assert record["paymentUri"].startswith(f"ethereum:{USDC}@{AMOY_ID}/transfer?")
     amoy.mint(USDC, payment.deposit_address, int(payment.due))
     amoy.mine(20)
@@ -96,3 +109,38 @@ def test_a_sandbox_payment_is_paid_on_it(amoy: TestNode) -> None:
     assert Payment.objects.get().status == "completed"
     assert registry.networks(SANDBOX) == (POLYGON,)
     assert ScanCursor.objects.get(environment=SANDBOX).fault == ""
+
+
+@pytest.mark.django_db
+def test_a_change_of_addresses_is_rehearsed_on_it(amoy: TestNode, settings: Settings) -> None:
+    tasks.watch_networks()
+    opened()
+    settings.NETWORK_SETTINGS = with_set(POLYGON, TESTNET, address_key=ADDRESS_KEY)
+    with pytest.raises(NetworkUnavailable):
+        opened()
+    tasks.watch_networks()
+    told = "run manage.py change_addresses --env sandbox"
+    assert told in ScanCursor.objects.get(environment=SANDBOX).fault
+    with pytest.raises(CommandError, match=told):
+        said_by("check_networks", env=SANDBOX)
+
+    last = last_number() + ROOM
+    with pytest.raises(CommandError, match=f"Set TESTNET_EVM_FORMER_ADDRESSES={last}=plain:{FACTORY}"):
+        said_by("change_addresses", env=SANDBOX)
+    settings.NETWORK_SETTINGS = with_set(POLYGON, TESTNET, former_addresses={str(last): f"plain:{FACTORY}"})
+    assert "with --begin" in said_by("change_addresses", env=SANDBOX)
+    tasks.watch_networks()
+    old, _ = opened()
+    assert old.deposit_address == deployment.deposit_address(FACTORY, old.sequence)
+    assert f"number {last + 1}" in said_by("change_addresses", env=SANDBOX, begin=True)
+    keyed, _ = opened()
+    salt = Derivation(FACTORY, bytes.fromhex(ADDRESS_KEY)).salt(keyed.sequence)
+    assert keyed.deposit_address == deployment.deposit_address(FACTORY, salt)
+    assert said_by("check_networks", env=SANDBOX).startswith("polygon: head ")
+
+
+@pytest.mark.django_db
+def test_networks_that_end_with_their_database_have_nothing_to_rehearse(settings: Settings) -> None:
+    settings.SANDBOX_CHAIN = "devnet"
+    with pytest.raises(CommandError, match="SANDBOX_CHAIN=testnet"):
+        said_by("change_addresses", env=SANDBOX)

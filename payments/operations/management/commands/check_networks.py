@@ -11,13 +11,14 @@ from config.environments import Environment
 from payments.chains import registry
 from payments.chains.errors import ChainError
 from payments.chains.stellar.adapter import StellarChain
+from payments.deposits.address_derivations import require_unchanged
 
 
 class Command(BaseCommand):
     help = (
         "Compares what is on each real network in use with the settings: on evm networks the factory, its treasury and "
-        "operator and the decimals of every coin, on stellar the hot wallet and its trustlines. Names providers that "
-        "have a problem. Exits with an error unless all is well."
+        "operator, the decimals of every coin and what deposit addresses come from, on stellar the hot wallet and its "
+        "trustlines. Names providers that have a problem. Exits with an error unless all is well."
     )
     requires_system_checks = ()
 
@@ -35,6 +36,7 @@ class Command(BaseCommand):
                 if registry.is_simulated(env):
                     continue
                 chain.require_set_up(signing=signing)
+                require_unchanged(env, chain)
                 head = chain.head()
                 for provider in chain.provider_states():
                     problems += [f"{network}: {provider.name} {message}" for message in provider.problems.values()]
