@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal
 from zoneinfo import ZoneInfo
@@ -40,17 +41,33 @@ FEES = """
     ))
     FROM ledger_account AS account JOIN ledger_entry AS entry ON entry.account_id = account.id
     WHERE account.kind = 'fee:service' AND account.environment = ANY(%(environments)s)
+        AND (%(since)s::uuid IS NULL OR entry.posting_id >= %(since)s)
 """
+
+
+@dataclass(slots=True)
+class _Papers:
+    """What a merchant's documents say: of which time, and the fees by network and coin."""
+
+    start: datetime
+    until: datetime
+    said: Counter[tuple[str, str]] = field(default_factory=Counter)
 
 
 @invariant("S11", "invoices and credit notes say the fees that the ledger says, by merchant and coin")
 def invoices_say_the_fees(scope: Scope) -> Iterator[Finding]:
-    documents: defaultdict[tuple[uuid.UUID, str], list[Invoice]] = defaultdict(list)
-    for document in Invoice.objects.filter(environment__in=scope.environments).order_by("sequence").iterator():
-        documents[document.merchant_id, document.environment].append(document)
+    papers: dict[tuple[uuid.UUID, str], _Papers] = {}
+    documents = Invoice.objects.filter(environment__in=scope.environments).defer("issuer", "recipient")
+    if scope.since:
+        documents = documents.filter(id__gte=ids.first_uuid_at(scope.since))
+    for document in documents.order_by("sequence").iterator():
+        place = (document.merchant_id, document.environment)
+        own = papers.setdefault(place, _Papers(document.period_start, document.period_end))
+        own.until = document.period_end
+        for fee in invoiced_by(document):
+            own.said[fee.network, fee.coin] += fee.units
         yield from _inexact(document)
     yield from _gaps(scope)
-    until = {key: own[-1].period_end for key, own in documents.items()}
     is_late = _late()
     fees: defaultdict[tuple[uuid.UUID, str], Counter[tuple[str, str]]] = defaultdict(Counter)
     later: defaultdict[tuple[uuid.UUID, str], Counter[tuple[str, str]]] = defaultdict(Counter)
@@ -66,23 +83,21 @@ def invoices_say_the_fees(scope: Scope) -> Iterator[Finding]:
             )
             continue
         key, at = (merchant_id, environment), ids.created_at_of(posting_id)
-        if key in documents and documents[key][0].period_start <= at < until[key]:
+        if key in papers and papers[key].start <= at < papers[key].until:
             fees[key][network, coin] += int(units)
-        elif key in documents and until[key] <= at < is_late:
+        elif key in papers and papers[key].until <= at < is_late:
             later[key][network, coin] += int(units)
+    if scope.since:
+        return  # sums are of all documents and all fees
     billed = set(BillingDetails.objects.values_list("merchant_id", flat=True))
-    for (merchant_id, environment), own in documents.items():
-        said: Counter[tuple[str, str]] = Counter()
-        for document in own:
-            for fee in invoiced_by(document):
-                said[fee.network, fee.coin] += fee.units
-        key = (merchant_id, environment)
-        for network, coin in sorted(fees[key].keys() | said.keys() | later[key].keys()):
+    for key, own in papers.items():
+        merchant_id, environment = key
+        for network, coin in sorted(fees[key].keys() | own.said.keys() | later[key].keys()):
             if scope.network not in (None, network):
                 continue
             cent = to_units(BELOW_A_CENT, registry.decimals(environment, network, coin))
-            expected, actual = fees[key][network, coin], said[network, coin]
-            subject = f"fees of merchant {merchant_id} until {until[key]:%Y-%m-%d}"
+            expected, actual = fees[key][network, coin], own.said[network, coin]
+            subject = f"fees of merchant {merchant_id} until {own.until:%Y-%m-%d}"
             if abs(actual - expected) > cent:
                 yield unequal(
                     f"{subject} in {coin}, by its documents",
@@ -93,7 +108,7 @@ def invoices_say_the_fees(scope: Scope) -> Iterator[Finding]:
                 )
             elif merchant_id in billed and abs(left := later[key][network, coin]) > cent:
                 yield Finding(
-                    f"fees of merchant {merchant_id} since {until[key]:%Y-%m-%d} in {coin}",
+                    f"fees of merchant {merchant_id} since {own.until:%Y-%m-%d} in {coin}",
                     f"on a document within {WAITS_FOR.days} days after the month",
                     f"{left:,} on none",
                     "see why none is issued: the task invoices.issue_due, its log, and the rates",

@@ -107,6 +107,7 @@ _OWN = f"""
     FROM (
         SELECT DISTINCT payment_id::text AS owner FROM {Discrepancy._meta.db_table}
         WHERE merchant_id = %(merchant)s AND environment = %(environment)s
+            AND cardinality(%(of_suspense)s::text[]) > 0
     ) AS waiting
     JOIN {Account._meta.db_table} AS account
         ON account.owner = waiting.owner AND account.environment = %(environment)s
@@ -173,9 +174,14 @@ _ENTRIES = f"""
 """  # noqa: S608 - the names of our own tables
 
 
-def accounts_of(merchant: Merchant, environment: str, month: Days) -> list[MonthAccount]:
-    """The accounts of the statement with their opening balances; those that were never used are left out."""
-    asked = asked_between(merchant.pk, environment, month.start, month.end) | {"of_suspense": _SUSPENSE_KINDS}
+def accounts_of(
+    merchant: Merchant, environment: str, month: Days, *, suspense: Sequence[str] = _SUSPENSE_KINDS
+) -> list[MonthAccount]:
+    """The accounts of the statement with their opening balances; those that were never used are left out.
+
+    Of suspense these kinds alone: there can be an account for each decision that the merchant ever made.
+    """
+    asked = asked_between(merchant.pk, environment, month.start, month.end) | {"of_suspense": list(suspense)}
     keys: dict[tuple[str, str, int], list[int]] = {}
     unmoved: dict[tuple[str, str, int], list[uuid.UUID]] = {}
     found: list[MonthAccount] = []
@@ -237,7 +243,7 @@ def told_of(
     merchant: Merchant, environment: str, month: Days, postings: Sequence[uuid.UUID]
 ) -> Mapping[tuple[str, str, str], int]:
     """What the statement says of postings of the balance: by network, coin and type of entry."""
-    accounts = [account for account in accounts_of(merchant, environment, month) if account.name == BALANCE]
+    accounts = [each for each in accounts_of(merchant, environment, month, suspense=()) if each.name == BALANCE]
     most = [len(postings) + 1] * len(accounts)
     parts = _read(accounts, ids.first_uuid_at(month.start), month, most, only=postings)
     told: Counter[tuple[str, str, str]] = Counter()

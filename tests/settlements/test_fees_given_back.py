@@ -10,9 +10,11 @@ import pytest
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
+from merchants.ledger.invariants import Scope
 from merchants.models import Merchant
 from merchants.services import change_fee
 from settlements.invoices import issuing
+from settlements.invoices.invariants import invoices_say_the_fees
 from settlements.invoices.models import BillingDetails, Invoice
 from settlements.models import Settlement
 from settlements.monthly.months import month_named
@@ -95,6 +97,14 @@ def plant_damage(settlement: Settlement) -> None:
     with taken_back():
         move(units("1"), debit=COINS, credit=FEES)
         assert "S11" in findings(), "a fee of nobody"
+    with taken_back():
+        sql(f"{invoices} tax = tax + 1")()
+        assert found_since(timezone.now() - timedelta(hours=1)) == 2
+        assert found_since(timezone.now() + timedelta(hours=1)) == 0, "a quick run reads what is new alone"
+
+
+def found_since(instant: datetime) -> int:
+    return len(list(invoices_say_the_fees(Scope(since=instant))))
 
 
 @pytest.mark.parametrize(
