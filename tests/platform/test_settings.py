@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from config import roles
 from tests.platform.forks import run_in_fork
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -66,8 +67,10 @@ def test_production_without_settings_names_every_missing_one() -> None:
     assert all("; set it " in refusal for refusal in refusals)
 
 
-def test_production_settings_pass_every_deployment_check() -> None:
-    result = forked("manage.py", "check", "--deploy", "--fail-level", "WARNING", **PRODUCTION)
+@pytest.mark.parametrize("role", ["all", "money"])
+def test_production_settings_pass_every_deployment_check(role: str) -> None:
+    given = {name: value for name, value in PRODUCTION.items() if name not in roles.USERS or roles.uses(role, name)}
+    result = forked("manage.py", "check", "--deploy", "--fail-level", "WARNING", **given, BALLAST_ROLE=role)
     assert result.returncode == 0, result.stderr
     assert "no issues" in result.stdout
 
