@@ -35,6 +35,8 @@ class Front(httpx.BaseTransport):
         self._url = httpx.URL(local.url)
         self._spoiled: list[_Spoiled] = []
         self.asked = Counter[str]()
+        self.received = 0
+        """Bytes of its replies."""
         self.headers: dict[str, str] = {}
         """What its replies say of themselves."""
 
@@ -50,6 +52,7 @@ class Front(httpx.BaseTransport):
         request.url = request.url.copy_with(host=self._url.host, port=self._url.port)
         found = self._inner.handle_request(request)
         content = found.read()
+        self.received += len(content)
         for each in self._spoiled:
             if each.times > 0 and each.path.search(request.url.path):
                 each.times -= 1

@@ -155,22 +155,77 @@ def test_a_deposit_stays_when_its_record_cannot_be_read_any_more(place: Place) -
     assert Deposit.objects.get().status == "seen"
 
 
+def pay_in_batches(place: Place, count: int) -> None:
+    issuer, asset = place.local.issuer("USDC"), place.local.asset("USDC")
+    for _ in range(count):
+        place.local.act(issuer, *[Payment(HOT, asset, "0.0000001")] * 100)
+
+
 @pytest.mark.parametrize("page_bytes", [0, LONG_PAGE_BYTES])
-def test_pages_longer_than_a_reply_may_be_are_read_in_shorter_ones(
+def test_pages_longer_than_a_reply_may_be_are_read_with_each_transaction_once(
     place: Place, monkeypatch: pytest.MonkeyPatch, page_bytes: int
 ) -> None:
     if page_bytes:
         monkeypatch.setattr(stand_in, "META_CHARACTERS", page_bytes // 200 // 100)
-    issuer = place.local.issuer("USDC")
-    asset = place.local.asset("USDC")
-    for _ in range(2):
-        place.local.act(issuer, *[Payment(HOT, asset, "0.0000001")] * 100)
+    pay_in_batches(place, 2)
     place.local.mint("USDC", HOT, 25)
     started = time.monotonic()
     assert read() == [1] * 200 + [25]
     assert time.monotonic() - started < SECONDS
-    assert all(each.server.page < 200 for each in place.horizons._providers)  # nobody sent what was asked for first
     assert {state.name: state.problems for state in place.chain.provider_states()} == {"horizon-0": {}, "horizon-1": {}}
+
+
+def test_transactions_too_long_for_one_reply_are_read_in_shorter_ones(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stand_in, "META_CHARACTERS", 9 * 2**20 // 100)
+    for each in place.horizons._providers:
+        each.server.joins = False
+    pay_in_batches(place, 2)
+    assert read() == [1] * 200
+    assert {state.name: state.problems for state in place.chain.provider_states()} == {"horizon-0": {}, "horizon-1": {}}
+
+
+def test_a_transaction_of_many_payments_is_sent_once_and_any_other_with_its_payment(place: Place) -> None:
+    pay_in_batches(place, 2)
+    assert read() == [1] * 200  # the first time nobody knows
+    sizes = list[int]()
+    for _ in range(2):
+        place.local.close_ledger()
+        for front in place.fronts:
+            front.asked.clear()
+            front.received = 0
+        assert read() == [1] * 200
+        sizes += [front.received for front in place.fronts]
+        assert {front.asked[f"/accounts/{HOT}/transactions"] for front in place.fronts} == {1}
+    print("bytes of a scan with 200 payments in two transactions", sizes)  # noqa: T201 - the figure
+    assert max(sizes) < 2**20
+    for _ in range(10):
+        place.local.close_ledger()
+    place.local.mint("USDC", HOT, 25)
+    read()
+    place.local.close_ledger()
+    read()  # the two are left behind now
+    for front in place.fronts:
+        front.asked.clear()
+    place.local.mint("USDC", HOT, 26)
+    assert read()[-2:] == [25, 26]
+    assert {front.asked[f"/accounts/{HOT}/transactions"] for front in place.fronts} == {0}
+
+
+def test_horizons_that_are_asked_in_either_way_say_the_same(place: Place) -> None:
+    """Also of a record that cannot be read, and of a transaction that is not listed for the account."""
+    for front in place.fronts:
+        front.spoil("/payments", poisoned({**leg(ISSUER, 1, "", HOT, "mint"), "amount": "a new form"}))
+    place.fronts[0].spoil("/accounts/.*/transactions", records(lambda found: found[:1]))
+    place.horizons._providers[0].server.joins = False
+    place.local.mint("USDC", HOT, 25)
+    place.local.mint("USDC", HOT, 666)
+    place.local.mint("USDC", HOT, 26)
+    assert read() == [25, 26]
+    assert "envelope_xdr" in ReadingRequest.objects.get().content
+    assert not ScanCursor.objects.exclude(failing_since=None).exists()
+    assert sum(front.asked[f"/accounts/{HOT}/transactions"] for front in place.fronts) == 1
 
 
 accounts = st.binary(min_size=32, max_size=32).map(StrKey.encode_ed25519_public_key)
@@ -196,16 +251,22 @@ LIES: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.parametrize("is_joined", [True, False])
 @pytest.mark.parametrize("kind", LIES)
-def test_two_that_lie_alike_are_not_believed_against_the_envelope(place: Place, kind: str) -> None:
+def test_two_that_lie_alike_are_not_believed_against_the_envelope(place: Place, kind: str, is_joined: bool) -> None:
+    about_it = LIES[kind].get("transaction", {})
+
     def lie(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
         for each in found:
-            joined = {**each.get("transaction", {}), **LIES[kind].get("transaction", {})}
-            each |= {**LIES[kind], "transaction": joined}
+            joined = {"transaction": {**each["transaction"], **about_it}} if "transaction" in each else {}
+            each |= {**LIES[kind], **joined}
         return found
 
     for front in place.fronts:
-        front.spoil("/payments", records(lie), times=10**6)
+        front.spoil("/payments", records(lie))
+        front.spoil("/transactions$", records(lambda found: [{**each, **about_it} for each in found]))
+    for each in place.horizons._providers:
+        each.server.joins = is_joined
     digest = place.local.pay(place.local.issuer("USDC"), HOT, "USDC", 25 * XLM, memo=17)
     assert read() == []
     aside = ReadingRequest.objects.get()

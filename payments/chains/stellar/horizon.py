@@ -79,6 +79,9 @@ class Horizon(Server):
         self._needed = _Needed()
         self.page = PAGE
         """Records that it is asked for at once: as many as it has shown to answer."""
+        self.joins = True
+        """Whether operations are asked for together with their transactions: not while several are of the same one,
+        which would be repeated in each, with all that it changed."""
 
     @contextmanager
     def needing(self, height: int) -> Iterator[None]:

@@ -73,7 +73,7 @@ class OperationRecord:
 
 
 def operation(found: Any) -> OperationRecord:
-    """An operation of a page that was asked for with `join=transactions`.
+    """An operation of a page, with its transaction.
 
     Nothing moved where its transaction failed. What an operation of a kind that is not known here moved is left to the
     audit of balances.
@@ -98,6 +98,12 @@ def neighbours(account: str, network_id: bytes = b"") -> Callable[[Any], Operati
 
     compare = _compared(network_id)
     return _or_unread(lambda found: compare(_operation(found, remembered, account), remembered, found))
+
+
+def transaction_place(found: Any) -> int | None:
+    """The paging token of the transaction that an operation needs to be read; None for one that moved nothing."""
+    moves = found["type"] in _MOVES and found["transaction_successful"]
+    return values.whole(found["paging_token"]) >> _OPERATION_BITS << _OPERATION_BITS if moves else None
 
 
 def operation_of(known: TransactionRecord, network_id: bytes = b"") -> Callable[[Any], OperationRecord]:
@@ -169,7 +175,7 @@ def _content(found: Any) -> str:
     kept = {name: value for name, value in found.items() if name not in _NEVER_READ}
     if isinstance(joined, dict):
         kept["transaction"] = {name: value for name, value in joined.items() if name not in _NEVER_READ}
-    return orjson.dumps(kept).decode()[:_LONGEST_CONTENT].replace("\\u0000", "\\ufffd")
+    return orjson.dumps(kept, option=orjson.OPT_SORT_KEYS).decode()[:_LONGEST_CONTENT].replace("\\u0000", "\\ufffd")
 
 
 def _operation(

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 from payments.chains.base import UnreadRecord
 from payments.chains.servers import ProviderFailed, ReplyTooLong, ReplyTooSlow
-from payments.chains.stellar import addresses
+from payments.chains.stellar import addresses, values
 from payments.chains.stellar.horizon import Horizon
-from payments.chains.stellar.operations import OperationRecord, Payment, neighbours
+from payments.chains.stellar.operations import OperationRecord, Payment, neighbours, transaction_place
 from payments.chains.stellar.records import PAGE, ledger_of, page, token_after
 
 Record = TypeVar("Record")
@@ -19,6 +21,10 @@ Place = tuple[int, ...]
 
 MOST_RECORDS = 100_000
 """Far more than one question is ever about."""
+
+MOST_OF_ONE = 2
+"""Operations of a transaction, on average, up to which it is joined to each: a question less, and little that is sent
+twice."""
 
 MOST_IN_A_LEDGER = 10_000
 """Operations of one account that one ledger cannot hold: the network takes a few thousand of all accounts."""
@@ -47,7 +53,7 @@ def in_order(
         try:
             found = horizon.ask(page(read), path, cursor=asked, limit=size, order="asc", **params)
         except ReplyTooLong:
-            if size == 1:
+            if size == 1 or "join" in params:
                 raise
             horizon.page = size // 2
             continue
@@ -84,14 +90,87 @@ def operations_between(
     """What operations of an account moved above `after`.
 
     Reads on to `up_to`, or until there are `enough` operations of ledgers above `fresh_after`, and to the end of the
-    ledger then.
+    ledger then. Their transactions come joined to them, or, where several are of the same one, by themselves.
     """
+    moved = partial(_moved, horizon, path, account, after=after, up_to=up_to, fresh_after=fresh_after, enough=enough)
+    if horizon.joins:
+        horizon.joins = False  # unless it answers, and little of it twice
+        with suppress(ReplyTooLong):
+            return moved(_Transactions(), join="transactions")
+    return moved(_Apart(horizon, account, up_to))
+
+
+class _Transactions:
+    """Those that operations brought along; counts them, and the operations that move something."""
+
+    operations = transactions = _last = 0
+
+    def joined(self, found: Any) -> Any:
+        """An operation with its transaction."""
+        try:
+            place = transaction_place(found)
+        except (LookupError, TypeError, ValueError):
+            return found  # whoever reads it says what is wrong with it
+        if place is None:
+            return found
+        self.operations += 1
+        self.transactions += place != self._last
+        self._last = place
+        return self._join(found, place)
+
+    def _join(self, found: Any, place: int) -> Any:
+        return found
+
+
+class _Apart(_Transactions):
+    """Those of an account, which come in the order of its operations."""
+
+    def __init__(self, horizon: Horizon, account: str, up_to: int) -> None:
+        self._horizon, self._path, self._up_to = horizon, f"/accounts/{account}/transactions", up_to
+        self._pages: Iterator[tuple[int, Any]] | None = None
+        self._sent: tuple[int, Any] = 0, None
+
+    def _join(self, found: Any, place: int) -> Any:
+        if self._pages is None:
+            first = ledger_of(place) - 1
+            self._pages = in_order(self._horizon, self._path, _as_sent, _token, after=first, up_to=self._up_to)
+        while self._sent[0] < place and (following := next(self._pages, None)) is not None:
+            self._sent = following
+        if self._sent[0] == place:
+            return {**found, "transaction": self._sent[1]}
+        # A contract may move coins of an account that its transaction is not listed for.
+        return {**found, "transaction": self._horizon.get(f"/transactions/{values.digest(found['transaction_hash'])}")}
+
+
+def _as_sent(found: Any) -> tuple[int, Any]:
+    return values.whole(found["paging_token"]), found
+
+
+def _token(found: tuple[int, Any]) -> Place:
+    return found[:1]
+
+
+def _moved(
+    horizon: Horizon,
+    path: str,
+    account: str,
+    transactions: _Transactions,
+    *,
+    after: int,
+    up_to: int,
+    fresh_after: int,
+    enough: int,
+    **params: str,
+) -> Moved:
     found, unread, fresh, last = list[Payment](), list[UnreadRecord](), 0, after
     read = neighbours(account, horizon.network_id)
-    for record in in_order(horizon, path, read, operation_place, after=after, up_to=up_to, join="transactions"):
+    records = in_order(
+        horizon, path, lambda each: read(transactions.joined(each)), operation_place, after=after, up_to=up_to, **params
+    )
+    for record in records:
         ledger = ledger_of(record.paging_token)
         if fresh >= enough and ledger > last:
-            return Moved(last, tuple(found), tuple(unread))
+            break
         fresh += ledger > fresh_after
         last = ledger
         if fresh >= enough + MOST_IN_A_LEDGER:
@@ -100,7 +179,10 @@ def operations_between(
             raise ProviderFailed(f"{horizon.name} answered for {account} with a payment of somebody else")
         found += [each for each in record.payments if concerns(each, account)]
         unread += [record.unread] if record.unread else []
-    return Moved(up_to, tuple(found), tuple(unread))
+    else:
+        last = up_to
+    horizon.joins = transactions.operations <= MOST_OF_ONE * transactions.transactions
+    return Moved(last, tuple(found), tuple(unread))
 
 
 def operation_place(record: OperationRecord) -> Place:
