@@ -118,7 +118,8 @@ class Round:
         except ChainError as error:
             self._wait(HoldReason.NETWORK)
             Wallet.objects.filter(pk=self._wallet.pk).update(last_error=str(error)[:1000])
-            logger.warning("wallet's network unavailable", wallet=str(self._wallet), error=str(error))
+            if str(error)[:1000] != self._wallet.last_error:  # once, and not each second
+                logger.warning("wallet's network unavailable", wallet=str(self._wallet), error=str(error))
             return False
         return moved
 
