@@ -11,7 +11,7 @@ from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 from stellar_sdk import Claimant, CreateClaimableBalance, Keypair
-from stellar_sdk.operation import ClaimClaimableBalance, ManageData
+from stellar_sdk.operation import AccountMerge, ClaimClaimableBalance, ManageData
 
 from config import ids
 from merchants.ledger.posting import Line, post
@@ -157,6 +157,37 @@ def test_it_waits_three_days_for_the_trustline_and_is_then_set_aside_once(place:
     place.local.trust(LATE, "USDC")
     place.local.act(LATE, ClaimClaimableBalance(balance_id))
     assert (place.held(LATE), set_aside(place)) == (9, [])
+
+
+def test_of_six_without_a_trustline_each_gets_it_once_and_the_books_are_the_chain(place: Place) -> None:
+    people = [key_of(100 + number) for number in range(6)]
+    for each in people:
+        place.local.fund_native(each.public_key, 10 * XLM)
+    payouts = [ask(STELLAR, 10 + number, to=each.public_key) for number, each in enumerate(people)]
+    step(place)
+    for each in people[:2]:
+        place.local.trust(each, "USDC")
+    let_days_pass(timedelta(days=1))
+    step(place, 2)
+    assert [fresh(each).status for each in payouts] == [PayoutStatus.PAID] * 2 + [PayoutStatus.HELD] * 4
+    place.local.act(people[5], AccountMerge(place.local.root.public_key))  # closed before
+    let_days_pass(timedelta(days=2))
+    step(place, 2)
+    found = [(fresh(each).status, fresh(each).claimable_balance != "") for each in payouts]
+    paid, late, closed = (PayoutStatus.PAID, False), (PayoutStatus.PAID, True), (PayoutStatus.FAILED, False)
+    assert found == [paid, paid, late, late, late, closed]
+    assert fresh(payouts[5]).failure_code == "destination_invalid"
+    locked = place.chain.reserve(WALLET.public_key)
+    place.local.act(people[3], AccountMerge(place.local.root.public_key))  # closed after, and opened again
+    place.local.fund_native(people[3].public_key, 10 * XLM)
+    for each in people[2:4]:
+        place.local.trust(each, "USDC")
+        place.local.act(each, ClaimClaimableBalance(set_aside(place, each)[0][0]))
+    assert [place.held(each) for each in people[:4]] == [10, 11, 12, 13]
+    assert [amount for _, amount in set_aside(place, people[4])] == [14]  # it waits for as long as nobody claims it
+    assert locked - place.chain.reserve(WALLET.public_key) == 2 * HALF
+    assert hot(STELLAR) == place.held(WALLET) == STOCK - 10 - 11 - 12 - 13 - 14
+    assert findings(place) == []
 
 
 def test_it_is_looked_at_when_its_time_has_come(place: Place) -> None:

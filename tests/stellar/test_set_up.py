@@ -9,14 +9,18 @@ from io import StringIO
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import CommandError, call_command
+from django.db import transaction
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 from stellar_sdk import Asset as LedgerAsset
 from stellar_sdk import BumpSequence, ChangeTrust, ManageData, Operation, Payment, SetOptions, Signer
 
+from config import ids
 from config.environments import Environment
 from merchants.ledger.chart import AccountKind
 from merchants.ledger.models import Account
+from merchants.ledger.posting import Line, post
+from payments import tasks as payment_tasks
 from payments.chains import registry
 from payments.chains.errors import NotSetUp
 from payments.chains.stellar import configuration
@@ -26,9 +30,12 @@ from payments.chains.stellar.development import devnet, keys
 from payments.chains.stellar.keys import Keys
 from payments.deposits import watching
 from payments.models import Deposit
+from payments.operations.alarm_rules import of_rows
+from payments.transfers.postings import hot_account
+from payments.transfers.states import PayoutStatus
 from payments.treasury.wallet_balances import treasury_balance
-from tests.payments.scenes import SANDBOX, STELLAR
 from tests.stellar.place import PROFILE, STOCK, USDC, WALLET, XLM, Place, key_of
+from tests.transfers.scenes import SANDBOX, STELLAR, ask, drive, fresh, treasury, wait_no_longer
 
 CHANNELS = 2
 RESERVE = XLM // 2
@@ -131,6 +138,28 @@ def test_what_is_missing_is_named_until_it_is_there(place: Place) -> None:
     for channel in CHANNEL_KEYS.channels:
         place.local.fund_native(channel, XLM)
     look()
+
+
+@pytest.mark.django_db
+def test_what_was_missing_before_the_set_up_is_no_alarm_when_the_first_payouts_begin(
+    place: Place, settings: Settings
+) -> None:
+    settings.SANDBOX_CHAIN = "devnet"
+    place.local.fund_native(WALLET.public_key, 100 * XLM)
+    payment_tasks.sweep()
+    run("--yes")
+    place.local.mint("USDC", WALLET.public_key, 5)
+    place.chain._set_up._readiness._found_wrong.clear()  # as after half a minute
+    payment_tasks.sweep()
+    with transaction.atomic():
+        lines = [Line(hot_account(STELLAR, "USDC"), 5), Line(treasury(STELLAR), -5)]
+        post(environment=Environment.SANDBOX, kind="treasury_in", reference=str(ids.new_uuid()), lines=lines)
+    payout = ask(STELLAR, 5, to=place.recipient().public_key)
+    assert [each.kind for each in of_rows(Environment.SANDBOX, STELLAR)] == []
+    for _ in range(3):
+        wait_no_longer()
+        drive(STELLAR)
+    assert fresh(payout).status == PayoutStatus.PAID
 
 
 def test_who_has_no_key_reads_the_channels_off_the_wallet(place: Place) -> None:
