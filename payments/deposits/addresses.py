@@ -37,9 +37,10 @@ def is_older(block_time: datetime, payment_id: uuid.UUID) -> bool:
 
 
 def next_addresses(environment: str, network: str) -> frozenset[str]:
-    """The addresses that the next payments will have; none where all payments share one."""
+    """The addresses that the next payments will have. Where all share one, it is read before the first of them: what
+    comes there is the house's, and must not be booked as that now and as a deposit by a later scan."""
     if NETWORKS[network].real.shares_account:
-        return frozenset()
+        return frozenset({registry.chain(environment, network).payout_address()})
     with connection.cursor() as cursor:
         cursor.execute("SELECT last_value FROM payments_deposit_sequence")
         [last] = cursor.fetchone()

@@ -187,8 +187,8 @@ def _code(facts: ClaimFacts, reply: NetworkReply, transfer: IncomingTransfer) ->
     deposit = facts.deposits.get((reply.profile.network, transfer.ordinal))
     standing = deposit if deposit is not None and deposit.status != DepositStatus.ORPHANED else None
     unseen = None if standing else _unseen(payment, reply, transfer)
-    if unseen in READ_AGAIN:
-        return unseen
+    if unseen in READ_AGAIN and not is_older(transfer.block_time, payment.id):
+        return unseen  # where all share an account, what came before it was read is the house's, and booked as that
     if (transfer.memo or "") != payment.memo:
         return ClaimCode.NO_MEMO
     if reply.profile.network != payment.network:

@@ -20,7 +20,7 @@ from merchants.ledger.models import Account, Entry, Posting
 from merchants.ledger.posting import AccountRef, Line, post
 from payments.chains.base import Chain, Identity, IncomingTransfer, OutgoingTransfer, UnusualChange
 from payments.chains.errors import ChainError
-from payments.deposits.models import ScanCursor
+from payments.deposits.models import ReadingRequest, ScanCursor
 from payments.models import Deposit
 from payments.states import DepositStatus
 from payments.transfers.models import Envelope, Payout, Transfer
@@ -234,7 +234,10 @@ def treasury_balance(environment: str, network: str, code: str, *, is_cold: bool
         if code not in found:
             raise InvalidParameter(f"{code} is not in use on {network}; in use are {', '.join(found)}.", param="asset")
         if not found[code].is_read:
-            raise CouldNotCheck(f"nobody has looked for deposits on {network} yet: see that the chain worker runs")
+            raise CouldNotCheck(
+                f"nobody has looked for deposits on {network} yet, or could read them all: see that the chain worker "
+                "runs, and Admin → Reading requests"
+            )
         times = Posting.objects.filter(
             environment=environment, kind=TREASURY_IN, reference__startswith=_reference(found[code], "")
         )
@@ -280,12 +283,14 @@ def _height(snapshot: WalletSnapshot, at_block: int | None) -> tuple[int, bool]:
     if not snapshot.chain.profile.shares_account:
         return height, True
     # Deposits arrive at this very wallet: only where they have been read can they be told from the operator's coins.
-    cursor = ScanCursor.objects.filter(environment=snapshot.environment, network=snapshot.network).first()
-    if cursor is None or height <= cursor.head_height:
-        return height, cursor is not None
-    if at_block is not None:
+    here = {"environment": snapshot.environment, "network": snapshot.network}
+    cursor = ScanCursor.objects.filter(**here).first()
+    if cursor is None:
+        return height, False
+    if at_block is not None and height > cursor.head_height:
         raise CouldNotCheck(f"{snapshot.network} has been read up to block {cursor.head_height} only")
-    return cursor.head_height, True
+    is_read = not ReadingRequest.objects.filter(**here).exclude(content="").exists()  # what was set aside may be one
+    return min(height, cursor.head_height), is_read
 
 
 def _known_differences(

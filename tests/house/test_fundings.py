@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 from django.db import transaction
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from merchants.four_eyes.models import Proposal
 from merchants.four_eyes.services import agree
 from merchants.ledger.chart import AccountKind
 from payments.chains import registry
 from payments.chains.simulated import control
+from payments.deposits.models import ReadingRequest
+from payments.deposits.unattributed import book_unattributed
 from payments.models import Discrepancy
 from payments.treasury.house.fundings import FundingDecided, book_fundings, cancel_funding, propose_funding
 from payments.treasury.house.models import Funding
@@ -74,6 +79,20 @@ def test_where_deposits_arrive_at_the_wallet_the_memo_tells_them_apart(people: P
     assert list(left) == [("", "open"), (funding.memo, "accepted")]
     assert held_in(AccountKind.TREASURY, STELLAR) == 20 * unit(STELLAR)
     assert held_in(AccountKind.CHAIN_HOT, STELLAR) == 40 * unit(STELLAR)
+
+
+def test_before_the_first_payment_of_a_network_they_are_told_apart_as_well(people: People) -> None:
+    watch()
+    funding = expect(STELLAR, 20, people)
+    aside = {"environment": SANDBOX, "network": STELLAR, "transaction_hash": "ab" * 32, "content": "unread"}
+    ReadingRequest.objects.create(**aside, due_at=timezone.now() + timedelta(days=1))
+    send(STELLAR, 20, memo=funding.memo)
+    book_unattributed(SANDBOX, STELLAR)
+    assert book_fundings() == 1
+    assert Discrepancy.objects.get(deposit__memo=funding.memo).status == "accepted"
+    make_payment(STELLAR)
+    watch()
+    assert held_in(AccountKind.CHAIN_HOT, STELLAR) == 20 * unit(STELLAR)
 
 
 def test_what_is_not_waited_for_any_more_is_not_booked(people: People) -> None:

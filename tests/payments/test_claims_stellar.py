@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
+from django.utils import timezone
 
 from payments.chains import registry
 from payments.chains.base import FoundTransaction, IdleKind, IdleMovement
 from payments.chains.simulated import control
 from payments.checkout.claims import answer_payer
+from payments.deposits.models import ScanCursor
 from payments.diagnosis import claims
 from payments.diagnosis.explaining import ClaimExplanation, explain
 from payments.models import Payment
@@ -34,6 +37,22 @@ def test_the_muxed_address_counts_and_the_memo_beside_it_is_told() -> None:
     )
     assert said(other, named)[0] == "other_memo"
     assert "Its memo is this payment's, but the muxed address" in message(other, named)
+
+
+def test_coins_of_the_house_from_before_a_payment_are_not_read_again_for_its_payer() -> None:
+    """They may be in the ledger from before it was read: a payer who names them would have them there twice."""
+    payment = make_payment(STELLAR)
+    part = replace(part_of(payment, "100"), memo=None, recipient=payment.deposit_address)
+    mine_and_watch(STELLAR)
+    named = control.pay_together(STELLAR, [part])
+    control.mine(STELLAR)
+    found = registry.chain(SANDBOX, STELLAR).find_transaction(named)
+    assert found is not None
+    ScanCursor.objects.update(read_until=timezone.now() + timedelta(days=1), finalized_height=found.height)
+    assert explained(payment, found).to_be_read_again == (STELLAR,)
+    before = replace(found.transfers[0], block_time=timezone.now() - timedelta(days=1))
+    explanation = explained(payment, replace(found, transfers=(before,)))
+    assert (explanation.code, explanation.to_be_read_again) == ("no_memo", ())
 
 
 KINDS: list[tuple[IdleKind, bool, str, str]] = [

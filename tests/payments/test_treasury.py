@@ -262,8 +262,9 @@ class TestBooking:
             book(STELLAR)
 
     def test_coins_taken_for_a_deposit_are_claimed_by_name(self, busy: None) -> None:
-        before = treasury(STELLAR)
-        put_in(STELLAR, 40)
+        before, usdc = treasury(STELLAR), registry.asset(SANDBOX, STELLAR, "USDC")
+        control.pay_together(STELLAR, [control.Part(usdc.contract, 40 * COIN[STELLAR], hot_wallet(STELLAR))])
+        mine(STELLAR, BLOCKS_UNTIL_FINAL[STELLAR])
         watch()
         assert told(STELLAR) == [], "they are in the ledger, as somebody's who named no payment"
         with pytest.raises(CommandError, match="nothing to book"):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 
 import pytest
+from django.utils import timezone
 from pytest_django.fixtures import Settings
 from stellar_sdk import Claimant, Keypair
 from stellar_sdk.operation import (
@@ -18,19 +20,20 @@ from stellar_sdk.operation import (
     Payment,
 )
 
-from merchants.ledger.invariants import Severity
+from merchants.ledger.invariants import CouldNotCheck, Severity
 from payments import models
 from payments.chains.stellar.development import devnet
 from payments.chains.stellar.development.keys import HOT_WALLET, HOT_WALLET_KEY
 from payments.deposits import crediting
-from payments.deposits.models import ScanCursor
+from payments.deposits.models import ReadingRequest, ScanCursor
+from payments.deposits.unattributed import book_unattributed
 from payments.deposits.watching import watch_network
 from payments.models import Deposit
 from payments.operations import alarm_rules, tasks
 from payments.operations.states import AlarmKind
 from payments.states import PaymentStatus
 from payments.transfers.wallet_snapshot import WalletSnapshot, take_wallet_snapshot
-from payments.treasury.wallet_balances import wallet_findings
+from payments.treasury.wallet_balances import book_treasury, treasury_balance, wallet_findings
 from tests.payments.scenes import SANDBOX, STELLAR, make_payment
 from tests.stellar.harness import LocalHarness, key_of
 
@@ -105,6 +108,10 @@ def paid_by_issuer(harness: LocalHarness, payment: models.Payment) -> None:
     harness.local.pay(issuer, payment.deposit_address, "USDC", 400_000_000, memo=int(payment.memo))
 
 
+def a_day_on() -> datetime:
+    return timezone.now() + timedelta(days=1)
+
+
 def findings() -> list[tuple[str | None, int | None, Severity | None, str]]:
     snapshot = take_wallet_snapshot(SANDBOX, STELLAR)
     assert isinstance(snapshot, WalletSnapshot)
@@ -113,6 +120,37 @@ def findings() -> list[tuple[str | None, int | None, Severity | None, str]]:
 
 def alarms() -> dict[str, str]:
     return {f"{each.kind} {each.subject}": each.message for each in alarm_rules.of_rows(SANDBOX, STELLAR)}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_coins_of_the_house_are_booked_once_though_the_first_payment_comes_after_them(harness: LocalHarness) -> None:
+    def put_in() -> None:
+        harness.local.pay(harness.local.issuer("USDC"), HOT_WALLET, "USDC", 100_000_000)
+
+    def book() -> int:
+        found, times = treasury_balance(SANDBOX, STELLAR, "USDC")
+        if found.unexplained:
+            book_treasury(found, times=times, amount=found.unexplained)
+        return found.unexplained
+
+    put_in()
+    watch_network(SANDBOX, STELLAR)
+    aside = ReadingRequest.objects.create(
+        environment=SANDBOX, network=STELLAR, transaction_hash="ab" * 32, content="unread", due_at=a_day_on()
+    )
+    with pytest.raises(CouldNotCheck, match="could read them all"):
+        book()  # what nobody could read may be a payer's
+    assert findings() == []
+    aside.delete()
+    assert book() == 100_000_000  # from before anybody read the network
+    put_in()
+    watch_network(SANDBOX, STELLAR)
+    assert book() == 0
+    make_payment(STELLAR, "USDC", "40", merchant_wallet=harness.stranger(1))
+    harness.mine(1)
+    watch_network(SANDBOX, STELLAR)
+    assert (book_unattributed(SANDBOX, STELLAR), Deposit.objects.count()) == (1, 1)
+    assert (book(), findings()) == (0, [])
 
 
 @pytest.mark.django_db(transaction=True)

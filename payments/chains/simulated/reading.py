@@ -32,7 +32,7 @@ from payments.chains.simulated.models import (
     SimulatedTransfer,
     versions_of,
 )
-from payments.chains.simulated.networks import channels, contracts, hot_wallet
+from payments.chains.simulated.networks import channels, contracts, hot_wallet, mint
 
 SCAN_TRANSACTIONS = 1_000
 """On-chain transactions one scan looks at beyond what is re-read; a block is never cut in two."""
@@ -228,6 +228,8 @@ class Reading:
 
     def _watched(self, first: int, last: int, blocks: Timetable, watch: WatchList) -> tuple[IncomingTransfer, ...]:
         arrived = self._moved().filter(transaction__height__range=(first, last))
+        # What is made for the hot wallet is the house's, and nobody's deposit.
+        arrived = arrived.exclude(transaction__sender=mint(self._network), recipient=hot_wallet(self._network))
         # Asking which of the recipients are watched costs by the traffic, not by the length of the watch list.
         candidates = iter(arrived.order_by().values_list("recipient", flat=True).distinct())
         watched: set[str] = set()

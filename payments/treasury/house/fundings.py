@@ -87,15 +87,16 @@ def book_fundings() -> int:
 
 def book_funding(funding: Funding) -> bool:
     """Book what is expected when the hot wallet holds as much beyond the ledger; False while it does not."""
-    found, times = treasury_balance(funding.environment, funding.network, funding.asset)
+    place = (funding.environment, funding.network, funding.asset)
+    balance = None if _with_its_memo(funding) else treasury_balance(*place)
     with transaction.atomic():
         funding = Funding.objects.select_for_update().get(pk=funding.pk)
         if funding.status != FundingStatus.EXPECTED:
             return False
         if (stray := _with_its_memo(funding)) is not None:
             posting = _take(stray, funding)
-        elif found.unexplained >= funding.amount:
-            posting = book_treasury(found, times=times, amount=int(funding.amount))
+        elif balance is not None and balance[0].unexplained >= funding.amount:
+            posting = book_treasury(balance[0], times=balance[1], amount=int(funding.amount))
         else:
             return False
         funding.posting, funding.status, funding.ended_at = posting, FundingStatus.BOOKED, timezone.now()

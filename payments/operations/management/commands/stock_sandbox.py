@@ -54,8 +54,8 @@ class Command(BaseCommand):
                     )
 
     def _book(self, chain: Chain, network: str) -> None:
-        """Book what the hot wallet has as the treasury's. On a shared wallet these coins are read before, so that they
-        are not taken for deposits."""
+        """Book what the hot wallet has as the treasury's. On a shared wallet only what no scan reads as a deposit is
+        that: what the simulation makes, and what was there before the network was read."""
         while watch_network(SANDBOX, network):
             pass
         for code in chain.profile.assets:
