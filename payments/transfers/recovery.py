@@ -6,7 +6,7 @@ of the exact amount to the exact address of a waiting payout has paid it.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,7 +23,6 @@ from merchants.models import User
 from payments.chains import registry
 from payments.chains.base import Chain, OutgoingTransfer, SentTransaction, SignedTransfer
 from payments.chains.errors import ChainError, NetworkUnavailable
-from payments.chains.profiles import NetworkProfile
 from payments.transfers import services
 from payments.transfers.arrivals import as_shown
 from payments.transfers.hashes import signed_as
@@ -74,13 +73,12 @@ def unknown_transfers(wallet: Wallet, *, since_block: int | None = None) -> list
         raise StartUnknown(param="since_block")
     sent = chain.outgoing(wallet.address, first_height=first or 0, last_height=head.height)
     ours = signed_as({transfer.transaction_hash for transfer in sent})
-    waiting = list(
-        Payout.objects.filter(
-            environment=wallet.environment,
-            network=wallet.network,
-            status__in=[PayoutStatus.READY, PayoutStatus.HELD],
-        ).order_by("id")
-    )
+    waiting: defaultdict[tuple[str, int, str, str], list[Payout]] = defaultdict(list)
+    for payout in Payout.objects.filter(
+        environment=wallet.environment, network=wallet.network, status__in=[PayoutStatus.READY, PayoutStatus.HELD]
+    ).order_by("-id"):
+        shown = as_shown(chain.profile, payout.recipient, payout.memo)
+        waiting[payout.asset, int(payout.amount), *shown].append(payout)
     assets = {asset.contract: asset for asset in chain.profile.assets.values()}
     others = Wallet.objects.filter(environment=wallet.environment, network=wallet.network).exclude(pk=wallet.pk)
     own = set(others.values_list("address", flat=True))
@@ -88,7 +86,7 @@ def unknown_transfers(wallet: Wallet, *, since_block: int | None = None) -> list
         Unknown(
             transfer,
             assets.get(transfer.contract),
-            _taken(chain.profile, waiting, transfer, assets.get(transfer.contract)),
+            _taken(waiting, transfer, assets.get(transfer.contract)),
             is_final=transfer.height <= head.finalized_height,
             is_ours=transfer.recipient in own,
         )
@@ -139,17 +137,13 @@ def adopt_idle(wallet: Wallet, channel: str, sent: SentTransaction, native: Asse
 
 
 def _taken(
-    profile: NetworkProfile, waiting: list[Payout], sent: OutgoingTransfer, asset: Asset | None
+    waiting: Mapping[tuple[str, int, str, str], list[Payout]], sent: OutgoingTransfer, asset: Asset | None
 ) -> Payout | None:
-    """Remove and return the first payout that equals what was sent; None when there is none."""
-    if sent.is_conditional:
+    """Remove and return the oldest payout that equals what was sent; None when there is none."""
+    if sent.is_conditional or asset is None:
         return None
-    for payout in waiting:
-        wanted = (payout.asset, payout.amount, *as_shown(profile, payout.recipient, payout.memo))
-        if asset is not None and wanted == (asset.code, sent.amount, sent.recipient, sent.memo or ""):
-            waiting.remove(payout)
-            return payout
-    return None
+    same = waiting.get((asset.code, sent.amount, sent.recipient, sent.memo or ""))
+    return same.pop() if same else None
 
 
 def adopt(wallet: Wallet, unknown: Sequence[Unknown]) -> int:
