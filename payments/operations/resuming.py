@@ -123,6 +123,8 @@ class Found:
     sweeps: int = 0
     without_coins: int = 0
     """On-chain transactions of ours that moved no coin: they failed, or set something up."""
+    left: list[str] = field(default_factory=list)
+    """What brought coins of ours to our wallets and cannot be adopted: nobody may book them as the house's."""
     frozen: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
@@ -374,6 +376,8 @@ class _Adoption:
             moves = self._sweeps.pop(each.transaction_hash, None)
             if moves is not None:
                 self._found.sweeps += self._adopt_sweep(wallet, each, moves)
+                if parts:  # a call of several contracts
+                    groups[each.transaction_hash] = parts
             elif parts:
                 rest = self._pay(wallet, each, parts)
                 if rest:
@@ -392,7 +396,9 @@ class _Adoption:
     def finish(self) -> None:
         """Book what is left to be booked, and tell of what no wallet of ours has sent."""
         for transaction_hash in self._sweeps:
-            self._tell(f"  {self._named}: {transaction_hash} brought coins to a wallet of ours, and is not adopted")
+            told = f"{self._named}: {transaction_hash} brought coins to a wallet of ours that are not adopted"
+            self._tell(f"  {told}")
+            self._found.left.append(told)
         book_sweeps()
         for cold in cold_wallets(self._environment, self._network):
             follow(cold, until=self._last)
@@ -428,6 +434,8 @@ class _Adoption:
         )
         with contained("sweep not booked yet", expected=(ChainError, DomainError), transfer=str(sweep.transfer)):
             book_found(sweep, coin, {**self._lost, **numbers})
+        if rest := [each for each in moves if each not in coin]:
+            self._sweeps[sent.transaction_hash] = rest
         return True
 
     def _pay(self, wallet: Wallet, sent: SentTransaction, parts: Sequence[Unknown]) -> Sequence[Unknown]:

@@ -137,8 +137,8 @@ def record_found_sweep(
         wallet = Wallet.objects.select_for_update().get(pk=wallet.pk)
         taken = _live(wallet, sent).filter(sequence=sent.sequence).first()
         if taken is not None:
-            if taken.purpose == TransferPurpose.SWEEP and taken.is_open:
-                _add_envelope(taken, sent)
+            if taken.purpose == TransferPurpose.SWEEP:
+                record_found_version(taken, sent)
             return None
         found = Transfer(purpose=TransferPurpose.SWEEP, asset=asset.code, deposits=list(deposits))
         found.status, found.sent_at = TransferStatus.SENT, timezone.now()
@@ -146,12 +146,13 @@ def record_found_sweep(
 
 
 def record_found_version(transfer: Transfer, sent: SignedTransfer) -> None:
-    """Store a version of a transfer on its way that is in a block and not in our rows."""
+    """Store a version of a transfer on its way that is in a block and not in our rows. So it was sent, though our rows
+    may be from before that."""
     with transaction.atomic():
         transfer, _ = _locked(transfer)
         if transfer.is_open:
             _add_envelope(transfer, sent)
-            postpone_transfer(transfer, until=timezone.now())
+            record_sent(transfer, next_step_at=timezone.now())
 
 
 def record_replacement(transfer: Transfer, signed: SignedTransfer) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from io import StringIO
+from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -19,8 +20,10 @@ from merchants.ledger.invariants import Severity
 from merchants.ledger.models import Posting, ReconcileRun
 from merchants.models import User
 from payments.chains import registry
-from payments.chains.base import PayoutInstruction
-from payments.chains.simulated import control
+from payments.chains.base import PayoutInstruction, SignedTransfer
+from payments.chains.simulated import actions, control
+from payments.chains.simulated.clock import locked
+from payments.chains.simulated.models import SimulatedTransfer
 from payments.models import Discrepancy, Payment
 from payments.operations.auditing import audit_wallet
 from payments.operations.models import NetworkSnapshot
@@ -32,6 +35,8 @@ from payments.transfers.wallets import wallet_of
 from payments.treasury.house.models import Withdrawal
 from payments.treasury.losses.models import MissingCoins
 from payments.treasury.models import ColdMove, Sweep
+from payments.treasury.sweep_booking import book_sweeps
+from payments.treasury.sweeping import request_sweep, sweep_due
 from payments.treasury.wallet_balances import wallet_findings
 from tests.factories import api_client, make_key, make_merchant, make_user
 from tests.house.scenes import its_address, unit
@@ -51,7 +56,7 @@ from tests.payments.scenes import (
     pay_and_confirm,
     watch,
 )
-from tests.transfers.scenes import ask, finish, somebody
+from tests.transfers.scenes import ask, drive, finish, fresh, somebody, stock
 from webhooks.events import PAYMENT_COINS_MISSING
 from webhooks.models import Event
 
@@ -267,3 +272,103 @@ def test_everything_our_wallets_sent_since_the_backup_is_booked_as_what_it_is(
     assert "0 sweeps" in again
     assert "0 transfers out" in again
     assert_all_is_well()
+
+
+def raise_unknown_to_the_rows(network: str) -> str:
+    """The fee of the one transfer on its way is raised after the backup; that version is in a final block."""
+    chain, transfer = registry.chain(SANDBOX, network), Transfer.objects.get(finished_at=None)
+    version = transfer.envelopes.get()
+    asset = registry.asset(SANDBOX, network, "USDC")
+    wanted = tuple(
+        PayoutInstruction(asset, int(each.payout.amount), each.payout.recipient, each.payout.memo or None)
+        for each in transfer.lines.select_related("payout")
+    )
+    sender = transfer.wallet.account_of(transfer.channel)
+    first = SignedTransfer(
+        raw=bytes(version.raw),
+        transaction_hash=version.transaction_hash,
+        sender=sender,
+        sequence=transfer.sequence,
+        valid_until=version.valid_until,
+        payouts=wanted,
+        fee_limit_units=int(version.fee_limit_units),
+    )
+    place: dict[str, Any] = {"sender": sender, "sequence": transfer.sequence, "replacing": (first,)}
+    raised = chain.sign(wanted, **place) if wanted else chain.sign_sweep(asset, tuple(transfer.deposits), **place)
+    assert raised.transaction_hash != version.transaction_hash
+    chain.broadcast(raised)
+    mine_and_watch(network, BLOCKS_UNTIL_FINAL[network] + 1)
+    return raised.transaction_hash
+
+
+@pytest.mark.parametrize(
+    ("network", "what"),
+    [
+        *((network, "payout") for network in (ETHEREUM, POLYGON, STELLAR)),
+        (ETHEREUM, "payout that was only signed at the backup"),
+        (ETHEREUM, "sweep that was only signed at the backup"),
+    ],
+)
+def test_of_a_transfer_on_its_way_the_version_with_the_raised_fee_is_adopted(network: str, what: str) -> None:
+    stock_final(100, network)
+    if what.startswith("payout"):
+        payout = ask(network, unit(network))
+        drive(network)
+        if what != "payout":
+            Transfer.objects.update(status="signed", sent_at=None)
+    else:
+        pay_and_confirm(make_payment(network))
+        request_sweep(environment=SANDBOX, network=network, asset="USDC", requested_by="Ada")
+        sweep_due(SANDBOX, network)
+    raised = raise_unknown_to_the_rows(network)
+    said = resume(since=since())
+    assert not Wallet.objects.exclude(frozen_at=None).exists(), said
+    finish(network)
+    transfer = Transfer.objects.get()
+    assert (transfer.status, transfer.transaction_hash) == ("final", raised)
+    if what.startswith("payout"):
+        assert fresh(payout).status == "paid"
+    else:
+        book_sweeps()
+        assert Sweep.objects.get().moved > 0
+    assert_all_is_well()
+    assert "0 transfers out" in resume(since=since())
+    assert_all_is_well()
+
+
+@pytest.mark.parametrize("meets", ["a stranger and the cold wallet", "deposit addresses", "both"])
+def test_a_call_that_moves_several_coins_is_listed_and_nothing_is_called_missing(meets: str, people: object) -> None:
+    """We send none: one that our wallet has sent all the same is for people to look at, not for a guess."""
+    for coin in ("USDC", "DAI"):
+        stock(ETHEREUM, 10**20, coin)
+    payments = [make_payment(ETHEREUM, coin) for coin in ("USDC", "DAI")]
+    for payment in payments:
+        pay_and_confirm(payment)
+    chain, coins = registry.chain(SANDBOX, ETHEREUM), registry.profile(SANDBOX, ETHEREUM).assets
+    hot, stranger = wallet_of(SANDBOX, ETHEREUM, chain).address, somebody(ETHEREUM)
+    out = [(hot, stranger, coins["USDC"], 5), (hot, chain.cold_wallet(), coins["DAI"], 6)]
+    swept = [(each.deposit_address, hot, coins[each.cryptocurrency], int(each.due)) for each in payments]
+    moved = {"deposit addresses": swept, "both": swept + out}.get(meets, out)
+    with locked(ETHEREUM) as row:
+        moves = [actions.movement(ETHEREUM, contract=each.contract, amount=n, recipient=to) for _, to, each, n in moved]
+        named = actions.submit(row, sender=hot, sequence=chain.next_sequence(hot), movements=moves)
+        for part, (source, *_) in zip(
+            SimulatedTransfer.objects.filter(transaction__transaction_hash=named).order_by("ordinal"),
+            moved,
+            strict=True,
+        ):
+            SimulatedTransfer.objects.filter(pk=part.pk).update(source=source)
+    mine_and_watch(ETHEREUM, BLOCKS_UNTIL_FINAL[ETHEREUM] + 1)
+
+    said = resume(since=since())
+    listed = Standstill.objects.get().findings
+    if meets != "deposit addresses":
+        assert {each["transaction"] for each in listed["payouts"] if not each["paid"]} == {named}
+        assert listed["frozen"]
+    if meets != "a stranger and the cold wallet":
+        assert [named in each for each in listed["left"]] == [True]
+        assert f"{named} brought coins to a wallet of ours that are not adopted" in said
+    look()
+    assert not MissingCoins.objects.exists()
+    assert not Event.objects.filter(type=PAYMENT_COINS_MISSING).exists()
+    assert {each.severity for each in findings().get("I12d", [])} <= {Severity.WARNING}
