@@ -272,10 +272,10 @@ class _NextAddresses:
 def _lost_deposits(
     chain: Chain, since: datetime, first_height: int, *, environment: str, look_ahead: int
 ) -> list[tuple[LostDeposit, IncomingTransfer]]:
-    begin = _first_lost_number(since)
+    kept = _last_kept_number(since)
     count = look_ahead
     while True:
-        numbers = range(begin, begin + count)
+        numbers = range(max(0, kept - GIVEN_OUT_TOGETHER), kept + 1 + count)
         ours = set(Payment.objects.filter(sequence__range=(numbers[0], numbers[-1])).values_list("sequence", flat=True))
         next_addresses = _NextAddresses(chain, [number for number in numbers if number not in ours])
         found = [
@@ -284,7 +284,7 @@ def _lost_deposits(
             if transfer.asset is not None
             and (number := next_addresses.numbers.get((transfer.recipient, transfer.memo or ""))) is not None
         ]
-        if not any(deposit.number >= begin + count // 2 for deposit, _ in found):
+        if not any(deposit.number > kept + count // 2 for deposit, _ in found):
             return found
         count *= 2
 
@@ -318,11 +318,10 @@ def _arrived(chain: Chain, next_addresses: _NextAddresses, first_height: int) ->
         cursor = scan.cursor
 
 
-def _first_lost_number(since: datetime) -> int:
-    """The first number that may belong to a payment the database lacks. A number that it gave out after the restore,
-    for example to a payment that was then refused, does not show that the number was free before."""
-    kept = Payment.objects.filter(id__lt=ids.first_uuid_at(since)).aggregate(last=Max("sequence"))["last"] or 0
-    return max(0, kept - GIVEN_OUT_TOGETHER)
+def _last_kept_number(since: datetime) -> int:
+    """The highest number of before the end of the backup. A number that the database gave out after the restore, for
+    example to a payment that was then refused, does not show that the number was free before."""
+    return Payment.objects.filter(id__lt=ids.first_uuid_at(since)).aggregate(last=Max("sequence"))["last"] or 0
 
 
 def _last_number() -> int:

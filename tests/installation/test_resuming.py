@@ -372,3 +372,14 @@ def test_a_call_that_moves_several_coins_is_listed_and_nothing_is_called_missing
     assert not MissingCoins.objects.exists()
     assert not Event.objects.filter(type=PAYMENT_COINS_MISSING).exists()
     assert {each.severity for each in findings().get("I12d", [])} <= {Severity.WARNING}
+
+
+def test_numbers_are_looked_for_from_the_last_known_one_on() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT setval('payments_deposit_sequence', 5000)")
+    last = make_payment(ETHEREUM)
+    watch()
+    pay_number(last.sequence + 20, ETHEREUM)
+    said = StringIO()
+    call_command("resume_after_restore", by="Ada", look_ahead=30, since=since(), stdout=said)
+    assert "1 deposits of payments that this database does not have" in said.getvalue()
