@@ -145,6 +145,7 @@ class BalanceChangeKind(models.TextChoices):
     REFUND = "refund", _("Refund")
     REFUND_FAILED = "refund_failed", _("Refund that came back")
     SETTLEMENT_FAILED = "settlement_failed", _("Settlement that came back")
+    SETTLED_AHEAD = "settled_ahead", _("Settled before a restore")
     MISSING = "missing", _("Held: its coins are missing on the network")
     MISSING_ENDED = "missing_ended", _("Held before, and no longer")
     LOSS = "loss", _("Coins lost on the network")

@@ -22,6 +22,11 @@ class Quote:
         coins = Fraction(fiat, 10**self.fiat_digits) / Fraction(self.rate)
         return whole_millionths(int(coins * 10**self.decimals), self.decimals)
 
+    def fiat_for(self, units: int) -> int:
+        """Minor units of the currency that bought so many base units: the inverse of `units_for`."""
+        worth = Fraction(units, 10**self.decimals) * Fraction(self.rate)
+        return -int(-worth * 10**self.fiat_digits // 1)
+
 
 @dataclass(frozen=True, slots=True)
 class Share:

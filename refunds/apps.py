@@ -9,10 +9,14 @@ class RefundsConfig(AppConfig):
 
     def ready(self) -> None:
         from payments.dashboard import attention, decision_rows, pages, timeline
+        from payments.treasury.house.by_hand import Owners, register_owners
         from refunds.dashboard import held_refunds
         from refunds.dashboard_giving_back import giving_back, refunds_waiting
         from refunds.dashboard_telling import refund_story, refunds_of
+        from refunds.services import FOUND_OWNERS, possible_refunds, refund_found
 
+        for prefix in FOUND_OWNERS:
+            register_owners(prefix, Owners(possible_refunds, refund_found))
         pages.refunds_of.register(refunds_of)
         timeline.refund_story.register(refund_story)
         attention.refunds_held.register(held_refunds)

@@ -37,6 +37,9 @@ REFUND_MOVES = Transitions(
 )
 
 ENDED = (RefundStatus.COMPLETED, RefundStatus.FAILED, RefundStatus.CANCELLED)
+WAITING = (RefundStatus.REQUIRES_ACTION, RefundStatus.PENDING)
+"""Not sent yet."""
+
 UNDONE = (RefundStatus.FAILED, RefundStatus.CANCELLED)
 """Their money was returned to where it was."""
 

@@ -8,13 +8,17 @@ class SettlementsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
+        from config import ids
         from merchants import dashboard
         from payments.dashboard import decision_rows, overview, timeline
+        from payments.treasury.house.by_hand import Owners, register_owners
         from settlements.dashboard import outlook_of, waiting_notice
         from settlements.dashboard_telling import settlement_story
         from settlements.dashboard_waiting import settlements_coming, settlements_waiting, waiting_news
+        from settlements.making import possible_merchants, settle_found
         from webhooks import notices
 
+        register_owners(ids.MERCHANT.prefix, Owners(possible_merchants, settle_found))
         notices.further_news.register(waiting_news)
         timeline.settlement_story.register(settlement_story)
         dashboard.outlook_of.register(outlook_of)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
@@ -14,24 +15,32 @@ from django.utils import timezone
 
 from config import ids
 from config.celery import wake
+from config.errors import InvalidParameter
+from config.installation.services import may_act
 from merchants.counting import creation_delta
 from merchants.ledger.chart import AccountKind
 from merchants.ledger.models import Account
 from merchants.ledger.posting import AccountRef, InsufficientFunds, lock_accounts, post_drafts
-from merchants.models import MerchantSettings, RecordCountDelta
+from merchants.models import Merchant, MerchantSettings, RecordCountDelta
 from merchants.services import fee_bps_of
+from payments.chains import registry
+from payments.merchant_wallets.models import MerchantWallet
 from payments.models import BalanceChange
 from payments.states import BalanceChangeKind
+from payments.transfers.arrivals import as_shown
+from payments.transfers.models import Payout
+from payments.transfers.payouts import attribute_payout, networks_to_decide
+from payments.transfers.postings import payout_account
 from settlements import postings
 from settlements.debts.offsetting import PlannedOffset
 from settlements.events import event_of
 from settlements.models import SETTLEMENTS, DebtOffset, FeeRemainder, Settlement, SettlementRun
 from settlements.periods import due_period, last_end_of
-from settlements.planning import PlannedSettlement
+from settlements.planning import CoinPart, PlannedSettlement
 from settlements.pricing import rate_moment
 from settlements.proposals import AT_ONCE, propose
 from settlements.schedule import Period
-from settlements.states import Trigger
+from settlements.states import SettlementStatus, Trigger
 from webhooks.recording import record_events
 
 logger = structlog.get_logger(__name__)
@@ -112,7 +121,8 @@ def _make(run: SettlementRun, chosen: MerchantSettings, *, hold_still: bool) -> 
         return None
     if hold_still:
         _lock_ledger(chosen)
-    plan = propose(run.merchant, chosen, until=run.period_end, now=timezone.now()).plan
+    closed = _closed_networks(run.environment)
+    plan = propose(run.merchant, chosen, until=run.period_end, now=timezone.now(), closed=closed).plan
     if plan.carried_over:
         run.carried_over = [left.to_record() for left in plan.carried_over]
         run.save(update_fields=["carried_over"])
@@ -129,6 +139,12 @@ def _make(run: SettlementRun, chosen: MerchantSettings, *, hold_still: bool) -> 
         carried_over=len(plan.carried_over),
     )
     return run
+
+
+def _closed_networks(environment: str) -> Collection[str]:
+    """Networks where nothing is settled: what left before a restore may have been a settlement of this very money, as
+    long as nobody has said whose it was."""
+    return networks_to_decide(environment) if may_act() else registry.networks(environment)
 
 
 def _insert(run: SettlementRun) -> bool:
@@ -232,6 +248,125 @@ def _store(
         for settlement in settlements
     )
     record_events([event_of(settlement) for settlement in settlements])
+
+
+def possible_merchants(payouts: Sequence[Payout]) -> dict[uuid.UUID, set[str]]:
+    """The merchants that found payouts may have settled, by the payouts' keys: those whose wallet they went to."""
+    owners: defaultdict[tuple[str, str, str, str], set[str]] = defaultdict(set)
+    for environment, network in {(each.environment, each.network) for each in payouts}:
+        here, profile = {"environment": environment, "network": network}, registry.profile(environment, network)
+        named = BalanceChange.objects.filter(**here).order_by().values_list("wallet", "merchant")
+        named = named.union(
+            Settlement.objects.filter(**here).order_by().values_list("destination", "merchant"),
+            MerchantWallet.objects.filter(**here).order_by().values_list("address", "merchant"),
+        )
+        for wallet, merchant_id in named:
+            owners[environment, network, *as_shown(profile, wallet, "")].add(ids.MERCHANT.encode(merchant_id))
+    return {each.pk: owners[each.environment, each.network, each.recipient, each.memo] for each in payouts}
+
+
+def settle_found(payout: Payout, merchant_name: str) -> None:
+    """Make the settlement that a found payout has paid, and that the database lacks. One that still waits to be made a
+    payout of is that one; else it is paid ahead, and the merchant's next settlements are so much less.
+
+    InvalidParameter when there is no such merchant.
+    """
+    merchant = Merchant.objects.filter(pk__in=[ids.MERCHANT.decode(merchant_name)]).first()
+    chosen = _locked_settings(merchant.pk, payout.environment) if merchant else None
+    if merchant is None or chosen is None:
+        raise InvalidParameter("There is no such merchant.", param="owner")
+    settlement = _waiting_for(payout, merchant)
+    if settlement is None:
+        settlement = _paid_ahead(payout, chosen)
+        settlement.save(force_insert=True)
+        _owe_again(settlement)
+        counted = creation_delta(
+            SETTLEMENTS,
+            merchant_id=merchant.pk,
+            environment=settlement.environment,
+            key=settlement.id,
+            status=settlement.status,
+        )
+        counted.save()
+        record_events([event_of(settlement)])
+    reserved = payout_account(payout.network, payout.asset, settlement.id)
+    attribute_payout(payout, reference=settlement.public_id, merchant_id=merchant.pk, reserved=reserved)
+    settlement.payout, settlement.converted_at, settlement.next_step_at = payout, timezone.now(), timezone.now()
+    settlement.save(update_fields=["payout", "converted_at", "next_step_at"])
+    wake("settlements.advance_due")
+
+
+def _waiting_for(payout: Payout, merchant: Merchant) -> Settlement | None:
+    """The settlement of before the backup that this must have paid, locked."""
+    waiting = Settlement.objects.of(merchant, payout.environment).filter(
+        network=payout.network, currency=payout.asset, amount=payout.amount, payout=None
+    )
+    profile = registry.profile(payout.environment, payout.network)
+    for settlement in waiting.filter(status=SettlementStatus.PENDING).select_for_update().order_by("id"):
+        is_one_coin = [part["coin"] for part in settlement.coins] == [settlement.currency]
+        if is_one_coin and as_shown(profile, settlement.destination, "") == (payout.recipient, payout.memo):
+            return settlement
+    return None
+
+
+def _paid_ahead(payout: Payout, chosen: MerchantSettings) -> Settlement:
+    """A settlement that is made of nothing but what was paid: its fees are taken with those that follow."""
+    last_end = last_end_of(chosen) or chosen.merchant.created_at
+    run = SettlementRun.objects.create(
+        merchant=chosen.merchant,
+        environment=payout.environment,
+        period_key=str(payout.pk),
+        trigger=Trigger.PERSON,
+        requested_by="Found after a restore",
+        period_start=last_end,
+        period_end=last_end,
+        scheduled_for=timezone.now(),
+    )
+    amount = int(payout.amount)
+    part = CoinPart(payout.asset, payout.decimals, amount, 0, 0, wallets=(payout.recipient,))
+    return Settlement(
+        run=run,
+        merchant=chosen.merchant,
+        environment=payout.environment,
+        period_key=run.period_key,
+        network=payout.network,
+        destination=payout.recipient,
+        currency=payout.asset,
+        decimals=payout.decimals,
+        gross=amount,
+        fee=0,
+        refund=0,
+        amount=amount,
+        coins=[part.to_record(payout.decimals)],
+        period_start=last_end,
+        period_end=last_end,
+        scheduled_for=run.scheduled_for,
+    )
+
+
+def _owe_again(settlement: Settlement) -> None:
+    """Take what was paid ahead of the merchant's balance, as far as there is any; the rest is owed."""
+    coin, amount = settlement.currency, int(settlement.amount)
+    available = postings.available_account(settlement.network, coin, settlement.merchant_id)
+    there = lock_accounts([available], environment=settlement.environment)[available]
+    post_drafts([postings.paid_ahead(settlement, available=there)], environment=settlement.environment)
+    BalanceChange.objects.bulk_create(
+        BalanceChange(
+            merchant_id=settlement.merchant_id,
+            environment=settlement.environment,
+            kind=BalanceChangeKind.SETTLED_AHEAD,
+            reference=settlement.public_id,
+            network=settlement.network,
+            asset=coin,
+            decimals=settlement.decimals,
+            wallet=settlement.destination,
+            amount=change,
+            posting_kind="payout_attributed",
+            posting_reference=f"{settlement.public_id}:{change}",
+            settlement=settlement.id if change > 0 else None,
+        )
+        for change in (amount, -amount)
+    )
 
 
 def _changes_of(offset: DebtOffset) -> list[BalanceChange]:

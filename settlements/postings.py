@@ -45,6 +45,18 @@ def reserved(settlement: Settlement, parts: Iterable[CoinPart]) -> PostingDraft:
     return PostingDraft(RESERVED, settlement.public_id, tuple(lines))
 
 
+def paid_ahead(settlement: Settlement, *, available: int) -> PostingDraft:
+    """Reserves what a settlement has paid that was found on the network: of what is `available`; the rest is owed."""
+    network, coin, amount = settlement.network, settlement.currency, int(settlement.amount)
+    there, owner = max(0, min(amount, available)), str(settlement.merchant_id)
+    lines = (
+        Line(available_account(network, coin, settlement.merchant_id), there),
+        Line(AccountRef(network, coin, AccountKind.MERCHANT_RECEIVABLE, owner), amount - there),
+        Line(payout_account(network, coin, settlement.id), -amount),
+    )
+    return PostingDraft(RESERVED, settlement.public_id, tuple(line for line in lines if line.amount))
+
+
 def offset(made: DebtOffset) -> PostingDraft:
     """Takes of the merchant's balance in one coin, and repays with it a debt in another or on another network.
 

@@ -35,7 +35,12 @@ from settlements.statements import REFUNDED
 from settlements.states import BLOCKING, RateMoment, SettlementStatus
 
 ENDED = (BalanceChangeKind.DEBT_WRITTEN_OFF, BalanceChangeKind.DEBT_COLLECTED)
-RETURNED = (BalanceChangeKind.SETTLEMENT_FAILED, *ENDED, BalanceChangeKind.DEBT_OWED_AGAIN)
+RETURNED = (
+    BalanceChangeKind.SETTLEMENT_FAILED,
+    BalanceChangeKind.SETTLED_AHEAD,
+    *ENDED,
+    BalanceChangeKind.DEBT_OWED_AGAIN,
+)
 OFFSETS = (BalanceChangeKind.DEBT_OFFSET, BalanceChangeKind.DEBT_REPAID)
 AT_ONCE = (BalanceChangeKind.DEBT_REPAID, *ENDED)
 """Ends of debts count at once, as debts do: the run that repays one counts what it took elsewhere."""
@@ -66,8 +71,10 @@ class Proposal:
     refusals: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
 
-def propose(merchant: Merchant, chosen: MerchantSettings, *, until: datetime, now: datetime) -> Proposal:
-    """The plan for what happened before `until`. Asks no network."""
+def propose(
+    merchant: Merchant, chosen: MerchantSettings, *, until: datetime, now: datetime, closed: Collection[str] = ()
+) -> Proposal:
+    """The plan for what happened before `until`, which leaves alone what is on `closed` networks. Asks no network."""
     environment = chosen.environment
     routing = routing_of(merchant.pk, environment)
     pots = [_routed(pot, routing) for pot in unsettled(merchant.pk, environment, until=until)]
@@ -75,7 +82,7 @@ def propose(merchant: Merchant, chosen: MerchantSettings, *, until: datetime, no
     known = _known_of(merchant.pk, environment, chosen.settlement_currency, wallets)
     if not pots:
         return Proposal(Plan(carried_over=known.held))
-    in_use = set(registry.networks(environment))
+    in_use = set(registry.networks(environment)) - set(closed)
     currency = chosen.settlement_currency
     made = plan(
         pots,

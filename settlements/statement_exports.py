@@ -49,6 +49,7 @@ COUNTER_ACCOUNTS: Mapping[str, str] = MappingProxyType(
         BalanceChangeKind.REFUND_FAILED: "8200",
         BalanceChangeKind.ACCEPTED: "2700",
         BalanceChangeKind.SETTLEMENT_FAILED: "1590",
+        BalanceChangeKind.SETTLED_AHEAD: "1590",
         BalanceChangeKind.MISSING: "1590",
         BalanceChangeKind.MISSING_ENDED: "1590",
         BalanceChangeKind.LOSS: "2400",

@@ -171,6 +171,7 @@ _BALANCE = {
     BalanceChangeKind.REFUND: gettext_lazy("Taken off your balance for a refund"),
     BalanceChangeKind.REFUND_FAILED: gettext_lazy("Back in your balance: a refund was not paid"),
     BalanceChangeKind.SETTLEMENT_FAILED: gettext_lazy("Back in your balance: a settlement was not paid"),
+    BalanceChangeKind.SETTLED_AHEAD: gettext_lazy("Settled before your operator restored its database"),
     BalanceChangeKind.MISSING: gettext_lazy("Held back of your balance: its coins are missing on the network"),
     BalanceChangeKind.MISSING_ENDED: gettext_lazy("Held back before, and in your balance again"),
     BalanceChangeKind.LOSS: gettext_lazy("Taken off your balance: its coins are lost on the network"),

@@ -236,15 +236,22 @@ def suspense_kept(payment: Payment, discrepancy: Discrepancy) -> PostingDraft:
 
 
 def refund_reserved(
-    payment: Payment, discrepancy: Discrepancy | None, *, amount: int, payout_id: uuid.UUID, refund_public_id: str
+    payment: Payment,
+    discrepancy: Discrepancy | None,
+    *,
+    amount: int,
+    payout_id: uuid.UUID,
+    refund_public_id: str,
+    left: dict[AccountRef, int] | None = None,
 ) -> PostingDraft:
-    """Money of a payment is set aside for going back to the payer."""
+    """Money of a payment is set aside for going back to the payer. Where it is gone already, `left` are the balances of
+    the merchant's accounts: what the balance lacks is owed."""
     source = refundable_account(payment, discrepancy)
-    return PostingDraft(
-        kind="refund_reserved",
-        reference=refund_public_id,
-        lines=(Line(source, amount), Line(payout_account(source.network, source.asset, payout_id), -amount)),
-    )
+    lines = [Line(source, amount)]
+    if left is not None and discrepancy is None:
+        lines = _from_merchant(payment, source.network, source.asset, amount, left)
+    lines.append(Line(payout_account(source.network, source.asset, payout_id), -amount))
+    return PostingDraft(kind="refund_reserved", reference=refund_public_id, lines=tuple(lines))
 
 
 def refund_voided(

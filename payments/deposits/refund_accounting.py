@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from config.errors import DomainError
 from merchants.ledger.chart import AccountKind
-from merchants.ledger.posting import InsufficientFunds
+from merchants.ledger.posting import InsufficientFunds, lock_accounts
 from payments.chains.base import Chain, Identity
 from payments.deposits import postings
 from payments.deposits.acceptance import DiscrepancyResolved
@@ -72,8 +72,10 @@ def reserve(
     payout_id: uuid.UUID,
     refund_public_id: str,
     returns_fee: bool = False,
+    has_left: bool = False,
 ) -> None:
-    """Set money aside in the payout's ledger account: the payment's own released money, or all of a discrepancy.
+    """Set money aside in the payout's ledger account: the payment's own released money, or all of a discrepancy. What
+    has left already is owed where the merchant's balance lacks it.
 
     `returns_fee` says that the fee on it is given back by the next settlement, and taken again should it come back.
     """
@@ -86,8 +88,13 @@ def reserve(
         raise RefundExceedsPayment(param="amount")
     if _exceeds(payment, discrepancy, amount):
         raise RefundExceedsPayment(param="amount")
+    left = None
+    if has_left:
+        own = payment.network, payment.cryptocurrency
+        merchants = [postings.available_account(payment, *own), postings.receivable_account(payment, *own)]
+        left = lock_accounts(merchants, environment=payment.environment)
     draft = postings.refund_reserved(
-        payment, discrepancy, amount=amount, payout_id=payout_id, refund_public_id=refund_public_id
+        payment, discrepancy, amount=amount, payout_id=payout_id, refund_public_id=refund_public_id, left=left
     )
     try:
         post([draft], payment, reference=refund_public_id, returns_fee=returns_fee)

@@ -36,11 +36,15 @@ from payments.deposits.watching import record_arrivals, watch_network
 from payments.models import Payment
 from payments.transfers import services
 from payments.transfers.models import Transfer, Wallet
+from payments.transfers.payouts import FOUND, LEFT_OUT, found_payouts
 from payments.transfers.recovery import (
+    NotAPayout,
+    SequenceTaken,
     Unknown,
     adopt_idle,
     adopt_transaction,
     by_transaction,
+    found_as,
     is_version,
     mined_as,
     unknown_transfers,
@@ -51,7 +55,7 @@ from payments.transfers.wallet_snapshot import WalletSnapshot, take_wallet_snaps
 from payments.transfers.wallets import expected_sequences, hold, wallet_of
 from payments.treasury.cold import cold_wallet_of, cold_wallets
 from payments.treasury.house import fundings
-from payments.treasury.house.by_hand import attribute
+from payments.treasury.house.by_hand import attribute, attribute_found
 from payments.treasury.house.cold_moves import follow
 from payments.treasury.house.withdrawals import follow_payouts
 from payments.treasury.lost_sweeps import adopt_sweep, lost_sweeps
@@ -364,6 +368,7 @@ class _Adoption:
         self._lost, self._found, self._tell = lost, found, tell
         swept = lost_sweeps(environment, chain, first_height=first_height, last_height=self._last, lost=lost)
         self._sweeps = {moves[0].transaction_hash: moves for moves in swept}
+        self._paid: list[tuple[Wallet, Unknown]] = []
         self._done = 0
 
     def adopt(self, wallet: Wallet, unknown: Sequence[Unknown]) -> None:
@@ -378,9 +383,8 @@ class _Adoption:
                 if parts:  # a call of several contracts
                     groups[each.transaction_hash] = parts
             elif parts:
-                rest = self._pay(wallet, each, parts)
-                if rest:
-                    groups[each.transaction_hash] = [*rest]
+                if not self._pay(wallet, each, parts):
+                    groups[each.transaction_hash] = parts
             else:
                 self._found.without_coins += adopt_idle(wallet, channel, each, self._chain.profile.native)
             self._progress()
@@ -402,7 +406,21 @@ class _Adoption:
         for cold in cold_wallets(self._environment, self._network):
             follow(cold, until=self._last)
         follow_payouts()
+        self._attribute()
         self._tell(f"  {self._named}: {self._done:,} transactions of wallets of ours adopted")
+
+    def _attribute(self) -> None:
+        """Attribute what can have been for one owner only. While there is anything else, nothing is paid: it might be
+        the same."""
+        attribute_found(self._environment, self._network)
+        if found_payouts(self._environment, self._network).exists():
+            for wallet in Wallet.objects.filter(environment=self._environment, network=self._network).order_by("pk"):
+                _freeze(wallet, "It has paid what this database has no request of: manage.py book_sent.", self._found)
+        for wallet, each in self._paid:
+            if each.payout is not None:
+                each.payout.refresh_from_db()
+            self._found.payouts.append(_lost_payout(wallet, each))
+            self._found.adopted += bool(self._found.payouts[-1].paid)
 
     @property
     def _named(self) -> str:
@@ -437,35 +455,35 @@ class _Adoption:
             self._sweeps[sent.transaction_hash] = rest
         return True
 
-    def _pay(self, wallet: Wallet, sent: SentTransaction, parts: Sequence[Unknown]) -> Sequence[Unknown]:
-        """Adopt what has paid payouts, the house or another wallet of ours; returns what has not."""
+    def _pay(self, wallet: Wallet, sent: SentTransaction, parts: Sequence[Unknown]) -> bool:
+        """Adopt what has paid payouts that wait, the house, another wallet of ours or somebody whom the database does
+        not know of; False when it cannot be booked."""
         if is_version(wallet, parts):
-            return []
+            return True
         for tries_left in (1, 0):
             try:
                 with transaction.atomic():
-                    return self._try_to_pay(wallet, sent, parts)
+                    self._adopt_whole(wallet, sent, parts)
+                return True
             except InsufficientFunds as error:
-                if not tries_left:
-                    logger.warning("transfer not adopted", transaction_hash=sent.transaction_hash, error=str(error))
-                    break
-                for cold in cold_wallets(self._environment, self._network):  # it may have refilled the hot wallet
-                    follow(cold, until=sent.height)
-        return parts
+                failed: DomainError = error
+                for cold in cold_wallets(self._environment, self._network) if tries_left else ():
+                    follow(cold, until=sent.height)  # it may have refilled the hot wallet
+            except (NotAPayout, SequenceTaken) as error:
+                failed = error
+                break
+        logger.warning("transfer not adopted", transaction_hash=sent.transaction_hash, error=str(failed))
+        return False
 
-    def _try_to_pay(self, wallet: Wallet, sent: SentTransaction, parts: Sequence[Unknown]) -> Sequence[Unknown]:
+    def _adopt_whole(self, wallet: Wallet, sent: SentTransaction, parts: Sequence[Unknown]) -> None:
         mined = self._mined(sent)
-        attributed = [self._attributed(wallet, each, mined) for each in parts]
-        known = [each for each in attributed if each.payout is not None or each.is_ours]
-        if not known:
-            return parts
-        self._found.adopted += adopt_transaction(wallet, known, mined)
+        known = [found_as(wallet, self._of_house(wallet, each, mined)) for each in parts]
+        adopt_transaction(wallet, known, mined)
         follow_payouts()
-        self._found.payouts += [_lost_payout(wallet, each) for each in known]
-        return [each for each in attributed if each not in known]
+        self._paid += [(wallet, each) for each in known]
 
-    def _attributed(self, wallet: Wallet, each: Unknown, mined: Mined) -> Unknown:
-        if each.payout is not None or each.is_ours or each.asset is None or each.sent.is_conditional:
+    def _of_house(self, wallet: Wallet, each: Unknown, mined: Mined) -> Unknown:
+        if each.is_known or each.asset is None or each.sent.is_conditional:
             return each
         return replace(each, payout=attribute(wallet, each.sent, each.asset, mined))
 
@@ -490,15 +508,14 @@ def _lost_payout(wallet: Wallet, each: Unknown) -> LostPayout:
         f"{from_units(sent.amount, asset.decimals):f}" if asset else str(sent.amount),
         sent.transaction_hash,
         sent.height,
-        each.payout.reference if each.payout else "",
+        each.payout.reference if each.payout and not each.payout.reference.startswith(FOUND) else "",
     )
 
 
 def _leave_out(environment: str, network: str, found: Found, *, is_dry: bool) -> None:
-    reason = "It was left out when the installation resumed after a restore: manage.py thaw_wallet."
     for wallet in Wallet.objects.filter(environment=environment, network=network).order_by("pk"):
         if not is_dry:
-            _freeze(wallet, reason, found)
+            _freeze(wallet, LEFT_OUT, found)
 
 
 def _freeze(wallet: Wallet, reason: str, found: Found) -> None:

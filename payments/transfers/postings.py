@@ -46,6 +46,26 @@ def fee_accounts(native: Asset) -> set[AccountRef]:
     return {AccountRef(native.network, native.code, kind) for kind in kinds}
 
 
+def loss_account(network: str, asset: str) -> AccountRef:
+    """What the house bears."""
+    return AccountRef(network, asset, AccountKind.LOSS)
+
+
+def payout_found(network: str, asset: str, payout_id: uuid.UUID, *, amount: int) -> PostingDraft:
+    """Money has left that the database has no request of: the house bears it until somebody is found whose it was."""
+    reserved = payout_account(network, asset, payout_id)
+    return PostingDraft(
+        "payout_found", str(payout_id), (Line(loss_account(network, asset), amount), Line(reserved, -amount))
+    )
+
+
+def payout_attributed(payout: Payout, reserved: AccountRef) -> PostingDraft:
+    """Somebody bears what a found payout has paid, out of what is reserved for it: the house has it back."""
+    amount = int(payout.amount)
+    lines = (Line(reserved, amount), Line(loss_account(payout.network, payout.asset), -amount))
+    return PostingDraft("payout_attributed", str(payout.id), lines)
+
+
 def payout_paid(payout: Payout) -> list[PostingDraft]:
     """The money has left for good. What the token kept is a posting of its own: the recipient bears it."""
     reserved = payout_account(payout.network, payout.asset, payout.id)

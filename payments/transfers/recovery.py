@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Any
 
 import structlog
@@ -27,6 +28,7 @@ from payments.transfers import services
 from payments.transfers.arrivals import as_shown
 from payments.transfers.hashes import signed_as
 from payments.transfers.models import Payout, Transfer, Wallet
+from payments.transfers.payouts import PayoutsToAttribute, found_payout, found_payouts
 from payments.transfers.states import OPEN_TRANSFERS, PayoutStatus
 from payments.transfers.wallets import expected_sequences
 
@@ -49,6 +51,23 @@ class Unknown:
     is_final: bool
     is_ours: bool = False
     """It went to another hot wallet of ours, so that the coins are still there."""
+
+    @property
+    def is_known(self) -> bool:
+        return self.payout is not None or self.is_ours
+
+
+class SequenceTaken(DomainError):
+    code = "sequence_taken"
+    message = (
+        "A transfer of Ballast's own has the same sequence and is not known to be dead yet. The money worker finds out "
+        "within minutes; agree again then."
+    )
+
+
+class NotAPayout(DomainError):
+    code = "not_a_payout"
+    message = "Ballast pays nobody like this."
 
 
 class StartUnknown(DomainError):
@@ -147,22 +166,42 @@ def _taken(
 
 
 def adopt(wallet: Wallet, unknown: Sequence[Unknown]) -> int:
-    """Adopt transfers that have paid payouts, one on-chain transaction at a time; returns how many payouts.
+    """Adopt what the wallet itself has sent, one on-chain transaction at a time and each as a whole; returns how many
+    payouts that waited.
 
-    Their cost is booked like any other, and that of a transfer to another hot wallet of ours too. Whatever else has
-    paid no payout is not touched.
+    Its cost is booked like any other, and that of a transfer to another hot wallet of ours too. What has paid no payout
+    that waits is a found one.
     """
     chain = registry.chain(wallet.environment, wallet.network)
     adopted = 0
     for parts in by_transaction(unknown).values():
         first = parts[0].sent
-        known = [each for each in parts if each.payout is not None or each.is_ours]
-        if known and first.sequence is not None and all(each.is_final for each in parts):
+        if first.sequence is not None and all(each.is_final for each in parts):
             signed = as_signed(wallet, first.transaction_hash, first.channel, first.sequence, ())
             status = chain.transfer_status(signed)
             mined = mined_as(chain, first.transaction_hash, first.height, status.fee_units, status.said_by)
-            adopted += adopt_transaction(wallet, known, mined)
+            with suppress(SequenceTaken, NotAPayout), transaction.atomic():
+                adopt_transaction(wallet, [found_as(wallet, each) for each in parts], mined)
+                adopted += sum(each.payout is not None for each in parts)
     return adopted
+
+
+def found_as(wallet: Wallet, each: Unknown) -> Unknown:
+    """What has paid no payout that waits, with a payout of its own that nobody is known to have asked for. NotAPayout
+    of another coin, and of what not its recipient alone may claim."""
+    if each.is_known:
+        return each
+    if each.asset is None or each.sent.is_conditional:
+        raise NotAPayout
+    sent = each.sent
+    payout = found_payout(
+        environment=wallet.environment,
+        asset=each.asset,
+        amount=sent.amount,
+        recipient=sent.recipient,
+        memo=sent.memo or "",
+    )
+    return replace(each, payout=payout)
 
 
 def by_transaction(unknown: Sequence[Unknown]) -> dict[str, list[Unknown]]:
@@ -195,24 +234,24 @@ def as_signed(
     )
 
 
-def adopt_transaction(wallet: Wallet, parts: Sequence[Unknown], mined: services.Mined) -> int:
-    """Adopt one on-chain transaction, by what it has paid of ours; returns how many payouts.
+def adopt_transaction(wallet: Wallet, parts: Sequence[Unknown], mined: services.Mined) -> None:
+    """Adopt one on-chain transaction with its cost, and the payouts that its parts have.
 
-    InsufficientFunds when the ledger has too little in the hot wallet.
+    SequenceTaken when another transfer has its sequence; InsufficientFunds when the ledger has too little in the hot
+    wallet.
     """
     sent = parts[0].sent
     assert sent.sequence is not None  # noqa: S101 - narrowed by the caller
     payouts = [part.payout for part in parts if part.payout is not None]
-    balances = [part.sent.claimable_balance for part in parts]
+    balances = [part.sent.claimable_balance for part in parts if part.payout is not None]
     signed = as_signed(wallet, sent.transaction_hash, sent.channel, sent.sequence, balances)
     with transaction.atomic():
         transfer = services.record_found(wallet, signed, payout_ids=[payout.pk for payout in payouts])
         if transfer is None:
-            return 0
+            raise SequenceTaken
         # Only what equals a payout is adopted: all of it has arrived.
         services.record_final(transfer, mined, arrived={payout.pk: int(payout.amount) for payout in payouts})
     logger.warning("transfer adopted", wallet=str(wallet), transaction_hash=sent.transaction_hash)
-    return len(payouts)
 
 
 def propose_thaw(
@@ -220,8 +259,10 @@ def propose_thaw(
 ) -> Proposal:
     """Propose that a wallet signs again, or agree to it. What of `unknown` is not adopted stays unexplained.
 
-    NetworkUnavailable when the network does not answer.
+    NetworkUnavailable when the network does not answer; PayoutsToAttribute while it has found payouts.
     """
+    if found_payouts(wallet.environment, wallet.network).exists():
+        raise PayoutsToAttribute
     hashes = {each.sent.transaction_hash for each in unknown}
     left = sorted(hashes - signed_as(hashes).keys())
     told = f"{wallet}, frozen for “{wallet.frozen_reason}”, signs again and sends what waits"

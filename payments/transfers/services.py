@@ -23,13 +23,16 @@ from payments.transfers import postings
 from payments.transfers.models import Channel, Envelope, Payout, PayoutPolicy, Transfer, Wallet
 from payments.transfers.payouts import (
     HELD_FOR,
+    PayoutsToAttribute,
     carry,
     end_payout,
+    found_payouts,
     goes_first,
     hold_payout,
     lock_policy,
     lock_waiting,
     may_leave,
+    networks_to_decide,
     ready_again,
     wait_for_trustline,
 )
@@ -291,9 +294,14 @@ def catch_up(wallet: Wallet, next_sequences: Mapping[str, int]) -> None:
 
 
 def thaw_wallet(wallet: Wallet, next_sequences: Mapping[str, int], *, thawed_by: str) -> None:
-    """Thaw a wallet: it signs again, from sequences of its channels that it has never signed for."""
+    """Thaw a wallet: it signs again, from sequences of its channels that it has never signed for.
+
+    PayoutsToAttribute while nobody has said whose payouts of the network were that it has found.
+    """
     with transaction.atomic():
         wallet = Wallet.objects.select_for_update().get(pk=wallet.pk)
+        if found_payouts(wallet.environment, wallet.network).exists():
+            raise PayoutsToAttribute
         wallet.frozen_at, wallet.frozen_reason = None, ""
         wallet.save(update_fields=["frozen_at", "frozen_reason"])
         for channel, sequence in next_sequences.items():
@@ -336,7 +344,9 @@ def _failures_alone(payout: Payout) -> int:
 
 
 def _may_sign(wallet: Wallet, signed: SignedTransfer) -> bool:
-    return wallet.frozen_at is None and not _live(wallet, signed).filter(sequence__gte=signed.sequence).exists()
+    if wallet.frozen_at is not None or wallet.network in networks_to_decide(wallet.environment):
+        return False
+    return not _live(wallet, signed).filter(sequence__gte=signed.sequence).exists()
 
 
 def _live(wallet: Wallet, signed: SignedTransfer) -> QuerySet[Transfer]:

@@ -189,6 +189,8 @@ def _drill(installation: Installation, progress: Progress, shop: BusyShop) -> li
     [speed] = [line for line in said.getvalue().splitlines() if "movements compared" in line]
     progress.say(f"resumed in {seconds:.1f} s: {speed}", now=True)
     shop.work(2)
+    progress.say(f"{shop.decide()} refunds that nobody can tell from the network: two operators say whose", now=True)
+    shop.work(2)
     shop.say_again()
     found = shop.troubles()
     for what, some in {**before, **found}.items():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from decimal import Decimal
@@ -32,7 +32,7 @@ from payments.services import NewPayment, create_payment
 from payments.states import DiscrepancyStatus
 from payments.transfers import tasks as transfer_tasks
 from payments.transfers.models import Payout, PayoutPolicy, Transfer, Wallet
-from payments.transfers.payouts import policy_of
+from payments.transfers.payouts import FOUND, policy_of
 from payments.transfers.postings import cold_account, hot_account
 from payments.transfers.states import PayoutStatus
 from payments.treasury.house import tasks as house_tasks
@@ -45,13 +45,15 @@ from payments.treasury.losses.models import MissingCoins
 from payments.treasury.sweeping import request_sweep
 from payments.treasury.wallet_balances import NothingToBook, book_treasury, treasury_balance
 from refunds import tasks as refund_tasks
-from refunds.services import NewRefund, create_refund
+from refunds.services import NewRefund, create_refund, give_destination, resolve_destination
+from refunds.states import NamedBy
 from settlements import runs
 from settlements.models import Settlement
 from settlements.services import run_now
 from tests.factories import make_merchant, make_user
 from tests.house.scenes import run
 from tests.networks import ETHEREUM, POLYGON, STELLAR
+from tests.transfers.scenes import thaw_by_two
 from webhooks.models import Event
 
 SANDBOX = Environment.SANDBOX
@@ -103,6 +105,7 @@ class BusyShop:
         self.put_in: Counter[tuple[str, str]] = Counter()
         self.memos: set[str] = set()
         self.asked: Counter[Paid] = Counter()
+        self.refunded: defaultdict[Paid, list[str]] = defaultdict(list)
         self.people = [make_user(f"{name}@example.com", is_staff=True, is_superuser=True) for name in ("ada", "bob")]
         policy_of(self.environment)
         PayoutPolicy.objects.update(
@@ -155,12 +158,19 @@ class BusyShop:
                 self.ground.pay(network, here)
         self.done[what] += len(payments)
 
-    def refund(self, payment: Payment, amount: str) -> None:
-        destination = self.ground.somebody(payment.network, f"payer of {payment.pk}")
+    def refund(self, payment: Payment, amount: str, *, to_sender: bool = False) -> None:
+        somebody = self.ground.somebody(payment.network, f"payer of {payment.pk}")
+        destination = "" if to_sender else somebody
         asked = create_refund(
             payment=payment, request=NewRefund(Decimal(amount), destination=destination), requested_by="Ada"
         )
-        self._asked(payment.network, asked.cryptocurrency, destination, int(asked.amount), "refunds")
+        if to_sender:
+            asked = resolve_destination(asked)
+        if not asked.destination:
+            asked = give_destination(asked, address=somebody, named_by=NamedBy.PAYER)
+        paid = (payment.network, asked.cryptocurrency, asked.destination, int(asked.amount))
+        self._asked(*paid, "refunds")
+        self.refunded[paid].append(payment.public_id)
 
     def settle(self) -> None:
         """What every merchant is owed is on its way to their wallets."""
@@ -276,6 +286,24 @@ class BusyShop:
             self.refill(network, "USDC", 5)
         self.work(2)
 
+    def _settlements(self) -> None:
+        self.work(2)
+        self.settle()
+        self.work(3)
+
+    def _refunds(self) -> None:
+        self.work(2)
+        for network in NETWORKS:
+            for payment in [each for each in self.paid if each.network == network][:3]:
+                self.refund(payment, "2.00")
+                self.refund(payment, "3.00", to_sender=True)
+        self.work(3)
+
+    def _known_in_part(self) -> None:
+        """Refunds that the backup has waiting leave beside settlements that it lacks."""
+        self.settle()
+        self.work(4)
+
     def _fundings(self) -> None:
         for network in NETWORKS:
             self.fund(network, 7)
@@ -286,6 +314,9 @@ class BusyShop:
         "payments that the backup lacks": _lost_payments,
         "sweeps of payments that the backup lacks": _lost_payments_swept,
         "refills": _refills,
+        "refunds": _refunds,
+        "settlements": _settlements,
+        "transactions known in part": _known_in_part,
         "skims": _skims,
         "withdrawals": _withdrawals,
         "fundings": _fundings,
@@ -329,6 +360,23 @@ class BusyShop:
         for each in Discrepancy.objects.filter(payment=None, status=DiscrepancyStatus.OPEN):
             if each.deposit is not None and each.deposit.memo in self.memos:
                 take_discrepancy(each, resolved_by="Ada, Bob", note="stock")
+
+    def decide(self) -> int:
+        """The operators say whose the found payouts were that nobody can tell from the network, as the merchants know,
+        and thaw the wallets; returns of how many they did."""
+        done = 0
+        for payout in Payout.objects.filter(reference__startswith=FOUND).select_related("transfer"):
+            paid = (payout.network, payout.asset, payout.recipient, int(payout.amount))
+            assert payout.transfer is not None
+            owner = self.refunded[paid].pop()
+            for person in self.people:
+                asked = {"env": self.environment, "network": payout.network, "hash": payout.transfer.transaction_hash}
+                asked |= {"payout": payout.reference, "owner": owner, "reason": "the merchant says so"}
+                call_command("book_sent", **asked, by=person.email, stdout=StringIO())
+            done += 1
+        for wallet in Wallet.objects.filter(frozen_at__isnull=False):
+            thaw_by_two(env=self.environment, network=wallet.network, address=wallet.address)
+        return done
 
     # --- what there is ---------------------------------------------------------------------------------
 

@@ -125,6 +125,7 @@ def test_what_happened_after_the_backup_is_found_again(
     settings.SIMULATED_BLOCK_SECONDS, settings.SWEEP_THRESHOLD = 0, 10**6
     servers, server, noon, shop = made[0], made[1], made[2], copy.copy(made[3])
     shop.asked, shop.put_in, shop.lost, shop.memos = Counter(shop.asked), Counter(), [], set()
+    shop.refunded = copy.deepcopy(shop.refunded)
     put_back(servers, server, noon)
     with working_on(server):
         call_command("resume_after_restore", "--not-restored", by="Ada", reason="The networks are as old.")
@@ -139,6 +140,8 @@ def test_what_happened_after_the_backup_is_found_again(
         shop.work()
         said = StringIO()
         call_command("resume_after_restore", by="Ada", look_ahead=LOOK_AHEAD, stdout=said)
+        shop.work(2)
+        shop.decide()
         shop.work(2)
         shop.say_again()
         assert shop.troubles() == {}, said.getvalue()

@@ -150,9 +150,17 @@ def drill(servers: Servers, postgres: EmbeddedPostgres, mainnet: Mainnet) -> Non
         }
         refund_tasks.follow_payouts()
         assert [(each.pk, each.status) for each in Refund.objects.all()] == [(kept.pk, "completed")]
-        assert (lost_refund.public_id in said, Payout.objects.get().status) == (False, "paid")
+        assert (lost_refund.public_id in said, Payout.objects.get(reference=kept.public_id).status) == (False, "paid")
 
-        thaw_by_two(env=PRODUCTION, network=POLYGON, leave_unknown=True)  # after somebody has looked
+        [unknown] = [each["transaction"] for each in findings["payouts"] if not each["paid"]]
+        of_network = {"env": PRODUCTION, "network": POLYGON, "stdout": StringIO()}
+        with pytest.raises(CommandError, match="book_sent"):
+            thaw_by_two(env=PRODUCTION, network=POLYGON, leave_unknown=True)
+        for name in ("ada", "bob"):
+            owner = {"owner": earned.public_id, "reason": "the shop says so", "by": f"{name}@example.com"}
+            call_command("book_sent", hash=unknown, **owner, **of_network)
+        thaw_by_two(env=PRODUCTION, network=POLYGON)
+        assert sorted(Refund.objects.values_list("status", flat=True)) == ["completed", "completed"]
         before = available(earned)
         anew = open_payment(shop)
         assert anew.sequence > 1_000_000

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import timedelta
 from io import StringIO
 from typing import Any
@@ -24,11 +25,12 @@ from payments.chains.base import PayoutInstruction, SignedTransfer
 from payments.chains.simulated import actions, control
 from payments.chains.simulated.clock import locked
 from payments.chains.simulated.models import SimulatedTransfer
+from payments.deposits.refund_accounting import RefundExceedsPayment
 from payments.models import Discrepancy, Payment
 from payments.operations.auditing import audit_wallet
 from payments.operations.models import NetworkSnapshot
 from payments.operations.reconciling import reconcile_due
-from payments.transfers.models import Transfer, Wallet
+from payments.transfers.models import Payout, Transfer, Wallet
 from payments.transfers.postings import cold_account, hot_account
 from payments.transfers.wallet_snapshot import WalletSnapshot, take_wallet_snapshot
 from payments.transfers.wallets import wallet_of
@@ -38,6 +40,12 @@ from payments.treasury.models import ColdMove, Sweep
 from payments.treasury.sweep_booking import book_sweeps
 from payments.treasury.sweeping import request_sweep, sweep_due
 from payments.treasury.wallet_balances import wallet_findings
+from refunds import tasks as refund_tasks
+from refunds.models import Refund
+from refunds.services import NewRefund, create_refund
+from settlements import runs
+from settlements.models import Settlement
+from settlements.services import run_now
 from tests.factories import api_client, make_key, make_merchant, make_user
 from tests.house.scenes import its_address, unit
 from tests.house.test_cold_wallet import keepers_send, stock_final
@@ -56,7 +64,7 @@ from tests.payments.scenes import (
     pay_and_confirm,
     watch,
 )
-from tests.transfers.scenes import ask, drive, finish, fresh, somebody, stock
+from tests.transfers.scenes import ask, drive, finish, fresh, on_chain, somebody, stock, thaw_by_two
 from webhooks.events import PAYMENT_COINS_MISSING
 from webhooks.models import Event
 
@@ -374,12 +382,168 @@ def test_a_call_that_moves_several_coins_is_listed_and_nothing_is_called_missing
     assert {each.severity for each in findings().get("I12d", [])} <= {Severity.WARNING}
 
 
+# --- settlements and refunds that were asked for after the backup ----------------------------------------
+
+
+def open_shop(network: str) -> Payment:
+    """A payment of 100 that is the merchant's, 300 in the hot wallet, and a transfer that the backup has."""
+    stock_final(300, network)
+    ask(network, unit(network))
+    finish(network)
+    payment = make_payment(network, amount="100")
+    return pay_and_confirm(payment)
+
+
+def by_the_runbook(network: str) -> None:
+    resume(since=since())
+    if Wallet.objects.exclude(frozen_at=None).exists():
+        with suppress(CommandError):
+            thaw_by_two(network=network, leave_unknown=True)
+
+
+def settle_and_pay(payment: Payment) -> None:
+    run_now(merchant=payment.merchant, environment=SANDBOX, requested_by="Ada")
+    go_on(payment.network)
+
+
+def go_on(network: str) -> None:
+    for _ in range(3):
+        Payout.objects.filter(status__in=["ready", "held"]).update(next_attempt_at=timezone.now())
+        Settlement.objects.filter(next_step_at__isnull=False).update(next_step_at=timezone.now())
+        runs.advance_due()
+        finish(network)
+        refund_tasks.follow_payouts()
+
+
+def decide(network: str, transaction_hash: str, people: tuple[User, User], **said: object) -> None:
+    for person in people:
+        asked = {"env": SANDBOX, "network": network, "hash": transaction_hash, "reason": "they say so", **said}
+        call_command("book_sent", by=person.email, stdout=StringIO(), **asked)
+    thaw_by_two(network=network)
+
+
+@pytest.mark.parametrize("network", [ETHEREUM, STELLAR])
+def test_what_was_settled_after_the_backup_is_not_settled_again_by_following_the_runbook(network: str) -> None:
+    payment = open_shop(network)
+    wallet = payment.merchant_wallet
+    before = on_chain(network, wallet)
+    sent = send_unknown_to_the_rows(network, wallet, 100)
+    by_the_runbook(network)
+    settle_and_pay(payment)
+    assert on_chain(network, wallet) - before == 100 * unit(network)
+    made = Settlement.objects.get()
+    assert (made.status, made.transaction_hash, made.amount) == ("completed", sent, 100 * unit(network))
+    told = Event.objects.filter(type__startswith="settlement.").order_by("version").values_list("type", flat=True)
+    assert list(told) == ["settlement.created", "settlement.completed"]
+    assert not Wallet.objects.exclude(frozen_at=None).exists()
+    assert_all_is_well()
+    another = pay_and_confirm(make_payment(network, amount="30", merchant=payment.merchant))
+    settle_and_pay(another)
+    assert on_chain(network, wallet) - before == 130 * unit(network)
+    assert_all_is_well()
+
+
+@pytest.mark.parametrize("is_offset", [True, False])
+def test_a_settlement_of_other_coins_is_not_paid_again_in_those(is_offset: bool, settings: Settings) -> None:
+    """It was paid in one coin, and what it was made of is there in another."""
+    settings.OFFSET_DEBTS = is_offset
+    payment = open_shop(ETHEREUM)
+    pay_and_confirm(make_payment(ETHEREUM, "DAI", amount="50", merchant=payment.merchant))
+    before = on_chain(ETHEREUM, payment.merchant_wallet)
+    send_unknown_to_the_rows(ETHEREUM, payment.merchant_wallet, 150)
+    by_the_runbook(ETHEREUM)
+    settle_and_pay(payment)
+    settle_and_pay(payment)
+    assert on_chain(ETHEREUM, payment.merchant_wallet) - before == 150 * unit(ETHEREUM)
+    assert_all_is_well()
+
+
+@pytest.mark.parametrize("network", [ETHEREUM, STELLAR])
+def test_what_went_back_to_its_sender_after_the_backup_is_not_refunded_again(network: str) -> None:
+    payment = open_shop(network)
+    sender = payment.deposits.get().sender
+    before = on_chain(network, sender)
+    sent = send_unknown_to_the_rows(network, sender, 100)
+    by_the_runbook(network)
+    with suppress(RefundExceedsPayment):
+        create_refund(payment=payment, request=NewRefund(destination=somebody(network, "again")), requested_by="Ada")
+    go_on(network)
+    assert on_chain(network, sender) - before == 100 * unit(network)
+    assert on_chain(network, somebody(network, "again")) == 0
+    made = Refund.objects.get()
+    assert (made.status, made.transaction_hash, made.fiat_amount) == ("completed", sent, payment.fiat_amount)
+    payment.refresh_from_db()
+    assert payment.status == "refunded"
+    assert not Wallet.objects.exclude(frozen_at=None).exists()
+    assert_all_is_well()
+
+
+@pytest.mark.parametrize("network", [ETHEREUM, STELLAR])
+def test_what_nobody_can_tell_stops_the_network_until_two_have_said_whose_it_was(
+    network: str, people: tuple[User, User]
+) -> None:
+    payment = open_shop(network)
+    sent = send_unknown_to_the_rows(network, somebody(network, "where the payer said"), 100)
+    by_the_runbook(network)
+    again = create_refund(
+        payment=payment, request=NewRefund(destination=somebody(network, "again")), requested_by="Ada"
+    )
+    settle_and_pay(payment)
+    assert not Settlement.objects.exists()
+    assert on_chain(network, somebody(network, "again")) == 0, "nothing is paid while it may be the same"
+    [found] = findings(without=["I15t"])["H1"]
+    assert (found.severity, "book_sent" in found.proposal) == (Severity.WARNING, True)
+
+    with pytest.raises(CommandError, match="says whose it was"):
+        thaw_by_two(network=network, leave_unknown=True)
+    decide(network, sent, people, owner=payment.public_id)
+    settle_and_pay(payment)
+    again.refresh_from_db()
+    assert again.status == "cancelled"
+    assert on_chain(network, somebody(network, "again")) == 0
+    made = Refund.objects.get(status="completed")
+    assert (made.transaction_hash, made.destination) == (sent, somebody(network, "where the payer said"))
+    assert not Settlement.objects.exists()
+    assert_all_is_well()
+
+
+def test_a_transaction_that_is_known_in_part_is_adopted_whole(people: tuple[User, User]) -> None:
+    network = STELLAR
+    open_shop(network)
+    waits = ask(network, 7 * unit(network), to=somebody(network, "a payer"))
+    chain, asset = registry.chain(SANDBOX, network), registry.asset(SANDBOX, network, "USDC")
+    sender = chain.channels()[0]
+    parts = [(7, "a payer"), (5, "a stranger"), (6, "another stranger")]
+    wanted = tuple(PayoutInstruction(asset, coins * unit(network), somebody(network, to)) for coins, to in parts)
+    signed = chain.sign(wanted, sender=sender, sequence=chain.next_sequence(sender))
+    chain.broadcast(signed)
+    mine_and_watch(network, BLOCKS_UNTIL_FINAL[network] + 1)
+    resume(since=since())
+
+    def reference_of(name: str) -> str:
+        return Payout.objects.get(recipient=somebody(network, name)).reference
+
+    waits.refresh_from_db()
+    assert waits.status == "paid"
+    assert {each.severity for some in findings(without=["I15t"]).values() for each in some} == {Severity.WARNING}
+    with pytest.raises(CommandError):
+        decide(network, signed.transaction_hash, people, lost=True, payout=reference_of("a stranger"))
+    decide(network, signed.transaction_hash, people, payout=reference_of("another stranger"))
+    assert {(each.is_lost, int(each.amount) // unit(network)) for each in Withdrawal.objects.all()} == {
+        (True, 5),
+        (False, 6),
+    }
+    assert Transfer.objects.get(transaction_hash=signed.transaction_hash).lines.count() == 3
+    assert_all_is_well()
+
+
 def test_numbers_are_looked_for_from_the_last_known_one_on() -> None:
     with connection.cursor() as cursor:
         cursor.execute("SELECT setval('payments_deposit_sequence', 5000)")
     last = make_payment(ETHEREUM)
     watch()
+    backup = timezone.now().isoformat()
     pay_number(last.sequence + 20, ETHEREUM)
     said = StringIO()
-    call_command("resume_after_restore", by="Ada", look_ahead=30, since=since(), stdout=said)
+    call_command("resume_after_restore", by="Ada", look_ahead=30, since=backup, stdout=said)
     assert "1 deposits of payments that this database does not have" in said.getvalue()

@@ -158,9 +158,13 @@ class WithdrawalAdmin(ReadOnly, LongList, admin.ModelAdmin[Withdrawal]):
         given = form.cleaned_data
         environment, _, network = given["place"].partition(":")
         try:
-            sent = find_sent(environment, network, given["transaction_hash"])
+            sent = find_sent(environment, network, given["transaction_hash"], payout=given["payout"])
             proposal = propose_booking(
-                sent, is_lost=given["what"] == "lost", reason=given["reason"], by=cast("User", request.user)
+                sent,
+                is_lost=given["what"] == "lost",
+                reason=given["reason"],
+                by=cast("User", request.user),
+                owner=(given["owner"] or "nobody") if given["what"] == "owner" else "",
             )
         except ChainError as error:
             form.add_error(None, f"{network} did not answer: {error}")

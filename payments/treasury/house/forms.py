@@ -65,8 +65,16 @@ class ByHandForm(forms.Form):
         max_length=80, label="Transaction hash", widget=forms.TextInput(attrs={"size": 70})
     )
     what = forms.ChoiceField(
-        choices=[("taken", "The house took these coins for itself"), ("lost", "They are lost, and the house bears it")],
+        choices=[
+            ("taken", "The house took these coins for itself"),
+            ("lost", "They are lost, and the house bears it"),
+            ("owner", "After a restore: a settlement or a refund of"),
+        ],
         label="What it was",
+    )
+    owner = forms.CharField(max_length=40, required=False, label="Of", help_text="mer_…, pay_…, dis_… or ref_…")
+    payout = forms.CharField(
+        max_length=40, required=False, label="Only this", help_text="found_…, of a transaction with several."
     )
     reason = forms.CharField(
         max_length=300, label="Why", widget=forms.Textarea(attrs={"rows": 2}), help_text="Kept with the booking."

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from merchants.ledger.invariants import Finding, Scope, invariant, unequal
+from config.installation.services import found_by_resume
+from merchants.ledger.invariants import Finding, Scope, Severity, invariant, unequal
+from payments.transfers.payouts import FOUND
 
 # What was agreed to, beside what is paid: the payout, the list, and the posting that reserved the coins.
 NOT_AS_AGREED = """
@@ -33,8 +35,10 @@ NOT_AS_AGREED = """
 """
 
 HOUSE_PAYOUTS_WITHOUT_WITHDRAWAL = """
-    SELECT payout.environment, payout.network, payout.reference, payout.amount, payout.asset, payout.recipient
+    SELECT payout.environment, payout.network, payout.reference, payout.amount, payout.asset, payout.recipient,
+        transfer.transaction_hash
     FROM transfers_payout AS payout
+    LEFT JOIN transfers_transfer AS transfer ON transfer.id = payout.transfer_id
     LEFT JOIN house_withdrawal AS withdrawal ON withdrawal.payout_id = payout.id
     LEFT JOIN payments_payerreturn AS returned ON returned.payout_id = payout.id
     WHERE payout.merchant_id IS NULL AND withdrawal.id IS NULL AND returned.id IS NULL
@@ -54,12 +58,19 @@ def withdrawals_are_as_agreed(scope: Scope) -> Iterator[Finding]:
             environment=environment,
             network=network,
         )
-    for environment, network, reference, amount, asset, recipient in scope.rows(HOUSE_PAYOUTS_WITHOUT_WITHDRAWAL):
+    for environment, network, reference, amount, asset, recipient, sent_by in scope.rows(
+        HOUSE_PAYOUTS_WITHOUT_WITHDRAWAL
+    ):
+        is_found = bool(reference.startswith(FOUND) and sent_by and found_by_resume(sent_by))
         yield Finding(
             f"payout of {reference}",
             "a withdrawal, or a return to a sender, that two people have agreed to",
-            f"{int(amount):,} {asset} to {recipient}",
-            "stop payouts: this payout is nobody's; find out who made it",
+            f"{int(amount):,} {asset} to {recipient} by {sent_by}",
+            "sent before a restore: a payout that the backup lacks, or somebody else with the key; nothing is paid "
+            "until two people have said whose it was: manage.py book_sent"
+            if is_found
+            else "stop payouts: this payout is nobody's; find out who made it",
+            severity=Severity.WARNING if is_found else None,
             environment=environment,
             network=network,
         )

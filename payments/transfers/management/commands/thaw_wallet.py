@@ -16,6 +16,7 @@ from payments.chains import registry
 from payments.chains.errors import ChainError
 from payments.transfers import services
 from payments.transfers.models import Wallet
+from payments.transfers.payouts import found_payouts
 from payments.transfers.recovery import StartUnknown, Unknown, adopt, propose_thaw, unknown_transfers
 from payments.transfers.sequences import known_sequence
 from payments.transfers.wallets import expected_sequences, hold, wallet_of
@@ -38,7 +39,8 @@ class Command(BaseCommand):
         parser.add_argument(
             "--leave-unknown",
             action="store_true",
-            help="Thaw it although it has sent money that no payout of ours explains. Find out first who sent it.",
+            help="Thaw it although somebody else's transactions have taken coins from it. Find out first who may do "
+            "that. Whose it was that its own transactions have paid, manage.py book_sent says.",
         )
         parser.add_argument("--by", metavar="EMAIL", default="", help="The operator who says so, where two must.")
 
@@ -84,7 +86,11 @@ class Command(BaseCommand):
             self.stdout.write(f"The network expects sequence {sequence}{whose}, the ledger {known}.")
         for each in unknown:
             self.stdout.write(_line(each))
-        strangers = [each for each in unknown if each.payout is None and not each.is_ours]
+        for payout in found_payouts(wallet.environment, wallet.network).select_related("transfer"):
+            sent_by = payout.transfer.transaction_hash if payout.transfer else ""
+            self.stdout.write(f"  nobody has said whose this was: {payout}, to {payout.recipient}, {sent_by}")
+        strangers = [each for each in unknown if not each.is_known]
+        others = [each for each in strangers if each.sent.sequence is None]
         if is_dry:
             self.stdout.write("Nothing was changed.")
             return False
@@ -95,10 +101,15 @@ class Command(BaseCommand):
             )
         adopted = adopt(wallet, unknown)
         self.stdout.write(f"{adopted} payouts were paid already, and are not sent again.")
-        if strangers and not leaves_unknown:
+        if len(strangers) > len(others):
             raise CommandError(
-                f"{len(strangers)} transfers paid nobody that the ledger knows. The wallet stays frozen; once you know "
-                "who sent them, run this again with --leave-unknown."
+                f"{len(strangers) - len(others)} transfers paid nobody that the ledger knows. The wallet stays frozen "
+                "until two people have said whose they were: manage.py book_sent. Then run this again."
+            )
+        if others and not leaves_unknown:
+            raise CommandError(
+                f"{len(others)} transfers were sent by somebody else's transactions. The wallet stays frozen; once you "
+                "know who was allowed to, run this again with --leave-unknown."
             )
         return True
 

@@ -25,14 +25,23 @@ class Command(BaseCommand):
         parser.add_argument("--network", required=True)
         parser.add_argument("--hash", required=True, help="Of the transaction.")
         parser.add_argument("--lost", action="store_true", help="The house did not take it: it is a loss.")
+        parser.add_argument("--payout", default="", help="Only this one of what was found after a restore: found_…")
+        parser.add_argument(
+            "--owner",
+            default="",
+            help="For whom the house paid it, by public id, where a restored database lacks the settlement or refund: "
+            "mer_…, pay_…, or dis_… of the money in suspense that was given back.",
+        )
         parser.add_argument("--reason", required=True, help="What it was: kept with the booking.")
         parser.add_argument("--by", metavar="EMAIL", required=True, help="The operator who proposes it.")
 
     def handle(self, **options: Any) -> None:
         try:
             person = operator_of_command(options["by"], permission="house.add_withdrawal", environment=options["env"])
-            sent = find_sent(options["env"], options["network"], options["hash"])
-            proposal = propose_booking(sent, is_lost=options["lost"], reason=options["reason"], by=person)
+            sent = find_sent(options["env"], options["network"], options["hash"], payout=options["payout"])
+            proposal = propose_booking(
+                sent, is_lost=options["lost"], reason=options["reason"], by=person, owner=options["owner"]
+            )
         except ChainError as error:
             raise CommandError(f"The network did not answer: {error}") from error
         except DomainError as error:
