@@ -264,12 +264,12 @@ def test_what_is_held_is_shown_as_carried_over(merchant: Merchant) -> None:
 
 def test_operators_are_alarmed_while_somebody_must_decide(merchant: Merchant) -> None:
     payment = pay_and_confirm(make_payment(ETHEREUM, amount="100", merchant=merchant))
-    destroy(payment, "30")
+    destroy(payment, "100")  # all of it: a part that is missing would stop the coin as well
     look()
     alarms.look()
     [alarm] = Alarm.objects.open()
     assert (alarm.kind, alarm.subject) == ("coins_missing", "USDC")
-    assert alarm.message == "30.000000 USDC are not at 1 of the deposit addresses."
+    assert alarm.message == "100.000000 USDC are not at 1 of the deposit addresses."
     lose(payment, Bearer.HOUSE)
     alarms.look()
     assert not Alarm.objects.open().exists()
