@@ -234,9 +234,9 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "merchants.access.sessions.SessionLimitsMiddleware",
-    "merchants.access.operator_proof.OperatorProofMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
+    "merchants.access.operator_proof.OperatorProofMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 
@@ -344,6 +344,8 @@ for name, people in (
 OPERATOR_PROOF_HEADER = variables.text("OPERATOR_PROOF_HEADER")
 if OPERATOR_PROOF_HEADER and not TRUSTED_PROXIES:
     variables.refuse("OPERATOR_PROOF_HEADER", "is set without TRUSTED_PROXIES: name the proxy that sends it")
+# Whether the admin is only for operators who have a second factor; with the header the proxy asks for it.
+OPERATOR_SECOND_FACTOR = variables.flag("OPERATOR_SECOND_FACTOR", default=IN_PRODUCTION)
 # How people get an account: by themselves, with an invitation, or by themselves once an operator has agreed.
 SIGN_UP = variables.choice("SIGN_UP", ("open", "invitation", "approval"), "invitation" if IN_PRODUCTION else "open")
 # The pages for people are ours (merchants/people); allauth keeps e-mail addresses, second factors and the steps of a
@@ -581,8 +583,11 @@ OFFSET_DEBTS = variables.flag("OFFSET_DEBTS", default=True)
 WALLET_CHANGE_WAIT_HOURS = variables.integer("WALLET_CHANGE_WAIT_HOURS", 24)
 """How long another wallet waits in production before it is paid, so that its owners can stop what they did not ask."""
 SANDBOX_WALLET_CHANGE_WAIT_HOURS = variables.integer("SANDBOX_WALLET_CHANGE_WAIT_HOURS", 0)
-REQUIRE_PROVEN_WALLETS = variables.flag("REQUIRE_PROVEN_WALLETS", default=False)
-"""Whether settlements are paid only to wallets of which merchants have shown that they are their own."""
+REQUIRE_PROVEN_WALLETS: bool | None = variables.flag("REQUIRE_PROVEN_WALLETS", default=False)
+if IN_PRODUCTION and not variables.text("REQUIRE_PROVEN_WALLETS"):
+    REQUIRE_PROVEN_WALLETS = None
+"""Whether settlements are paid only to wallets of which merchants have shown that they are their own; None: in
+production, if the installation began with this rule."""
 
 # Webhooks. Endpoints are called at public addresses only: on port 443 in production, or on one of these as well.
 WEBHOOK_PORTS = variables.ports("WEBHOOK_PORTS")

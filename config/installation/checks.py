@@ -1,4 +1,5 @@
-"""Refuses a deployment, and a process at its start, whose user of PostgreSQL may do what nobody has to."""
+"""Refuses a deployment, and a process at its start, whose user of PostgreSQL may do what nobody has to; warns where a
+password alone lets an operator in."""
 
 from __future__ import annotations
 
@@ -21,6 +22,13 @@ _HINT = (
     f"Run `manage.py database_roles` as that user, and set DATABASE_URL to one that connects as {WEB} or {WORKER}: "
     "docs/operations.md has the steps under Roles of PostgreSQL."
 )
+_ONE_FACTOR = "OPERATOR_SECOND_FACTOR is false: a password alone lets an operator into the admin."
+
+
+@register(deploy=True)
+def check_second_factor(app_configs: Sequence[AppConfig] | None, **options: Any) -> list[CheckMessage]:
+    """A warning, since the operator has said so."""
+    return [checks.Warning(_ONE_FACTOR, id="installation.W002")] if _is_one_factor_enough() else []
 
 
 @register(deploy=True)
@@ -33,12 +41,19 @@ def check_database_role(app_configs: Sequence[AppConfig] | None, **options: Any)
 
 def require_role_at_start() -> None:
     """ImproperlyConfigured for a process that has just started as a superuser or as the owner of the tables; what else
-    it may do and should not is written to its log."""
+    it may do and should not is written to its log, and that a password is enough for the admin."""
+    if _is_one_factor_enough():
+        logger.warning("operator_second_factor", fault=_ONE_FACTOR)
     if (found := _found()) is None:
         return
     if _is_refused(found):
         raise ImproperlyConfigured(f"Ballast does not start:\n  - {_fault(found)} {_HINT}")
     logger.warning("database_role", fault=_fault(found), hint=_HINT)
+
+
+def _is_one_factor_enough() -> bool:
+    is_asked = settings.OPERATOR_SECOND_FACTOR or settings.OPERATOR_PROOF_HEADER
+    return settings.IN_PRODUCTION and settings.BALLAST_ROLE not in ("migrate", "signer") and not is_asked
 
 
 def _found() -> str | None:

@@ -28,7 +28,7 @@ from merchants.access.addresses import client_address, guesser
 from merchants.access.devices import device_of
 from merchants.access.errors import TooManyRequests
 from merchants.access.own_actions import log_own_action, origin_of
-from merchants.access.step_up import LOGGED_IN_AT, require_recent_confirmation, waits
+from merchants.access.step_up import LOGGED_IN_AT, hours_of_waiting, require_recent_confirmation, waits
 from merchants.audit.recording import OngoingAction
 from merchants.models import Member, Merchant, User
 from merchants.preferences import as_chosen
@@ -180,8 +180,8 @@ class SessionLimitsMiddleware:
 
 _P = ParamSpec("_P")
 _LET_IN_LATELY = gettext_lazy(
-    "The people who run this service have let you in a short while ago. For 24 hours you cannot refund, make keys, "
-    "change wallets or say who is a member. The owners were told by mail."
+    "The people who run this service have let you in a short while ago. For %(hours)s hours you cannot refund, make "
+    "keys, change wallets or say who is a member. The owners were told by mail."
 )
 _MemberView = Callable[Concatenate[MemberRequest, _P], HttpResponseBase]
 _View = Callable[Concatenate[HttpRequest, _P], HttpResponseBase]
@@ -242,7 +242,7 @@ def member_required(
             known.environment = environment_of(known)
             where = "" if action in OF_THE_ACCOUNT else known.environment
             if is_change and action in SENSITIVE and waits(member.user, where):
-                messages.error(request, _LET_IN_LATELY)
+                messages.error(request, _LET_IN_LATELY % {"hours": hours_of_waiting(where)})
                 return redirect("dashboard")
             if action is None:
                 with as_chosen(language=member.language, zone=member.timezone, numbers=member.number_style):

@@ -37,11 +37,15 @@ def require_recent_confirmation(request: HttpRequest) -> None:
         raise ReauthenticationRequired
 
 
+def hours_of_waiting(environment: str) -> int:
+    is_sandbox = environment == Environment.SANDBOX
+    return int(settings.SANDBOX_WALLET_CHANGE_WAIT_HOURS if is_sandbox else settings.WALLET_CHANGE_WAIT_HOURS)
+
+
 def waits(user: User, environment: str) -> bool:
     """Whether operators have let this person in so lately that nothing sensitive may be done yet: as long as another
     wallet waits in the environment. The account as a whole waits as production does."""
-    is_sandbox = environment == Environment.SANDBOX
-    hours = settings.SANDBOX_WALLET_CHANGE_WAIT_HOURS if is_sandbox else settings.WALLET_CHANGE_WAIT_HOURS
+    hours = hours_of_waiting(environment)
     let_in_at = user.let_in_by_operators_at
     return let_in_at is not None and timezone.now() < let_in_at + timedelta(hours=hours)
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from allauth.mfa.models import Authenticator
 from django.conf import settings
-from django.db.models import F, Q
+from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
 from config.environments import Environment
@@ -55,6 +55,13 @@ def require_counts(user: User, *, environment: str) -> None:
     """DoesNotCount unless this person's word counts now."""
     if not User.objects.filter(counts(environment, operator=""), pk=user.pk).exists():
         raise DoesNotCount
+
+
+def lately_reset() -> QuerySet[User]:
+    """Operators whose word does not count, because of a new password or removed second factors."""
+    since = timezone.now() - RESET_WAIT
+    found = User.objects.filter(is_staff=True, is_active=True, credentials_reset_at__gt=since).order_by("pk")
+    return found if people_needed(Environment.PRODUCTION) > 1 else found.none()
 
 
 def operator_of_command(email: str, *, permission: str, environment: str) -> User:

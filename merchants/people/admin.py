@@ -19,12 +19,11 @@ from config.errors import DomainError
 from merchants.admin import MerchantAdmin, UserAdmin
 from merchants.four_eyes.models import Proposal, ProposalStatus
 from merchants.four_eyes.people import note_reset
-from merchants.members import remove_member
 from merchants.models import Member, Merchant, User
 from merchants.people import operator_rights
 from merchants.people.invitations import invite_merchant
 from merchants.people.models import Invitation, SignUp
-from merchants.people.operator_rights import Terms, propose_member, set_terms
+from merchants.people.operator_rights import Terms, propose_member, propose_removal, set_terms
 from merchants.people.services import approve_sign_up, confirm_added_person, follow_operator, refuse_sign_up
 
 # allauth's own pages change rows without its rules, and show stored secrets. Who is in a group would get what is added
@@ -79,9 +78,12 @@ class MerchantOfPeopleAdmin(MerchantAdmin):
                 self._tell(request, proposal)
         for member in formset.deleted_objects:
             try:
-                remove_member(member=member)
+                removal = propose_removal(member=member, by=by)
             except DomainError as error:
                 self.message_user(request, error.message, messages.ERROR)
+            else:
+                if removal is not None:
+                    self._tell(request, removal)
 
 
 @admin.register(User)

@@ -6,17 +6,20 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from allauth.mfa.models import Authenticator
 from django.contrib.auth.models import Group, Permission
 from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from config.environments import Environment
+from config.errors import DomainError
+from merchants.access.step_up import hours_of_waiting
 from merchants.audit.models import LoggedAction
 from merchants.four_eyes.models import Proposal, ProposalKind
-from merchants.four_eyes.people import people_needed
-from merchants.four_eyes.services import propose, register
-from merchants.members import add_member
+from merchants.four_eyes.people import counts, note_reset, people_needed, require_counts
+from merchants.four_eyes.services import AnotherMustAgree, propose, register
+from merchants.members import add_member, remove_member
 from merchants.models import Member, Merchant, User
 from merchants.people.mailing import write_mail
 from merchants.roles import Action, Role
@@ -60,11 +63,74 @@ def propose_rights(user: User, more: Mapping[str, Any], *, by: User) -> Proposal
     )
 
 
+def propose_removing_factors(user: User, *, by: User) -> Proposal:
+    """Propose that a password alone lets somebody in, who has lost the second factors."""
+    return propose(
+        ProposalKind.OPERATOR,
+        environment=Environment.PRODUCTION,
+        subject=user.pk,
+        before={"email": user.email},
+        after={"second_factors": "removed"},
+        told=f"The second factors of {user.email} are removed",
+        by=by,
+    )
+
+
+@transaction.atomic
+def remove_factors(user: User, *, by: User | None = None, people: str = "") -> int:
+    """Removes every factor of somebody who has lost them, and tells them; returns how many there were."""
+    removed, _by_table = Authenticator.objects.filter(user=user).delete()
+    note_reset(user)
+    members = Member.objects.filter(user=user).select_related("user", "merchant")
+    note_let_in(members, Action.FACTORS_REMOVED, by=by, people=people)
+    if user.is_staff:
+        for operator in User.objects.filter(is_staff=True, is_active=True).exclude(pk=user.pk):
+            write_mail(
+                to=operator.email,
+                subject=_("The second factors of an operator were removed"),
+                text=_(
+                    "%(people)s removed those of %(person)s, who has no say for 24 hours. If you cannot tell why, ask "
+                    "each other at once, and take the rights of %(person)s away in the admin."
+                )
+                % {"people": people or _("Somebody at the server"), "person": user.email},
+            )
+    if removed:
+        write_mail(
+            to=user.email,
+            subject=_("Your second factors were removed"),
+            text=_(
+                "An operator removed them. Your password alone lets you in until you add a new one. "
+                "If you did not ask for this, tell the people who run this service at once."
+            ),
+        )
+    return int(removed)
+
+
+class AnotherCanAgree(DomainError):
+    code = "another_can_agree"
+    message = "There is another operator who can agree: leave --alone out, and let both say so."
+
+
+def remove_factors_alone(user: User, *, by: User) -> int:
+    """Removes the factors of an operator where nobody but `by` is left who counts: all operators are told, it is an
+    alarm, and the person's own word does not count for a day."""
+    if by.pk == user.pk:
+        raise AnotherMustAgree
+    others = User.objects.filter(counts(Environment.PRODUCTION, operator=""), is_superuser=True)
+    if not user.is_staff or others.exclude(pk__in=[user.pk, by.pk]).exists():
+        raise AnotherCanAgree
+    require_counts(by, environment=Environment.PRODUCTION)
+    return remove_factors(user, by=by, people=by.email)
+
+
 def _give(proposal: Proposal, people: str) -> bool:
     with transaction.atomic():
         user = User.objects.select_for_update().get(pk=proposal.subject)
         if user.email != proposal.before["email"]:
             return False
+        if proposal.after.get("second_factors"):
+            remove_factors(user, by=proposal.decided_by, people=people)
+            return True
         for name in FLAGS:
             if proposal.after.get(name):
                 setattr(user, name, True)
@@ -90,10 +156,50 @@ def propose_member(*, merchant: Merchant, user: User, role: str, by: User) -> Pr
     )
 
 
+def propose_removal(*, member: Member, by: User) -> Proposal | None:
+    """Propose that somebody is a member no longer; who is neither owner nor admin is removed at once."""
+    if member.role not in (Role.OWNER, Role.ADMIN):
+        _remove(member, by=by, people=by.email)
+        return None
+    return propose(
+        ProposalKind.MEMBER,
+        environment=Environment.PRODUCTION,
+        subject=f"{member.merchant_id}/{member.user_id}",
+        before={"email": member.user.email, "role": member.role},
+        after={"removed": True},
+        told=f"{member.user.email}, {member.role}, leaves {member.merchant.name} ({member.merchant.public_id})",
+        by=by,
+    )
+
+
+def _remove(member: Member, *, by: User | None, people: str) -> None:
+    with transaction.atomic():
+        owners = _owners(member)
+        remove_member(member=member)
+        _log(member, Action.REMOVE_MEMBER, by=by, people=people)
+        told = {"person": member.user.email, "role": Role(member.role).label, "merchant": member.merchant.name}
+        for address in dict.fromkeys([*owners, member.user.email]):
+            write_mail(
+                to=address,
+                subject=_("Somebody was removed from %(merchant)s") % told,
+                text=_(
+                    "The people who run this service have removed %(person)s, %(role)s of %(merchant)s. If nobody of "
+                    "yours has asked for this, tell them at once."
+                )
+                % told,
+            )
+
+
 def _add_as_agreed(proposal: Proposal, people: str) -> bool:
     merchant_id, user_id = proposal.subject.split("/")
     merchant = Merchant.objects.select_for_update().get(pk=merchant_id)
     user = User.objects.select_for_update().get(pk=user_id)
+    if proposal.after.get("removed"):
+        member = Member.objects.select_related("user", "merchant").filter(merchant=merchant, user=user).first()
+        if member is None or member.role != proposal.before["role"]:
+            return False
+        _remove(member, by=proposal.decided_by, people=people)
+        return True
     if user.email != proposal.before["email"] or Member.objects.filter(merchant=merchant, user=user).exists():
         return False
     # Nobody's money can be in danger with the first member of a merchant: there was nobody to take any.
@@ -106,6 +212,23 @@ def _add_as_agreed(proposal: Proposal, people: str) -> bool:
 register(ProposalKind.MEMBER, _add_as_agreed, permission="merchants.add_member")
 
 
+def _owners(member: Member) -> list[str]:
+    owners = Member.objects.filter(merchant=member.merchant_id, role=Role.OWNER)
+    return list(owners.values_list("user__email", flat=True))
+
+
+def _log(member: Member, action: Action, *, by: User | None, people: str) -> None:
+    LoggedAction.objects.create(
+        merchant_id=member.merchant_id,
+        action=action.value,
+        person=by or member.user,
+        email=(by or member.user).email,
+        role="operator",
+        record=member.public_id,
+        after={"person": member.user.email, "role": member.role, "operators": people},
+    )
+
+
 def note_let_in(
     members: Iterable[Member], action: Action, *, by: User | None = None, people: str = "", waits: bool = True
 ) -> None:
@@ -114,26 +237,19 @@ def note_let_in(
     for member in members:
         if waits:
             User.objects.filter(pk=member.user_id).update(let_in_by_operators_at=timezone.now())
-        LoggedAction.objects.create(
-            merchant_id=member.merchant_id,
-            action=action.value,
-            person=by or member.user,
-            email=(by or member.user).email,
-            role="operator",
-            record=member.public_id,
-            after={"person": member.user.email, "role": member.role, "operators": people},
-        )
+        _log(member, action, by=by, people=people)
+        hours = hours_of_waiting(Environment.PRODUCTION)
         told = {"person": member.user.email, "role": Role(member.role).label, "merchant": member.merchant.name}
-        for owner in Member.objects.filter(merchant=member.merchant_id, role=Role.OWNER).select_related("user"):
+        for address in _owners(member):
             write_mail(
-                to=owner.user.email,
+                to=address,
                 subject=_("Somebody was let in at %(merchant)s") % told,
                 text=_(
-                    "%(what)s: %(person)s, %(role)s of %(merchant)s. For 24 hours this person can neither refund, make "
-                    "keys, change wallets nor say who is a member. If you did not ask for this, tell the people who "
-                    "run this service at once, and remove the member."
+                    "%(what)s: %(person)s, %(role)s of %(merchant)s. For %(hours)s hours this person can neither "
+                    "refund, make keys, change wallets nor say who is a member. If you did not ask for this, tell the "
+                    "people who run this service at once, and remove the member."
                 )
-                % {**told, "what": action.label},
+                % {**told, "what": action.label, "hours": hours},
             )
 
 

@@ -12,12 +12,8 @@ from django.db import transaction
 from django.utils.translation import gettext
 
 from config.qr import data_uri, render_png
-from merchants.four_eyes.people import note_reset
-from merchants.models import Member, User
-from merchants.people.mailing import write_mail
-from merchants.people.operator_rights import note_let_in
+from merchants.models import User
 from merchants.people.sealing import SECOND_FACTORS
-from merchants.roles import Action
 
 _SEALED: Final = ("secret", "seed")
 """The values of an authenticator that are sealed."""
@@ -53,25 +49,6 @@ def who_has_any(users: Iterable[User]) -> set[int]:
     kinds = (Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN)
     found = Authenticator.objects.filter(user__in=list(users), type__in=kinds)
     return set(found.values_list("user_id", flat=True))
-
-
-@transaction.atomic
-def remove_all(user: User) -> int:
-    """Removes every factor of somebody who has lost them, and tells them; returns how many there were."""
-    removed, _by_table = Authenticator.objects.filter(user=user).delete()
-    note_reset(user)
-    members = Member.objects.filter(user=user).select_related("user", "merchant")
-    note_let_in(members, Action.FACTORS_REMOVED)
-    if removed:
-        write_mail(
-            to=user.email,
-            subject=gettext("Your second factors were removed"),
-            text=gettext(
-                "An operator removed them. Your password alone lets you in until you add a new one. "
-                "If you did not ask for this, tell the people who run this service at once."
-            ),
-        )
-    return int(removed)
 
 
 def reseal() -> int:

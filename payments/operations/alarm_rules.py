@@ -15,6 +15,7 @@ from config import ids
 from config.database_time import CLOCKS_APART, database_now
 from config.installation.services import current_standstill
 from config.money import format_crypto
+from merchants.four_eyes.people import lately_reset
 from merchants.ledger.models import Breaker
 from payments.chains import registry
 from payments.chains.base import ProviderState
@@ -77,6 +78,9 @@ def of_installation() -> Iterator[AlarmCondition]:
     for clock in work.clocks():
         if clock.is_off:
             yield AlarmCondition(AlarmKind.CLOCK_OFF, f"{clock} of the database's.", clock.process)
+    for person in lately_reset():
+        message = f"{person.email} got a new password or lost the second factors, and has no say for a day."
+        yield AlarmCondition(AlarmKind.OPERATOR_RESET, message, person.email[:100])
 
 
 def of_rows(environment: str, network: str) -> Iterator[AlarmCondition]:

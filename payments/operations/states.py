@@ -43,6 +43,7 @@ class AlarmKind(TextChoices):
     WORK_BEHIND = "work_behind", "Work is behind"
     CLOCK_OFF = "clock_off", "A clock is wrong"
     RECONCILE_NOT_CLEAN = "reconcile_not_clean", "Reconcile found something"
+    OPERATOR_RESET = "operator_reset", "An operator's access was reset"
 
 
 PROVIDER_ALARMS: Mapping[str, AlarmKind] = MappingProxyType(
@@ -56,7 +57,9 @@ PROVIDER_ALARMS: Mapping[str, AlarmKind] = MappingProxyType(
 """The alarms about providers, by the kind of problem. Only processes that ask them know; rows show all others."""
 
 HOUSE = ("production", "")
-INSTALLATION_ALARMS = frozenset({AlarmKind.WORK_BEHIND, AlarmKind.CLOCK_OFF, AlarmKind.RECONCILE_NOT_CLEAN})
+INSTALLATION_ALARMS = frozenset(
+    {AlarmKind.WORK_BEHIND, AlarmKind.CLOCK_OFF, AlarmKind.RECONCILE_NOT_CLEAN, AlarmKind.OPERATOR_RESET}
+)
 """Alarms of the whole installation: stored as production's, on a network without a name."""
 
 ROW_ALARMS = frozenset(AlarmKind) - frozenset(PROVIDER_ALARMS.values()) - INSTALLATION_ALARMS
@@ -143,6 +146,8 @@ ADVICE: Mapping[str, str] = MappingProxyType(
         "read again each day, and sooner with Read again in Admin → Reading requests; if it cannot be, update Ballast.",
         AlarmKind.WORK_BEHIND: "See that beat and a worker of the queue run, and what their logs say. Nothing is lost: "
         "the work is found again.",
+        AlarmKind.OPERATOR_RESET: "Ask the person by another way than a mail whether it was them. If it was not, take "
+        "their rights away in the admin at once: until the day is over they have no say.",
         AlarmKind.CLOCK_OFF: "Have the machine's clock set by a time server (chrony, systemd-timesyncd), then restart "
         "its processes.",
         AlarmKind.RECONCILE_NOT_CLEAN: "Read in the admin what the run found: each finding says what to do. Errors "

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from typing import Any
+from uuid import uuid4
 
 import pytest
+from allauth.mfa.models import Authenticator
 from django.contrib import admin
 from django.contrib.admin.options import InlineModelAdmin
 from django.contrib.auth.admin import GroupAdmin
@@ -13,8 +16,14 @@ from django.contrib.auth.models import Group, Permission
 from django.db.models import Model
 from django.http import HttpRequest
 from django.test import Client, RequestFactory
+from django.urls import reverse
+from django.urls.converters import UUIDConverter
+from pytest_django.fixtures import Settings
 
-from tests.factories import make_user
+from merchants.access.step_up import LOGGED_IN_AT
+from merchants.models import Member
+from merchants.people.operator_rights import propose_member
+from tests.factories import PASSWORD, make_merchant, make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -25,9 +34,10 @@ TWO: dict[str, str] = {
     "Debt": "collected write_off",
     "DebtDecision": "take_back",
     "Discrepancy": "accept attribute",
+    "ExplainedFinding": "finding note until",
     "Funding": "amount asset environment network reason",
-    "Merchant": "fee_bps",  # above the bound
-    "Merchant/Member": "role user",
+    "Merchant": "fee_bps plan",  # above the bound
+    "Merchant/Member": "delete role user",  # of an owner or admin
     "MissingCoins": "approve let_house_bear let_merchant_bear",
     "PayerReturn": "give_back",
     "Payout": "approve",
@@ -35,6 +45,7 @@ TWO: dict[str, str] = {
     "Proposal": "agree",
     "ScanCursor": "let_go_on",
     "User": "groups is_active is_staff is_superuser user_permissions",
+    "Wallet": "thaw",
     "Withdrawal": "by_hand",
 }
 """By page: the fields, actions and routes that take two, by a proposal or by what the row itself asks for."""
@@ -47,12 +58,11 @@ ONE: dict[str, str] = {
     "ColdWallet": "address environment network",
     "Delivery": "redeliver",
     "Endpoint": "enable",
-    "ExplainedFinding": "finding note until withdraw",
+    "ExplainedFinding": "withdraw",
     "Funding": "cancel",
     "Invitation": "delete email",
     "Invoice": "invoice_page",
-    "Merchant": "email name plan requests_per_minute resume suspend",
-    "Merchant/Member": "delete",
+    "Merchant": "email name requests_per_minute resume suspend",
     "NativeCoin": "bring_in note",
     "NetworkSnapshot": "let_back sweep_now",
     "PayerReturn": "call_back",
@@ -63,7 +73,7 @@ ONE: dict[str, str] = {
     "Settlement": "retry",
     "SignUp": "let_in turn_away",
     "User": "auth_user_password_change email name password password1 password2 usable_password",
-    "Wallet": "freeze thaw",
+    "Wallet": "freeze",
     "Withdrawal": "cancel",
 }
 """What one may do alone: it gives nobody more rights, members, money or limits, or it takes them away."""
@@ -117,6 +127,63 @@ def test_an_added_way_is_found() -> None:
     planted = admin.AdminSite()
     planted._registry = {**admin.site._registry, Group: GroupAdmin(Group, planted)}
     assert unlisted(planted) == {("Group", "name"), ("Group", "permissions"), ("Group", "delete")}
+
+
+def test_every_change_in_the_admin_asks_again_who_it_is() -> None:
+    """Walks every route of every page of the admin, with a log-in of eleven minutes ago."""
+    client = Client(enforce_csrf_checks=False)
+    client.force_login(make_user(is_staff=True, is_superuser=True))
+    session = client.session
+    session[LOGGED_IN_AT] = int(time.time()) - 660
+    session.save()
+    paths = {"/admin/accounting/", "/admin/password_change/"}
+    for page in admin.site._registry.values():
+        for route in page.get_urls():
+            if route.name:
+                taken = route.pattern.converters.values()
+                keys = [uuid4() if isinstance(each, UUIDConverter) else "1" for each in taken]
+                paths.add(reverse(f"admin:{route.name}", args=keys))
+    for path in sorted(paths):
+        reply = client.post(path, {"action": "agree", "confirmed": "yes"})
+        assert reply.headers.get("Location", "").startswith(reverse("account_reauthenticate")), path
+    assert len(paths) > 100
+    assert client.post("/admin/logout/").status_code == 200
+
+
+def test_who_agrees_is_asked_again_and_then_it_is_done(settings: Settings) -> None:
+    merchant, taker, ada = make_merchant(), make_user(), make_user(is_staff=True, is_superuser=True)
+    proposal = propose_member(merchant=merchant, user=taker, role="owner", by=ada)
+    client = Client(enforce_csrf_checks=True)
+    bob = make_user(is_staff=True, is_superuser=True)
+    client.force_login(bob)
+    client.get("/admin/")
+    listing = reverse("admin:four_eyes_proposal_changelist")
+    token = client.get(listing).context["csrf_token"]
+    session = client.session
+    session[LOGGED_IN_AT] = int(time.time()) - 660
+    session.save()
+    act = {"action": "agree", "_selected_action": [proposal.pk], "confirmed": "yes", "csrfmiddlewaretoken": str(token)}
+    asked = client.post(listing, act).headers["Location"]
+    assert not Member.objects.exists()
+    client.post(asked, {"password": PASSWORD, "csrfmiddlewaretoken": str(token), "next": listing})
+    assert Member.objects.get().user == taker
+
+
+def test_an_operator_without_a_second_factor_is_sent_to_add_one(settings: Settings) -> None:
+    settings.OPERATOR_SECOND_FACTOR = True
+    client, ada = Client(), make_user(is_staff=True, is_superuser=True)
+    client.force_login(ada)
+    page = client.get("/admin/", follow=True)
+    assert page.redirect_chain == [(reverse("account"), 302)]
+    assert "Operators need a second factor" in page.text
+    assert reverse("mfa_activate_totp") in page.text
+    assert 'href="/admin/"' in page.text
+    assert client.get(reverse("mfa_activate_totp")).status_code == 200
+    codes = {"type": Authenticator.Type.RECOVERY_CODES, "data": {}}
+    Authenticator.objects.create(user=ada, **codes)
+    assert client.get("/admin/").status_code == 302
+    Authenticator.objects.create(user=ada, type=Authenticator.Type.TOTP, data={"secret": "x"})
+    assert client.get("/admin/").status_code == 200
 
 
 def test_nobody_adds_to_what_a_colleagues_group_may_do() -> None:

@@ -11,7 +11,7 @@ from pytest_django.fixtures import Settings
 
 from merchants.four_eyes.people import RESET_WAIT, DoesNotCount, note_reset
 from merchants.models import User
-from merchants.people import second_factors
+from merchants.people.operator_rights import remove_factors
 from payments.transfers.models import Payout, PayoutApproval, PayoutPolicy
 from payments.transfers.payouts import approve_payout, policy_of
 from payments.transfers.states import PayoutStatus
@@ -100,7 +100,7 @@ def test_an_approval_falls_with_the_one_who_gave_it(held: Payout, people: list[U
         case "not active":
             User.objects.filter(pk=person.pk).update(is_active=False)
         case "factors removed":
-            second_factors.remove_all(person)
+            remove_factors(person)
         case "password reset":
             note_reset(person, is_password_known=False)
         case "password known":

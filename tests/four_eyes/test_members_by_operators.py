@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from django.core.management import call_command
+from allauth.mfa.models import Authenticator
+from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -13,9 +14,13 @@ from pytest_django.fixtures import Settings
 
 from merchants.audit.models import LoggedAction
 from merchants.four_eyes.models import Proposal, ProposalStatus
+from merchants.four_eyes.people import RESET_WAIT, DoesNotCount
 from merchants.models import ApiKey, Member, Merchant, User
 from merchants.people.models import Mail
+from merchants.people.operator_rights import propose_rights
 from merchants.roles import SENSITIVE, Action, Role
+from payments.operations.alarm_rules import of_installation
+from payments.operations.states import AlarmKind
 from tests.factories import PASSWORD, make_member, make_merchant, make_user
 
 pytestmark = pytest.mark.django_db
@@ -96,10 +101,55 @@ def test_no_operator_has_the_account_of_a_member() -> None:
 def test_removed_second_factors_are_told_to_every_owner() -> None:
     owner = make_member()
     member = make_member(owner.merchant, role=Role.ADMIN)
-    call_command("remove_second_factors", member.user.email)
+    (_, ada), (_, bob) = superuser(), superuser()
+    with pytest.raises(CommandError, match="no operator"):
+        call_command("remove_second_factors", member.user.email)
+    call_command("remove_second_factors", member.user.email, by=ada.email)
+    assert not LoggedAction.objects.exists()
+    call_command("remove_second_factors", member.user.email, by=bob.email)
     assert LoggedAction.objects.get(merchant=owner.merchant).action == Action.FACTORS_REMOVED.value
     assert set(Mail.objects.values_list("to", flat=True)) == {owner.user.email}
     assert User.objects.get(pk=member.user_id).let_in_by_operators_at is not None
+
+
+@pytest.mark.parametrize("role", [Role.OWNER, Role.ADMIN, Role.VIEWER])
+def test_removing_an_owner_or_admin_takes_two_and_is_told(role: Role) -> None:
+    owner = make_member()
+    gone = make_member(owner.merchant, role=role)
+    (first, ada), (second, bob) = superuser(), superuser()
+    merchant = owner.merchant
+
+    def remove(client: Client) -> None:
+        form = {"name": merchant.name, "plan": merchant.plan, "members-TOTAL_FORMS": 2, "members-INITIAL_FORMS": 2}
+        form |= {"settings-TOTAL_FORMS": 0, "settings-INITIAL_FORMS": 0, "members-1-DELETE": "on"}
+        for place, member in enumerate((owner, gone)):
+            form |= {f"members-{place}-id": member.pk, f"members-{place}-merchant": merchant.pk}
+        client.post(reverse("admin:merchants_merchant_change", args=[merchant.pk]), form)
+
+    remove(first)
+    is_alone = role == Role.VIEWER
+    assert Member.objects.filter(pk=gone.pk).exists() is not is_alone
+    if not is_alone:
+        remove(first)
+        assert Member.objects.filter(pk=gone.pk).exists()
+        remove(second)
+    assert not Member.objects.filter(pk=gone.pk).exists()
+    [row] = LoggedAction.objects.filter(merchant=merchant)
+    operators = ada.email if is_alone else f"{ada.email}, {bob.email}"
+    assert row.action == Action.REMOVE_MEMBER.value
+    assert row.after == {"person": gone.user.email, "role": role, "operators": operators}
+    assert set(Mail.objects.values_list("to", flat=True)) == {owner.user.email, gone.user.email}
+
+
+def test_mails_and_pages_say_how_long_the_wait_is(settings: Settings) -> None:
+    settings.WALLET_CHANGE_WAIT_HOURS = settings.SANDBOX_WALLET_CHANGE_WAIT_HOURS = 48
+    owner, taker = make_member(), make_user()
+    for client in (superuser()[0], superuser()[0]):
+        add(client, owner.merchant, taker, Role.ADMIN)
+    assert "For 48 hours" in Mail.objects.get().text
+    inside = Client()
+    inside.force_login(taker)
+    assert "For 48 hours" in inside.post("/dashboard/keys/new", {"name": "Web"}, follow=True).text
 
 
 def test_a_fee_above_the_bound_takes_two() -> None:
@@ -149,3 +199,30 @@ def test_a_plan_whose_fee_is_above_the_bound_takes_two(settings: Settings) -> No
     plan, fee, said = ask(first, plan="starter", fee_bps=10_000)
     assert (plan, fee) == ("starter", None)
     assert "fee_bps must be" in said
+
+
+def test_where_two_operators_are_and_one_lost_the_factor_one_removes_it_aloud() -> None:
+    """All operators are told, and whoever lost it has no say for a day: nobody becomes two people at once."""
+    (_, ada), (_, bob) = superuser(), superuser()
+    Authenticator.objects.create(user=bob, type=Authenticator.Type.TOTP, data={"secret": "x"})
+    (_, carol) = superuser()
+    with pytest.raises(CommandError, match="another operator who can agree"):
+        call_command("remove_second_factors", bob.email, by=ada.email, alone=True)
+    User.objects.filter(pk=carol.pk).update(is_superuser=False)
+    with pytest.raises(CommandError, match="another operator must agree"):
+        call_command("remove_second_factors", ada.email, by=ada.email, alone=True)
+    assert Authenticator.objects.exists()
+    call_command("remove_second_factors", bob.email, by=ada.email, alone=True)
+    assert not Authenticator.objects.exists()
+    told = dict(Mail.objects.values_list("to", "subject"))
+    assert told == {
+        bob.email: "Your second factors were removed",
+        **dict.fromkeys((ada.email, carol.email), "The second factors of an operator were removed"),
+    }
+    [alarm] = [each for each in of_installation() if each.kind == AlarmKind.OPERATOR_RESET]
+    assert bob.email in alarm.message
+    with pytest.raises(DoesNotCount):
+        propose_rights(carol, {"is_superuser": True}, by=bob)
+    User.objects.filter(pk=bob.pk).update(credentials_reset_at=timezone.now() - RESET_WAIT)
+    assert [each for each in of_installation() if each.kind == AlarmKind.OPERATOR_RESET] == []
+    propose_rights(carol, {"is_superuser": True}, by=bob)

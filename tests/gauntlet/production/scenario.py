@@ -219,10 +219,9 @@ class _Company:
         self._show("the balancer is told that web is ready, over TLS", f"{ready.status_code}", holds=ready.is_success)
         for network, height in deployed_at.items():
             thaw = ["thaw_wallet", "--env", "production", "--network", network, "--since-block", str(height)]
-            said = ""
-            while "signs again" not in said:  # what was proposed falls when the wallet freezes meanwhile
-                for email in (OPERATOR, ANOTHER):
-                    said = self._manage("web", *thaw, "--by", email, typed=f"{PASSWORD}\n")
+            for email in (OPERATOR, ANOTHER) * 3:  # what was proposed falls when the wallet freezes meanwhile
+                if "signs again" in self._manage("web", *thaw, "--by", email, typed=f"{PASSWORD}\n"):
+                    break
 
     def _ask_until(self, path: str, is_so: object, seconds: float = 60.0) -> httpx.Response:
         assert callable(is_so)
@@ -236,6 +235,7 @@ class _Company:
         """Who is invited by the operator opens it, and makes the keys in the dashboard."""
         operator = Visitor(BASE, self._trust)
         operator.submit("/login?next=/admin/", email=OPERATOR, password=PASSWORD)
+        operator.add_app()
         operator.submit("/admin/people/invitation/add/", email=MERCHANT)
         owner = Visitor(BASE, self._trust)
         owner.submit(self._invited(), name="Grace", password=PASSWORD, merchant_name="Shop")
