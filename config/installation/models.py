@@ -25,6 +25,9 @@ class Installation(models.Model):
     database_oid = models.BigIntegerField()
     table_oid = models.BigIntegerField(help_text="Of the very table that holds this row.")
     timeline = models.BigIntegerField(null=True)
+    requires_proven_wallets = models.BooleanField(
+        db_default=False, help_text="It began with this rule, which REQUIRE_PROVEN_WALLETS overrides."
+    )  # true in a database that had no merchant when the column was added: migration 0002
     stopped_at = models.DateTimeField(null=True, help_text="Since then no address is given out and nothing is paid.")
 
     class Meta:

@@ -35,7 +35,7 @@ class OperatorProofMiddleware:
         return self.get_response(request)
 
     def process_view(self, request: HttpRequest, *view: Any) -> HttpResponse | None:
-        if not request.path.startswith(reverse("admin:index")) or not request.user.is_authenticated:
+        if not request.user.is_authenticated or not request.path.startswith(reverse("admin:index")):
             return None
         header: str = settings.OPERATOR_PROOF_HEADER
         if header:

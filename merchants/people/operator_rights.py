@@ -161,6 +161,9 @@ def propose_removal(*, member: Member, by: User) -> Proposal | None:
     if member.role not in (Role.OWNER, Role.ADMIN):
         _remove(member, by=by, people=by.email)
         return None
+    with transaction.atomic():  # only to get the errors; rolled back
+        remove_member(member=Member.objects.get(pk=member.pk))
+        transaction.set_rollback(True)
     return propose(
         ProposalKind.MEMBER,
         environment=Environment.PRODUCTION,

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 from django.conf import settings
 
+from config.environments import Environment
+from config.installation.models import Installation
 from merchants.wallets import wallet_key
 from payments.merchant_wallets.models import MerchantWallet
 from payments.merchant_wallets.states import WalletStatus
@@ -43,8 +45,16 @@ class Routing:
         return network not in self.proven or wallet_key(own) != wallet_key(wallet)
 
 
+def requires_proof(environment: str) -> bool:
+    """Whether only proven wallets are paid: as the operator says, or as the installation began, then in production."""
+    if settings.REQUIRE_PROVEN_WALLETS is not None:
+        return bool(settings.REQUIRE_PROVEN_WALLETS)
+    is_real = environment == Environment.PRODUCTION
+    return is_real and Installation.objects.filter(requires_proven_wallets=True).exists()
+
+
 def routing_of(merchant_id: uuid.UUID, environment: str) -> Routing:
-    """The routing of a merchant in one environment, by one query."""
+    """The routing of a merchant in one environment."""
     used = MerchantWallet.objects.filter(
         merchant=merchant_id,
         environment=environment,
@@ -63,4 +73,4 @@ def routing_of(merchant_id: uuid.UUID, environment: str) -> Routing:
             (lost if status == WalletStatus.LOST else earlier).add((network, wallet_key(address)))
     current = {(network, wallet_key(address)) for network, address in in_use.items()}
     replaced = {key for key in earlier - current - lost if key[0] in in_use}
-    return Routing(in_use, frozenset(replaced), frozenset(proven), settings.REQUIRE_PROVEN_WALLETS, frozenset(lost))
+    return Routing(in_use, frozenset(replaced), frozenset(proven), requires_proof(environment), frozenset(lost))

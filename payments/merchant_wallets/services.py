@@ -20,7 +20,7 @@ from payments.chains.errors import InvalidAddress
 from payments.merchant_wallets.checking import checked_wallet
 from payments.merchant_wallets.mailing import Told, tell
 from payments.merchant_wallets.models import MerchantWallet
-from payments.merchant_wallets.routing import routing_of
+from payments.merchant_wallets.routing import requires_proof, routing_of
 from payments.merchant_wallets.states import WALLET_MOVES, WalletStatus
 
 logger = structlog.get_logger(__name__)
@@ -169,8 +169,8 @@ def apply_due(now: datetime | None = None) -> int:
     """Put the wallets in use whose wait is over; returns how many. Each is a database transaction of its own."""
     now = now or timezone.now()
     waiting = MerchantWallet.objects.filter(status=WalletStatus.WAITING, takes_effect_at__lte=now)
-    if settings.REQUIRE_PROVEN_WALLETS:
-        waiting = waiting.exclude(proof="")
+    for environment in filter(requires_proof, Environment.values):
+        waiting = waiting.exclude(proof="", environment=environment)
     done = 0
     for wallet in list(waiting.select_related("merchant").order_by("takes_effect_at")[:DONE_MAX]):
         with contained("wallet could not be changed", wallet=wallet.public_id), transaction.atomic():
@@ -193,7 +193,7 @@ def wake_when_due() -> None:
 
 
 def _is_due(wallet: MerchantWallet, now: datetime) -> bool:
-    is_held = settings.REQUIRE_PROVEN_WALLETS and not wallet.proof
+    is_held = not wallet.proof and requires_proof(wallet.environment)
     return wallet.takes_effect_at <= now and not is_held
 
 

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
+from importlib import import_module
 
 import pytest
+from django.db import connection
 from pytest_django.fixtures import Settings
 
 from config.environments import Environment
 from config.errors import DomainError
+from config.installation.models import Installation
 from merchants.people.models import Mail
 from merchants.roles import Role
 from merchants.services import update_settings
 from payments.links.known_wallets import known_wallets
 from payments.merchant_wallets.models import MerchantWallet
 from payments.merchant_wallets.proving import simulate_proof
+from payments.merchant_wallets.routing import requires_proof, routing_of
 from payments.merchant_wallets.services import cancel_change, wait_of
 from tests.factories import make_member, make_merchant
 from tests.merchant_wallets.scenes import (
@@ -31,7 +35,9 @@ from tests.merchant_wallets.scenes import (
     statuses,
     wait_is_over,
 )
-from tests.networks import POLYGON, STELLAR
+from tests.networks import ETHEREUM, POLYGON, STELLAR
+
+PRODUCTION = Environment.PRODUCTION
 
 pytestmark = pytest.mark.django_db
 
@@ -126,6 +132,35 @@ class TestWaiting:
         assert just_before_its_end(second) == 0
         assert wait_is_over(second) == 1
         assert statuses(owner.merchant) == {FIRST: "replaced", SECOND: "in_use"}
+
+    def test_an_installation_that_began_with_it_pays_proven_wallets_alone_in_production(
+        self, settings: Settings
+    ) -> None:
+        settings.REQUIRE_PROVEN_WALLETS = None
+        Installation.objects.all().delete()
+        assert not requires_proof(PRODUCTION)
+        row = Installation.objects.create(database_oid=1, table_oid=1)
+        row.refresh_from_db()
+        assert row.requires_proven_wallets, "there was no merchant when the tables were made"
+        assert requires_proof(PRODUCTION)
+        assert not requires_proof(SANDBOX)
+        owner = make_owner()
+        routing = routing_of(owner.merchant.pk, PRODUCTION)
+        assert routing.lacks_proof(ETHEREUM, FIRST)
+        settings.REQUIRE_PROVEN_WALLETS = False
+        assert not requires_proof(PRODUCTION)
+        settings.REQUIRE_PROVEN_WALLETS = None
+        migration = import_module("config.installation.migrations.0002_proven_wallets")
+        with connection.cursor() as cursor:  # as an installation that has a merchant already meets the migration
+            cursor.execute(
+                "ALTER TABLE installation_installation ALTER COLUMN requires_proven_wallets SET DEFAULT false"
+            )
+            cursor.execute("UPDATE installation_installation SET requires_proven_wallets = false")
+            cursor.execute(migration.SET_WHERE_NOBODY_IS)
+        assert not requires_proof(PRODUCTION)
+        Installation.objects.all().delete()
+        Installation.objects.create(database_oid=1, table_oid=1)
+        assert not requires_proof(PRODUCTION)
 
 
 def test_without_a_wait_another_wallet_is_in_use_at_once() -> None:
