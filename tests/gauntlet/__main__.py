@@ -39,7 +39,18 @@ SCENARIOS = (
     "memory",
     "production",
 )
-IN_CI = ("keys", "webhooks", "redis", "settlements", "memory", "evm", "refunds")
+IN_CI = (
+    "providers",
+    "keys",
+    "stellar",
+    "crash",
+    "webhooks",
+    "redis",
+    "settlements",
+    "memory",
+    "evm",
+    "refunds",
+)
 """What `--short` does where no scenario is named, the longest first."""
 
 BESIDE_EACH_OTHER = 3
