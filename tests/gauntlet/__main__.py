@@ -76,14 +76,16 @@ def main() -> int:
     parser.add_argument("--pooled", action="store_true", help="put pgbouncer before the database, by transaction")
     parser.add_argument("--operations", type=int, help="how many random operations: of the scenario accounts alone")
     parser.add_argument("--old", help="the commit to upgrade from: of the scenario upgrade alone")
+    parser.add_argument("--movements", type=int, help="how many are to be found again: of the scenario restore alone")
     arguments = parser.parse_args()
     names = arguments.scenarios or list(IN_CI if arguments.short else SCENARIOS)
     if unknown := set(names) - set(SCENARIOS):
         parser.error(f"there is no scenario {min(unknown)}")
-    more = {"OPERATIONS": arguments.operations, "OLD": arguments.old}
+    more = {"OPERATIONS": arguments.operations, "OLD": arguments.old, "MOVEMENTS": arguments.movements}
     more = {constant: value for constant, value in more.items() if value is not None}
-    if more.keys() - {"accounts": {"OPERATIONS"}, "upgrade": {"OLD"}}.get(",".join(names), set()):
-        parser.error("--operations is for the scenario accounts alone, and --old for upgrade")
+    takes = {"accounts": {"OPERATIONS"}, "upgrade": {"OLD"}, "restore": {"MOVEMENTS"}}
+    if more.keys() - takes.get(",".join(names), set()):
+        parser.error("--operations is for the scenario accounts alone, --old for upgrade, --movements for restore")
     seed = random.SystemRandom().randrange(10**6) if arguments.seed is None else arguments.seed
     if len(names) > 1:
         may_skip = arguments.short and not arguments.scenarios

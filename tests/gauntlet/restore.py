@@ -21,15 +21,18 @@ from unittest.mock import patch
 
 from django.conf import settings
 from django.core.management import call_command
+from stellar_sdk import Asset, ChangeTrust, Keypair
 
 from config.environments import Environment
+from payments.chains import registry
 from payments.chains.base import Chain, IncomingTransfer
 from payments.chains.evm import abi, deployment
 from payments.chains.evm.development import devnet
 from payments.chains.evm.development.node import LocalNode
 from payments.chains.networks import COINS, NETWORKS
+from payments.chains.stellar.adapter import StellarChain
 from payments.chains.stellar.development.horizon import LocalHorizon
-from payments.chains.stellar.development.keys import HOT_WALLET, PAYER, PAYER_KEY
+from payments.chains.stellar.development.keys import HOT_WALLET, HOT_WALLET_KEY, PAYER, PAYER_KEY
 from payments.chains.stellar.development.preparing import prepare
 from payments.models import Payment
 from payments.operations import resuming
@@ -43,6 +46,7 @@ from tests.evm.shop import price_coins_at_a_dollar, somebody
 from tests.gauntlet.installation import Installation
 from tests.gauntlet.keys import COLD, _bring_back, _dump
 from tests.gauntlet.report import Check, Progress
+from tests.installation.busy_shop import NETWORKS as BUSY_NETWORKS
 from tests.installation.busy_shop import BusyShop
 from tests.networks import ETHEREUM, POLYGON, STELLAR, with_set
 from tests.stellar.shops import COIN, address_of, key_of, local_profile
@@ -52,6 +56,8 @@ from webhooks.models import Event
 
 EACH = 60
 """Payments of each kind on each network."""
+MOVEMENTS = 0
+"""What the resume is to find again at least, where it is said: a refund on each network for each three of them."""
 LOOK_AHEAD = 2_000
 RESUME_SECONDS_MAX = 600
 BLOCKS_UNTIL_FINAL = 40
@@ -135,6 +141,19 @@ class Real:
             moved = abi.call("transfer(address,uint256)", devnet.HOT_WALLET, units)
             mainnet.node.succeed(COLD, mainnet.tokens[code], moved)
 
+    def set_up(self, network: str) -> None:
+        if network != STELLAR:
+            another = deployment.with_owner(somebody("another owner"))
+            self.mainnets[network].node.succeed(devnet.HOT_WALLET, deployment.DEPLOYER, another.data)
+            return
+        wallet, issuer = Keypair.from_secret(HOT_WALLET_KEY), self.somebody(STELLAR, "issuer of another coin")
+        self.horizon.act(wallet, ChangeTrust(Asset("OTHER", issuer)))
+        settings.NETWORK_SETTINGS = with_set(STELLAR, channels=2)
+        chain = registry.chain(self.environment, STELLAR)
+        assert isinstance(chain, StellarChain)
+        preparation = chain.preparation()
+        chain.broadcast(preparation.sign(preparation.plan()))
+
     def pass_time(self) -> None:
         for mainnet in self.mainnets.values():
             mainnet.node.mine(BLOCKS_UNTIL_FINAL)
@@ -166,7 +185,7 @@ def _none_found(environment: str, chain: Chain, **heights: Any) -> Iterator[list
 
 
 def _drill(installation: Installation, progress: Progress, shop: BusyShop) -> list[Check]:
-    shop.until_the_backup(EACH)
+    shop.until_the_backup(max(EACH, -(-MOVEMENTS // len(BUSY_NETWORKS))))
     dump = _dump(installation)
     sweeps = Sweep.objects.count()
     shop.put_in.clear()

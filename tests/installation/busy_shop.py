@@ -86,6 +86,9 @@ class Ground(Protocol):
     def keepers_send(self, network: str, code: str, units: int) -> None:
         """The keepers of the cold wallet send coins to the hot wallet."""
 
+    def set_up(self, network: str) -> None:
+        """The hot wallet sends what moves no coin: a deploy, or a trustline and a channel account."""
+
     def pass_time(self) -> None:
         """Let everything that was sent become final."""
 
@@ -114,9 +117,6 @@ class BusyShop:
         self.merchants = [make_merchant(plan="enterprise") for _ in range(merchants)]
         for merchant in self.merchants:
             change_fee(merchant=merchant, fee_bps=FEE_BPS)
-        self.work()
-        for network in NETWORKS:
-            self.open(network, 1)  # nobody looks at a network's wallet before its first payment
         self.work()
         for network in NETWORKS:
             native = registry.profile(self.environment, network).native.code
@@ -308,6 +308,13 @@ class BusyShop:
         for network in NETWORKS:
             self.fund(network, 7)
 
+    def _set_ups(self) -> None:
+        self.work(2)
+        for network in NETWORKS:
+            self.ground.set_up(network)
+            self.done["set-ups"] += 1
+        self.ground.pass_time()
+
     AFTER_THE_BACKUP: ClassVar[Mapping[str, Callable[[BusyShop], None]]] = {
         "payouts that wait": _waiting_payouts,
         "sweeps": _sweeps,
@@ -320,6 +327,7 @@ class BusyShop:
         "skims": _skims,
         "withdrawals": _withdrawals,
         "fundings": _fundings,
+        "set-ups": _set_ups,
     }
 
     # --- what workers do -------------------------------------------------------------------------------

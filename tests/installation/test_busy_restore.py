@@ -5,7 +5,9 @@ from __future__ import annotations
 import copy
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from io import StringIO
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -25,6 +27,7 @@ from payments.chains.simulated.clock import locked
 from payments.chains.simulated.models import SimulatedTransfer
 from payments.chains.simulated.networks import address_named, hot_wallet
 from payments.models import Payment
+from payments.operations import resuming
 from tests.installation.busy_shop import NETWORKS, SANDBOX, BusyShop
 from tests.installation.servers import Servers, working_on
 
@@ -59,6 +62,11 @@ class Simulated:
             moved = actions.movement(network, contract=contract, amount=units, recipient=chain.payout_address())
             sequence = next_sequences(network, [chain.cold_wallet()], pending=True)[chain.cold_wallet()]
             actions.submit(row, sender=chain.cold_wallet(), sequence=sequence, movements=[moved])
+
+    def set_up(self, network: str) -> None:
+        hot = hot_wallet(network)
+        with locked(network) as row:
+            actions.submit(row, sender=hot, sequence=registry.chain(SANDBOX, network).next_sequence(hot), movements=[])
 
     def pass_time(self) -> None:
         for network in NETWORKS:
@@ -114,13 +122,39 @@ def put_back(servers: Servers, server: EmbeddedPostgres, dump: Path, *, are_netw
     server._run("pg_restore", "--data-only", "--disable-triggers", *place, str(chain))
 
 
+class Killed(BaseException):
+    """The process is gone in the middle of what it does."""
+
+
+def resume(*, after: int | None = None) -> str:
+    """What it says; or it is killed after so many on-chain transactions that it has adopted."""
+    said, adopted = StringIO(), count(1)
+
+    def progress(adoption: resuming._Adoption) -> None:
+        if after is not None and next(adopted) > after:
+            raise Killed
+
+    with pytest.MonkeyPatch.context() as patch:
+        if after is not None:
+            patch.setattr(resuming._Adoption, "_progress", progress)
+        with pytest.raises(Killed) if after is not None else nullcontext():
+            call_command("resume_after_restore", by="Ada", look_ahead=LOOK_AHEAD, stdout=said)
+    return said.getvalue()
+
+
 @pytest.mark.parametrize(
-    "kinds",
-    [*([each] for each in BusyShop.AFTER_THE_BACKUP), [*BusyShop.AFTER_THE_BACKUP]],
-    ids=lambda kinds: kinds[0] if len(kinds) == 1 else "all",
+    ("kinds", "killed_after"),
+    [
+        *(pytest.param([each], (), id=each) for each in BusyShop.AFTER_THE_BACKUP),
+        pytest.param([*BusyShop.AFTER_THE_BACKUP], (), id="all"),
+        pytest.param([*BusyShop.AFTER_THE_BACKUP], (0, 1, 3, 7), id="all, and the resume is killed four times"),
+    ],
 )
 def test_what_happened_after_the_backup_is_found_again(
-    kinds: list[str], made: tuple[Servers, EmbeddedPostgres, Path, BusyShop], settings: Settings
+    kinds: list[str],
+    killed_after: Sequence[int],
+    made: tuple[Servers, EmbeddedPostgres, Path, BusyShop],
+    settings: Settings,
 ) -> None:
     settings.SIMULATED_BLOCK_SECONDS, settings.SWEEP_THRESHOLD = 0, 10**6
     servers, server, noon, shop = made[0], made[1], made[2], copy.copy(made[3])
@@ -138,13 +172,15 @@ def test_what_happened_after_the_backup_is_found_again(
     put_back(servers, server, dump, are_networks_kept=True)
     with working_on(server):
         shop.work()
-        said = StringIO()
-        call_command("resume_after_restore", by="Ada", look_ahead=LOOK_AHEAD, stdout=said)
+        for after in killed_after:
+            resume(after=after)
+            shop.work()
+        said = resume()
         shop.work(2)
         shop.decide()
         shop.work(2)
         shop.say_again()
-        assert shop.troubles() == {}, said.getvalue()
+        assert shop.troubles() == {}, said
         assert shop.reconcile() == 0
         shop.settle()
         shop.work(3)
