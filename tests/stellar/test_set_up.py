@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from io import StringIO
@@ -138,6 +139,28 @@ def test_what_is_missing_is_named_until_it_is_there(place: Place) -> None:
     for channel in CHANNEL_KEYS.channels:
         place.local.fund_native(channel, XLM)
     look()
+
+
+@pytest.mark.django_db
+def test_a_network_that_is_not_set_up_says_so_once(
+    place: Place, settings: Settings, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings.SANDBOX_CHAIN = "devnet"
+    monkeypatch.setattr(registry, "networks", lambda environment: (STELLAR,) * (environment == SANDBOX))
+    monkeypatch.setattr(watching, "chain", lambda environment, network: place.chain)
+    with transaction.atomic():
+        lines = [Line(hot_account(STELLAR, "USDC"), 5), Line(treasury(STELLAR), -5)]
+        post(environment=SANDBOX, kind="treasury_in", reference=str(ids.new_uuid()), lines=lines)
+    ask(STELLAR, 5, to=place.recipient().public_key)
+    for _ in range(5):
+        payment_tasks.sweep()
+        watching.watch_network(SANDBOX, STELLAR)
+        wait_no_longer()
+        drive(STELLAR)
+    warned = ("WARNING", "ERROR")
+    said = Counter(each.msg["event"] for each in caplog.records if each.levelname in warned)  # type: ignore[index]
+    assert dict.fromkeys(said, 1) == said
+    assert {"nothing swept", "network unavailable"} <= {*said}
 
 
 @pytest.mark.django_db
