@@ -34,6 +34,7 @@ from tests.evm.conftest import nodes_end_with_the_run
 from tests.evm.mainnet import Mainnet, settings_for
 from tests.evm.node import POLYGON_ID, running_node
 from tests.evm.shop import PRODUCTION, RATE_SOURCES, Shop, somebody
+from tests.factories import make_user
 from tests.installation.servers import Servers, working_on
 from tests.transfers.scenes import thaw_by_two
 
@@ -154,10 +155,11 @@ def drill(servers: Servers, postgres: EmbeddedPostgres, mainnet: Mainnet) -> Non
 
         [unknown] = [each["transaction"] for each in findings["payouts"] if not each["paid"]]
         of_network = {"env": PRODUCTION, "network": POLYGON, "stdout": StringIO()}
+        people = [make_user(f"{name}@example.com", is_staff=True, is_superuser=True) for name in ("ada", "bob")]
         with pytest.raises(CommandError, match="book_sent"):
             thaw_by_two(env=PRODUCTION, network=POLYGON, leave_unknown=True)
-        for name in ("ada", "bob"):
-            owner = {"owner": earned.public_id, "reason": "the shop says so", "by": f"{name}@example.com"}
+        for person in people:
+            owner = {"owner": earned.public_id, "reason": "the shop says so", "by": person.email}
             call_command("book_sent", hash=unknown, **owner, **of_network)
         thaw_by_two(env=PRODUCTION, network=POLYGON)
         assert sorted(Refund.objects.values_list("status", flat=True)) == ["completed", "completed"]
