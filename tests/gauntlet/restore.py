@@ -7,6 +7,7 @@ coins that are in the hot wallet are called missing, and merchants are told so.
 
 from __future__ import annotations
 
+import getpass
 import logging
 import random
 import time
@@ -43,6 +44,7 @@ from tests.evm.mainnet import Mainnet
 from tests.evm.mainnet import settings_for as evm_settings
 from tests.evm.node import EPOCH_BLOCKS, ETHEREUM_ID, HISTORY, POLYGON_ID, TestNode
 from tests.evm.shop import price_coins_at_a_dollar, somebody
+from tests.factories import PASSWORD
 from tests.gauntlet.installation import Installation
 from tests.gauntlet.keys import COLD, _bring_back, _dump
 from tests.gauntlet.report import Check, Progress
@@ -70,6 +72,7 @@ def run(installation: Installation, chance: random.Random) -> list[Check]:
     logging.getLogger("payments").setLevel(logging.CRITICAL)
     NETWORKS[STELLAR] = replace(NETWORKS[STELLAR], real=local_profile())
     with ExitStack() as stack:
+        stack.enter_context(patch.object(getpass, "getpass", return_value=PASSWORD))  # somebody at the terminal
         chain_ids = {ETHEREUM: ETHEREUM_ID, POLYGON: POLYGON_ID}
         nodes = {
             network: stack.enter_context(LocalNode(chain_id=one, epoch_blocks=EPOCH_BLOCKS[one], history=HISTORY))
