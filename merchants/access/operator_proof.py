@@ -20,6 +20,7 @@ from django.urls import reverse
 from merchants.access.addresses import is_from_trusted_proxy
 from merchants.access.step_up import confirmed_recently
 
+_ADMIN = "/admin/"
 _SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 
 
@@ -35,7 +36,7 @@ class OperatorProofMiddleware:
         return self.get_response(request)
 
     def process_view(self, request: HttpRequest, *view: Any) -> HttpResponse | None:
-        if not request.user.is_authenticated or not request.path.startswith(reverse("admin:index")):
+        if not request.path_info.startswith(_ADMIN) or not request.user.is_authenticated:
             return None
         header: str = settings.OPERATOR_PROOF_HEADER
         if header:
