@@ -42,7 +42,6 @@ SCENARIOS = (
 IN_CI = (
     "providers",
     "keys",
-    "stellar",
     "crash",
     "webhooks",
     "redis",
