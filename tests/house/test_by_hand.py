@@ -64,7 +64,7 @@ def test_from_the_frozen_wallet_back_to_clean_books(network: str, people: People
     )
     assert booked.transaction_hash == Transfer.objects.get().transaction_hash == sent
     assert hot(network) == 47 * unit(network)
-    assert "signs again" in thaw_by_two(network=network)
+    assert "The wallet signs again" in thaw_by_two(network=network)
     for person in people:
         run("breaker", "--env", SANDBOX, "--network", network, "--close", "--by", person.email)
     assert reconcile() == 0

@@ -220,7 +220,7 @@ class _Company:
         for network, height in deployed_at.items():
             thaw = ["thaw_wallet", "--env", "production", "--network", network, "--since-block", str(height)]
             for email in (OPERATOR, ANOTHER) * 3:  # what was proposed falls when the wallet freezes meanwhile
-                if "signs again" in self._manage("web", *thaw, "--by", email, typed=f"{PASSWORD}\n"):
+                if "The wallet signs again" in self._manage("web", *thaw, "--by", email, typed=f"{PASSWORD}\n"):
                     break
 
     def _ask_until(self, path: str, is_so: object, seconds: float = 60.0) -> httpx.Response:
