@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 import sys
 from datetime import timedelta
@@ -146,7 +145,7 @@ def connected_to(database: dict[str, Any], *, is_pooled: bool) -> dict[str, Any]
     }
 
 
-os.environ["PGTZ"] = "UTC"
+variables.hand_on("PGTZ", "UTC")
 """Said while connecting: otherwise Django sets it by a statement for each connection, and a pooler by one more."""
 DATABASES: dict[str, dict[str, Any]] = {"default": connected_to(database, is_pooled=BEHIND_TRANSACTION_POOLER)}
 DATABASE_DIRECT: dict[str, Any] = connected_to(direct, is_pooled=False) if direct else {}

@@ -57,6 +57,11 @@ class Variables:
             self._env.read_env(path)
             self._of_files |= os.environ.keys() - before
 
+    @staticmethod
+    def hand_on(name: str, value: str) -> None:
+        """Set a variable that a library reads by itself."""
+        os.environ[name] = value
+
     def text(self, name: str, default: str = "") -> str:
         """The value, or the default: a variable set to nothing counts as one that is not set."""
         return str(self._env.str(name, default="")).strip() or default

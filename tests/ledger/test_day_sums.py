@@ -222,3 +222,5 @@ def test_an_installation_that_is_brought_up_to_date_notes_what_is_there() -> Non
         assert_exact()
     finally:
         UnsummedEntries.objects.all().delete()
+        executor.loader.build_graph()
+        executor.migrate(executor.loader.graph.leaf_nodes())
