@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from io import StringIO
 
 import pytest
+from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from config.installation.database_roles import WEB
 from merchants.four_eyes.models import Proposal, ProposalStatus
 from merchants.four_eyes.services import AnotherMustAgree, agree
 from merchants.ledger import breakers
@@ -20,6 +23,7 @@ from payments.transfers.models import Payout, Transfer
 from payments.treasury.house.by_hand import NotSentByHand, find_sent, propose_booking
 from payments.treasury.house.models import Withdrawal
 from tests.house.scenes import COIN, People, held_in, house, its_address, leave, reconcile, run, unit, withdraw
+from tests.journeys.test_database_roles import acting_as
 from tests.payments.scenes import findings
 from tests.transfers.scenes import ETHEREUM, SANDBOX, STELLAR, drive, hot, somebody, stock, thaw_by_two, the_wallet
 
@@ -163,3 +167,19 @@ class TestRules:
         assert "by hand to" in client.get(reverse("admin:house_withdrawal_changelist")).text
         assert run("book_sent", **asked, by="bob@example.com")[0] == 1
         assert (house().stock, held_in(AccountKind.TREASURY)) == (47 * COIN, 47 * COIN)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_web_which_may_record_no_transfer_books_what_thaw_wallet_has_taken_over(people: People) -> None:
+    call_command("database_roles", stdout=StringIO())
+    stock(ETHEREUM, 50 * unit(ETHEREUM))
+    sent = send_by_hand(ETHEREUM, 3)
+    withdraw(its_address(people, ETHEREUM), 5, people)
+    drive(ETHEREUM)
+    with acting_as(WEB), pytest.raises(NotSentByHand, match=r"thaw_wallet first"):
+        explain(ETHEREUM, sent, people)
+    with pytest.raises(CommandError, match="book_sent"):
+        call_command("thaw_wallet", "--env", SANDBOX, "--network", ETHEREUM, stdout=StringIO())
+    with acting_as(WEB):
+        assert explain(ETHEREUM, sent, people).status == ProposalStatus.DONE
+    assert Withdrawal.objects.get(address=None).status == "completed"

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import structlog
-from django.db import transaction
+from django.db import connection, transaction
 
 from config import ids
 from config.containment import contained
@@ -132,8 +132,8 @@ def propose_booking(sent: SentByHand, *, is_lost: bool, reason: str, by: User, o
     if owner and (is_lost or owner.partition("_")[0] not in _OWNERS):
         known = ", ".join(f"{prefix}_…" for prefix in _OWNERS)
         raise InvalidParameter(f"Name whose it was by one of {known}, and nothing else.", param="owner")
-    if owner and not sent.is_recorded:
-        raise NotSentByHand("Run manage.py thaw_wallet first, which takes this over.", param="owner")
+    if not sent.is_recorded and (owner or not _may_record()):
+        raise NotSentByHand(_NOT_RECORDED, param="owner" if owner else "transaction_hash")
     facts = {
         "wallet": sent.wallet.pk,
         "hash": sent.mined.transaction_hash,
@@ -156,6 +156,16 @@ def propose_booking(sent: SentByHand, *, is_lost: bool, reason: str, by: User, o
         told=_told(sent.wallet, facts),
         by=by,
     )
+
+
+_NOT_RECORDED = "Run manage.py thaw_wallet first, which takes this over; then say whose it was."
+
+
+def _may_record() -> bool:
+    """Whether this process may write down what was sent: the role of the web may not."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT has_table_privilege('transfers_transfer', 'INSERT')")
+        return bool((cursor.fetchone() or (False,))[0])
 
 
 def _fact(wallet: Wallet, move: OutgoingTransfer) -> dict[str, Any]:
@@ -197,6 +207,8 @@ def _book_as_agreed(proposal: Proposal, people: str) -> bool:
         return False
     if known := signed_as([facts["hash"]]):
         return _attribute_as_agreed(proposal, wallet, next(iter(known.values())), people)
+    if not _may_record():
+        raise NotSentByHand(_NOT_RECORDED, param="transaction_hash")
     native = registry.profile(wallet.environment, wallet.network).native
     withdrawals = [_withdrawal(proposal, wallet, move) for move in facts["moves"]]
     _lock_accounts(withdrawals, native)
