@@ -65,28 +65,51 @@ def application(environ: Environ, start_response: Start) -> Iterable[bytes]:
 
 def _work() -> None:
     while True:
-        environ, start_response, reply = _queue.get()
-        if not reply.set_running_or_notify_cancel():
-            continue
-        try:
-            response = answer(environ, start_response)
-            body = _streamed(response) if response.streaming else list(response)
-        except BaseException as error:
-            reply.set_exception(error)
-            continue
-        reply.set_result(body)
-        if not response.streaming:
-            response.close()
+        _answer(*_queue.get())  # in a call of its own, so that nothing of a request is kept until the next one
 
 
-def _streamed(response: Any) -> Iterator[bytes]:
-    """A long body is made by the server's thread as the client takes it, by a connection of its own."""
+def _answer(environ: Environ, start_response: Start, reply: Reply) -> None:
+    if not reply.set_running_or_notify_cancel():
+        return
     try:
-        yield from response
-    finally:
+        response = answer(environ, start_response)
+        body = _Streamed(response) if response.streaming else list(response)
+    except BaseException as error:
+        reply.set_exception(error)
+        return
+    is_whole = not response.streaming
+    reply.set_result(body)
+    if is_whole:
         response.close()
-        connections.close_all()
-        _room.release()
+
+
+class _Streamed:
+    """A long body, made by the server's thread as the client takes it, by a connection of its own. Its place is given
+    back once, also where nobody ever took any of it."""
+
+    def __init__(self, response: Any) -> None:
+        self._response, self._parts = response, iter(response)
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self
+
+    def __next__(self) -> bytes:
+        try:
+            return next(self._parts)  # type: ignore[no-any-return]
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        if self._response is not None:
+            response, self._response = self._response, None
+            try:
+                response.close()
+                connections.close_all()
+            finally:
+                _room.release()
+
+    __del__ = close
 
 
 def _refuse(environ: Environ, start_response: Start) -> list[bytes]:

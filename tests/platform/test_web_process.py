@@ -87,6 +87,10 @@ def test_every_request_gives_its_place_back(monkeypatch: pytest.MonkeyPatch) -> 
         assert b"".join(ask(path)) == b"ab"
         with pytest.raises(KeyError):
             ask("/fails")
+        replies["/pieces"] = StreamingHttpResponse([b"a", b"b"])
+        ask("/pieces")  # its client is gone before the first piece
+        until(lambda: wsgi._room._value == 1, 10)
+        assert replies["/pieces"].closed
     replies["/pieces"] = StreamingHttpResponse([b"a", b"b"])
     taken = ask("/pieces")
     assert begun == []
