@@ -48,7 +48,7 @@ AS_IN_PRODUCTION = BALLAST_MODE=production PUBLIC_URL=https://pay.example.com AL
 	DATABASE_URL=postgres://ballast@db.example.com/ballast REDIS_URL=redis://redis.example.com/0 \
 	TRUSTED_PROXIES=10.0.0.0/8 RATE_SOURCES= DEBUG=
 
-.PHONY: help run manage test coverage check lint types bench proofs gauntlet screenshots devnet contracts node lock hooks clean
+.PHONY: help run manage test coverage check lint types bench proofs gauntlet figures screenshots devnet contracts node lock hooks clean
 
 help: ## List what can be made
 	@echo 'make <target>, one of:'
@@ -92,6 +92,9 @@ proofs: .proofs/.installed ## Prove what the contracts can do, symbolically, on 
 
 gauntlet: $(VENV)/.development node ## Kill real processes again and again: make gauntlet SCENARIO=webhooks SEED=7 SHORT=1
 	@exec $(BIN)/python -m tests.gauntlet $(SCENARIO) $(if $(SEED),--seed $(SEED)) $(if $(SHORT),--short) $(if $(OPERATIONS),--operations $(OPERATIONS)) $(if $(MOVEMENTS),--movements $(MOVEMENTS))
+
+figures: $(VENV)/.development ## Count what docs/architecture.md says of the size of the code
+	@exec $(BIN)/python -m tests.figures
 
 screenshots: $(VENV)/.development ## Render every page into var/screenshots: make screenshots PAGES="checkout login"
 	@exec $(BIN)/python -m tests.browser.screenshots $(PAGES)
