@@ -6,6 +6,8 @@ import ctypes
 import os
 import subprocess
 
+from tests.gauntlet.report import Skipped
+
 _CLONE_NEWNET = 0x40000000
 
 PUBLIC_ADDRESS = "11.0.0.1"
@@ -13,10 +15,10 @@ PUBLIC_ADDRESS = "11.0.0.1"
 
 
 def enter_own_network() -> None:
-    """This process and all that it starts from now on. SystemExit where the system does not let it."""
+    """This process and all that it starts from now on. Skipped where the system does not let it."""
     libc = ctypes.CDLL(None, use_errno=True)
     if not hasattr(libc, "unshare") or libc.unshare(_CLONE_NEWNET) != 0:
-        raise SystemExit(f"This scenario needs Linux, and the right to a network of its own: {_last_error()}")
+        raise Skipped(f"this scenario needs Linux, and the right to a network of its own: {_last_error()}")
     for command in ("ip link set lo up", f"ip address add {PUBLIC_ADDRESS}/32 dev lo"):
         subprocess.run(command.split(), check=True)
 

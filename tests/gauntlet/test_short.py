@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import ctypes
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from tests.gauntlet import __main__ as gauntlet
-from tests.gauntlet import upgrade
+from tests.gauntlet import network, upgrade
 from tests.gauntlet.__main__ import SCENARIOS, SKIPPED, scenario_of
 from tests.gauntlet.report import Skipped
 
@@ -32,6 +34,12 @@ def test_a_shallow_clone_says_that_it_lacks_the_history(monkeypatch: pytest.Monk
     monkeypatch.setattr(upgrade, "ROOT", tmp_path)
     with pytest.raises(Skipped, match="history of git"):
         upgrade._upgrades()
+
+
+def test_without_the_right_to_a_network_of_its_own_it_is_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ctypes, "CDLL", lambda *_, **__: SimpleNamespace(unshare=lambda _: -1))
+    with pytest.raises(Skipped, match="network of its own"):
+        network.enter_own_network()
 
 
 @pytest.mark.parametrize(("may_skip", "code"), [(True, 0), (False, 1)])

@@ -74,6 +74,9 @@ NOT_NULL = """
 """
 """What Django makes of a new field without a default of the database."""
 
+GIT = ("git", "-c", "safe.directory=*")
+"""Also where the folder is somebody else's, as in a container of CI."""
+
 PROCESSES = ("worker", "beat", "web")
 """In the order in which docs/operations.md exchanges them."""
 
@@ -383,7 +386,7 @@ def _upgrades() -> list[tuple[str, str]]:
 
 
 def _git(*arguments: str) -> str:
-    return subprocess.run(["git", *arguments], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    return subprocess.run([*GIT, *arguments], cwd=ROOT, check=True, capture_output=True, text=True).stdout
 
 
 def _checked_out(installation: Installation, commit: str) -> Path:
@@ -392,7 +395,7 @@ def _checked_out(installation: Installation, commit: str) -> Path:
     folder = installation.folder / "code" / commit
     if not folder.exists():
         folder.mkdir(parents=True)
-        archive = subprocess.run(["git", "archive", commit], cwd=ROOT, check=True, capture_output=True).stdout
+        archive = subprocess.run([*GIT, "archive", commit], cwd=ROOT, check=True, capture_output=True).stdout
         subprocess.run(["tar", "-x", "-C", str(folder)], input=archive, check=True)
     return folder
 
