@@ -13,7 +13,6 @@ from django.utils.translation import gettext
 from config.api.renderers import render_json
 from config.money import FIAT_DIGITS, format_crypto, from_units, round_up_to_shown
 
-COIN_NAMES = {"USDC": "USD Coin", "USDT": "Tether USD", "DAI": "Dai"}
 NUMBERS: Mapping[str, tuple[str, str]] = {
     "comma": (",", "."),
     "point": (".", ","),

@@ -17,6 +17,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from config.api.pagination import KeyRange
+from config.coins import COINS
 from config.errors import DomainError
 from merchants.models import LatePayments, MerchantSettings, SettlementFrequency, Surplus
 from merchants.roles import Action
@@ -24,7 +25,6 @@ from merchants.services import (
     MAX_ALLOWED_WALLETS,
     MAX_SURPLUS_KEPT_BPS,
     MAX_TOLERANCE_BPS,
-    SETTLEMENT_CURRENCIES,
     SettingsChanges,
 )
 
@@ -165,7 +165,7 @@ class SettingsForm(LookMixin):
     """The settings of one environment, in the units people think in."""
 
     settlement_currency = forms.ChoiceField(
-        choices=[(coin, coin) for coin in SETTLEMENT_CURRENCIES],
+        choices=lambda: [(coin, coin) for coin in COINS],
         label=gettext_lazy("Settlement currency"),
         help_text=gettext_lazy("The coin in which settlements reach your wallet. Other coins are converted into it."),
     )

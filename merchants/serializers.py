@@ -13,6 +13,7 @@ from rest_framework import serializers
 
 from config import ids
 from config.api.fields import (
+    CoinField,
     InstantFilterField,
     StrictCharField,
     StrictChoiceField,
@@ -26,7 +27,7 @@ from config.money import CRYPTO_DIGITS, format_crypto, from_units
 from config.providers import Provider
 from merchants.ledger.balances import MerchantBalance, merchant_balances
 from merchants.models import LatePayments, Merchant, MerchantSettings, Plan, SettlementFrequency, Surplus
-from merchants.services import MAX_ALLOWED_WALLETS, SETTLEMENT_CURRENCIES, SettingsChanges, fee_bps_of
+from merchants.services import MAX_ALLOWED_WALLETS, SettingsChanges, fee_bps_of
 
 decimals_of: Provider[[str, str, str], int] = Provider("decimals_of")
 """The decimals of a coin, by environment, network and code; payments provide them."""
@@ -108,7 +109,7 @@ class ScheduleSerializer(StrictSerializer):
 class SettingsSerializer(StrictSerializer):
     """The body of a settings update: what is left out stays as it is."""
 
-    settlementCurrency = StrictChoiceField(choices=SETTLEMENT_CURRENCIES, required=False)
+    settlementCurrency = CoinField(required=False)
     settlementSchedule = ScheduleSerializer(required=False)
     paymentTolerance = DecimalField(
         digits=2,
@@ -282,7 +283,7 @@ class MerchantSchema(serializers.Serializer[Any]):
     plan = serializers.ChoiceField(choices=Plan.choices)
     feeBps = serializers.IntegerField(help_text="Kept of what payments bring in, in hundredths of a percent.")
     environment = serializers.ChoiceField(choices=Environment.choices)
-    settlementCurrency = serializers.ChoiceField(choices=SETTLEMENT_CURRENCIES)
+    settlementCurrency = CoinField()
     settlementSchedule = ScheduleSchema()
     paymentTolerance = serializers.CharField(help_text="In percent, two fractional digits.")
     latePayments = serializers.ChoiceField(choices=LatePayments.choices)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, time
 from decimal import Decimal
@@ -17,6 +17,7 @@ from django.core.validators import validate_email
 from django.db import transaction
 from django.utils import timezone
 
+from config.coins import COINS
 from config.environments import Environment
 from config.errors import DomainError, InvalidParameter
 from merchants.access import keys
@@ -36,7 +37,6 @@ from merchants.models import (
 from merchants.roles import Role
 from merchants.wallets import instants_after, wallet_key
 
-SETTLEMENT_CURRENCIES: Final = ("USDC", "USDT", "DAI")
 MAX_TOLERANCE_BPS: Final = 50
 MAX_SURPLUS_KEPT_BPS: Final = 100
 """Of the price. More was hardly meant for the merchant, who would owe it to the payer."""
@@ -251,7 +251,7 @@ def _surplus_policy(chosen: MerchantSettings) -> dict[str, object]:
 
 def _check_settings(changes: SettingsChanges) -> None:
     if "settlement_currency" in changes:
-        _check_choice(changes["settlement_currency"], SETTLEMENT_CURRENCIES, "settlementCurrency")
+        _check_choice(changes["settlement_currency"], COINS, "settlementCurrency")
     if "settlement_frequency" in changes:
         _check_choice(changes["settlement_frequency"], SettlementFrequency.values, "settlementSchedule.frequency")
     if "settlement_timezone" in changes and changes["settlement_timezone"] not in _timezones():
@@ -336,7 +336,7 @@ def _checked_networks(networks: Sequence[str]) -> list[str]:
     return checked
 
 
-def _check_choice(value: str, allowed: Sequence[str], param: str) -> None:
+def _check_choice(value: str, allowed: Collection[str], param: str) -> None:
     if value not in allowed:
         raise InvalidParameter(f"{param.rpartition('.')[2]} must be one of {', '.join(allowed)}.", param=param)
 

@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from config import ids, qr
 from config.bulk_insert import insert_together
+from config.coins import USD_SCALE, usd_worth
 from config.database_time import CLOCKS_APART
 from config.environments import Environment
 from config.errors import DomainError, InvalidParameter
@@ -127,7 +128,7 @@ def create_payment(*, merchant: Merchant, environment: str, request: NewPayment)
     require_worth(request.amount, request.currency, environment=environment, coin=request.cryptocurrency)
     with localcontext(prec=60, rounding=ROUND_CEILING):
         due = to_units(round_up_to_shown(request.amount / price.rate), asset.decimals)
-    rule = adapter.profile.credit_rule(due // 10**asset.decimals)  # a stablecoin is worth a dollar, near enough
+    rule = adapter.profile.credit_rule(usd_worth(asset.code, due, asset.decimals) // 10**USD_SCALE)
     to = adapter.deposit_address(terms.sequence)
 
     payment_id = ids.new_uuid(_milliseconds(terms.read_until))

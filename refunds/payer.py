@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 
 from config import wording as payment_wording
+from config.coins import coin_name
 from payments.chains.profiles import Family
 from payments.checkout.payer import State
 from payments.deposits.destinations import family_of
@@ -51,7 +52,7 @@ def view_of(refund: Refund, link: DestinationLink) -> RefundView:
         state=_state(refund, link),
         amount=payment_wording.coins_held(refund.amount, refund.decimals),
         coin=refund.cryptocurrency,
-        coin_name=payment_wording.COIN_NAMES.get(refund.cryptocurrency, refund.cryptocurrency),
+        coin_name=coin_name(refund.cryptocurrency),
         network=wording.network(refund),
         price=wording.price(refund),
         reference=refund.public_id,

@@ -9,6 +9,7 @@ from rest_framework import serializers
 from config import ids
 from config.api.fields import (
     AmountField,
+    CoinField,
     MetadataField,
     PublicIdField,
     StrictCharField,
@@ -18,7 +19,6 @@ from config.api.fields import (
 from config.api.pagination import CreatedListQuery
 from config.environments import Environment
 from payments.api.serializers import NetworkField
-from payments.chains.networks import COINS
 from payments.rates.amounts import MAX_FIAT_AMOUNT
 from payments.transfers.states import HoldReason, MemoType
 from refunds.states import RefundStatus
@@ -105,7 +105,7 @@ class RefundSchema(serializers.Serializer[Any]):
         help_text="Whether your next settlement gives back the fee on what is given back, by the operator's policy "
         "when the refund was made. False for money in suspense, on which no fee is taken."
     )
-    cryptocurrency = serializers.ChoiceField(choices=COINS)
+    cryptocurrency = CoinField()
     network = NetworkField()
     destination = serializers.CharField(allow_null=True, help_text="Null while nobody has named one.")
     memo = serializers.CharField(allow_null=True)

@@ -8,7 +8,7 @@ from decimal import ROUND_FLOOR, Decimal, localcontext
 
 from django.conf import settings
 
-from payments.rates.observations import USD
+from config.coins import USD
 from payments.rates.quoting import RATE_DIGITS, RateUnavailable, quote
 from settlements.debts.conversion import Price
 from settlements.models import Settlement

@@ -6,11 +6,10 @@ from typing import Any
 
 from rest_framework import serializers
 
-from config.api.fields import InstantFilterField, StrictChoiceField, StrictSerializer
+from config.api.fields import CoinField, InstantFilterField, StrictChoiceField, StrictSerializer
 from config.api.pagination import ListQuery
 from config.environments import Environment
 from payments.api.serializers import ExchangeRateSchema, NetworkField
-from payments.chains.networks import COINS
 from payments.states import BalanceChangeKind
 from settlements.statement_formats import VERSION
 from settlements.statements import LineType
@@ -53,7 +52,7 @@ class SettlementSchema(serializers.Serializer[Any]):
     id = serializers.CharField()
     object = serializers.ChoiceField(choices=["settlement"])
     status = serializers.ChoiceField(choices=SettlementStatus.choices)
-    settlementCurrency = serializers.ChoiceField(choices=COINS, help_text="The coin it is paid in.")
+    settlementCurrency = CoinField(help_text="The coin it is paid in.")
     network = NetworkField()
     destination = serializers.CharField(help_text="The wallet it is paid to.")
     grossAmount = serializers.CharField(
@@ -104,7 +103,7 @@ class SettlementSchema(serializers.Serializer[Any]):
 class PlannedSettlementSchema(serializers.Serializer[Any]):
     network = NetworkField()
     destination = serializers.CharField()
-    settlementCurrency = serializers.ChoiceField(choices=COINS)
+    settlementCurrency = CoinField()
     grossAmount = serializers.CharField()
     feeAmount = serializers.CharField()
     refundAmount = serializers.CharField()
@@ -128,7 +127,7 @@ class PlannedSettlementSchema(serializers.Serializer[Any]):
 class CarriedOverSchema(serializers.Serializer[Any]):
     network = NetworkField()
     destination = serializers.CharField()
-    cryptocurrency = serializers.ChoiceField(choices=COINS)
+    cryptocurrency = CoinField()
     amount = serializers.CharField(help_text="Negative when it is owed.")
     reason = serializers.CharField(help_text="Why it waits for a later settlement, for programs.")
     message = serializers.CharField(help_text="The same for people.")
@@ -138,10 +137,10 @@ class DebtOffsetSchema(serializers.Serializer[Any]):
     """Money in one coin that repays a debt in another coin or on another network before anything is paid."""
 
     network = NetworkField()
-    cryptocurrency = serializers.ChoiceField(choices=COINS, help_text="The coin that is taken.")
+    cryptocurrency = CoinField(help_text="The coin that is taken.")
     amount = serializers.CharField(help_text="What is taken of it: decimal.")
     debtNetwork = NetworkField(help_text="Where it is owed.")
-    debtCryptocurrency = serializers.ChoiceField(choices=COINS, help_text="The coin that is owed.")
+    debtCryptocurrency = CoinField(help_text="The coin that is owed.")
     debtAmount = serializers.CharField(help_text="What of the debt is repaid.")
     rate = serializers.CharField(help_text="What one of the coin taken is worth in the coin owed; 1 for the same coin.")
     source = serializers.CharField(  # type: ignore[assignment]  # on the wire
@@ -153,7 +152,7 @@ class DebtOffsetSchema(serializers.Serializer[Any]):
 class StatementDebtOffsetSchema(serializers.Serializer[Any]):
     """The other side of a line `debt_offset` or `debt_repaid`."""
 
-    cryptocurrency = serializers.ChoiceField(choices=COINS)
+    cryptocurrency = CoinField()
     network = NetworkField()
     amount = serializers.CharField(help_text="What the debt lost or, of a debt that was repaid, what was taken for it.")
     rate = serializers.CharField(help_text="What one of the coin taken is worth in the coin owed; 1 for the same coin.")
@@ -178,7 +177,7 @@ class NextSettlementsSchema(serializers.Serializer[Any]):
 
 
 class StatementConversionSchema(serializers.Serializer[Any]):
-    cryptocurrency = serializers.ChoiceField(choices=COINS, help_text="The other coin.")
+    cryptocurrency = CoinField(help_text="The other coin.")
     rate = serializers.CharField(help_text="Price of one converted coin in the settlement currency, decimal.")
     source = serializers.CharField(help_text="Where the rate is from.")  # type: ignore[assignment]  # on the wire
     quotedAt = serializers.DateTimeField()
@@ -218,7 +217,7 @@ class StatementEntrySchema(serializers.Serializer[Any]):
 
 
 class StatementCoinSchema(serializers.Serializer[Any]):
-    cryptocurrency = serializers.ChoiceField(choices=COINS)
+    cryptocurrency = CoinField()
     carriedOver = StatementEntrySchema(
         many=True, help_text="From before the period, not settled then: what the opening balance is made of."
     )
@@ -234,7 +233,7 @@ class StatementSchema(serializers.Serializer[Any]):
     version = serializers.ChoiceField(choices=[VERSION], help_text="Of this form, in CSV too.")
     settlement = serializers.CharField()
     status = serializers.ChoiceField(choices=SettlementStatus.choices)
-    settlementCurrency = serializers.ChoiceField(choices=COINS)
+    settlementCurrency = CoinField()
     network = NetworkField()
     destination = serializers.CharField()
     amount = serializers.CharField(help_text="With every digit of the coin.")

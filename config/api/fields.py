@@ -19,6 +19,7 @@ from config import ids
 from config.api.hints import about_id, close_to
 from config.api.parsers import shown
 from config.api.renderers import render_json
+from config.coins import COINS
 from config.environments import Environment
 
 Body = TypeVar("Body", bound="StrictSerializer")
@@ -129,6 +130,13 @@ class StrictChoiceField(serializers.ChoiceField):
             hint = f" Did you mean {meant}?" if meant else ""
             self.fail("invalid_choice", choices=", ".join(map(str, self.choice_strings_to_values)), hint=hint)
         return self.choice_strings_to_values[data]
+
+
+class CoinField(StrictChoiceField):
+    """The code of a coin that Ballast takes."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(choices=tuple(COINS), **options)
 
 
 class AmountField(StrictField):

@@ -8,6 +8,7 @@ from rest_framework import serializers
 
 from config.api.fields import (
     AmountField,
+    CoinField,
     HttpUrlField,
     InstantFilterField,
     MetadataField,
@@ -16,10 +17,11 @@ from config.api.fields import (
     StrictIntegerField,
     StrictSerializer,
 )
+from config.coins import COINS
 from config.environments import Environment
 from config.money import FIAT_DIGITS
 from payments.api.serializers import MAX_EXPIRES_IN, MIN_EXPIRES_IN
-from payments.chains.networks import COINS, NETWORKS
+from payments.chains.networks import NETWORKS
 from payments.links.services import MAX_USES, LinkChanges, NewLink
 from payments.links.states import LinkState
 from payments.rates.amounts import MAX_FIAT_AMOUNT
@@ -67,7 +69,7 @@ class NewPaymentLinkSerializer(StrictSerializer):
         help_text="Where settlements go, by network. The payer chooses among the networks that are named here."
     )
     cryptocurrencies = serializers.ListField(
-        child=StrictChoiceField(choices=COINS),
+        child=CoinField(),
         required=False,
         allow_empty=False,
         max_length=len(COINS),
@@ -160,7 +162,7 @@ class PaymentLinkSchema(serializers.Serializer[Any]):
     maxAmount = serializers.FloatField(allow_null=True)
     currency = serializers.CharField()
     cryptocurrencies = serializers.ListField(
-        child=serializers.ChoiceField(choices=COINS), allow_null=True, help_text="Null: all that the networks take."
+        child=CoinField(), allow_null=True, help_text="Null: all that the networks take."
     )
     merchantWallets = WalletsSerializer()
     maxUses = serializers.IntegerField(allow_null=True, help_text="Null: any number.")

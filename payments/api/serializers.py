@@ -9,6 +9,7 @@ from rest_framework import serializers
 from config import ids
 from config.api.fields import (
     AmountField,
+    CoinField,
     HttpUrlField,
     MetadataField,
     PublicIdField,
@@ -20,7 +21,7 @@ from config.api.fields import (
 from config.api.pagination import CreatedListQuery
 from config.environments import Environment
 from config.money import FIAT_DIGITS
-from payments.chains.networks import COINS, NETWORKS
+from payments.chains.networks import NETWORKS
 from payments.checkout.simulator import SCENARIOS
 from payments.diagnosis.explaining import WHOLE_ONLY, ClaimCode
 from payments.rates.amounts import MAX_FIAT_AMOUNT
@@ -46,7 +47,7 @@ class NewPaymentSerializer(StrictSerializer):
         help_text="In the currency, with at most its minor digits; worth at most 1,000,000 USD at the current rate.",
     )
     currency = StrictChoiceField(choices=sorted(FIAT_DIGITS), help_text="ISO 4217 code of the price's currency.")
-    cryptocurrency = StrictChoiceField(choices=COINS, help_text="The coin the payer sends.")
+    cryptocurrency = CoinField(help_text="The coin the payer sends.")
     network = NetworkField(help_text="The network it is sent on.")
     merchantWallet = StrictCharField(
         max_length=80,
@@ -142,7 +143,7 @@ class PaymentSchema(serializers.Serializer[Any]):
     amount = serializers.FloatField(help_text="In the currency: an exact decimal number.")
     currency = serializers.CharField()
     cryptoAmount = serializers.CharField(help_text="What the payer is asked for: decimal, six fractional digits.")
-    cryptocurrency = serializers.ChoiceField(choices=COINS)
+    cryptocurrency = CoinField()
     network = NetworkField()
     url = serializers.URLField(help_text="The hosted payment page.")
     qrCode = serializers.CharField(help_text="PNG as a data URI: the address, or on stellar `paymentUri`.")
@@ -240,7 +241,7 @@ class DiscrepancySchema(serializers.Serializer[Any]):
     kind = serializers.ChoiceField(choices=DiscrepancyKind.choices)
     status = serializers.ChoiceField(choices=DiscrepancyStatus.choices)
     amount = serializers.CharField(help_text="Decimal, six fractional digits or more.")
-    cryptocurrency = serializers.ChoiceField(choices=COINS, help_text="The coin that came.")
+    cryptocurrency = CoinField(help_text="The coin that came.")
     network = NetworkField(help_text="Where it came.")
     note = serializers.CharField(allow_null=True)
     createdAt = serializers.DateTimeField()

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal
 
+from config.coins import COINS
 from config.money import Asset
-
-COINS = ("USDC", "USDT", "DAI")
 
 Family = Literal["evm", "stellar"]
 """Which adapter speaks to a network, and how addresses and hashes are spelled there."""
@@ -161,3 +160,18 @@ class Network:
 def coins(network: str, decimals: Mapping[str, int], **contracts: str) -> Mapping[str, Asset]:
     """Accepted coins of a network by code, from the contract of each."""
     return MappingProxyType({code: Asset(network, code, decimals[code], contracts[code]) for code in contracts})
+
+
+def declared_decimals(network: str) -> Mapping[str, int]:
+    """The scale of each coin that is declared to be on a network, by code."""
+    return MappingProxyType({code: coin.on[network].decimals for code, coin in COINS.items() if network in coin.on})
+
+
+def declared_coins(network: str, *, test: bool = False) -> Mapping[str, Asset]:
+    """The coins whose issuers are declared on a network, or on the test network in its place, by code."""
+    contracts = {
+        code: contract
+        for code, coin in COINS.items()
+        if network in coin.on and (contract := coin.on[network].test if test else coin.on[network].real)
+    }
+    return coins(network, declared_decimals(network), **contracts)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
+from config.coins import COINS
 from config.containment import contained
 from config.environments import Environment
 from config.errors import DomainError
@@ -19,7 +20,7 @@ from payments.chains.errors import InvalidAddress
 from payments.chains.evm import addresses as evm_addresses
 from payments.chains.evm import configuration as evm
 from payments.chains.evm.development import devnet as evm_devnet
-from payments.chains.networks import COINS, NETWORKS
+from payments.chains.networks import NETWORKS
 from payments.chains.profiles import NetworkProfile
 from payments.chains.simulated.adapter import SimulatedChain
 from payments.chains.simulated.networks import simulated_profile

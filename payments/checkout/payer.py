@@ -14,6 +14,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from config import wording
+from config.coins import coin_name
 from payments.chains import registry
 from payments.chains.profiles import NetworkProfile
 from payments.checkout.paying import HowToPay, how_to_pay
@@ -183,7 +184,7 @@ def view_of(facts: PayerFacts) -> PayerView:
         fiat_amount=wording.fiat(payment.fiat_amount, payment.currency),
         amount=wording.coins_asked(payment.due, payment.decimals),
         coin=payment.cryptocurrency,
-        coin_name=wording.COIN_NAMES.get(payment.cryptocurrency, payment.cryptocurrency),
+        coin_name=coin_name(payment.cryptocurrency),
         network=network.name,
         how_to_pay=_how_to_pay(facts),
         expires_at=payment.expires_at,
@@ -385,7 +386,7 @@ def _details(facts: PayerFacts) -> list[tuple[str, str]]:
     return [
         *([(gettext("For"), payment.payment_link.description)] if payment.payment_link else ()),
         (gettext("Reference"), payment.public_id),
-        (gettext("Coin"), f"{wording.COIN_NAMES.get(code, code)} ({code})"),
+        (gettext("Coin"), f"{coin_name(code)} ({code})"),
         (gettext("Network"), facts.network.name),
         (
             gettext("Asset") if facts.network.family == "stellar" else gettext("Token contract"),

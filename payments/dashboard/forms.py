@@ -9,9 +9,9 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from config.coins import COINS
 from merchants.forms import FilterForm, LookMixin, SearchField
 from payments.chains import registry
-from payments.chains.networks import COINS
 from payments.dashboard.search.filters import PaymentFilter
 from payments.states import DiscrepancyKind, PaymentStatus
 
@@ -50,7 +50,7 @@ class PaymentFilterForm(FilterForm):
     coin = forms.ChoiceField(
         label=gettext_lazy("Coin"),
         required=False,
-        choices=[("", gettext_lazy("Any coin")), *((coin, coin) for coin in COINS)],
+        choices=lambda: [("", gettext_lazy("Any coin")), *((coin, coin) for coin in COINS)],
     )
     least = forms.DecimalField(
         label=gettext_lazy("Amount from"), required=False, min_value=0, max_digits=18, decimal_places=3, widget=MONEY

@@ -11,12 +11,12 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
 from config.api.fields import http_url_problem
+from config.coins import COINS
 from config.environments import Environment
 from config.money import FIAT_DIGITS
 from merchants.forms import FilterForm, LinesField, LookMixin, PriceField, SearchField
 from merchants.wallets import wallet_key
 from payments.chains import registry
-from payments.chains.networks import COINS
 from payments.links.models import PaymentLink
 from payments.links.services import MAX_USES, LinkChanges, NewLink
 from payments.states import PaymentStatus
@@ -106,7 +106,7 @@ class PriceForm(DetailsForm):
     coin = forms.ChoiceField(
         required=False,
         label=_("Coin"),
-        choices=[("", _("The payer chooses")), *((coin, coin) for coin in COINS)],
+        choices=lambda: [("", _("The payer chooses")), *((coin, coin) for coin in COINS)],
     )
     network = forms.ChoiceField(required=False, label=_("Network"))
 

@@ -15,6 +15,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from config import wording
+from config.coins import USD_SCALE, usd_worth
 from config.errors import DomainError, InvalidParameter
 from config.installation.services import require_resumed
 from merchants.four_eyes import people as four_eyes
@@ -31,7 +32,6 @@ from payments.deposits.models import ScanCursor
 from payments.deposits.recording import move_discrepancy, post
 from payments.models import Deposit, Discrepancy, DiscrepancyApproval, Payment
 from payments.states import DiscrepancyKind, DiscrepancyStatus, PaymentStatus
-from payments.transfers.limits import SCALE, usd_units
 from payments.transfers.payouts import policy_of
 
 logger = structlog.get_logger(__name__)
@@ -76,8 +76,10 @@ def accept_as_operator(discrepancy: Discrepancy, *, operator: User, reason: str)
 def people_needed(discrepancy: Discrepancy) -> int:
     """How many operators it takes: two above the amount from which a payout needs two as well."""
     limit = policy_of(discrepancy.environment).approval_above
-    worth = usd_units(discrepancy.amount, discrepancy.decimals)
-    return four_eyes.people_needed(discrepancy.environment) if limit is not None and worth > limit * 10**SCALE else 1
+    worth = usd_worth(discrepancy.asset, discrepancy.amount, discrepancy.decimals)
+    return (
+        four_eyes.people_needed(discrepancy.environment) if limit is not None and worth > limit * 10**USD_SCALE else 1
+    )
 
 
 def _given(discrepancy: Discrepancy) -> QuerySet[DiscrepancyApproval]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from decimal import Decimal
 from zlib import crc32
 
 import structlog
@@ -11,6 +10,7 @@ from django.conf import settings
 from django.db.models import Sum
 
 from config.advisory_locks import LockClass, lock_until_commit
+from config.coins import USD_SCALE, usd_worth
 from payments.chains import registry
 from payments.chains.profiles import CreditRule
 from payments.deposits.models import ScanCursor
@@ -38,8 +38,8 @@ def _raise(payment: Payment, deposits: Sequence[Deposit], cursor: ScanCursor) ->
     if not waiting:
         return
     profile = registry.known_profile(payment.environment, payment.network)
-    arrived = int(sum(Decimal(each.amount).scaleb(-each.decimals) for each in here))
-    stricter = profile.credit_rule(max(int(payment.due) // 10**payment.decimals, arrived))
+    due = usd_worth(payment.cryptocurrency, int(payment.due), payment.decimals)
+    stricter = profile.credit_rule(max(due, _worth(here)) // 10**USD_SCALE)
     payment.required_confirmations = max(payment.required_confirmations, stricter.confirmations)
     rule = CreditRule(payment.required_confirmations)
     creditable = [each for each in waiting if _is_met(rule, each, cursor)]
@@ -74,15 +74,10 @@ def _is_above_cap(cursor: ScanCursor, more: int) -> bool:
         status=DepositStatus.CREDITED,
         height__gt=cursor.finalized_height,
     )
-    sums = rows.order_by().values_list("decimals").annotate(Sum("amount"))
-    credited = sum(_dollars(int(amount), decimals) for decimals, amount in sums)
-    return bool(credited + more > settings.BELOW_FINALITY_USD)
+    sums = rows.order_by().values_list("asset", "decimals").annotate(Sum("amount"))
+    credited = sum(usd_worth(code, int(amount), decimals) for code, decimals, amount in sums)
+    return bool(credited + more > settings.BELOW_FINALITY_USD * 10**USD_SCALE)
 
 
 def _worth(deposits: Iterable[Deposit]) -> int:
-    return sum(_dollars(int(each.amount), each.decimals) for each in deposits)
-
-
-def _dollars(units: int, decimals: int) -> int:
-    """About what they are worth, rounded up: a stablecoin is worth a dollar, near enough."""
-    return int(-(-units // 10**decimals))
+    return sum(usd_worth(each.asset, int(each.amount), each.decimals) for each in deposits)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext
 
-from config import wording
+from config.coins import COINS, coin_name
 from payments.chains import registry
-from payments.chains.networks import COINS, NETWORKS
+from payments.chains.networks import NETWORKS
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Choice:
 
     @property
     def coin_name(self) -> str:
-        return wording.COIN_NAMES.get(self.coin, self.coin)
+        return coin_name(self.coin)
 
 
 def choices_among(environment: str, networks: Collection[str], coins: Collection[str]) -> list[Choice]:

@@ -8,7 +8,8 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from statistics import median
 
-from payments.rates.observations import COINS, USD, Observation, Pair
+from config.coins import COINS, USD, Coin
+from payments.rates.observations import Observation, Pair
 
 LARGEST_DEVIATION = Decimal("0.02")
 """An observation further than this from the median is dropped."""
@@ -43,15 +44,8 @@ class AgreedRate:
     observed_at: datetime
 
 
-# Two of the configured exchanges must agree on a coin, so that no single one can set a price. A dollar more or less
-# than ten cents off is a crisis in which a person decides, not a price.
-_COIN = Rule(
-    quorum=2,
-    stale_after=timedelta(seconds=120),
-    usable_for=timedelta(minutes=10),
-    lowest=Decimal("0.90"),
-    highest=Decimal("1.10"),
-)
+# A dollar more or less than ten cents off is a crisis in which a person decides, not a price.
+_DOLLAR_BAND = Decimal("0.90"), Decimal("1.10")
 
 # Central banks publish once on each working day: from Maundy Thursday to the Tuesday after Easter is five days,
 # and the publication may be late. One reference rate is enough, it is the official one.
@@ -74,7 +68,7 @@ def rule_for(pair: Pair) -> Rule | None:
     """The rule of a pair, or None when Ballast does not price it."""
     base, quote = pair
     if base in COINS and quote == USD:
-        return _COIN
+        return _coin_rule(COINS[base])
     if base != USD or quote not in _USUAL_USD:
         return None
     usual = Decimal(_USUAL_USD[quote])
@@ -85,6 +79,13 @@ def rule_for(pair: Pair) -> Rule | None:
         lowest=usual / _spread(quote, usual),
         highest=usual * _spread(quote, usual),
     )
+
+
+def _coin_rule(coin: Coin) -> Rule:
+    """Two of the configured exchanges must agree on a coin, so that no single one can set a price."""
+    spread = _spread(coin.peg, coin.dollars)
+    lowest, highest = _DOLLAR_BAND if coin.peg == USD else (coin.dollars / spread, coin.dollars * spread)
+    return Rule(2, timedelta(seconds=120), timedelta(minutes=10), lowest, highest)
 
 
 def _spread(currency: str, usual: Decimal) -> Decimal:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from decimal import ROUND_HALF_EVEN, Decimal, localcontext
 
+from config.coins import USD
 from config.errors import InvalidParameter
 from config.money import FIAT_DIGITS, AmountNotExact, to_units
-from payments.rates.observations import USD
 from payments.rates.quoting import quote
 
 LARGEST_WORTH = Decimal(1_000_000)

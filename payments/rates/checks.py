@@ -9,7 +9,7 @@ from django.apps import AppConfig
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, register
 
-from payments.rates.observations import COINS
+from config.coins import COINS
 from payments.rates.providers import PROVIDERS
 from payments.rates.tables import BUNDLED, PEGS
 

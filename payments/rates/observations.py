@@ -6,10 +6,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 
-USD = "USD"
-COINS = ("USDC", "USDT", "DAI")
-"""Every coin is priced in US dollars, every currency as the price of one US dollar in it."""
-
 Pair = tuple[str, str]
 
 

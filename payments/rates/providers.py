@@ -18,8 +18,9 @@ from xml.etree.ElementTree import Element, ParseError
 from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import fromstring
 
+from config.coins import COINS, USD
 from config.money import FIAT_DIGITS
-from payments.rates.observations import COINS, USD, Observation
+from payments.rates.observations import Observation
 
 WIDEST_SPREAD = Decimal("0.02")
 """With a larger spread between bid and ask the price is unknown."""
@@ -82,19 +83,16 @@ def parse_ecb(content: bytes, now: datetime) -> list[Observation]:
 
 # Exchanges. Names of pairs are the exchange's own.
 
-_KRAKEN_PAIRS = {"USDCUSD": "USDC", "USDTZUSD": "USDT", "DAIUSD": "DAI"}
-_BITFINEX_SYMBOLS = {"tUDCUSD": "USDC", "tUSTUSD": "USDT", "tDAIUSD": "DAI"}
 
-
-def parse_kraken(content: bytes, now: datetime) -> list[Observation]:
-    """All pairs in one reply: `a` and `b` are [price, whole lot volume, lot volume]. It contains no time."""
+def parse_kraken(content: bytes, now: datetime, *, coins: Mapping[str, str]) -> list[Observation]:
+    """All `coins` by pair in one reply: `a` and `b` are [price, whole lot volume, lot volume]. It contains no time."""
     answer = _object(_json(content))
     if answer.get("error"):
         raise UnreadableReply(f"refused: {answer['error']!s:.80}")
     tickers = _object(answer.get("result"))
     return [
         Observation(coin, USD, _middle(_item(ticker.get("b"), 0), _item(ticker.get("a"), 0)), "kraken", now)
-        for pair, coin in _KRAKEN_PAIRS.items()
+        for pair, coin in coins.items()
         if pair in tickers and (ticker := _object(tickers[pair]))
     ]
 
@@ -122,8 +120,8 @@ def parse_bitstamp(content: bytes, now: datetime, *, coin: str) -> list[Observat
     return [Observation(coin, USD, _middle(ticker.get("bid"), ticker.get("ask")), "bitstamp", made_at)]
 
 
-def parse_bitfinex(content: bytes, now: datetime) -> list[Observation]:
-    """All pairs in one reply, each [symbol, bid, bid size, ask, ask size, …]. It contains no time."""
+def parse_bitfinex(content: bytes, now: datetime, *, coins: Mapping[str, str]) -> list[Observation]:
+    """All `coins` by pair in one reply, each [symbol, bid, bid size, ask, ask size, …]. It contains no time."""
     rows = _json(content)
     if not isinstance(rows, list):
         raise UnreadableReply("not a list")
@@ -132,7 +130,7 @@ def parse_bitfinex(content: bytes, now: datetime) -> list[Observation]:
     return [
         Observation(coin, USD, _middle(_item(row, 1), _item(row, 3)), "bitfinex", now)
         for row in rows
-        if (coin := _BITFINEX_SYMBOLS.get(str(_item(row, 0))))
+        if (coin := coins.get(str(_item(row, 0))))
     ]
 
 
@@ -142,55 +140,44 @@ def parse_gemini(content: bytes, now: datetime, *, coin: str) -> list[Observatio
     return [Observation(coin, USD, _middle(ticker.get("bid"), ticker.get("ask")), "gemini", now)]
 
 
-def _for_coins(path: str, parser: Callable[..., list[Observation]], *coins: str) -> dict[str, Parser]:
-    return {path.format(coin=coin, lower=coin.lower()): partial(parser, coin=coin) for coin in coins}
+def _each(exchange: str, path: str, parser: Callable[..., list[Observation]]) -> dict[str, Parser]:
+    """A request for each coin that the exchange has a market for."""
+    return {path.format(pair): partial(parser, coin=coin) for coin, pair in _markets(exchange).items()}
 
 
-ALL_COINS = frozenset(COINS)
+def _at_once(exchange: str, path: str, parser: Callable[..., list[Observation]]) -> dict[str, Parser]:
+    """One request for all coins that the exchange has a market for."""
+    markets = _markets(exchange)
+    answers = {COINS[coin].answers.get(exchange, pair): coin for coin, pair in markets.items()}
+    return {path.format(",".join(markets.values())): partial(parser, coins=answers)}
 
 
-PROVIDERS = {
-    provider.name: provider
-    for provider in (
-        Provider(
-            name="ecb",
-            address="https://www.ecb.europa.eu",
-            requests={"/stats/eurofxref/eurofxref-daily.xml": parse_ecb},
-            interval=timedelta(hours=1),
-        ),
-        Provider(
-            name="kraken",
-            address="https://api.kraken.com",
-            requests={"/0/public/Ticker?pair=USDCUSD,USDTUSD,DAIUSD": parse_kraken},
-            coins=ALL_COINS,
-        ),
-        Provider(
-            # Coinbase takes one USDC for one dollar and has no market for it.
-            name="coinbase",
-            address="https://api.exchange.coinbase.com",
-            requests=_for_coins("/products/{coin}-USD/ticker", parse_coinbase, "USDT", "DAI"),
-            coins=frozenset({"USDT", "DAI"}),
-        ),
-        Provider(
-            name="bitstamp",
-            address="https://www.bitstamp.net",
-            requests=_for_coins("/api/v2/ticker/{lower}usd/", parse_bitstamp, *COINS),
-            coins=ALL_COINS,
-        ),
-        Provider(
-            name="bitfinex",
-            address="https://api-pub.bitfinex.com",
-            requests={"/v2/tickers?symbols=tUDCUSD,tUSTUSD,tDAIUSD": parse_bitfinex},
-            coins=ALL_COINS,
-        ),
-        Provider(
-            name="gemini",
-            address="https://api.gemini.com",
-            requests=_for_coins("/v2/ticker/{lower}usd", parse_gemini, *COINS),
-            coins=ALL_COINS,
-        ),
+def _markets(exchange: str) -> dict[str, str]:
+    return {code: coin.markets[exchange] for code, coin in COINS.items() if exchange in coin.markets}
+
+
+def providers() -> dict[str, Provider]:
+    """Every source that is asked over HTTP, by name, with a request for what COINS says it prices."""
+    ecb = Provider(
+        name="ecb",
+        address="https://www.ecb.europa.eu",
+        requests={"/stats/eurofxref/eurofxref-daily.xml": parse_ecb},
+        interval=timedelta(hours=1),
     )
-}
+    exchanges = (
+        ("kraken", "https://api.kraken.com", _at_once, "/0/public/Ticker?pair={}", parse_kraken),
+        ("coinbase", "https://api.exchange.coinbase.com", _each, "/products/{}/ticker", parse_coinbase),
+        ("bitstamp", "https://www.bitstamp.net", _each, "/api/v2/ticker/{}/", parse_bitstamp),
+        ("bitfinex", "https://api-pub.bitfinex.com", _at_once, "/v2/tickers?symbols={}", parse_bitfinex),
+        ("gemini", "https://api.gemini.com", _each, "/v2/ticker/{}", parse_gemini),
+    )
+    return {ecb.name: ecb} | {
+        name: Provider(name, address, asked(name, path, parser), frozenset(_markets(name)))
+        for name, address, asked, path, parser in exchanges
+    }
+
+
+PROVIDERS = providers()
 
 
 # Reading.

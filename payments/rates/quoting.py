@@ -18,13 +18,14 @@ from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
 
+from config.coins import USD
 from config.environments import Environment
 from config.errors import DomainError
 from config.purging import delete_in_batches
 from payments.rates import sources
 from payments.rates.agreement import AgreedRate, agree, credible, rule_for
 from payments.rates.models import CurrentRate, RateSnapshot
-from payments.rates.observations import USD, Observation, Pair
+from payments.rates.observations import Observation, Pair
 from payments.rates.providers import PROVIDERS, Provider
 from payments.rates.tables import BUNDLED, BUNDLED_ON, PEGS, bundled_rates, pegged_rates
 

@@ -9,10 +9,10 @@ from decimal import Decimal
 
 from django.utils import timezone
 
+from config.coins import COINS, USD
 from config.environments import Environment
 from config.money import FIAT_DIGITS
 from payments.rates.models import RecordedRate
-from payments.rates.observations import COINS, USD
 from payments.rates.quoting import RATE_DIGITS, RateUnavailable, quote
 
 GOOD_FOR = timedelta(days=2)

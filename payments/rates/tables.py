@@ -13,7 +13,8 @@ from functools import cache
 
 from django.utils.translation import gettext
 
-from payments.rates.observations import COINS, USD, Observation, Pair
+from config.coins import COINS, USD
+from payments.rates.observations import Observation, Pair
 
 PEGS = "official-pegs"
 BUNDLED = "bundled"
@@ -45,9 +46,10 @@ def pegged_rates(now: datetime) -> list[Observation]:
 
 @cache
 def bundled_rates() -> Mapping[Pair, Decimal]:
-    """Approximate market rates of one day, with every coin at one dollar."""
-    table: dict[Pair, Decimal] = {(coin, USD): Decimal(1) for coin in COINS}
-    table |= {(USD, currency): Decimal(rate) for currency, rate in _BUNDLED_USD.items()}
+    """Approximate market rates of one day, with every coin at its peg."""
+    dollar = {USD: Decimal(1)} | {currency: Decimal(rate) for currency, rate in _BUNDLED_USD.items()}
+    table: dict[Pair, Decimal] = {(code, USD): 1 / dollar[coin.peg] for code, coin in COINS.items()}
+    table |= {(USD, currency): rate for currency, rate in dollar.items() if currency != USD}
     return table | {(USD, currency): rate for currency, rate in _PEGGED.items()}
 
 

@@ -1,21 +1,14 @@
-"""The limits of payouts without approval. Pure. A coin counts as one dollar, which is exact enough for limits."""
+"""The limits of payouts without approval. Pure. What coins are worth in dollars is exact enough for limits."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
 
+from config.coins import USD_SCALE
 from payments.transfers.states import HoldReason
 
 WINDOW = timedelta(hours=24)
-
-SCALE = 18
-"""Amounts of coins with different decimals are added up in units of 10^-18 dollars."""
-
-
-def usd_units(amount: int, decimals: int) -> int:
-    """An amount of a coin in 10^-18 dollars."""
-    return amount * int(10 ** (SCALE - decimals))
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,4 +49,4 @@ def why_held(usd: int, limits: Limits, spent: Spent, *, approvals: int) -> HoldR
 
 
 def _exceeds(usd: int, limit: int | None) -> bool:
-    return limit is not None and usd > limit * 10**SCALE
+    return limit is not None and usd > limit * 10**USD_SCALE

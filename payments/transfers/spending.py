@@ -8,6 +8,7 @@ from collections.abc import Collection
 from django.db.models import Q, Sum
 from django.db.models.functions import Now
 
+from config.coins import usd_worth
 from merchants.four_eyes.people import people_needed
 from merchants.ledger.balances import balance
 from merchants.ledger.chart import AccountKind
@@ -15,7 +16,7 @@ from merchants.ledger.posting import AccountRef
 from payments.chains import registry
 from payments.chains.base import Chain
 from payments.transfers import postings
-from payments.transfers.limits import WINDOW, Limits, Spent, usd_units, why_held
+from payments.transfers.limits import WINDOW, Limits, Spent, why_held
 from payments.transfers.models import Payout, PayoutPolicy, Transfer, TransferLine, Wallet, approvals_that_count
 from payments.transfers.states import OPEN_TRANSFERS, HoldReason, PayoutStatus
 
@@ -122,11 +123,11 @@ class Allowance:
             recent.exclude(pk__in=without)
             .exclude(merchant=None, recipient__in=_cold_wallets(policy.environment))
             .order_by()
-            .values_list("merchant_id", "decimals")
+            .values_list("merchant_id", "asset", "decimals")
             .annotate(total=Sum("amount"))
         )
-        for merchant_id, decimals, total in sums:
-            self._add(merchant_id, usd_units(int(total), decimals))
+        for merchant_id, code, decimals, total in sums:
+            self._add(merchant_id, usd_worth(code, int(total), decimals))
 
     def why_held(self, payout: Payout) -> HoldReason | None:
         spent = Spent(sum(self._by_merchant.values()), self._by_merchant.get(payout.merchant_id, 0))
@@ -137,12 +138,14 @@ class Allowance:
             return HoldReason.APPROVAL
         if _stays_ours(payout):
             return None
-        return why_held(usd_units(int(payout.amount), payout.decimals), self._limits, spent, approvals=approvals)
+        return why_held(
+            usd_worth(payout.asset, int(payout.amount), payout.decimals), self._limits, spent, approvals=approvals
+        )
 
     def take(self, payout: Payout) -> None:
         if _stays_ours(payout):
             return
-        self._add(payout.merchant_id, usd_units(int(payout.amount), payout.decimals))
+        self._add(payout.merchant_id, usd_worth(payout.asset, int(payout.amount), payout.decimals))
 
     def _add(self, merchant_id: object, usd: int) -> None:
         self._by_merchant[merchant_id] = self._by_merchant.get(merchant_id, 0) + usd

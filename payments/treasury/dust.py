@@ -1,7 +1,7 @@
 """Which deposit addresses are worth emptying at the fees of this moment. Pure.
 
-A coin counts as one dollar, which is exact enough here; the native coin is worth what the operator has set. Values are
-in 10^-18 dollars.
+A coin is worth about its peg, which is exact enough here; the native coin is worth what the operator has set.
+Values are in 10^-18 dollars.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal, localcontext
 
+from config.coins import USD_SCALE, usd_worth
 from config.money import Asset
 from payments.chains.base import Costs
-from payments.transfers.limits import SCALE, usd_units
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +43,13 @@ class Fees:
     def usd(self, units: int) -> int:
         """The value of base units of the native coin, rounded up."""
         with localcontext(prec=120):
-            value = self.native_usd * units * Decimal(10) ** (SCALE - self.native.decimals)
+            value = self.native_usd * units * Decimal(10) ** (USD_SCALE - self.native.decimals)
             return int(value.to_integral_value(ROUND_CEILING))
 
     def most_dust(self, asset: Asset, *, is_new: bool) -> int:
         """The most an address may hold for which taking it along costs as much as it holds, or more."""
         cost = self.costs.first_time if is_new else self.costs.again
-        return self.usd(cost) // usd_units(1, asset.decimals)
+        return self.usd(cost) // usd_worth(asset.code, 1, asset.decimals)
 
     def is_dust(self, address: WaitingAddress, asset: Asset) -> bool:
         return address.amount <= self.most_dust(asset, is_new=address.is_new)
@@ -57,4 +57,4 @@ class Fees:
     def are_paid_by(self, addresses: Sequence[WaitingAddress], asset: Asset) -> bool:
         """Whether these addresses hold more than a sweep of them costs."""
         held = sum(address.amount for address in addresses)
-        return usd_units(held, asset.decimals) > self.usd(self.of(addresses))
+        return usd_worth(asset.code, held, asset.decimals) > self.usd(self.of(addresses))

@@ -6,12 +6,11 @@ from typing import Any
 
 from rest_framework import serializers
 
-from config.api.fields import StrictChoiceField, StrictSerializer
+from config.api.fields import CoinField, StrictChoiceField, StrictSerializer
 from config.api.pagination import CreatedListQuery
 from config.environments import Environment
 from config.money import FIAT_DIGITS
 from payments.api.serializers import NetworkField
-from payments.chains.networks import COINS
 from settlements.invoices.models import InvoiceKind
 
 JSON, CSV, PDF = "json", "csv", "pdf"
@@ -44,7 +43,7 @@ class RecipientSchema(IssuerSchema):
 
 class InvoiceLineSchema(serializers.Serializer[Any]):
     network = NetworkField()
-    cryptocurrency = serializers.ChoiceField(choices=COINS)
+    cryptocurrency = CoinField()
     amount = serializers.CharField(help_text="The fees in the coin.")
     rate = serializers.CharField(help_text="What one coin was worth in the invoice's currency when it was issued.")
     rateSource = serializers.CharField(help_text="Where the rate is from.")

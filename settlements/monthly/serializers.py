@@ -7,12 +7,11 @@ from typing import Any
 from django.conf import settings
 from rest_framework import serializers
 
-from config.api.fields import StrictCharField, StrictChoiceField, StrictSerializer
+from config.api.fields import CoinField, StrictCharField, StrictChoiceField, StrictSerializer
 from config.api.pagination import ListQuery
 from config.environments import Environment
 from config.money import FIAT_DIGITS
 from payments.api.serializers import NetworkField
-from payments.chains.networks import COINS
 from settlements.monthly.files import VERSION
 from settlements.monthly.reading import ACCOUNTS
 
@@ -108,7 +107,7 @@ class MonthAccountSchema(serializers.Serializer[Any]):
         help_text="`balance` is yours, less what you owe; `held` while coins are missing; `suspense` waits for you.",
     )
     network = NetworkField()
-    cryptocurrency = serializers.ChoiceField(choices=COINS)
+    cryptocurrency = CoinField()
     openingBalance = serializers.CharField(help_text="At the beginning of the month.")
     entries = MonthEntrySchema(many=True, help_text="What changed it, oldest first.")
     closingBalance = serializers.CharField(help_text="Opening balance + entries, to the last digit.")

@@ -8,12 +8,13 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 from pytest_django.fixtures import Settings
 
+from config.coins import COINS
 from config.environments import Environment
 from payments.chains import registry
 from payments.chains.base import Chain
 from payments.chains.errors import NotSetUp
 from payments.chains.evm import addresses as evm_addresses
-from payments.chains.networks import COINS, NETWORKS
+from payments.chains.networks import NETWORKS
 from payments.chains.operator_settings import TESTNET
 from payments.chains.servers import owner_of
 from payments.chains.simulated.networks import look_alike, mint, simulated_profile

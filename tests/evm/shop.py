@@ -12,6 +12,7 @@ from django.core.management import call_command
 from django.db import transaction
 from django.utils import timezone
 
+from config.coins import COINS
 from config.environments import Environment
 from merchants.ledger.balances import balance
 from merchants.services import open_merchant
@@ -19,7 +20,6 @@ from payments import tasks as payment_tasks
 from payments.chains import registry
 from payments.chains.evm.addresses import encode
 from payments.chains.evm.development import devnet
-from payments.chains.networks import COINS
 from payments.models import Payment
 from payments.rates.models import CurrentRate
 from payments.rates.quoting import forget_rates
@@ -105,7 +105,7 @@ class Shop:
         request = NewPayment(
             amount=Decimal(40),
             currency="USD",
-            cryptocurrency=COINS[number % len(COINS)],
+            cryptocurrency=[*COINS][number % len(COINS)],
             network=network,
             merchant_wallet=somebody("the merchant"),
         )

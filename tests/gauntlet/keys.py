@@ -26,6 +26,7 @@ from django.core.management import call_command
 from django.db import connections
 from django.utils import timezone
 
+from config.coins import COINS
 from config.embedded.postgres import DATABASE, SUPERUSER
 from config.environments import Environment
 from config.installation import services as standing
@@ -38,7 +39,6 @@ from payments.chains.evm.adapter import EvmChain
 from payments.chains.evm.development import devnet
 from payments.chains.evm.development.node import LocalNode
 from payments.chains.evm.signing import Transaction, signer_from_key
-from payments.chains.networks import COINS
 from payments.models import Payment
 from payments.transfers import executor
 from payments.transfers.models import Payout, PayoutPolicy, Transfer, Wallet

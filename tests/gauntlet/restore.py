@@ -24,13 +24,14 @@ from django.conf import settings
 from django.core.management import call_command
 from stellar_sdk import Asset, ChangeTrust, Keypair
 
+from config.coins import COINS
 from config.environments import Environment
 from payments.chains import registry
 from payments.chains.base import Chain, IncomingTransfer
 from payments.chains.evm import abi, deployment
 from payments.chains.evm.development import devnet
 from payments.chains.evm.development.node import LocalNode
-from payments.chains.networks import COINS, NETWORKS
+from payments.chains.networks import NETWORKS
 from payments.chains.stellar.adapter import StellarChain
 from payments.chains.stellar.development.horizon import LocalHorizon
 from payments.chains.stellar.development.keys import HOT_WALLET, HOT_WALLET_KEY, PAYER, PAYER_KEY

@@ -14,6 +14,7 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
+from config.coins import COINS
 from config.environments import Environment
 from config.installation import tasks as installation_tasks
 from merchants.four_eyes.services import agree
@@ -25,7 +26,6 @@ from merchants.models import Merchant
 from merchants.services import change_fee
 from payments import tasks as payment_tasks
 from payments.chains import registry
-from payments.chains.networks import COINS
 from payments.deposits.acceptance import take_discrepancy
 from payments.models import Discrepancy, Payment
 from payments.services import NewPayment, create_payment
@@ -136,7 +136,7 @@ class BusyShop:
     def open(self, network: str, number: int) -> list[Payment]:
         """So many payments, by all merchants in turn and in all coins in turn."""
         return [
-            self._open(network, self.merchants[each % len(self.merchants)], COINS[each % len(COINS)])
+            self._open(network, self.merchants[each % len(self.merchants)], [*COINS][each % len(COINS)])
             for each in range(number)
         ]
 

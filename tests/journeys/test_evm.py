@@ -18,13 +18,13 @@ from django.core.management import call_command
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
+from config.coins import COINS
 from config.environments import Environment
 from merchants.ledger.balances import balance
 from payments import tasks as payment_tasks
 from payments.chains import registry
 from payments.chains.evm.addresses import encode
 from payments.chains.evm.development import devnet
-from payments.chains.networks import COINS
 from payments.deposits.postings import chain_account
 from payments.models import Deposit, Payment
 from payments.transfers import tasks as transfer_tasks
@@ -190,7 +190,7 @@ def pay_all(mainnets: dict[str, Mainnet], payments: dict[str, list[Record]]) -> 
             elif number == WRONG_NETWORK:
                 now[OTHER[network]].append((coin, address, units(record, "cryptoAmount", network=OTHER[network])))
             elif number == WRONG_COIN:
-                other = COINS[(COINS.index(coin) + 1) % len(COINS)]
+                other = [*COINS][([*COINS].index(coin) + 1) % len(COINS)]
                 now[network].append((other, address, units(record, "cryptoAmount", coin=other)))
             else:
                 now[network].append((coin, address, due))

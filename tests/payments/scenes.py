@@ -16,6 +16,7 @@ import orjson
 from django.db import connection, transaction
 
 from config.api.renderers import render_json
+from config.coins import COINS
 from config.environments import Environment
 from config.money import to_units
 from merchants.ledger.invariants import Finding, Scope, registered
@@ -25,7 +26,7 @@ from merchants.models import Merchant
 from merchants.services import SettingsChanges, update_settings
 from payments import services, tasks
 from payments.chains import registry
-from payments.chains.networks import COINS, NETWORKS
+from payments.chains.networks import NETWORKS
 from payments.chains.simulated import control
 from payments.chains.simulated.networks import address_named
 from payments.deposits import crediting, postings

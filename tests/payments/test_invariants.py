@@ -60,7 +60,7 @@ def test_sixty_payments_through_every_scenario_leave_nothing_to_find() -> None:
     for number in range(60):
         payment = make_payment(
             chance.choice(list(NETWORKS)),
-            chance.choice(COINS),
+            chance.choice([*COINS]),
             f"{chance.randint(1, 200_000) / 100:.2f}",
             merchant=chance.choice(merchants),
         )

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from config.coins import COINS, USD
 from config.money import FIAT_DIGITS
 from payments.rates.agreement import LARGEST_DEVIATION, AgreedRate, Rule, agree, rule_for
-from payments.rates.observations import COINS, USD, Observation
+from payments.rates.observations import Observation
 from payments.rates.tables import bundled_rates
 
 NOW = datetime(2026, 11, 21, 10, 30, tzinfo=UTC)

@@ -9,9 +9,9 @@ from itertools import product
 import pytest
 from pytest_django import Settings
 
+from config.coins import COINS, USD
 from config.environments import Environment
 from config.money import FIAT_DIGITS
-from payments.rates.observations import COINS, USD
 from payments.rates.quoting import Quote, RateUnavailable, quote, refresh_rates
 from payments.rates.tables import bundled_rates
 

@@ -11,10 +11,10 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
+from config.coins import COINS
 from config.money import FIAT_DIGITS
 from payments.rates import quoting
 from payments.rates.models import CurrentRate, RateSnapshot
-from payments.rates.observations import COINS
 from payments.rates.providers import PROVIDERS
 from payments.rates.quoting import Quote, RateUnavailable, forget_rates, quote, refresh_rates
 from tests.rates.conftest import NOW, Answer, ProviderServer, say

@@ -19,12 +19,12 @@ from stellar_sdk import Keypair
 from stellar_sdk.operation import ChangeTrust, CreateAccount, Operation
 from stellar_sdk.operation import Payment as Pay
 
+from config.coins import COINS
 from config.environments import Environment
 from merchants.ledger.balances import balance
 from merchants.models import Merchant
 from payments import tasks as payment_tasks
 from payments.chains import registry
-from payments.chains.networks import COINS
 from payments.chains.operator_settings import MAINNET, NetworkSettings
 from payments.chains.profiles import NetworkProfile
 from payments.chains.stellar.development import devnet

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from payments.transfers.limits import Limits, Spent, usd_units, why_held
+from config.coins import usd_worth
+from payments.transfers.limits import Limits, Spent, why_held
 from payments.transfers.states import HoldReason
 
-DOLLAR = usd_units(1_000_000, 6)
+DOLLAR = usd_worth("USDC", 1_000_000, 6)
 
 
 def test_coins_of_every_scale_are_measured_alike() -> None:
-    assert usd_units(10**6, 6) == usd_units(10**7, 7) == usd_units(10**18, 18) == 10**18
+    assert usd_worth("USDC", 10**6, 6) == usd_worth("USDC", 10**7, 7) == usd_worth("USDC", 10**18, 18) == 10**18
 
 
 @pytest.mark.parametrize(
@@ -38,5 +39,5 @@ def test_limits(dollars: int, limits: Limits, spent: Spent, approvals: int, reas
 
 def test_a_limit_is_exact_to_the_base_unit() -> None:
     limits = Limits(transfer=100)
-    assert why_held(usd_units(100 * 10**18, 18), limits, Spent(), approvals=0) is None
-    assert why_held(usd_units(100 * 10**18 + 1, 18), limits, Spent(), approvals=0) is HoldReason.OVER_LIMIT
+    assert why_held(usd_worth("USDC", 100 * 10**18, 18), limits, Spent(), approvals=0) is None
+    assert why_held(usd_worth("USDC", 100 * 10**18 + 1, 18), limits, Spent(), approvals=0) is HoldReason.OVER_LIMIT

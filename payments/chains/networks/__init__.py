@@ -5,9 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from pkgutil import iter_modules
 
-from payments.chains.profiles import COINS, Network
-
-__all__ = ["COINS", "NETWORKS"]
+from payments.chains.profiles import Network
 
 
 def _declared() -> dict[str, Network]:

@@ -6,9 +6,15 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from config.money import Asset
-from payments.chains.profiles import CreditRule, LocalNode, Network, NetworkProfile, Simulation, coins
-
-_DECIMALS = {"USDC": 6, "USDT": 6, "DAI": 18}
+from payments.chains.profiles import (
+    CreditRule,
+    LocalNode,
+    Network,
+    NetworkProfile,
+    Simulation,
+    declared_coins,
+    declared_decimals,
+)
 
 _REAL = NetworkProfile(
     network="polygon",
@@ -16,14 +22,8 @@ _REAL = NetworkProfile(
     family="evm",
     chain_id=137,
     block_seconds=1.75,
-    assets=coins(
-        "polygon",
-        _DECIMALS,
-        USDC="0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359",
-        USDT="0xc2132D05D31c914a87C6611C10748AEb04B58e8F",
-        DAI="0x8f3Cf7ad23Cd3CaDbD9735AFf958023239c6A063",
-    ),
-    decimals=_DECIMALS,
+    assets=declared_coins("polygon"),
+    decimals=declared_decimals("polygon"),
     rules=((None, CreditRule(confirmations=8, require_finalized=True)),),
     native=Asset("polygon", "POL", 18, ""),
     native_usd="0.25",
@@ -45,7 +45,7 @@ NETWORK = Network(
         name="Polygon Amoy",
         chain_id=80_002,
         explorer="https://amoy.polygonscan.com/tx/",
-        assets=coins("polygon", _DECIMALS, USDC="0x41E94Eb019C0762f9Bfcf9Fb1E58725BfB0e7582"),
+        assets=declared_coins("polygon", test=True),
         metadata={},
     ),
     simulation=Simulation(

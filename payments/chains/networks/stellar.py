@@ -6,9 +6,8 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from config.money import Asset
-from payments.chains.profiles import COINS, CreditRule, Network, NetworkProfile, Simulation, coins
+from payments.chains.profiles import CreditRule, Network, NetworkProfile, Simulation, declared_coins, declared_decimals
 
-_DECIMALS = dict.fromkeys(COINS, 7)
 _RULES = ((None, CreditRule(confirmations=1)),)
 
 _REAL = NetworkProfile(
@@ -17,8 +16,8 @@ _REAL = NetworkProfile(
     family="stellar",
     block_seconds=5.5,
     # USDT and DAI have no issuer that everybody means: the operator names one, or they are refused.
-    assets=coins("stellar", _DECIMALS, USDC="USDC:GA5ZSEJYB37JRC5AVCIA5MOP4RHTM335X2KGX3IHOJAPP5RE34K4KZVN"),
-    decimals=_DECIMALS,
+    assets=declared_coins("stellar"),
+    decimals=declared_decimals("stellar"),
     rules=_RULES,
     native=Asset("stellar", "XLM", 7, ""),
     native_usd="0.50",
@@ -43,7 +42,7 @@ NETWORK = Network(
         _REAL,
         name="Stellar test network",
         explorer="https://stellar.expert/explorer/testnet/tx/",
-        assets=coins("stellar", _DECIMALS, USDC="USDC:GBBD47IF6LWK7P7MDEVSCWR7DPUWV3NY3DTQEVFL4NAT4AQH3ZLLFLA5"),
+        assets=declared_coins("stellar", test=True),
         metadata=MappingProxyType({"network_passphrase": "Test SDF Network ; September 2015"}),
     ),
     simulation=Simulation(finality_depth=0, rules=_RULES, usual_price=100, payout_work=1),

@@ -11,10 +11,11 @@ from functools import cache
 
 from django.conf import settings
 
+from config.coins import COINS
 from config.money import Asset
 from payments.chains.evm import addresses as evm_addresses
 from payments.chains.networks import NETWORKS
-from payments.chains.profiles import COINS, NetworkProfile, coins
+from payments.chains.profiles import NetworkProfile, coins
 from payments.chains.stellar import addresses as stellar_addresses
 
 PASSPHRASE = "Ballast Simulated Network ; 2026"  # noqa: S105  a network's name, no secret

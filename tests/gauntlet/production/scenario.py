@@ -22,6 +22,7 @@ import psycopg
 
 from config import roles
 from config.celery import wake
+from config.coins import COINS
 from config.environments import Environment
 from config.installation.database_roles import WEB as WEB_USER
 from config.installation.database_roles import WORKER as WORKER_USER
@@ -30,7 +31,7 @@ from payments.chains.evm.addresses import encode
 from payments.chains.evm.development import devnet
 from payments.chains.evm.development.node import LocalNode
 from payments.chains.evm.signing import write_keystore
-from payments.chains.networks import COINS, NETWORKS
+from payments.chains.networks import NETWORKS
 from payments.transfers.postings import hot_account
 from tests.evm.mainnet import Mainnet
 from tests.evm.node import EPOCH_BLOCKS, ETHEREUM_ID, HISTORY, POLYGON_ID, TestNode

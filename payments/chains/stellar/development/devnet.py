@@ -6,8 +6,9 @@ from dataclasses import replace
 from functools import cache
 from types import MappingProxyType
 
+from config.coins import COINS
 from payments.chains.networks import NETWORKS
-from payments.chains.profiles import COINS, NetworkProfile, coins
+from payments.chains.profiles import NetworkProfile, coins
 from payments.chains.stellar.development import keys
 
 BLOCK_SECONDS = 2.0

@@ -8,12 +8,12 @@ from urllib.parse import parse_qs, urlsplit
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from config.coins import COINS
 from config.money import to_units
 from payments.chains.errors import ChainError
 from payments.chains.evm import abi
 from payments.chains.evm.development import devnet
 from payments.chains.evm.rpc import Rpc
-from payments.chains.networks import COINS
 from payments.chains.stellar.development import client, keys
 
 STELLAR_DECIMALS = 7
