@@ -15,7 +15,7 @@ from payments.chains.errors import ChainError
 from payments.chains.registry import places_in_use
 from payments.dashboard.exports import services as exports
 from payments.dashboard.search import indexing
-from payments.deposits import crediting, crumbs, giving_back, surplus_policy, unattributed
+from payments.deposits import crediting, crumbs, surplus_policy, unattributed
 from payments.deposits.turnover import counting as turnover
 from payments.deposits.watching import watch_network
 from payments.operations.services import note_providers
@@ -53,12 +53,6 @@ def read_new(environment: str, network: str) -> None:
         unattributed.book_unattributed(environment, network)
     with contained("alarms about providers not updated", **place):
         note_providers(environment, network)
-
-
-@shared_task(name="payments.follow_returns")
-def follow_returns() -> None:
-    """End what goes back to senders of money of no payment, once its payout has ended."""
-    giving_back.follow_payouts()
 
 
 @shared_task(name="payments.assess_due")

@@ -10,7 +10,7 @@ from config.containment import contained
 from payments.chains.errors import ChainUnavailable
 from refunds.batches import make_row
 from refunds.models import Refund, RefundBatchRow
-from refunds.services import follow_payout, resolve_destination
+from refunds.services import resolve_destination
 from refunds.surplus import give_back_due
 
 logger = structlog.get_logger(__name__)
@@ -44,14 +44,6 @@ def _resolve_all() -> None:
                     silences += 1
             if silences >= SILENCES_MAX:
                 break
-
-
-@shared_task(name="refunds.follow_payouts")
-def follow_payouts() -> None:
-    """Update refunds from their payouts. One that fails is logged, and the others go on."""
-    for refund in Refund.objects.to_follow().order_by("id")[:BATCH]:
-        with contained("refund could not be followed", refund=refund.public_id):
-            follow_payout(refund)
 
 
 @shared_task(name="refunds.make_batches")

@@ -19,6 +19,7 @@ from merchants.ledger.models import Account
 from merchants.models import Merchant, OwnedQuerySet
 from payments.chains import registry
 from payments.transfers.models import Payout
+from payments.transfers.states import ENDED_PAYOUTS, HoldReason, PayoutStatus
 from settlements.states import RateMoment, SettlementProblem, SettlementStatus, Trigger
 
 LONGEST_WAIT: Final = timedelta(hours=1)
@@ -55,6 +56,17 @@ class SettlementQuerySet(OwnedQuerySet["Settlement"]):
     def due(self, now: datetime) -> Self:
         """Settlements that are due: not handed over for payment yet, or handed over and not ended."""
         return self.filter(status=SettlementStatus.PENDING).filter(has_come("next_step_at", now, longest=LONGEST_WAIT))
+
+    def to_follow(self) -> Self:
+        """Settlements whose payout has ended, is held for another reason than noted, or is no longer held."""
+        held = Q(payout__status=PayoutStatus.HELD)
+        news = Q(payout__status__in=ENDED_PAYOUTS) | (~held & ~Q(failure_code=""))
+        for reason in HoldReason:
+            is_noted = Q(failure_message=reason.label)
+            if reason == HoldReason.NO_TRUSTLINE:
+                is_noted = Q(failure_code=SettlementProblem.NO_TRUSTLINE)  # its message names the coin
+            news |= held & Q(payout__hold_reason=reason) & ~is_noted
+        return self.filter(news, status=SettlementStatus.PENDING, payout__isnull=False)
 
     def waiting_for_trustline(self) -> Self:
         """Settlements whose wallet does not hold the coin yet."""

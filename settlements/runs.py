@@ -13,17 +13,16 @@ from typing import Final
 
 import structlog
 from django.db import transaction
-from django.db.models import OuterRef, Q, Subquery
+from django.db.models import OuterRef, Subquery
 from django.utils import timezone
 
 from config.containment import contained
 from merchants.models import Merchant, MerchantSettings, SettlementFrequency
-from payments.transfers.states import HoldReason, PayoutStatus
 from settlements import services
 from settlements.making import run_scheduled
 from settlements.models import Settlement, SettlementRun
 from settlements.periods import due_period
-from settlements.states import SettlementProblem, SettlementStatus
+from settlements.states import SettlementStatus
 
 logger = structlog.get_logger(__name__)
 
@@ -32,8 +31,6 @@ LEASE: Final = timedelta(seconds=30)
 
 ADVANCED_MAX: Final = 500
 """Settlements of one call, at most."""
-
-ENDED: Final = (PayoutStatus.PAID, PayoutStatus.FAILED, PayoutStatus.CANCELLED)
 
 
 def run_due(
@@ -80,27 +77,14 @@ def _with_period_due(
 
 
 def advance_due(now: datetime | None = None, *, limit: int = ADVANCED_MAX) -> int:
-    """Advance settlements that can go on; returns how many were handed over or ended."""
+    """Advance settlements that can go on; returns how many were handed over or given up."""
     now = now or timezone.now()
     done = 0
-    for settlement_id in [*_with_news(limit), *_lease(now, limit)]:
+    for settlement_id in _lease(now, limit):
         with contained("settlement could not go on", settlement=str(settlement_id)):
             settlement = services.advance(settlement_id)
             done += settlement.status != SettlementStatus.PENDING or settlement.payout_id is not None
     return done
-
-
-def _with_news(limit: int) -> list[uuid.UUID]:
-    """Settlements whose payout has ended, is held for another reason than noted, or is no longer held."""
-    pending = Settlement.objects.filter(status=SettlementStatus.PENDING, payout__isnull=False)
-    held = Q(payout__status=PayoutStatus.HELD)
-    news = Q(payout__status__in=ENDED) | (~held & ~Q(failure_code=""))
-    for reason in HoldReason:
-        is_noted = Q(failure_message=reason.label)
-        if reason == HoldReason.NO_TRUSTLINE:
-            is_noted = Q(failure_code=SettlementProblem.NO_TRUSTLINE)  # its message names the coin
-        news |= held & Q(payout__hold_reason=reason) & ~is_noted
-    return list(pending.filter(news).order_by("id").values_list("pk", flat=True)[:limit])
 
 
 def _lease(now: datetime, limit: int) -> list[uuid.UUID]:

@@ -276,15 +276,13 @@ def _checked_wallet(failed: Settlement, text: str, chosen: MerchantSettings) -> 
 
 
 def advance(settlement_id: uuid.UUID) -> Settlement:
-    """Take a settlement as far as it can go now. Doing it again changes nothing.
+    """Take a settlement as far as it can go now, until it has a payout. Doing it again changes nothing.
 
     It asks the network about the wallet, so it must not be called while rows are locked.
     """
     settlement = Settlement.objects.get(pk=settlement_id)
-    if settlement.status != SettlementStatus.PENDING:
+    if settlement.status != SettlementStatus.PENDING or settlement.payout_id is not None:
         return settlement
-    if settlement.payout_id is not None:
-        return follow_payout(settlement_id)
     try:
         asset = _asset_to_pay(settlement)
         _require_payouts(settlement, asset)
@@ -351,10 +349,10 @@ def wait_for(settlement_id: uuid.UUID, *, problem: SettlementProblem, message: s
         return _wait(settlement, problem, message)
 
 
-def follow_payout(settlement_id: uuid.UUID) -> Settlement:
+def follow_payout(settlement: Settlement) -> Settlement:
     """End a settlement when its payout has ended, or note why the payout is held."""
     with transaction.atomic():
-        settlement = Settlement.objects.select_for_update().get(pk=settlement_id)
+        settlement = Settlement.objects.select_for_update().get(pk=settlement.pk)
         if settlement.status != SettlementStatus.PENDING or settlement.payout_id is None:
             return settlement
         payout = Payout.objects.select_related("transfer").get(pk=settlement.payout_id)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import uuid
-
 import structlog
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
-from config.containment import contained
 from config.errors import DomainError, InvalidParameter
 from merchants.four_eyes.people import counts, people_needed, require_counts
 from merchants.ledger.posting import post_draft
@@ -24,11 +22,10 @@ from payments.models import Deposit, Discrepancy
 from payments.states import RETURN_MOVES, DiscrepancyStatus, ReturnStatus
 from payments.transfers.models import Payout, PayoutApproval
 from payments.transfers.payouts import cancel_payout, request_payout
-from payments.transfers.states import PayoutStatus
+from payments.transfers.states import ENDED_PAYOUTS, PayoutStatus
 
 logger = structlog.get_logger(__name__)
 
-ENDED = (PayoutStatus.PAID, PayoutStatus.FAILED, PayoutStatus.CANCELLED)
 _PEOPLE_KEPT = 120  # characters of the field
 
 
@@ -83,26 +80,20 @@ def call_back(returned: PayerReturn, *, by: User) -> PayerReturn:
         return returned
 
 
-def follow_payouts() -> int:
-    """End the returns whose payout has ended; returns how many."""
-    pending = PayerReturn.objects.filter(status=ReturnStatus.PENDING, payout__status__in=ENDED)
-    done = 0
-    for key in list(pending.order_by("pk").values_list("pk", flat=True)):
-        with contained("return to a sender not ended", payer_return=str(key)):
-            done += _follow(key)
-    return done
+def to_follow() -> QuerySet[PayerReturn]:
+    """Returns whose payout has ended, and they have not."""
+    return PayerReturn.objects.filter(status=ReturnStatus.PENDING, payout__status__in=ENDED_PAYOUTS)
 
 
-def _follow(key: uuid.UUID) -> bool:
+def follow_payout(returned: PayerReturn) -> None:
+    """End a return when its payout has ended."""
     with transaction.atomic():
-        deposit = Deposit.objects.select_for_update().get(returns=key)
+        deposit = Deposit.objects.select_for_update().get(pk=returned.deposit_id)
         held = _held(deposit)
-        returned = PayerReturn.objects.select_for_update().get(pk=key)
+        returned = PayerReturn.objects.select_for_update().get(pk=returned.pk)
         payout = Payout.objects.select_related("transfer").get(payer_return=returned)
-        if returned.status != ReturnStatus.PENDING or payout.status not in ENDED:
-            return False
-        _end(returned, deposit, held, payout)
-        return True
+        if returned.status == ReturnStatus.PENDING and payout.status in ENDED_PAYOUTS:
+            _end(returned, deposit, held, payout)
 
 
 def _held(deposit: Deposit) -> Discrepancy | None:

@@ -36,6 +36,7 @@ from payments.deposits.watching import record_arrivals, watch_network
 from payments.models import Payment
 from payments.transfers import services
 from payments.transfers.models import Transfer, Wallet
+from payments.transfers.owners import follow_payouts
 from payments.transfers.payouts import FOUND, LEFT_OUT, found_payouts
 from payments.transfers.recovery import (
     NotAPayout,
@@ -57,7 +58,6 @@ from payments.treasury.cold import cold_wallet_of, cold_wallets
 from payments.treasury.house import fundings
 from payments.treasury.house.by_hand import attribute, attribute_found
 from payments.treasury.house.cold_moves import follow
-from payments.treasury.house.withdrawals import follow_payouts
 from payments.treasury.lost_sweeps import adopt_sweep, lost_sweeps
 from payments.treasury.sweep_booking import book_found, book_sweeps
 from payments.treasury.wallet_balances import book_treasury, is_kept_in_ledger, treasury_balance

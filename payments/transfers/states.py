@@ -65,6 +65,9 @@ class MemoType(models.TextChoices):
     TEXT = "text", "Text (MEMO_TEXT)"
 
 
+ENDED_PAYOUTS = (PayoutStatus.PAID, PayoutStatus.FAILED, PayoutStatus.CANCELLED)
+
+
 class TransferStatus(models.TextChoices):
     """The status of a transfer, whichever of its versions is mined."""
 

@@ -1,9 +1,11 @@
-"""The periodic task over transfers and payouts that are due. A lost or repeated task does no harm."""
+"""Periodic tasks over transfers and payouts. A lost or repeated task does no harm."""
 
 from __future__ import annotations
 
 from celery import shared_task
 
+from config.advisory_locks import named_lock
+from payments.transfers import owners
 from payments.transfers.executor import run_due
 
 
@@ -11,3 +13,11 @@ from payments.transfers.executor import run_due
 def drive() -> None:
     """Follow, sign and send whatever is due, wallet by wallet."""
     run_due()
+
+
+@shared_task(name="transfers.follow_payouts")
+def follow_payouts() -> None:
+    """Update refunds, settlements and whatever else a payout is for, once it has ended."""
+    with named_lock("transfers.follow_payouts") as is_ours:
+        while is_ours and owners.follow_payouts() >= owners.BATCH:
+            pass

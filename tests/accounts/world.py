@@ -25,9 +25,8 @@ from payments.chains.simulated.networks import address_named
 from payments.merchant_wallets.services import apply_due, set_wallet
 from payments.rates.tables import bundled_rates
 from payments.transfers import executor
+from payments.transfers.owners import follow_payouts
 from payments.treasury.house.models import AllowedAddress
-from payments.treasury.house.withdrawals import follow_payouts as follow_withdrawals
-from refunds import tasks as refund_tasks
 from refunds.models import Refund as RefundRow
 from settlements import runs
 from settlements.models import DebtDecision
@@ -206,10 +205,8 @@ class World:
 
     def follow(self) -> None:
         """The workers end refunds and settlements."""
-        refund_tasks.follow_payouts()
         runs.advance_due()
-        if self.withdrawals:
-            follow_withdrawals()
+        follow_payouts()
         self.note_ended()
 
     def note_ended(self) -> None:

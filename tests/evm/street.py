@@ -21,7 +21,7 @@ from payments.models import Payment
 from payments.services import NewPayment, create_payment
 from payments.transfers import tasks as transfer_tasks
 from payments.transfers.models import Payout, Transfer
-from refunds import tasks as refund_tasks
+from payments.transfers.owners import follow_payouts
 from refunds.models import Refund
 from refunds.services import NewRefund, create_refund
 from settlements import runs
@@ -105,8 +105,7 @@ class Street:
         self._drive()
         self.let_blocks_pass()
         self._drive()
-        refund_tasks.follow_payouts()
-        runs.advance_due()
+        follow_payouts()
 
     def held(self, coin: str, account: str) -> int:
         return self.mainnet.held(coin, [account])[account]

@@ -31,7 +31,7 @@ from payments.transfers.models import Envelope, Payout, PayoutPolicy, Transfer
 from payments.transfers.states import OPEN_TRANSFERS, HoldReason, PayoutStatus
 from payments.treasury.house.addresses import add_address
 from payments.treasury.house.own import house_balances
-from payments.treasury.house.withdrawals import follow_payouts, propose_withdrawal
+from payments.treasury.house.withdrawals import propose_withdrawal
 from payments.treasury.models import Sweep
 from refunds.models import Refund
 from refunds.services import NewRefund, create_refund
@@ -181,7 +181,6 @@ def test_what_the_house_has_earned_leaves_and_nothing_beside_it(street: Street) 
     assert own.withdrawable == 4 * COIN
     agree(propose_withdrawal(listed, code="USDC", amount=4 * COIN, reason="rent", by=ada), by=bob)
     street.pay_out()
-    follow_payouts()
     assert (street.held("USDC", bank), street.held("USDC", devnet.HOT_WALLET)) == (4 * COIN, 0)
     street.shop.assert_books_are_the_chain()
     assert reconcile() == 0

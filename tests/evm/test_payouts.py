@@ -21,8 +21,8 @@ from payments.chains.evm.development import devnet
 from payments.transfers import executor, services
 from payments.transfers import tasks as transfer_tasks
 from payments.transfers.models import Envelope, Payout, Transfer
+from payments.transfers.owners import follow_payouts
 from payments.transfers.states import OPEN_TRANSFERS, PayoutStatus, TransferStatus
-from refunds import tasks as refund_tasks
 from refunds.models import Refund
 from refunds.states import RefundStatus
 from tests.evm.mainnet import Mainnet, prepared_mainnet, settings_for_production_alone
@@ -170,7 +170,7 @@ def test_what_nobody_answered_for_is_paid_once_by_us_and_twice_by_who_signs_it_a
 
 def work() -> None:
     transfer_tasks.drive()
-    refund_tasks.follow_payouts()
+    follow_payouts()
 
 
 def let_time_pass(storms: Mapping[str, Storm]) -> None:

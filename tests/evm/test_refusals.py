@@ -25,7 +25,7 @@ from payments.operations import tasks as operation_tasks
 from payments.operations.models import Alarm
 from payments.transfers import tasks as transfer_tasks
 from payments.transfers.models import Payout, Transfer
-from refunds import tasks as refund_tasks
+from payments.transfers.owners import follow_payouts
 from refunds.models import Refund
 from refunds.services import NewRefund, create_refund
 from tests.evm.fakes import FakeProvider, Refusal
@@ -61,7 +61,7 @@ class Counter:
             transfer_tasks.drive()
             self.node.mine(13)
         transfer_tasks.drive()
-        refund_tasks.follow_payouts()
+        follow_payouts()
         operation_tasks.measure_networks()
         operation_tasks.raise_alarms()
 

@@ -214,7 +214,7 @@ def _work(plan: Plan, chance: random.Random) -> None:
         payment_tasks.sweep,
         refund_tasks.resolve_destinations,
         transfer_tasks.drive,
-        refund_tasks.follow_payouts,
+        transfer_tasks.follow_payouts,
         settlement_tasks.advance_due,
     ):
         task()

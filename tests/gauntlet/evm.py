@@ -34,8 +34,8 @@ from payments.models import Payment
 from payments.transfers import rounds, services
 from payments.transfers import tasks as transfer_tasks
 from payments.transfers.models import Envelope, Payout, Transfer
+from payments.transfers.owners import follow_payouts
 from payments.transfers.states import OPEN_TRANSFERS, PayoutStatus, TransferStatus
-from refunds import tasks as refund_tasks
 from refunds.models import Refund
 from refunds.states import RefundStatus
 from tests.evm.mainnet import Mainnet, environment_for, settings_for
@@ -228,7 +228,7 @@ class _Errors(logging.Handler):
 
 def _work() -> None:
     transfer_tasks.drive()
-    refund_tasks.follow_payouts()
+    follow_payouts()
     fan_out()
     time.sleep(0.1)
 

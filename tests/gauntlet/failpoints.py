@@ -30,7 +30,6 @@ _STEPS: dict[str, list[str]] = {
     ],
     "refund.create": ["refunds.viewsets:create_refund"],
     "refund.reserve": ["refunds.services:refund_accounting.reserve"],
-    "refund.follow": ["refunds.tasks:follow_payout"],
     "refund.complete": ["refunds.services:refund_accounting.complete"],
     "refund.resolve": ["refunds.tasks:resolve_destination"],
     "payout.request": ["refunds.services:request_payout", "settlements.services:request_payout"],
@@ -61,7 +60,7 @@ _STEPS: dict[str, list[str]] = {
     "payout.end": ["payments.transfers.payouts:end_payout", "payments.transfers.services:end_payout"],
     "settlement.run": ["settlements.making:_make"],
     "settlement.convert": ["settlements.services:hand_over"],
-    "settlement.follow": ["settlements.services:follow_payout"],
+    "payout.follow": ["payments.transfers.owners:_follow"],
 }
 
 SIDES = ("before", "after")

@@ -42,12 +42,11 @@ from payments.chains.evm.signing import Transaction, signer_from_key
 from payments.models import Payment
 from payments.transfers import executor
 from payments.transfers.models import Payout, PayoutPolicy, Transfer, Wallet
+from payments.transfers.owners import follow_payouts
 from payments.transfers.postings import cold_account, hot_account
 from payments.transfers.states import OPEN_TRANSFERS, HoldReason, PayoutStatus
 from payments.treasury.house.cold_moves import follow_cold
 from payments.treasury.house.skims import WAITING
-from payments.treasury.house.withdrawals import follow_payouts
-from refunds import tasks as refund_tasks
 from tests.evm.mainnet import Mainnet, environment_for, settings_for
 from tests.evm.node import EPOCH_BLOCKS, HISTORY, POLYGON_ID, TestNode
 from tests.evm.shop import RATE_SOURCES, Paid, Shop
@@ -129,9 +128,8 @@ class House:
             self.shop.let_blocks_pass()
             self.shop.drive()
             payment_tasks.sweep()
-            refund_tasks.follow_payouts()
-            follow_cold()
             follow_payouts()
+            follow_cold()
 
     def finish(self) -> None:
         for _ in range(ROUNDS_MAX):

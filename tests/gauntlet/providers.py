@@ -27,8 +27,8 @@ from payments.models import Deposit, Payment
 from payments.operations.models import Alarm
 from payments.states import PaymentStatus
 from payments.transfers.models import Transfer
+from payments.transfers.owners import follow_payouts
 from payments.transfers.states import OPEN_TRANSFERS
-from refunds import tasks as refund_tasks
 from tests.evm import liars as lying
 from tests.evm.liars import Provider, providers_of
 from tests.evm.mainnet import Mainnet, environment_for, settings_for
@@ -139,7 +139,7 @@ class Street:
         self.shop.let_blocks_pass()
         self.shop.drive()
         payment_tasks.sweep()
-        refund_tasks.follow_payouts()
+        follow_payouts()
         fan_out()
 
 

@@ -32,8 +32,8 @@ from payments.models import Payment
 from payments.transfers import rounds, services
 from payments.transfers import tasks as transfer_tasks
 from payments.transfers.models import Envelope, Payout, Transfer
+from payments.transfers.owners import follow_payouts
 from payments.transfers.states import OPEN_TRANSFERS, PayoutStatus
-from refunds import tasks as refund_tasks
 from refunds.services import NewRefund, create_refund
 from tests.factories import make_merchant
 from tests.gauntlet import failpoints, lives
@@ -193,7 +193,7 @@ def _prepare(crashes: Path, armed: Failpoint | None) -> None:
 
 def _work() -> None:
     transfer_tasks.drive()
-    refund_tasks.follow_payouts()
+    follow_payouts()
     time.sleep(0.1)
 
 

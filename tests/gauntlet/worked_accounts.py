@@ -33,7 +33,7 @@ from payments.merchant_wallets.models import MerchantWallet
 from payments.models import Deposit, Discrepancy, Payment
 from payments.transfers.models import Payout, Transfer
 from payments.transfers.states import OPEN_TRANSFERS
-from payments.treasury.house.models import Withdrawal
+from payments.treasury.house import withdrawals
 from refunds.models import Refund
 from settlements.models import Settlement, SettlementRun
 from tests.accounts.history import History
@@ -248,17 +248,16 @@ class WorkedHistory(History):
             enough = Q(network=name, height__lte=cursor.head_height + 1 - F("payment__required_confirmations"))
             is_deep |= enough & ~Q(payment__require_finalized=True, height__gt=cursor.finalized_height)
         to_credit = Deposit.objects.filter(is_deep, payment__in=mine, status="seen")
+        settlements = Settlement.objects.to_follow().filter(pk__in=list(self.settlements))
+        to_follow = [Refund.objects.to_follow(), withdrawals.to_follow(), settlements]
         found = {
             "payments.watch_networks": not is_read or to_credit.exists(),
             "payments.assess_due": payments.filter(assess_at__isnull=False).exists(),
             "payments.expire_due": payments.filter(ended).exists(),
             "payments.keep_surplus": self._has_crumbs(),
             "transfers.drive": self._is_to_send(now),
-            "refunds.follow_payouts": Refund.objects.to_follow().exists(),
+            "transfers.follow_payouts": any(each.exists() for each in to_follow),
             "settlements.advance_due": self._is_to_advance(),
-            "house.follow_payouts": Withdrawal.objects.filter(
-                status="pending", payout__status__in=["paid", "failed", "cancelled"]
-            ).exists(),
             "wallets.apply_due": MerchantWallet.objects.filter(
                 merchant__in=[row for row, _ in self.merchants],
                 status__in=["waiting", "lost"],
@@ -302,9 +301,7 @@ class WorkedHistory(History):
 
     def _is_to_advance(self) -> bool:
         pending = Settlement.objects.filter(pk__in=list(self.settlements), status="pending")
-        is_new = Q(payout__isnull=True, failure_code="")
-        is_over = Q(payout__status__in=["paid", "failed", "cancelled"])
-        return pending.filter(is_new | is_over).exists()
+        return pending.filter(payout__isnull=True, failure_code="").exists()
 
 
 def variables_of(*, repays_from_other_coins: bool, below_finality: int) -> dict[str, str]:

@@ -14,10 +14,11 @@ from merchants.ledger.posting import AccountRef
 from merchants.models import User
 from merchants.services import change_fee
 from payments import tasks as payment_tasks
+from payments.transfers.owners import follow_payouts
 from payments.treasury.house.addresses import add_address
 from payments.treasury.house.models import AllowedAddress, Withdrawal
 from payments.treasury.house.own import HouseBalance, house_balances
-from payments.treasury.house.withdrawals import follow_payouts, propose_withdrawal
+from payments.treasury.house.withdrawals import propose_withdrawal
 from settlements.models import Settlement
 from tests.factories import make_merchant
 from tests.payments.scenes import BLOCKS_UNTIL_FINAL, make_payment, mine_and_watch, pay_and_confirm

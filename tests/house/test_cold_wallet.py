@@ -22,6 +22,7 @@ from payments.operations.models import Alarm
 from payments.operations.states import AlarmKind
 from payments.operations.tasks import raise_alarms
 from payments.transfers.models import Payout, PayoutPolicy
+from payments.transfers.owners import follow_payouts
 from payments.transfers.payouts import policy_of
 from payments.transfers.states import HoldReason, PayoutStatus
 from payments.transfers.wallets import wallet_of
@@ -29,7 +30,7 @@ from payments.treasury.cold import cold_wallet_of
 from payments.treasury.house.cold_moves import follow_cold, propose_explanation
 from payments.treasury.house.models import Withdrawal
 from payments.treasury.house.skims import MoreThanFree, propose_skim
-from payments.treasury.house.withdrawals import cancel_withdrawal, follow_payouts
+from payments.treasury.house.withdrawals import cancel_withdrawal
 from payments.treasury.models import ColdMove, Sweep
 from payments.treasury.wallet_balances import NothingToBook, book_treasury, treasury_balance
 from tests.factories import make_merchant

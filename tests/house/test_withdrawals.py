@@ -17,6 +17,7 @@ from merchants.models import Merchant
 from payments.chains import registry
 from payments.chains.simulated import control
 from payments.transfers.models import Payout, PayoutApproval, PayoutPolicy, Transfer
+from payments.transfers.owners import follow_payouts
 from payments.transfers.payouts import PayoutNotCancellable, policy_of
 from payments.transfers.states import PayoutStatus
 from payments.treasury.house.addresses import AddressListed, add_address
@@ -25,7 +26,6 @@ from payments.treasury.house.withdrawals import (
     AddressNotAllowed,
     MoreThanOwn,
     cancel_withdrawal,
-    follow_payouts,
     propose_withdrawal,
     remove_address,
 )

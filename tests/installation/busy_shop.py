@@ -32,6 +32,7 @@ from payments.services import NewPayment, create_payment
 from payments.states import DiscrepancyStatus
 from payments.transfers import tasks as transfer_tasks
 from payments.transfers.models import Payout, PayoutPolicy, Transfer, Wallet
+from payments.transfers.owners import follow_payouts
 from payments.transfers.payouts import FOUND, policy_of
 from payments.transfers.postings import cold_account, hot_account
 from payments.transfers.states import PayoutStatus
@@ -44,7 +45,6 @@ from payments.treasury.house.withdrawals import propose_withdrawal
 from payments.treasury.losses.models import MissingCoins
 from payments.treasury.sweeping import request_sweep
 from payments.treasury.wallet_balances import NothingToBook, book_treasury, treasury_balance
-from refunds import tasks as refund_tasks
 from refunds.services import NewRefund, create_refund, give_destination, resolve_destination
 from refunds.states import NamedBy
 from settlements import runs
@@ -346,8 +346,7 @@ class BusyShop:
             payment_tasks.watch_networks()
             transfer_tasks.drive()
             payment_tasks.sweep()
-            refund_tasks.follow_payouts()
-            house_tasks.follow_payouts()
+            follow_payouts()
             house_tasks.book_fundings()
             house_tasks.follow_cold()
             runs.advance_due()

@@ -27,7 +27,7 @@ from payments.services import NewPayment, create_payment
 from payments.states import PaymentStatus
 from payments.transfers import tasks as transfer_tasks
 from payments.transfers.models import Payout, Transfer, Wallet
-from refunds import tasks as refund_tasks
+from payments.transfers.owners import follow_payouts
 from refunds.models import Refund
 from refunds.services import NewRefund, create_refund
 from tests.evm.conftest import nodes_end_with_the_run
@@ -149,7 +149,7 @@ def drill(servers: Servers, postgres: EmbeddedPostgres, mainnet: Mainnet) -> Non
             (somebody("the payer of a refund that the backup has"), kept.public_id),
             (somebody("the payer of a refund that the backup lacks"), ""),
         }
-        refund_tasks.follow_payouts()
+        follow_payouts()
         assert [(each.pk, each.status) for each in Refund.objects.all()] == [(kept.pk, "completed")]
         assert (lost_refund.public_id in said, Payout.objects.get(reference=kept.public_id).status) == (False, "paid")
 

@@ -31,6 +31,7 @@ from payments.operations.auditing import audit_wallet
 from payments.operations.models import NetworkSnapshot
 from payments.operations.reconciling import reconcile_due
 from payments.transfers.models import Payout, Transfer, Wallet
+from payments.transfers.owners import follow_payouts
 from payments.transfers.postings import cold_account, hot_account
 from payments.transfers.wallet_snapshot import WalletSnapshot, take_wallet_snapshot
 from payments.transfers.wallets import wallet_of
@@ -40,7 +41,6 @@ from payments.treasury.models import ColdMove, Sweep
 from payments.treasury.sweep_booking import book_sweeps
 from payments.treasury.sweeping import request_sweep, sweep_due
 from payments.treasury.wallet_balances import wallet_findings
-from refunds import tasks as refund_tasks
 from refunds.models import Refund
 from refunds.services import NewRefund, create_refund
 from settlements import runs
@@ -412,7 +412,7 @@ def go_on(network: str) -> None:
         Settlement.objects.filter(next_step_at__isnull=False).update(next_step_at=timezone.now())
         runs.advance_due()
         finish(network)
-        refund_tasks.follow_payouts()
+        follow_payouts()
 
 
 def decide(network: str, transaction_hash: str, people: tuple[User, User], **said: object) -> None:

@@ -29,6 +29,7 @@ from payments.deposits.postings import chain_account
 from payments.models import Deposit, Payment
 from payments.transfers import tasks as transfer_tasks
 from payments.transfers.models import Payout, Transfer
+from payments.transfers.owners import follow_payouts
 from payments.transfers.postings import gas_account, hot_account
 from payments.transfers.states import PayoutStatus, TransferPurpose, TransferStatus
 from payments.treasury.models import Sweep
@@ -232,12 +233,11 @@ def let_money_move(mainnets: dict[str, Mainnet], rounds: int = 2) -> None:
         refund_tasks.resolve_destinations()
         settlement_tasks.advance_due()
         drive()
-        refund_tasks.follow_payouts()
+        follow_payouts()
         let_blocks_pass(mainnets)
         drive()
         payment_tasks.sweep()
-        refund_tasks.follow_payouts()
-        settlement_tasks.advance_due()
+        follow_payouts()
 
 
 def drive() -> None:

@@ -15,6 +15,7 @@ from payments.chains import registry
 from payments.chains.simulated import control
 from payments.chains.simulated.networks import address_named
 from payments.transfers import tasks as transfer_tasks
+from payments.transfers.owners import follow_payouts
 from refunds import tasks as refund_tasks
 from settlements import tasks as settlement_tasks
 from tests.factories import make_merchant
@@ -34,12 +35,11 @@ def let_money_move(rounds: int = 4) -> None:
         refund_tasks.resolve_destinations()
         settlement_tasks.advance_due()
         transfer_tasks.drive()
-        refund_tasks.follow_payouts()
+        follow_payouts()
         let_time_pass()
         transfer_tasks.drive()
         payment_tasks.sweep()
-        refund_tasks.follow_payouts()
-        settlement_tasks.advance_due()
+        follow_payouts()
 
 
 def stock(coin: str, amount: int) -> None:

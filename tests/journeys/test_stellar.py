@@ -24,6 +24,7 @@ from payments.chains.stellar.development.keys import HOT_WALLET
 from payments.models import Discrepancy, Payment
 from payments.states import DiscrepancyStatus
 from payments.transfers.models import Payout, Transfer
+from payments.transfers.owners import follow_payouts
 from payments.transfers.states import PayoutStatus, TransferStatus
 from refunds import tasks as refund_tasks
 from refunds.models import Refund
@@ -195,8 +196,7 @@ def let_money_move(shop: Shop) -> None:
         shop.drive()
         shop.let_ledgers_close()
         shop.drive()
-        refund_tasks.follow_payouts()
-        settlement_tasks.advance_due()
+        follow_payouts()
         if not Payout.objects.exclude(status=PayoutStatus.PAID).exists():
             return
     raise AssertionError(f"still on their way: {Payout.objects.exclude(status=PayoutStatus.PAID)}")

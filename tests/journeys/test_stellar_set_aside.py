@@ -25,6 +25,7 @@ from payments.diagnosis.explaining import ClaimCode
 from payments.operations import alarm_rules, tasks
 from payments.transfers import rounds
 from payments.transfers.models import Payout
+from payments.transfers.owners import follow_payouts
 from refunds import tasks as refund_tasks
 from refunds.destination_links import DestinationLink
 from refunds.models import Refund
@@ -68,8 +69,7 @@ def let_money_move(shop: Shop, times: int = 3) -> None:
         shop.drive()
         shop.let_ledgers_close()
         shop.drive()
-        refund_tasks.follow_payouts()
-        settlement_tasks.advance_due()
+        follow_payouts()
 
 
 def page(browser: Client, path: str) -> str:

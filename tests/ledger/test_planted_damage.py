@@ -25,9 +25,8 @@ from payments import tasks as payment_tasks
 from payments.chains import registry
 from payments.chains.simulated import control
 from payments.models import Deposit, Payment
+from payments.transfers.owners import follow_payouts
 from payments.treasury.house.models import Withdrawal
-from payments.treasury.house.withdrawals import follow_payouts
-from refunds import tasks as refund_tasks
 from settlements import tasks as settlement_tasks
 from settlements.debts.ending import propose_end, propose_taking_back
 from settlements.models import Debt, DebtDecision, DebtEnding, DebtOffset, Settlement
@@ -358,9 +357,7 @@ def let_money_move() -> None:
         for network in (ETHEREUM, STELLAR):
             transfers.finish(network)
         payment_tasks.sweep()
-        refund_tasks.follow_payouts()
         follow_payouts()
-        settlement_tasks.advance_due()
 
 
 def found() -> dict[str, list[str]]:

@@ -30,6 +30,7 @@ from payments.deposits.models import PayerReturn
 from payments.deposits.payer_proofs import NotReturnable, ProofExpired, new_challenge, prove_sender, return_link
 from payments.models import Deposit, Discrepancy
 from payments.transfers.models import Payout
+from payments.transfers.owners import follow_payouts
 from tests.evm.personal_signatures import personal_signature
 from tests.factories import make_user
 from tests.house.scenes import unit
@@ -96,7 +97,7 @@ def leave(network: str) -> None:
     for _ in range(2):
         wait_no_longer()
         finish(network, rounds=1)
-    giving_back.follow_payouts()
+    follow_payouts()
 
 
 def lost(network: str) -> int:
@@ -133,7 +134,7 @@ def test_its_sender_gets_it_back_once_two_have_agreed(network: str, people: tupl
     assert returned.transaction_hash
     with pytest.raises(NotReturnable):
         prove(deposit)
-    giving_back.follow_payouts()
+    follow_payouts()
     assert (Payout.objects.count(), on_chain(network, returned.recipient)) == (1, amount_on(network))
     assert_all_is_well()
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from celery import Task
+from django.apps import apps
 from django.db.models import QuerySet
 from django.utils import timezone
 from pytest_django.fixtures import Settings
@@ -18,6 +19,8 @@ from merchants.models import Merchant
 from payments.chains.registry import places_in_use
 from payments.models import Deposit
 from payments.services import end_window
+from payments.transfers.models import Payout
+from payments.transfers.owners import _ROOMS
 from payments.treasury.models import Sweep
 from refunds.batches import confirm_batch
 from refunds.states import RefundStatus
@@ -273,7 +276,7 @@ STEPS_OF_ROWS: list[tuple[str, str, Callable[[], Outcome]]] = [
     ("payments.sweep", "payments.treasury.sweep_booking._read", two_sweeps_to_book),
     ("payments.sweep", "payments.treasury.sweep_booking._book", two_sweeps_to_book),
     ("refunds.resolve_destinations", "refunds.tasks.resolve_destination", two_refunds_to_resolve),
-    ("refunds.follow_payouts", "refunds.tasks.follow_payout", two_refunds_to_follow),
+    ("transfers.follow_payouts", "payments.transfers.owners._follow", two_refunds_to_follow),
     ("refunds.make_batches", "refunds.tasks.make_row", two_rows_of_a_file),
     ("settlements.run_due", "settlements.runs.due_period", two_schedules),
     ("settlements.run_due", "settlements.runs.run_scheduled", two_schedules),
@@ -320,3 +323,14 @@ def test_an_event_that_cannot_be_fanned_out_stands_before_no_other(monkeypatch: 
     assert fan_out() == 1
     assert [delivery.event_id for delivery in Delivery.objects.all()] == [good.pk]
     assert Event.objects.get(is_fanned_out=False) == poisoned
+
+
+def test_every_record_that_has_a_payout_follows_it() -> None:
+    """A room that asks for payouts and registers nothing would never see them end."""
+    followed = {owners.due().model for owners in _ROOMS.values()}
+    with_payout = {
+        model
+        for model in apps.get_models()
+        if model._meta.app_label != "transfers" and any(field.related_model is Payout for field in model._meta.fields)
+    }
+    assert followed == with_payout

@@ -16,6 +16,7 @@ from payments.chains.simulated import control
 from payments.chains.simulated.networks import address_named
 from payments.models import Discrepancy, Payment
 from payments.transfers import executor
+from payments.transfers.owners import follow_payouts
 from payments.transfers.postings import payout_account
 from refunds import tasks
 from refunds.models import Refund
@@ -98,7 +99,7 @@ def send(network: str = STELLAR, rounds: int = 3) -> None:
         executor.run_round(SANDBOX, network)
         control.mine(network, control.deepest_reorg(network) + 1)
     executor.run_round(SANDBOX, network)
-    tasks.follow_payouts()
+    follow_payouts()
 
 
 def fresh(refund: Refund) -> Refund:

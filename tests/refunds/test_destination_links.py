@@ -16,7 +16,7 @@ from django.utils import timezone
 from config import ids
 from payments.chains.simulated import control
 from payments.transfers import executor
-from refunds import tasks
+from payments.transfers.owners import follow_payouts
 from refunds.destination_links import LINK_LIFETIME, DestinationLinkInvalid, destination_link_url, read_destination_link
 from refunds.models import Refund
 from refunds.payer import RefundView
@@ -166,7 +166,7 @@ def test_the_page_follows_the_money_to_its_hash() -> None:
     assert "This link has been used: we have your address" in page(path)
     assert "<form" not in page(path)
     executor.run_round(SANDBOX, POLYGON)
-    tasks.follow_payouts()
+    follow_payouts()
     assert "Your money is on its way" in page(path)
     send(POLYGON)
     refund = fresh(refund)

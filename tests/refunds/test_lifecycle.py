@@ -18,8 +18,9 @@ from payments.models import Payment
 from payments.states import DiscrepancyStatus
 from payments.transfers import executor
 from payments.transfers.models import Payout
+from payments.transfers.owners import follow_payouts
 from payments.transfers.payouts import fail_payout
-from refunds import tasks, wording
+from refunds import wording
 from refunds.models import REFUNDS, Refund
 from refunds.services import (
     RefundHasDestination,
@@ -115,9 +116,9 @@ def test_a_refund_on_its_way_says_so_and_cannot_be_called_back() -> None:
     refund = ask(payment, "40")
     resolve()
     executor.run_round(SANDBOX, POLYGON)
-    tasks.follow_payouts()
+    follow_payouts()
     assert fresh(refund).status == "processing"
-    tasks.follow_payouts()
+    follow_payouts()
     assert fresh(refund).version == 3
     with pytest.raises(RefundNotCancellable):
         cancel_refund(refund)
@@ -171,7 +172,7 @@ def test_following_twice_pays_once() -> None:
     before = (refunded(payment), told(refund), books(payment))
     follow_payout(refund)
     resolve_destination(refund)
-    tasks.follow_payouts()
+    follow_payouts()
     assert (refunded(payment), told(refund), books(payment)) == before
 
 
@@ -352,7 +353,7 @@ def test_a_refund_whose_payout_has_failed_cannot_be_cancelled_as_well() -> None:
     fail_payout(refund.pk, code="rejected", message="Not this one.")
     with pytest.raises(RefundNotCancellable):
         cancel_refund(refund)
-    tasks.follow_payouts()
+    follow_payouts()
     refund = fresh(refund)
     assert (refund.status, refund.failure_code, refund.failure_message) == ("failed", "rejected", "Not this one.")
     assert refunded(payment) == ("completed", 0, 0)
@@ -363,10 +364,10 @@ def test_a_transfer_that_can_never_be_mined_makes_the_refund_wait_again() -> Non
     refund = ask(paid())
     resolve()
     executor.run_round(SANDBOX, STELLAR)
-    tasks.follow_payouts()
+    follow_payouts()
     assert fresh(refund).status == "processing"
     Payout.objects.filter(pk=refund.pk).update(status="ready", transfer=None)
-    tasks.follow_payouts()
+    follow_payouts()
     assert fresh(refund).status == "pending"
     assert told(refund) == ["created", "pending", "processing", "pending"]
 

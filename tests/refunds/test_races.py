@@ -8,6 +8,7 @@ from functools import partial
 import pytest
 
 from payments.transfers import executor
+from payments.transfers.owners import follow_payouts
 from refunds import tasks
 from refunds.models import Refund
 from refunds.services import (
@@ -72,10 +73,11 @@ def test_a_refund_cancelled_while_it_is_sent_ends_one_way_or_the_other() -> None
     def send_all() -> None:
         for _ in range(5):
             executor.run_round(SANDBOX, STELLAR)
-            tasks.follow_payouts()
+            follow_payouts()
 
-    outcomes, *others = race([cancel_all, send_all, tasks.follow_payouts])
-    assert others == [None, None]
+    outcomes, *others = race([cancel_all, send_all, follow_payouts])
+    assert others[0] is None
+    assert isinstance(others[1], int)
     send(rounds=2)
     ended = Counter(Refund.objects.values_list("status", flat=True))
     assert ended == Counter(cancelled=outcomes["cancelled"], completed=outcomes["refused"])
@@ -103,7 +105,7 @@ def test_workers_side_by_side_resolve_and_follow_each_refund_once() -> None:
     refunds = [create_refund(payment=payment, request=asked, requested_by="race") for payment in paid_payments(6)]
     assert race([tasks.resolve_destinations] * 4) == [None] * 4
     executor.run_round(SANDBOX, STELLAR)
-    assert race([tasks.follow_payouts] * 4) == [None] * 4
+    assert sum(race([follow_payouts] * 4)) >= len(refunds)
     send(rounds=2)
     assert {tuple(told(refund)) for refund in refunds} == {("created", "pending", "processing", "completed")}
     assert_all_is_well()

@@ -29,6 +29,7 @@ from payments.chains.simulated import control
 from payments.chains.simulated.networks import address_named
 from payments.models import BalanceChange
 from payments.states import BalanceChangeKind
+from payments.transfers.owners import follow_payouts
 from settlements import runs
 from settlements.models import SETTLEMENTS, Settlement, SettlementRun
 from settlements.services import run_now
@@ -123,6 +124,7 @@ def advance(settlement: Settlement) -> Settlement:
     """What the worker does all the time; a settlement that waits is looked at again at once."""
     Settlement.objects.filter(pk=settlement.pk, next_step_at__isnull=False).update(next_step_at=settlement.created_at)
     runs.advance_due()
+    follow_payouts()
     return fresh(settlement)
 
 

@@ -97,7 +97,7 @@ def test_looking_again_changes_nothing() -> None:
     settlement = pay_out(settlement)
     before = fresh(settlement)
     services.advance(settlement.pk)
-    services.follow_payout(settlement.pk)
+    services.follow_payout(settlement)
     services.wait_for(settlement.pk, problem=SettlementProblem.RATE_UNAVAILABLE, message="late")
     services.fail_unpaid(settlement.pk, problem=SettlementProblem.NO_TRUSTLINE, message="late")
     after = fresh(settlement)

@@ -1,17 +1,11 @@
-"""Periodic tasks: withdrawals whose payout has ended, coins of the house that have come, what cold wallets move."""
+"""Periodic tasks: coins of the house that have come, what cold wallets move."""
 
 from __future__ import annotations
 
 from celery import shared_task
 
 from config.advisory_locks import named_lock
-from payments.treasury.house import cold_moves, fundings, withdrawals
-
-
-@shared_task(name="house.follow_payouts")
-def follow_payouts() -> None:
-    """End withdrawals whose payout has ended, and take back what did not leave."""
-    withdrawals.follow_payouts()
+from payments.treasury.house import cold_moves, fundings
 
 
 @shared_task(name="house.book_fundings")

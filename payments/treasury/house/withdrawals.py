@@ -6,10 +6,10 @@ import uuid
 
 import structlog
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from config import ids
-from config.containment import contained
 from config.errors import DomainError, InvalidParameter
 from config.money import Asset, format_crypto
 from merchants.four_eyes.models import Proposal, ProposalKind
@@ -20,15 +20,13 @@ from payments.chains import registry
 from payments.transfers.models import Payout, PayoutApproval
 from payments.transfers.payouts import PayoutNotCancellable, cancel_payout, request_payout
 from payments.transfers.postings import payout_account
-from payments.transfers.states import PayoutStatus
+from payments.transfers.states import ENDED_PAYOUTS, PayoutStatus
 from payments.treasury.house import postings
 from payments.treasury.house.models import AllowedAddress, Withdrawal
 from payments.treasury.house.own import HouseBalance, house_balance, lock_house
 from payments.treasury.house.states import WITHDRAWAL_MOVES, WithdrawalStatus
 
 logger = structlog.get_logger(__name__)
-
-ENDED = (PayoutStatus.PAID, PayoutStatus.FAILED, PayoutStatus.CANCELLED)
 
 
 class AddressNotAllowed(DomainError):
@@ -205,25 +203,18 @@ def _require_own(balance: HouseBalance, amount: int) -> None:
 # --- followed to its end -----------------------------------------------------------------------------
 
 
-def follow_payouts() -> int:
-    """End the withdrawals whose payout has ended; returns how many."""
-    pending = Withdrawal.objects.filter(status=WithdrawalStatus.PENDING, payout__status__in=ENDED)
-    done = 0
-    for key in list(pending.order_by("pk").values_list("pk", flat=True)):
-        with contained("withdrawal not ended", withdrawal=str(key)):
-            done += follow_payout(key)
-    return done
+def to_follow() -> QuerySet[Withdrawal]:
+    """Withdrawals whose payout has ended, and they have not."""
+    return Withdrawal.objects.filter(status=WithdrawalStatus.PENDING, payout__status__in=ENDED_PAYOUTS)
 
 
-def follow_payout(withdrawal_id: uuid.UUID) -> bool:
-    """End a withdrawal when its payout has ended; False, and nothing changes, when it has not."""
+def follow_payout(withdrawal: Withdrawal) -> None:
+    """End a withdrawal when its payout has ended."""
     with transaction.atomic():
-        withdrawal = _locked(withdrawal_id)
+        withdrawal = _locked(withdrawal.pk)
         payout = Payout.objects.select_related("transfer").get(pk=withdrawal.payout_id)
-        if withdrawal.status != WithdrawalStatus.PENDING or payout.status not in ENDED:
-            return False
-        end_withdrawal(withdrawal, payout)
-        return True
+        if withdrawal.status == WithdrawalStatus.PENDING and payout.status in ENDED_PAYOUTS:
+            end_withdrawal(withdrawal, payout)
 
 
 def end_withdrawal(withdrawal: Withdrawal, payout: Payout) -> None:
