@@ -106,7 +106,7 @@ contracts: $(VENV)/.development ## Compile the contracts of ethereum and polygon
 	@exec $(BIN)/python -m tests.evm.compiling
 
 node: $(VENV)/.runtime ## Fetch the local ethereum node that some tests and devnet run, where npm is there
-	@exec $(BIN)/python -m payments.chains.evm.development.fetching $(if $(CI),--required)
+	@exec $(BIN)/python -m tests.evm.network.fetching $(if $(CI),--required)
 
 lock: $(VENV)/.development ## Pin every dependency anew
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \

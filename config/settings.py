@@ -17,6 +17,7 @@ from config import logs, roles
 from config.embedded import postgres
 from config.exits import ending_in_a_line
 from config.money import FIAT_DIGITS
+from config.providers import of_a_checkout
 from config.redis_servers import RedisAddressInvalid, RedisServers
 from config.variables import Variables
 from payments.chains.operator_settings import read_certificates, read_network_settings
@@ -503,6 +504,8 @@ ALIVE_FILE = variables.text("ALIVE_FILE")
 
 # Chains. `simulated` needs nothing from outside, `devnet` the local nodes of `manage.py devnet`, `testnet` providers.
 SANDBOX_CHAIN = variables.choice("SANDBOX_CHAIN", ("simulated", "devnet", "testnet"), "simulated")
+if SANDBOX_CHAIN == "devnet":
+    of_a_checkout("tests.devnet")  # says in a line where there is none
 SIMULATED_BLOCK_SECONDS = variables.number("SIMULATED_BLOCK_SECONDS", 2.0)
 SIMULATED_SWEEPS_TO = variables.choice("SIMULATED_SWEEPS_TO", ("hot", "cold"), "hot")
 PRODUCTION_NETWORKS = variables.names("PRODUCTION_NETWORKS")

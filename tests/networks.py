@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 from django.conf import settings
 
-from payments.chains.evm.development import devnet
 from payments.chains.networks import NETWORKS
 from payments.chains.operator_settings import MAINNET, AllNetworkSettings, Kind, NetworkSettings
 from payments.chains.profiles import NetworkProfile
 from payments.chains.simulated import networks as simulated
+from tests.evm.network import devnet
 
 ETHEREUM, POLYGON, STELLAR = "ethereum", "polygon", "stellar"
 
-LOCAL_IDS = {name: devnet.node(name).chain_id for name in devnet.networks()}
+LOCAL_IDS = {name: place.chain_id for name, place in devnet.PLACES.items()}
 """The chain ids of the networks that can run on this machine."""
 
 

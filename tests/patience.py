@@ -48,7 +48,7 @@ def _look_here(look: Thread) -> None:
 def wait_for_everything() -> None:
     from config.health import _Look
     from payments.chains import wire
-    from payments.chains.evm.development import node
+    from tests.evm.network import node
 
     _Look.start = _look_here  # type: ignore[assignment, method-assign]
     _Look.join = lambda *_: None  # type: ignore[method-assign]

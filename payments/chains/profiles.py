@@ -136,14 +136,6 @@ class Simulation:
     """How many accounts beside the hot wallet lend payouts their sequences; 0: it uses its own."""
 
 
-@dataclass(frozen=True, slots=True)
-class LocalNode:
-    """Where `manage.py devnet` runs an evm network on this machine, and under which chain id: that of no real one."""
-
-    chain_id: int
-    port: int
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Network:
     """Everything that is data about one network: a file in payments.chains.networks declares it as `NETWORK`."""
@@ -154,7 +146,6 @@ class Network:
     test: NetworkProfile | None = None
     """The test network in its place, with the coins whose issuers put them there."""
     simulation: Simulation
-    local: LocalNode | None = None
 
 
 def coins(network: str, decimals: Mapping[str, int], **contracts: str) -> Mapping[str, Asset]:

@@ -14,19 +14,18 @@ from config.containment import contained
 from config.environments import Environment
 from config.errors import DomainError
 from config.money import Asset
+from config.providers import of_a_checkout
 from payments.chains import configured, operator_settings
 from payments.chains.base import Chain
 from payments.chains.errors import InvalidAddress
 from payments.chains.evm import addresses as evm_addresses
 from payments.chains.evm import configuration as evm
-from payments.chains.evm.development import devnet as evm_devnet
 from payments.chains.networks import NETWORKS
 from payments.chains.profiles import NetworkProfile
 from payments.chains.simulated.adapter import SimulatedChain
 from payments.chains.simulated.networks import simulated_profile
 from payments.chains.stellar import addresses as stellar_addresses
 from payments.chains.stellar import configuration as stellar
-from payments.chains.stellar.development import devnet as stellar_devnet
 
 Adapter = Callable[[NetworkProfile], Chain]
 
@@ -34,7 +33,6 @@ ADAPTERS: dict[str, Adapter] = {"evm": evm.evm_chain, "stellar": stellar.stellar
 """What speaks to a real network, by its family."""
 
 _ON_TESTNET: dict[str, Adapter] = {"evm": evm.testnet_chain, "stellar": stellar.testnet_chain}
-_ON_DEVNET: dict[str, Adapter] = {"evm": evm.devnet_chain, "stellar": stellar.devnet_chain}
 
 SIMULATED, DEVNET, TESTNET = "simulated", "devnet", "testnet"
 """What the sandbox runs on: rows in the database, the servers that `manage.py devnet` starts on this machine, or the
@@ -147,10 +145,11 @@ def real_profile(network: str) -> NetworkProfile:
 
 def _as_chosen(found: NetworkProfile, kind: operator_settings.Kind) -> NetworkProfile:
     """With the issuers that the operator trusts, and whether payouts may be set aside."""
-    return _with_issuers(_with_set_aside(found, kind), kind)
+    return _with_issuers(with_set_aside(found, kind), kind)
 
 
-def _with_set_aside(found: NetworkProfile, kind: operator_settings.Kind) -> NetworkProfile:
+def with_set_aside(found: NetworkProfile, kind: operator_settings.Kind) -> NetworkProfile:
+    """Whether payouts may be set aside, as the operator has chosen."""
     chosen = configured.settings_of(found.network, kind).claimable_balances
     return found if found.sets_aside == chosen else replace(found, sets_aside=chosen)
 
@@ -187,7 +186,7 @@ def testnet_profile(network: str) -> NetworkProfile:
 
 
 @dataclass(frozen=True, slots=True)
-class _Sandbox:
+class Sandbox:
     """Something the sandbox can run on."""
 
     networks: Callable[[], tuple[str, ...]]
@@ -195,18 +194,13 @@ class _Sandbox:
     adapter: Adapter
 
 
-_SANDBOXES: Mapping[str, _Sandbox] = {
-    SIMULATED: _Sandbox(
+_SANDBOXES: Mapping[str, Sandbox] = {
+    SIMULATED: Sandbox(
         lambda: tuple(NETWORKS),
         lambda network: simulated_profile(network),
         lambda found: SimulatedChain(found),
     ),
-    DEVNET: _Sandbox(
-        lambda: tuple(name for name in NETWORKS if name in {*evm_devnet.networks(), *stellar_devnet.networks()}),
-        lambda network: _devnet_profile(network),
-        lambda found: _ON_DEVNET[found.family](found),
-    ),
-    TESTNET: _Sandbox(
+    TESTNET: Sandbox(
         lambda: tuple(
             name
             for name, each in NETWORKS.items()
@@ -218,17 +212,14 @@ _SANDBOXES: Mapping[str, _Sandbox] = {
 }
 
 
-def _sandbox() -> _Sandbox:
+def _sandbox() -> Sandbox:
     found: str = settings.SANDBOX_CHAIN
+    if found == DEVNET:
+        local: Sandbox = of_a_checkout("tests.devnet.sandbox").SANDBOX
+        return local
     if found not in _SANDBOXES:
-        raise ImproperlyConfigured(f"SANDBOX_CHAIN is {found!r}; set it to {' or '.join(_SANDBOXES)}.")
+        raise ImproperlyConfigured(f"SANDBOX_CHAIN is {found!r}; set it to {' or '.join((*_SANDBOXES, DEVNET))}.")
     return _SANDBOXES[found]
-
-
-def _devnet_profile(network: str) -> NetworkProfile:
-    if network in evm_devnet.networks():
-        return evm_devnet.profile(network)
-    return _with_set_aside(stellar_devnet.profile(network), operator_settings.MAINNET)
 
 
 def _checked_contract(found: NetworkProfile, code: str, issuer: str, kind: operator_settings.Kind) -> str:

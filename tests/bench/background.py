@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 import os
 import sys
-from dataclasses import replace
 
 from config.embedded import background
-from payments.chains.evm.development import devnet
-from payments.chains.networks import NETWORKS
+from tests.evm.network import devnet
 
 PORTS_VARIABLE = "BENCH_DEVNET_PORTS"
 
 if __name__ == "__main__":
     os.environ["BALLAST_PROCESS"] = "background"
     for network, port in json.loads(os.environ[PORTS_VARIABLE]).items():
-        NETWORKS[network] = replace(NETWORKS[network], local=replace(devnet.node(network), port=port))
+        devnet.PLACES[network] = devnet.PLACES[network]._replace(port=port)
     sys.exit(background.main())

@@ -11,12 +11,12 @@ import orjson
 
 from payments.chains.evm import abi
 from payments.chains.evm.addresses import encode
-from payments.chains.evm.development import devnet
-from payments.chains.evm.development.node import LocalNode
 from payments.chains.evm.questions import TRANSFER
 from payments.chains.evm.rpc import Rpc
 from payments.chains.networks import NETWORKS
 from tests.evm.compiling import compiled
+from tests.evm.network import devnet
+from tests.evm.network.node import LocalNode
 from tests.networks import ETHEREUM
 
 CHAIN_ID = 1

@@ -20,7 +20,6 @@ from config.environments import Environment
 from merchants.services import open_merchant
 from payments.chains import registry
 from payments.chains.evm import addresses
-from payments.chains.evm.development.node import LocalNode, NodeMissing
 from payments.chains.evm.reading import BLOCKS_PER_SCAN, MOST_ADDRESSES_PER_QUESTION
 from payments.deposits.addresses import PaymentAddresses
 from payments.deposits.models import ScanCursor
@@ -31,6 +30,7 @@ from tests.bench.costs import milliseconds_of
 from tests.bench.crowd import AMOUNT, CHAIN_ID, Crowd
 from tests.bench.report import Line
 from tests.evm.mainnet import settings_for
+from tests.evm.network.node import LocalNode, NodeMissing
 from tests.networks import ETHEREUM
 
 DEPOSITS, LAST_BLOCKS = 100, 100

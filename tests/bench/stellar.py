@@ -24,7 +24,6 @@ from merchants.services import open_merchant
 from payments.chains import registry
 from payments.chains.base import Cursor
 from payments.chains.stellar.adapter import StellarChain
-from payments.chains.stellar.development import keys
 from payments.chains.stellar.horizon import Horizon
 from payments.chains.stellar.keys import Keys
 from payments.chains.stellar.providers import Horizons
@@ -34,6 +33,7 @@ from payments.transfers.postings import hot_account
 from payments.transfers.states import PayoutStatus
 from tests.bench.report import Line
 from tests.chains.harness import Watched
+from tests.stellar.network import keys
 from tests.stellar.place import PROFILE, STOCK, WALLET, XLM, Place, key_of
 from tests.transfers.scenes import SANDBOX, STELLAR, ask, drive, treasury, wait_no_longer
 

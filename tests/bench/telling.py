@@ -21,8 +21,6 @@ from config.environments import Environment
 from merchants.models import Merchant
 from merchants.services import open_merchant
 from payments.chains.evm import abi
-from payments.chains.evm.development import devnet
-from payments.chains.evm.development.node import LocalNode, NodeMissing
 from payments.chains.evm.rpc import Rpc
 from payments.chains.registry import DEVNET
 from payments.deposits.models import ScanCursor
@@ -32,6 +30,8 @@ from tests.bench.background import PORTS_VARIABLE
 from tests.bench.receiver import HOST, receiver
 from tests.bench.report import Line
 from tests.bench.server import ROOT
+from tests.evm.network import devnet
+from tests.evm.network.node import LocalNode, NodeMissing
 from tests.networks import ETHEREUM, LOCAL_IDS
 from webhooks.events import PAYMENT_COMPLETED
 from webhooks.services import register_endpoint

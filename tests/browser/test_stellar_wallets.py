@@ -11,13 +11,13 @@ import pytest
 from playwright.sync_api import Page, expect
 from pytest_django.fixtures import Settings
 
-from payments.chains.stellar.development import keys
-from payments.chains.stellar.development.horizon import LocalHorizon
 from payments.models import Payment
 from tests.browser.conftest import Complaints
 from tests.factories import make_merchant
 from tests.networks import STELLAR
 from tests.payments.scenes import make_payment
+from tests.stellar.network import keys
+from tests.stellar.network.horizon import LocalHorizon
 from tests.stellar.place import key_of
 from tests.stellar.shop import PAYER, read, shop_on_local_stellar, sign
 

@@ -15,15 +15,14 @@ from pytest_django.live_server_helper import LiveServer
 
 from payments import tasks
 from payments.chains.evm import abi
-from payments.chains.evm.development import devnet
-from payments.chains.profiles import LocalNode
 from payments.models import Payment
 from tests.browser.conftest import Complaints
 from tests.browser.scenes import make_payment
 from tests.browser.wallets import Wallet, put_into
+from tests.evm.network import devnet
 from tests.evm.node import TestNode, running_node, stop_nodes
 from tests.factories import make_merchant
-from tests.networks import ETHEREUM, LOCAL_IDS, POLYGON, put
+from tests.networks import ETHEREUM, LOCAL_IDS, POLYGON
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -60,7 +59,7 @@ def nodes(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[Nodes
     """The sandbox stands on local nodes; what a test does to them is undone."""
     found = prepared_nodes()
     for network, chain_id in LOCAL_IDS.items():
-        put(monkeypatch, network, local=LocalNode(chain_id, urlsplit(found[chain_id].url).port or 0))
+        monkeypatch.setitem(devnet.PLACES, network, devnet.Place(chain_id, urlsplit(found[chain_id].url).port or 0))
     devnet.profile.cache_clear()
     settings.SANDBOX_CHAIN = "devnet"
     with found[HERE].put_back(), found[ELSEWHERE].put_back():

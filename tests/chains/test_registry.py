@@ -19,6 +19,7 @@ from payments.chains.operator_settings import TESTNET
 from payments.chains.servers import owner_of
 from payments.chains.simulated.networks import look_alike, mint, simulated_profile
 from payments.chains.stellar import addresses as stellar_addresses
+from tests.evm.network import devnet
 from tests.networks import profile_of_test, with_set
 
 ISSUER = "GATISXX6BZ6NC7IKQBY37CJD4SOZL3CYZJWXEDG6JVIY4WBS6KXJHN6Q"
@@ -117,11 +118,9 @@ def test_no_two_networks_share_a_name_a_place_a_chain_id_or_a_port() -> None:
     assert [each.position for each in declared] == list(range(1, len(declared) + 1))
     profiles = [profile for each in declared for profile in (each.real, each.test) if profile]
     chain_ids = [profile.chain_id for profile in profiles]
-    chain_ids += [each.simulation.chain_id for each in declared] + [
-        each.local.chain_id for each in declared if each.local
-    ]
+    chain_ids += [each.simulation.chain_id for each in declared] + [each.chain_id for each in devnet.PLACES.values()]
     known = [chain_id for chain_id in chain_ids if chain_id is not None]
-    ports = [each.local.port for each in declared if each.local]
+    ports = [each.port for each in devnet.PLACES.values()]
     assert len(set(known)) == len(known)
     assert len(set(ports)) == len(ports)
     for profile in profiles:

@@ -9,7 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from payments.chains.evm.artifacts import CONTRACTS, DEVELOPMENT_CONTRACTS, FORMER_CONTRACTS
+from payments.chains.evm.artifacts import CONTRACTS, FORMER_CONTRACTS
+from tests.evm.network import devnet
 
 COMPILER = "0.4.3"
 EVM_VERSION = "paris"
@@ -19,7 +20,7 @@ MODULES = {"Books"}
 """Sources that are parts of others and never stand on a chain themselves."""
 
 
-FOLDERS = (CONTRACTS, *FORMER_CONTRACTS, DEVELOPMENT_CONTRACTS)
+FOLDERS = (CONTRACTS, *FORMER_CONTRACTS, devnet.CONTRACTS)
 
 
 def sources() -> list[Path]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from payments.chains.evm.derivation import Derivation, Derivations
-from payments.chains.evm.development import devnet
+from tests.evm.network import devnet
 
 ADDRESS_KEY = "5a" * 32
 

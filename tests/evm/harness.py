@@ -15,8 +15,7 @@ from payments.chains.errors import RecipientProblem
 from payments.chains.evm import abi
 from payments.chains.evm.adapter import EvmChain
 from payments.chains.evm.addresses import encode, forwarder_of, parse
-from payments.chains.evm.artifacts import DEVELOPMENT_CONTRACTS, artifact
-from payments.chains.evm.development import devnet
+from payments.chains.evm.artifacts import artifact
 from payments.chains.evm.fees import FeeRules
 from payments.chains.evm.providers import Providers
 from payments.chains.evm.rpc import Rpc
@@ -26,6 +25,7 @@ from payments.chains.profiles import NetworkProfile
 from tests.chains.harness import Outcome
 from tests.evm.derivations import DERIVATIONS
 from tests.evm.front import GWEI, PROVIDERS, USUAL_TIP, Front
+from tests.evm.network import devnet
 from tests.evm.node import EPOCH_BLOCKS, TestNode, running_node
 
 USUAL_BASE_FEE = GWEI
@@ -43,7 +43,7 @@ class Prepared:
         self.node: TestNode = running_node(NETWORKS[network].real.evm_chain_id, "contract suite", epoch_blocks)
         self.tokens = devnet.prepare(self.node.rpc)
         self.foreign = parse(self.node.deploy_token("StandardToken", "USDC", 6))
-        self.payer_contract = parse(self.node.deploy(artifact("Payer", DEVELOPMENT_CONTRACTS).creation))
+        self.payer_contract = parse(self.node.deploy(artifact("Payer", devnet.CONTRACTS).creation))
         for token in (*self.tokens.values(), self.foreign):
             self.node.mint(token, self.payer_contract, STOCK)
         self.node.mine(2 * self.deepest_reorg)

@@ -16,7 +16,6 @@ from payments.chains.evm.addresses import forwarder_of
 from payments.chains.evm.artifacts import artifact
 from payments.chains.evm.deployment import deposit_address
 from payments.chains.evm.derivation import Derivation, Derivations
-from payments.chains.evm.development import devnet
 from payments.chains.evm.fees import FeeRules
 from payments.chains.evm.providers import Providers
 from payments.chains.evm.questions import TRANSFER
@@ -24,6 +23,7 @@ from payments.chains.evm.signing import signer_from_key
 from payments.chains.networks import NETWORKS
 from tests.chains.harness import Watched
 from tests.evm.fakes import FakeProvider, block_hash
+from tests.evm.network import devnet
 from tests.networks import POLYGON
 
 FACTORY, WALLET = devnet.DEPLOYMENT.factory, devnet.HOT_WALLET

@@ -13,7 +13,7 @@ import orjson
 
 from config.money import Asset
 from payments.chains.evm.rpc import Rpc
-from payments.chains.profiles import CreditRule, LocalNode, Network, NetworkProfile, Simulation, coins
+from payments.chains.profiles import CreditRule, Network, NetworkProfile, Simulation, coins
 from tests.evm.front import Front
 from tests.evm.harness import NodeHarness
 from tests.evm.node import TestNode
@@ -53,7 +53,6 @@ NETWORK = Network(
         rules=((None, CreditRule(confirmations=2)),),
         usual_price=10**8,
     ),
-    local=LocalNode(chain_id=31_339, port=8547),
 )
 
 

@@ -15,12 +15,12 @@ from django.conf import settings
 
 from payments.chains.evm import abi
 from payments.chains.evm.addresses import encode
-from payments.chains.evm.artifacts import DEVELOPMENT_CONTRACTS, artifact
-from payments.chains.evm.development import devnet
+from payments.chains.evm.artifacts import artifact
 from payments.chains.evm.questions import TRANSFER
 from payments.chains.networks import NETWORKS
 from payments.chains.operator_settings import MAINNET, AllNetworkSettings, NetworkSettings, urls_name
 from tests.evm.derivations import ADDRESS_KEY
+from tests.evm.network import devnet
 from tests.evm.node import TestNode, running_node
 
 PARTS_MAX = 100
@@ -42,7 +42,7 @@ class Mainnet:
         self.tokens = {code: asset.contract for code, asset in NETWORKS[network].real.assets.items()}
         for code, token in devnet.prepare(node.rpc).items():
             self._move(token, self.tokens[code])
-        self._payer = node.deploy(artifact("Payer", DEVELOPMENT_CONTRACTS).creation)
+        self._payer = node.deploy(artifact("Payer", devnet.CONTRACTS).creation)
         for token in self.tokens.values():
             node.mint(token, self._payer, _STOCK)
 

@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 from payments.chains.evm import abi
-from payments.chains.evm.artifacts import DEVELOPMENT_CONTRACTS, artifact
-from payments.chains.evm.development.node import LocalNode, NodeMissing
+from payments.chains.evm.artifacts import artifact
 from payments.chains.evm.rpc import Rpc
+from tests.evm.network import devnet
+from tests.evm.network.node import LocalNode, NodeMissing
 
 ETHEREUM_ID, POLYGON_ID = 1, 137
 EPOCH_BLOCKS = {ETHEREUM_ID: 3, POLYGON_ID: 1}
@@ -69,7 +70,7 @@ class TestNode:
     def deploy_token(self, kind: str, symbol: str, decimals: int) -> str:
         """A token of one of the kinds in the development contracts."""
         name = symbol.encode()
-        found = artifact(kind, DEVELOPMENT_CONTRACTS)
+        found = artifact(kind, devnet.CONTRACTS)
         return self.deploy(found.creation + abi.encode(name, name, decimals))
 
     def mint(self, token: str, receiver: str, amount: int) -> None:

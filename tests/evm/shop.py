@@ -19,7 +19,6 @@ from merchants.services import open_merchant
 from payments import tasks as payment_tasks
 from payments.chains import registry
 from payments.chains.evm.addresses import encode
-from payments.chains.evm.development import devnet
 from payments.models import Payment
 from payments.rates.models import CurrentRate
 from payments.rates.quoting import forget_rates
@@ -32,6 +31,7 @@ from payments.transfers.postings import gas_account, hot_account
 from payments.treasury.models import Sweep
 from refunds.services import NewRefund, create_refund
 from tests.evm.mainnet import Mainnet
+from tests.evm.network import devnet
 
 PRODUCTION = Environment.PRODUCTION
 BLOCKS_UNTIL_CONFIRMED = 13

@@ -16,7 +16,6 @@ from config.environments import Environment
 from merchants.services import SettingsChanges, update_settings
 from payments import tasks as payment_tasks
 from payments.chains.evm import abi
-from payments.chains.evm.development import devnet
 from payments.models import Payment
 from payments.services import NewPayment, create_payment
 from payments.transfers import tasks as transfer_tasks
@@ -28,6 +27,7 @@ from settlements import runs
 from settlements.models import Settlement
 from settlements.services import run_now
 from tests.evm.mainnet import Mainnet, prepared_mainnet, settings_for_production_alone
+from tests.evm.network import devnet
 from tests.evm.shop import RATE_SOURCES, Shop, somebody
 from tests.networks import POLYGON
 

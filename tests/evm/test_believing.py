@@ -15,7 +15,6 @@ from config.environments import Environment
 from payments import tasks as payment_tasks
 from payments.chains import registry
 from payments.chains.evm.adapter import EvmChain
-from payments.chains.evm.development import devnet
 from payments.chains.putting_aside import APART_SECONDS
 from payments.checkout.payer import look_at
 from payments.deposits.models import ScanCursor
@@ -27,6 +26,7 @@ from payments.transfers import tasks as transfer_tasks
 from payments.transfers.models import Transfer
 from tests.evm.liars import Provider, calling_all_failed, inventing, leaving_out_events, providers_of
 from tests.evm.mainnet import Mainnet, prepared_mainnet, settings_for_production_alone
+from tests.evm.network import devnet
 from tests.evm.shop import RATE_SOURCES, Shop
 from tests.networks import POLYGON
 from tests.operations.scenes import let_cursor_age

@@ -15,11 +15,11 @@ from merchants.services import open_merchant
 from payments import tasks as payment_tasks
 from payments.chains import registry
 from payments.chains.evm import abi
-from payments.chains.evm.development import devnet
 from payments.deposits.models import ReadingRequest, ScanCursor
 from payments.models import Payment
 from payments.services import NewPayment, create_payment
 from tests.evm.mainnet import Mainnet, prepared_mainnet, settings_for
+from tests.evm.network import devnet
 from tests.evm.shop import RATE_SOURCES, price_coins_at_a_dollar
 from tests.factories import api_client, make_key
 from tests.networks import ETHEREUM, POLYGON

@@ -13,10 +13,10 @@ from django.test import override_settings
 from pytest_django.fixtures import Settings
 
 from payments.chains.evm import configuration
-from payments.chains.evm.development import devnet
 from payments.chains.evm.signing import write_keystore
 from tests.evm.derivations import DERIVATIONS
 from tests.evm.harness import NodeHarness, profile_of
+from tests.evm.network import devnet
 from tests.networks import put_profile, with_set
 
 pytestmark = pytest.mark.django_db  # its clock says how old the blocks of providers are

@@ -15,13 +15,14 @@ from payments.chains.base import KnowsSigners
 from payments.chains.evm import abi
 from payments.chains.evm.accounts import Account
 from payments.chains.evm.adapter import EvmChain
-from payments.chains.evm.artifacts import DEVELOPMENT_CONTRACTS, artifact
+from payments.chains.evm.artifacts import artifact
 from payments.merchant_wallets.models import MerchantWallet
 from payments.merchant_wallets.services import set_wallet
 from tests.dashboard.conftest import browser_of
 from tests.evm.harness import NodeHarness
 from tests.evm.liars import providers_of
 from tests.evm.mainnet import settings_for
+from tests.evm.network import devnet
 from tests.evm.node import TestNode
 from tests.evm.personal_signatures import personal_signature
 from tests.factories import make_member
@@ -36,7 +37,7 @@ ACCEPTED = "0x" + abi.selector("isValidSignature(bytes32,bytes)").hex()
 def deploy_account(node: TestNode) -> str:
     """A contract whose owner has OWNER_KEY; returns its address."""
     owner = str(Account.from_key(OWNER_KEY).address)
-    return node.deploy(artifact("SmartAccount", DEVELOPMENT_CONTRACTS).creation + abi.encode(owner))
+    return node.deploy(artifact("SmartAccount", devnet.CONTRACTS).creation + abi.encode(owner))
 
 
 def signed(key: str, text: str = TEXT) -> bytes:

@@ -13,12 +13,12 @@ from payments.chains.errors import NetworkUnavailable
 from payments.chains.evm import deployment
 from payments.chains.evm.addresses import parse
 from payments.chains.evm.derivation import Derivation, derivations
-from payments.chains.evm.development import devnet
 from payments.deposits.address_derivations import ROOM, last_number
 from payments.deposits.models import AddressDerivation, ScanCursor
 from payments.models import Deposit, Payment
 from payments.treasury.models import Sweep
 from tests.evm.derivations import ADDRESS_KEY
+from tests.evm.network import devnet
 from tests.evm.street import Street, open_street, reconcile
 from tests.networks import POLYGON, with_set
 

@@ -21,7 +21,6 @@ from merchants.services import change_fee
 from payments import tasks as payment_tasks
 from payments.chains.evm import abi
 from payments.chains.evm.adapter import EvmChain
-from payments.chains.evm.development import devnet
 from payments.models import Deposit
 from payments.operations.models import Alarm
 from payments.operations.states import AlarmKind
@@ -37,6 +36,7 @@ from refunds.models import Refund
 from refunds.services import NewRefund, create_refund
 from tests.evm.front import GWEI
 from tests.evm.mainnet import Mainnet, settings_for_production_alone
+from tests.evm.network import devnet
 from tests.evm.shop import RATE_SOURCES, Shop, somebody
 from tests.evm.street import PRODUCTION, Street, now, reconcile
 from tests.evm.test_payouts import mainnets

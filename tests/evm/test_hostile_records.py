@@ -14,7 +14,6 @@ from merchants.ledger.invariants import Scope
 from payments.chains import registry
 from payments.chains.errors import ChainUnavailable
 from payments.chains.evm import abi
-from payments.chains.evm.development import devnet
 from payments.chains.evm.questions import TRANSFER
 from payments.deposits import watching
 from payments.deposits.invariants import records_set_aside
@@ -25,6 +24,7 @@ from payments.operations.states import AlarmKind
 from tests.chains.harness import Watched
 from tests.evm.fakes import block_hash
 from tests.evm.hostile import PAID_IN, SENT, WALLET, World, scalars
+from tests.evm.network import devnet
 from tests.networks import POLYGON
 from tests.payments.scenes import make_payment
 from tests.transfers.scenes import SANDBOX

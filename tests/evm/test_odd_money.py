@@ -19,7 +19,6 @@ from merchants.ledger.posting import AccountRef
 from payments.chains import registry
 from payments.chains.errors import NetworkUnavailable
 from payments.chains.evm import abi
-from payments.chains.evm.development import devnet
 from payments.chains.evm.reading import READINGS
 from payments.deposits.addresses import LOOK_AHEAD
 from payments.models import Deposit, Discrepancy
@@ -32,6 +31,7 @@ from payments.treasury.models import NativeCoin, Sweep
 from tests.chains.harness import Reader
 from tests.evm.harness import NodeHarness, prepared
 from tests.evm.mainnet import SLOTS_OF_A_TOKEN
+from tests.evm.network import devnet
 from tests.evm.street import PRODUCTION, Street, now, reconcile
 from tests.networks import POLYGON
 

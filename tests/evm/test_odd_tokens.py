@@ -15,7 +15,6 @@ from django.utils import timezone
 
 from merchants.ledger.balances import balance
 from merchants.ledger.models import Breaker
-from payments.chains.evm.development import devnet
 from payments.deposits.postings import chain_account
 from payments.models import Payment
 from payments.transfers.postings import token_fee_account
@@ -24,6 +23,7 @@ from refunds.records import refund_record
 from settlements.reading import statement_of
 from settlements.records import settlement_record
 from settlements.statement_formats import statement_csv, statement_record
+from tests.evm.network import devnet
 from tests.evm.shop import somebody
 from tests.evm.street import PRODUCTION, Street, now, reconcile
 from tests.networks import POLYGON

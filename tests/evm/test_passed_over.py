@@ -10,7 +10,6 @@ from django.utils import timezone
 from merchants.ledger.balances import balance
 from merchants.ledger.invariants import Finding, Scope, registered
 from payments.chains.evm import abi, prices, sending
-from payments.chains.evm.development import devnet
 from payments.deposits.postings import chain_account
 from payments.models import Deposit, Payment
 from payments.operations.alarm_rules import AlarmCondition, of_rows
@@ -19,6 +18,7 @@ from payments.transfers.models import Transfer
 from payments.treasury import sweep_booking, sweeping
 from payments.treasury.models import Sweep, SweepRequest, SweptAddress
 from tests.evm.front import GWEI
+from tests.evm.network import devnet
 from tests.evm.street import PRODUCTION, Street, reconcile
 from tests.networks import POLYGON
 

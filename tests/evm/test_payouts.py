@@ -17,7 +17,6 @@ from django.db.models import F
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
-from payments.chains.evm.development import devnet
 from payments.transfers import executor, services
 from payments.transfers import tasks as transfer_tasks
 from payments.transfers.models import Envelope, Payout, Transfer
@@ -26,6 +25,7 @@ from payments.transfers.states import OPEN_TRANSFERS, PayoutStatus, TransferStat
 from refunds.models import Refund
 from refunds.states import RefundStatus
 from tests.evm.mainnet import Mainnet, prepared_mainnet, settings_for_production_alone
+from tests.evm.network import devnet
 from tests.evm.node import ETHEREUM_ID, POLYGON_ID
 from tests.evm.shop import RATE_SOURCES, Shop
 from tests.evm.storm import DROPPED, Server, Storm

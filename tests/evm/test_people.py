@@ -23,7 +23,6 @@ from payments.chains.evm import abi, configuration
 from payments.chains.evm.adapter import EvmChain
 from payments.chains.evm.addresses import parse
 from payments.chains.evm.deployment import appointment, with_owner
-from payments.chains.evm.development import devnet
 from payments.chains.evm.set_up import PEOPLE_SECONDS
 from payments.chains.readiness import ASK_AGAIN_SECONDS
 from payments.deposits.models import ScanCursor
@@ -38,6 +37,7 @@ from payments.transfers import tasks as transfer_tasks
 from payments.transfers.models import Transfer
 from payments.treasury.models import Sweep
 from tests.evm.mainnet import Mainnet, settings_for_production_alone
+from tests.evm.network import devnet
 from tests.evm.node import POLYGON_ID, running_node
 from tests.evm.shop import RATE_SOURCES, Shop
 from tests.factories import make_user

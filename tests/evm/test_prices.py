@@ -11,7 +11,6 @@ import pytest
 from payments.chains.base import PayoutInstruction
 from payments.chains.errors import ChainUnavailable
 from payments.chains.evm import sending
-from payments.chains.evm.development import devnet
 from payments.chains.evm.fees import GWEI, FeeRules
 from payments.chains.evm.prices import prices
 from payments.chains.evm.providers import Providers
@@ -21,6 +20,7 @@ from payments.chains.networks import NETWORKS
 from tests.evm.derivations import DERIVATIONS
 from tests.evm.fakes import FakeProvider, Refusal
 from tests.evm.hostile import World
+from tests.evm.network import devnet
 
 ETHEREUM = NETWORKS["ethereum"].real
 WALLET, RECIPIENT = devnet.HOT_WALLET, "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"

@@ -13,7 +13,6 @@ from config.environments import Environment
 from payments import tasks
 from payments.chains.configured import settings_of
 from payments.chains.errors import ChainUnavailable, NetworkUnavailable, NotSetUp
-from payments.chains.evm.development import devnet
 from payments.chains.readiness import ASK_AGAIN_SECONDS, Readiness
 from payments.deposits.models import ScanCursor
 from payments.rates.quoting import RateUnavailable
@@ -21,6 +20,7 @@ from payments.services import NewPayment, create_payment
 from payments.transfers import executor
 from payments.transfers.models import Transfer, Wallet
 from tests.evm.harness import NodeHarness, profile_of
+from tests.evm.network import devnet
 from tests.evm.node import ETHEREUM_ID, running_node
 from tests.factories import make_merchant
 from tests.networks import put_profile, with_set

@@ -16,7 +16,6 @@ from config.money import Asset
 from payments.chains.errors import ChainUnavailable, RecipientRefused, SendingBlocked
 from payments.chains.evm import abi
 from payments.chains.evm.addresses import encode
-from payments.chains.evm.development import devnet
 from payments.chains.evm.providers import Providers
 from payments.chains.evm.trying import ANYBODY, Trials
 from payments.chains.networks import NETWORKS
@@ -30,6 +29,7 @@ from refunds.models import Refund
 from refunds.services import NewRefund, create_refund
 from tests.evm.fakes import FakeProvider, Refusal
 from tests.evm.mainnet import Mainnet, prepared_mainnet, settings_for_production_alone
+from tests.evm.network import devnet
 from tests.evm.shop import RATE_SOURCES, Shop
 from tests.networks import POLYGON
 

@@ -18,13 +18,13 @@ from payments.chains import registry
 from payments.chains.errors import NetworkUnavailable
 from payments.chains.evm import deployment
 from payments.chains.evm.derivation import Derivation
-from payments.chains.evm.development import devnet
 from payments.chains.operator_settings import TESTNET
 from payments.deposits.address_derivations import ROOM, last_number
 from payments.deposits.models import ScanCursor
 from payments.models import Payment
 from payments.services import NewPayment, create_payment
 from tests.evm.derivations import ADDRESS_KEY
+from tests.evm.network import devnet
 from tests.evm.node import TestNode, running_node
 from tests.factories import make_merchant
 from tests.networks import POLYGON, profile_of_test, with_set

@@ -27,8 +27,6 @@ from typing import Any
 from django.conf import settings
 
 from payments.chains.evm import providers
-from payments.chains.evm.development import devnet
-from payments.chains.evm.development.node import LocalNode
 from payments.chains.networks import NETWORKS
 from payments.models import Payment
 from payments.transfers import rounds, services
@@ -39,6 +37,8 @@ from payments.transfers.states import OPEN_TRANSFERS, PayoutStatus, TransferStat
 from refunds.models import Refund
 from refunds.states import RefundStatus
 from tests.evm.mainnet import Mainnet, environment_for, settings_for
+from tests.evm.network import devnet
+from tests.evm.network.node import LocalNode
 from tests.evm.node import EPOCH_BLOCKS, ETHEREUM_ID, HISTORY, POLYGON_ID, TestNode
 from tests.evm.shop import RATE_SOURCES, Shop
 from tests.gauntlet import failpoints, lives

@@ -36,8 +36,6 @@ from payments import tasks as payment_tasks
 from payments.chains import registry
 from payments.chains.evm import abi, configuration, deployment
 from payments.chains.evm.adapter import EvmChain
-from payments.chains.evm.development import devnet
-from payments.chains.evm.development.node import LocalNode
 from payments.chains.evm.signing import Transaction, signer_from_key
 from payments.models import Payment
 from payments.transfers import executor
@@ -48,6 +46,8 @@ from payments.transfers.states import OPEN_TRANSFERS, HoldReason, PayoutStatus
 from payments.treasury.house.cold_moves import follow_cold
 from payments.treasury.house.skims import WAITING
 from tests.evm.mainnet import Mainnet, environment_for, settings_for
+from tests.evm.network import devnet
+from tests.evm.network.node import LocalNode
 from tests.evm.node import EPOCH_BLOCKS, HISTORY, POLYGON_ID, TestNode
 from tests.evm.shop import RATE_SOURCES, Paid, Shop
 from tests.factories import PASSWORD, make_user

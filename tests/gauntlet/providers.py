@@ -21,7 +21,6 @@ from config.environments import Environment
 from payments import tasks as payment_tasks
 from payments.chains import provider_pool, registry
 from payments.chains.evm.adapter import EvmChain
-from payments.chains.evm.development.node import LocalNode
 from payments.deposits.models import ScanCursor
 from payments.models import Deposit, Payment
 from payments.operations.models import Alarm
@@ -32,6 +31,7 @@ from payments.transfers.states import OPEN_TRANSFERS
 from tests.evm import liars as lying
 from tests.evm.liars import Provider, providers_of
 from tests.evm.mainnet import Mainnet, environment_for, settings_for
+from tests.evm.network.node import LocalNode
 from tests.evm.node import EPOCH_BLOCKS, HISTORY, POLYGON_ID, TestNode
 from tests.evm.shop import RATE_SOURCES, Shop
 from tests.gauntlet import provider_delays

@@ -29,13 +29,8 @@ from config.environments import Environment
 from payments.chains import registry
 from payments.chains.base import Chain, IncomingTransfer
 from payments.chains.evm import abi, deployment
-from payments.chains.evm.development import devnet
-from payments.chains.evm.development.node import LocalNode
 from payments.chains.networks import NETWORKS
 from payments.chains.stellar.adapter import StellarChain
-from payments.chains.stellar.development.horizon import LocalHorizon
-from payments.chains.stellar.development.keys import HOT_WALLET, HOT_WALLET_KEY, PAYER, PAYER_KEY
-from payments.chains.stellar.development.preparing import prepare
 from payments.models import Payment
 from payments.operations import resuming
 from payments.treasury import lost_sweeps
@@ -43,6 +38,8 @@ from payments.treasury.losses.models import MissingCoins
 from payments.treasury.models import Sweep
 from tests.evm.mainnet import Mainnet
 from tests.evm.mainnet import settings_for as evm_settings
+from tests.evm.network import devnet
+from tests.evm.network.node import LocalNode
 from tests.evm.node import EPOCH_BLOCKS, ETHEREUM_ID, HISTORY, POLYGON_ID, TestNode
 from tests.evm.shop import price_coins_at_a_dollar, somebody
 from tests.factories import PASSWORD
@@ -52,6 +49,9 @@ from tests.gauntlet.report import Check, Progress
 from tests.installation.busy_shop import NETWORKS as BUSY_NETWORKS
 from tests.installation.busy_shop import BusyShop
 from tests.networks import ETHEREUM, POLYGON, STELLAR, with_set
+from tests.stellar.network.horizon import LocalHorizon
+from tests.stellar.network.keys import HOT_WALLET, HOT_WALLET_KEY, PAYER, PAYER_KEY
+from tests.stellar.network.preparing import prepare
 from tests.stellar.shops import COIN, address_of, key_of, local_profile
 from tests.stellar.shops import settings_for as stellar_settings
 from webhooks.events import PAYMENT_COINS_MISSING

@@ -26,7 +26,6 @@ from payments import tasks as payment_tasks
 from payments.chains import provider_pool
 from payments.chains.networks import NETWORKS
 from payments.chains.stellar import configuration
-from payments.chains.stellar.development.horizon import LocalHorizon
 from payments.deposits.models import ScanCursor
 from payments.models import Payment
 from payments.transfers import rounds, services
@@ -42,6 +41,7 @@ from tests.gauntlet.failpoints import Failpoint
 from tests.gauntlet.installation import Installation
 from tests.gauntlet.report import Check, Progress
 from tests.networks import STELLAR
+from tests.stellar.network.horizon import LocalHorizon
 from tests.stellar.shops import Shop, address_of, local_profile, reconcile, settings_for
 from tests.stellar.test_storm import asked_for, left
 

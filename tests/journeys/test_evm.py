@@ -24,7 +24,6 @@ from merchants.ledger.balances import balance
 from payments import tasks as payment_tasks
 from payments.chains import registry
 from payments.chains.evm.addresses import encode
-from payments.chains.evm.development import devnet
 from payments.deposits.postings import chain_account
 from payments.models import Deposit, Payment
 from payments.transfers import tasks as transfer_tasks
@@ -37,6 +36,7 @@ from refunds import tasks as refund_tasks
 from settlements import tasks as settlement_tasks
 from tests.evm.conftest import nodes_end_with_the_run
 from tests.evm.mainnet import Mainnet, Part, prepared_mainnet, settings_for_production_alone
+from tests.evm.network import devnet
 from tests.evm.shop import BLOCKS_UNTIL_CONFIRMED, RATE_SOURCES, price_coins_at_a_dollar
 from tests.factories import ApiClient, api_client, make_key, make_merchant
 from tests.journeys.test_paid import call

@@ -14,7 +14,6 @@ from config.environments import Environment
 from config.variables import Variables
 from payments.api.serializers import NetworkField
 from payments.chains import registry
-from payments.chains.evm.development import devnet
 from payments.chains.networks import NETWORKS
 from payments.chains.operator_settings import read_network_settings
 from payments.models import Payment
@@ -23,6 +22,7 @@ from tests.chains.simulation import Simulation
 from tests.evm.conftest import nodes_end_with_the_run
 from tests.evm.made_up import MADE_UP, MADE_UP_ID, NETWORK, DataFeeNode
 from tests.evm.mainnet import Mainnet, environment_for
+from tests.evm.network import devnet
 from tests.evm.node import running_node
 from tests.evm.shop import RATE_SOURCES
 from tests.evm.storm import Server
@@ -91,7 +91,9 @@ def test_what_is_paid_swept_given_back_and_settled_is_in_the_ledger_with_its_dat
     assert reconcile() == 0
 
 
-def test_the_sandbox_simulates_it_and_this_machine_can_run_it(settings: Settings) -> None:
+def test_the_sandbox_simulates_it_and_this_machine_can_run_it(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert registry.networks(SANDBOX)[-1] == MADE_UP
     network = Simulation(MADE_UP)
     to, usdc = network.chain.deposit_address(7), network.chain.profile.assets["USDC"]
@@ -100,6 +102,7 @@ def test_the_sandbox_simulates_it_and_this_machine_can_run_it(settings: Settings
     [moved] = network.chain.find_transfers(paid)
     assert (moved.asset, moved.amount, moved.recipient) == (usdc, 5, to.address)
 
+    monkeypatch.setitem(devnet.PLACES, MADE_UP, devnet.Place(31_339, 8547))
     settings.SANDBOX_CHAIN = "devnet"
     assert registry.profile(SANDBOX, MADE_UP).chain_id == 31_339
     assert devnet.url(MADE_UP) == "http://127.0.0.1:8547"

@@ -19,8 +19,6 @@ from stellar_sdk.operation import ChangeTrust, ManageData, ManageSellOffer, Path
 
 from payments.chains.stellar import providers
 from payments.chains.stellar.addresses import mux
-from payments.chains.stellar.development.horizon import LocalHorizon
-from payments.chains.stellar.development.keys import HOT_WALLET
 from payments.models import Discrepancy, Payment
 from payments.states import DiscrepancyStatus
 from payments.transfers.models import Payout, Transfer
@@ -34,6 +32,8 @@ from settlements import tasks as settlement_tasks
 from settlements.models import Settlement
 from tests.factories import make_merchant
 from tests.networks import put_profile
+from tests.stellar.network.horizon import LocalHorizon
+from tests.stellar.network.keys import HOT_WALLET
 from tests.stellar.shops import COIN, Shop, address_of, local_profile, reconcile, settings_for
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]

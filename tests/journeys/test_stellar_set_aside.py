@@ -19,7 +19,6 @@ from django.utils import timezone
 from pytest_django.fixtures import Settings
 from stellar_sdk.operation import ChangeTrust, ClaimClaimableBalance
 
-from payments.chains.stellar.development.horizon import LocalHorizon
 from payments.diagnosis.claims import explain_claim
 from payments.diagnosis.explaining import ClaimCode
 from payments.operations import alarm_rules, tasks
@@ -40,6 +39,7 @@ from settlements.statement_formats import statement_csv, statement_record
 from tests.dashboard.conftest import browser_of
 from tests.factories import make_member, make_merchant
 from tests.networks import STELLAR, put_profile
+from tests.stellar.network.horizon import LocalHorizon
 from tests.stellar.shops import COIN, PRODUCTION, Shop, address_of, local_profile, reconcile, settings_for
 from webhooks.models import Event
 

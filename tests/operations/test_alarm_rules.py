@@ -19,7 +19,6 @@ from payments.chains import registry
 from payments.chains.base import Chain
 from payments.chains.evm.adapter import EvmChain
 from payments.chains.evm.derivation import Derivation, Derivations
-from payments.chains.evm.development import devnet
 from payments.chains.evm.fees import FeeRules
 from payments.chains.evm.providers import Providers
 from payments.chains.evm.questions import nonce
@@ -36,6 +35,7 @@ from payments.transfers.models import Payout, Transfer, Wallet
 from payments.transfers.services import freeze_wallet, thaw_wallet
 from payments.treasury import sweeping
 from tests.evm.fakes import FakeProvider, block_hash
+from tests.evm.network import devnet
 from tests.factories import make_user
 from tests.operations.scenes import SANDBOX, let_alarms_age, let_cursor_age, look, open_alarms
 from tests.payments.scenes import ETHEREUM, POLYGON, STELLAR, make_payment, mine, mine_and_watch, pay_and_confirm, watch

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from payments.chains.evm.deployment import DEPLOYER
-from payments.chains.evm.development import devnet
 from payments.chains.evm.fees import GWEI, FeeRules
 from payments.chains.evm.signing import signer_from_key
 from payments.chains.evm.signing_rules import EvmWallet
@@ -22,10 +21,11 @@ from payments.chains.signer.policy import Place, read_policy
 from payments.chains.signer.record import Record
 from payments.chains.signer.server import listening
 from payments.chains.signer.service import Service, WalletSigner
-from payments.chains.stellar.development import devnet as stellar_devnet
-from payments.chains.stellar.development import keys as stellar_keys
 from payments.chains.stellar.keys import Keys
 from payments.chains.stellar.signing_rules import StellarWallet
+from tests.evm.network import devnet
+from tests.stellar.network import devnet as stellar_devnet
+from tests.stellar.network import keys as stellar_keys
 
 SECRET = "the secret that executor and signer share in tests"
 INTENT_KEY = "the key of those who may ask for payouts in tests"

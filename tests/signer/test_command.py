@@ -15,15 +15,15 @@ import pytest
 
 from config.money import Asset
 from payments.chains.errors import SignerRefused
-from payments.chains.evm.development import devnet
 from payments.chains.evm.remote_signing import request_for
 from payments.chains.evm.signing import Purpose
 from payments.chains.networks import NETWORKS
 from payments.chains.signer.client import SignerClient
-from payments.chains.stellar.development import keys as local
+from tests.evm.network import devnet
 from tests.platform.test_settings import ROOT, forked, production
 from tests.signer.signer import INTENT_KEY, SECRET, intent
 from tests.signer.test_service import SOMEBODY, transaction, transfer
+from tests.stellar.network import keys as local
 
 KMS = "aws-kms:arn:aws:kms:eu-central-1:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab"
 

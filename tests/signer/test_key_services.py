@@ -13,22 +13,22 @@ from stellar_sdk import Keypair
 
 from payments.chains.errors import SignerUnavailable
 from payments.chains.evm.accounts import Account, TypedTransaction
-from payments.chains.evm.development import devnet
 from payments.chains.evm.fees import GWEI, FeeRules
 from payments.chains.evm.service_keys import ServiceKeySigner
 from payments.chains.evm.signing import read_signed
 from payments.chains.evm.signing_rules import EvmWallet
 from payments.chains.key_services.base import KeyServiceFailed
 from payments.chains.key_services.configuration import ed_key, secp_key
-from payments.chains.stellar.development import keys as local
 from payments.chains.stellar.keys import Keys
 from payments.chains.stellar.service_keys import ServiceKeypair
 from payments.chains.stellar.signing_rules import StellarWallet
+from tests.evm.network import devnet
 from tests.signer import services
 from tests.signer.services import ORDER, Kms, Vault, listening
 from tests.signer.signer import POLYGON, PROFILES, STELLAR, OwnSigner
 from tests.signer.test_service import payout, transaction
 from tests.signer.test_stellar_rules import asked
+from tests.stellar.network import keys as local
 
 EVM_SECRET = bytes.fromhex(devnet.HOT_WALLET_KEY.removeprefix("0x"))
 SEED = Keypair.from_secret(local.HOT_WALLET_KEY).raw_secret_key()

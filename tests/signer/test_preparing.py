@@ -11,19 +11,19 @@ from stellar_sdk import Asset, ChangeTrust, CreateAccount, ManageData, Operation
 from payments.chains.errors import SignerRefused
 from payments.chains.evm import deployment
 from payments.chains.evm.deployment import DEPLOYER
-from payments.chains.evm.development import devnet
 from payments.chains.evm.remote_signing import RemoteSigner
 from payments.chains.evm.signing import Purpose, read_signed
 from payments.chains.stellar import addresses, envelopes
 from payments.chains.stellar.channels import entry_name
-from payments.chains.stellar.development.keys import HOT_WALLET_KEY, PASSPHRASE
 from payments.chains.stellar.keys import Keys
 from payments.chains.stellar.remote_signing import RemoteKeys
+from tests.evm.network import devnet
 from tests.signer.signer import POLYGON, PROFILES, STELLAR, OwnSigner
 from tests.signer.test_service import SOMEBODY as SOMEBODY_ON_EVM
 from tests.signer.test_service import USDC as USDC_ON_EVM
 from tests.signer.test_service import transaction, transfer
 from tests.signer.test_stellar_rules import SOMEBODY
+from tests.stellar.network.keys import HOT_WALLET_KEY, PASSPHRASE
 from tests.stellar.place import XLM, Place
 
 FACTORY = Purpose(prepares="factory")

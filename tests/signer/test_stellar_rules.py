@@ -13,9 +13,9 @@ from stellar_sdk import Keypair
 from payments.chains.base import PayoutInstruction
 from payments.chains.signer.messages import SigningRequest
 from payments.chains.stellar import envelopes
-from payments.chains.stellar.development.keys import HOT_WALLET_KEY, PASSPHRASE
 from payments.chains.stellar.keys import Keys
 from tests.signer.signer import PROFILES, STELLAR, OwnSigner, intent
+from tests.stellar.network.keys import HOT_WALLET_KEY, PASSPHRASE
 
 KEYS = Keys(HOT_WALLET_KEY)
 USDC = PROFILES[STELLAR].assets["USDC"]

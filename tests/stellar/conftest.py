@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from payments.chains.stellar.development.horizon import LocalHorizon
+from tests.stellar.network.horizon import LocalHorizon
 
 
 @pytest.fixture

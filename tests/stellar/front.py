@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import orjson
 
-from payments.chains.stellar.development.horizon import LocalHorizon
+from tests.stellar.network.horizon import LocalHorizon
 
 Change = Callable[[Any], Any]
 

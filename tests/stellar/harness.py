@@ -17,14 +17,14 @@ from payments.chains.networks import NETWORKS
 from payments.chains.profiles import NetworkProfile, coins
 from payments.chains.stellar import addresses, fees
 from payments.chains.stellar.adapter import StellarChain
-from payments.chains.stellar.development.horizon import LocalHorizon
-from payments.chains.stellar.development.keys import HOT_WALLET, HOT_WALLET_KEY, ISSUERS, PASSPHRASE
 from payments.chains.stellar.fees import FeeRules
 from payments.chains.stellar.horizon import Horizon, Submission
 from payments.chains.stellar.keys import Keys
 from payments.chains.stellar.providers import Horizons
 from payments.chains.stellar.reading import RECORDS_PER_SCAN
 from tests.chains.harness import Outcome
+from tests.stellar.network.horizon import LocalHorizon
+from tests.stellar.network.keys import HOT_WALLET, HOT_WALLET_KEY, ISSUERS, PASSPHRASE
 
 XLM = 10**7
 PAYERS = 12

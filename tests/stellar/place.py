@@ -9,13 +9,13 @@ from stellar_sdk import Keypair
 from payments.chains.base import PayoutInstruction, SignedTransfer
 from payments.chains.stellar.adapter import StellarChain
 from payments.chains.stellar.channels import Channels
-from payments.chains.stellar.development import devnet, keys
-from payments.chains.stellar.development.horizon import LocalHorizon
 from payments.chains.stellar.fees import FeeRules
 from payments.chains.stellar.horizon import Horizon
 from payments.chains.stellar.keys import Keys, Signer
 from payments.chains.stellar.providers import Horizons
 from tests.stellar.front import Front
+from tests.stellar.network import devnet, keys
+from tests.stellar.network.horizon import LocalHorizon
 
 XLM = 10**7
 STOCK = 1_000 * XLM

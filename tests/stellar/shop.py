@@ -11,11 +11,11 @@ from stellar_sdk import Keypair, TransactionEnvelope
 
 from config.environments import Environment
 from payments.chains.stellar import configuration
-from payments.chains.stellar.development import devnet, keys
-from payments.chains.stellar.development.horizon import LocalHorizon
 from payments.deposits.crediting import assess_due
 from payments.deposits.watching import watch_network
 from tests.networks import STELLAR
+from tests.stellar.network import devnet, keys
+from tests.stellar.network.horizon import LocalHorizon
 from tests.stellar.place import WALLET, XLM, key_of
 
 PAYER = key_of(77)

@@ -27,10 +27,6 @@ from payments import tasks as payment_tasks
 from payments.chains import registry
 from payments.chains.operator_settings import MAINNET, NetworkSettings
 from payments.chains.profiles import NetworkProfile
-from payments.chains.stellar.development import devnet
-from payments.chains.stellar.development.horizon import LocalHorizon
-from payments.chains.stellar.development.keys import HOT_WALLET, HOT_WALLET_KEY
-from payments.chains.stellar.development.preparing import prepare
 from payments.models import Payment
 from payments.services import NewPayment, create_payment
 from payments.transfers import tasks as transfer_tasks
@@ -39,6 +35,10 @@ from payments.transfers.payouts import policy_of
 from payments.transfers.postings import gas_account, hot_account
 from tests.evm.shop import RATE_SOURCES, price_coins_at_a_dollar
 from tests.networks import STELLAR
+from tests.stellar.network import devnet
+from tests.stellar.network.horizon import LocalHorizon
+from tests.stellar.network.keys import HOT_WALLET, HOT_WALLET_KEY
+from tests.stellar.network.preparing import prepare
 
 PRODUCTION = Environment.PRODUCTION
 COIN = 10**7

@@ -22,7 +22,7 @@ from payments.chains.base import BuildsPayments
 from payments.chains.errors import PayerRefused, TransferRefused
 from payments.chains.stellar import addresses
 from payments.chains.stellar.asked import Asked, hash_of, is_signed, unsigned
-from payments.chains.stellar.development import keys
+from tests.stellar.network import keys
 from tests.stellar.place import USDC, WALLET, XLM, Place, key_of
 
 PAYER = key_of(77)

@@ -22,8 +22,6 @@ from stellar_sdk.operation import (
 
 from merchants.ledger.invariants import CouldNotCheck, Severity
 from payments import models
-from payments.chains.stellar.development import devnet
-from payments.chains.stellar.development.keys import HOT_WALLET, HOT_WALLET_KEY
 from payments.deposits import crediting
 from payments.deposits.models import ReadingRequest, ScanCursor
 from payments.deposits.unattributed import book_unattributed
@@ -36,6 +34,8 @@ from payments.transfers.wallet_snapshot import WalletSnapshot, take_wallet_snaps
 from payments.treasury.wallet_balances import book_treasury, treasury_balance, wallet_findings
 from tests.payments.scenes import SANDBOX, STELLAR, make_payment
 from tests.stellar.harness import LocalHarness, key_of
+from tests.stellar.network import devnet
+from tests.stellar.network.keys import HOT_WALLET, HOT_WALLET_KEY
 
 WALLET, OTHER = Keypair.from_secret(HOT_WALLET_KEY), key_of("stranger 2")
 

@@ -20,12 +20,12 @@ from config import ids
 from merchants.ledger.posting import Line, post
 from payments.chains import registry
 from payments.chains.errors import ChainUnavailable, FinalityViolation
-from payments.chains.stellar.development.keys import HOT_WALLET
 from payments.transfers import services
 from payments.transfers.models import Envelope, Payout, Transfer
 from payments.transfers.postings import hot_account
 from payments.transfers.states import PayoutStatus
 from tests.chains.harness import Watched
+from tests.stellar.network.keys import HOT_WALLET
 from tests.stellar.place import STOCK, WALLET, XLM, Place
 from tests.transfers.scenes import SANDBOX, STELLAR, ask, drive, hot, the_wallet, treasury
 

@@ -29,7 +29,6 @@ from stellar_sdk.operation import Payment
 from merchants.ledger.invariants import Scope
 from payments.chains import registry
 from payments.chains.stellar import addresses, envelope_check, operations
-from payments.chains.stellar.development import records as stand_in
 from payments.chains.stellar.pages import concerns
 from payments.deposits import watching
 from payments.deposits.invariants import records_set_aside
@@ -41,6 +40,7 @@ from payments.operations.states import AlarmKind
 from tests.networks import STELLAR
 from tests.payments.scenes import make_payment
 from tests.stellar.front import records
+from tests.stellar.network import records as stand_in
 from tests.stellar.place import USDC, WALLET, XLM, Place, key_of
 from tests.stellar.recordings import payment_of
 from tests.transfers.scenes import SANDBOX

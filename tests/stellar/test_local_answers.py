@@ -27,7 +27,7 @@ from stellar_sdk.operation import (
 )
 from stellar_sdk.operation.set_options import AuthorizationFlag
 
-from payments.chains.stellar.development.horizon import LocalHorizon
+from tests.stellar.network.horizon import LocalHorizon
 
 ALICE, BOB, CAROL, NOBODY = (Keypair.random() for _ in range(4))
 A, B, C, N = (each.public_key for each in (ALICE, BOB, CAROL, NOBODY))

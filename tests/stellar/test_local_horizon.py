@@ -20,9 +20,9 @@ from stellar_sdk.client.requests_client import RequestsClient
 from stellar_sdk.exceptions import BaseHorizonError, NotFoundError
 from stellar_sdk.operation import Payment
 
-from payments.chains.stellar.development import client, keys
-from payments.chains.stellar.development.horizon import LocalHorizon
-from payments.chains.stellar.development.preparing import prepare
+from tests.stellar.network import client, keys
+from tests.stellar.network.horizon import LocalHorizon
+from tests.stellar.network.preparing import prepare
 
 PAYER, RECEIVER = Keypair.random(), Keypair.random()
 

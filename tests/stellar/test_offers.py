@@ -10,7 +10,7 @@ import pytest
 from payments.chains.base import PayoutInstruction
 from payments.chains.errors import ChainUnavailable, FeesAboveCap
 from payments.chains.stellar import addresses, envelopes
-from payments.chains.stellar.development import keys
+from tests.stellar.network import keys
 from tests.stellar.place import STOCK, USDC, WALLET, XLM, Place
 
 VALIDITY_SECONDS = 300

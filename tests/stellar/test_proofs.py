@@ -12,8 +12,6 @@ from stellar_sdk import Asset, Keypair, Payment, SetOptions, Signer
 
 from config.errors import DomainError
 from payments import tasks
-from payments.chains.stellar.development.horizon import LocalHorizon
-from payments.chains.stellar.development.keys import ISSUERS
 from payments.deposits import payer_proofs
 from payments.deposits.destinations import Destination
 from payments.merchant_wallets import proving
@@ -21,6 +19,8 @@ from payments.models import Deposit
 from tests.merchant_wallets.scenes import fresh, make_owner, name
 from tests.networks import STELLAR
 from tests.payments.scenes import SANDBOX, make_payment
+from tests.stellar.network.horizon import LocalHorizon
+from tests.stellar.network.keys import ISSUERS
 from tests.stellar.place import WALLET, XLM, key_of
 from tests.stellar.shop import PAYER, read, shop_on_local_stellar
 

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from payments.chains.errors import ChainUnavailable, FinalityViolation, NotSetUp
 from payments.chains.stellar import records
 from payments.chains.stellar.adapter import StellarChain
-from payments.chains.stellar.development.keys import HOT_WALLET, PASSPHRASE
 from payments.chains.stellar.horizon import Horizon
 from payments.chains.stellar.providers import LAG_SECONDS, ROOT_SECONDS, Horizons
 from tests.chains.harness import Watched
 from tests.evm.hostile import changes
 from tests.stellar.front import Front
 from tests.stellar.harness import LocalHarness
+from tests.stellar.network.keys import HOT_WALLET, PASSPHRASE
 
 ROOT = "^/$"
 

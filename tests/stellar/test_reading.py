@@ -32,11 +32,11 @@ from stellar_sdk.operation import (
 from payments.chains.errors import ChainUnavailable
 from payments.chains.stellar import addresses
 from payments.chains.stellar.adapter import StellarChain
-from payments.chains.stellar.development.keys import HOT_WALLET, HOT_WALLET_KEY
 from payments.chains.stellar.reading import READ_AGAIN, HistoryMissing, Reading
 from tests.chains.harness import Reader, Watched
 from tests.stellar.front import Front, records
 from tests.stellar.harness import LocalHarness, key_of
+from tests.stellar.network.keys import HOT_WALLET, HOT_WALLET_KEY
 
 WALLET = Keypair.from_secret(HOT_WALLET_KEY)
 SOMEBODY, OTHER = key_of("stranger 1"), key_of("stranger 2")

@@ -13,8 +13,8 @@ import pytest
 from stellar_sdk import StrKey
 
 from payments.chains.stellar.addresses import split
-from payments.chains.stellar.development.horizon import LocalHorizon
-from payments.chains.stellar.development.network import Network
+from tests.stellar.network.horizon import LocalHorizon
+from tests.stellar.network.network import Network
 from tests.stellar.scenarios import first, second
 from tests.stellar.scenarios.running import Scenario
 

@@ -24,10 +24,8 @@ from merchants.ledger.posting import Line, post
 from payments import tasks as payment_tasks
 from payments.chains import registry
 from payments.chains.errors import NotSetUp
-from payments.chains.stellar import configuration
 from payments.chains.stellar.accounts import MEMO_REQUIRED
 from payments.chains.stellar.channels import Channels, entry_name
-from payments.chains.stellar.development import devnet, keys
 from payments.chains.stellar.keys import Keys
 from payments.deposits import watching
 from payments.models import Deposit
@@ -35,6 +33,7 @@ from payments.operations.alarm_rules import of_rows
 from payments.transfers.postings import hot_account
 from payments.transfers.states import PayoutStatus
 from payments.treasury.wallet_balances import treasury_balance
+from tests.stellar.network import devnet, keys
 from tests.stellar.place import PROFILE, STOCK, USDC, WALLET, XLM, Place, key_of
 from tests.transfers.scenes import SANDBOX, STELLAR, ask, drive, fresh, treasury, wait_no_longer
 
@@ -242,7 +241,7 @@ def test_what_no_history_tells_any_more_is_not_forgiven(place: Place) -> None:
 
 
 def test_the_sandbox_on_the_local_network_needs_no_settings() -> None:
-    chain = configuration.devnet_chain(devnet.profile("stellar"))
+    chain = devnet.chain(devnet.profile("stellar"))
     assert chain.payout_address() == keys.HOT_WALLET
     assert chain.channels() == (keys.HOT_WALLET,)
 

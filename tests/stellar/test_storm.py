@@ -13,8 +13,6 @@ from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from payments import tasks as payment_tasks
-from payments.chains.stellar.development.horizon import LocalHorizon
-from payments.chains.stellar.development.keys import HOT_WALLET
 from payments.deposits.models import ScanCursor
 from payments.models import Payment
 from payments.transfers import services
@@ -23,6 +21,8 @@ from payments.transfers.states import PayoutStatus
 from refunds.services import NewRefund, create_refund
 from tests.factories import make_merchant
 from tests.networks import put_profile
+from tests.stellar.network.horizon import LocalHorizon
+from tests.stellar.network.keys import HOT_WALLET
 from tests.stellar.shops import COIN, Shop, address_of, local_profile, reconcile, settings_for
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -10,13 +10,13 @@ from django.test import Client
 from pytest_django.fixtures import Settings
 from stellar_sdk import IdMemo, TransactionEnvelope
 
-from payments.chains.stellar.development import keys
-from payments.chains.stellar.development.horizon import LocalHorizon
 from payments.models import Payment
 from tests.dashboard.paying import view_of
 from tests.factories import make_merchant
 from tests.networks import POLYGON, STELLAR
 from tests.payments.scenes import make_payment, now
+from tests.stellar.network import keys
+from tests.stellar.network.horizon import LocalHorizon
 from tests.stellar.place import WALLET, key_of
 from tests.stellar.shop import PAYER, read, shop_on_local_stellar, sign
 

@@ -12,9 +12,6 @@ CONTRACTS = Path(__file__).parent / "contracts"
 FORMER_CONTRACTS = (CONTRACTS / "version_1",)
 """What earlier versions deployed: a factory that stands somewhere is never compiled anew."""
 
-DEVELOPMENT_CONTRACTS = Path(__file__).parent / "development" / "contracts"
-"""Tokens with money for anyone who asks: for tests and local nodes, never for a real network."""
-
 
 @dataclass(frozen=True, slots=True)
 class Artifact:

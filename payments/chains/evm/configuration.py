@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Literal
@@ -16,7 +15,6 @@ from payments.chains.errors import InvalidAddress
 from payments.chains.evm import addresses, deployment
 from payments.chains.evm.adapter import EvmChain
 from payments.chains.evm.derivation import Derivations, derivations
-from payments.chains.evm.development import devnet
 from payments.chains.evm.fees import GWEI, FeeRules
 from payments.chains.evm.new_addresses import NewAddresses
 from payments.chains.evm.providers import Providers
@@ -91,7 +89,7 @@ def signer(found: NetworkSettings, network: str) -> Signer:
 
 def evm_chain(profile: NetworkProfile, kind: Kind = MAINNET) -> EvmChain:
     """The adapter of a network, by the operator's settings."""
-    return _chain(profile, settings_of(profile.network, kind))
+    return chain_by(profile, settings_of(profile.network, kind))
 
 
 def testnet_chain(profile: NetworkProfile) -> EvmChain:
@@ -99,27 +97,8 @@ def testnet_chain(profile: NetworkProfile) -> EvmChain:
     return evm_chain(profile, TESTNET)
 
 
-def devnet_chain(profile: NetworkProfile) -> EvmChain:
-    """The adapter of a network that `manage.py devnet` runs on this machine: it needs no settings."""
-    found = replace(
-        settings_of(profile.network),
-        rpc_urls=(devnet.url(profile.network),),
-        one_may_decide=True,  # a node on this machine, and money of no worth
-        factory=devnet.DEPLOYMENT.factory,
-        address_key="",
-        former_addresses={},
-        owner=devnet.OWNER,
-        hot_wallet=devnet.HOT_WALLET,
-        cold_wallet="",
-        keystore="",
-        key_service="",
-        hot_wallet_key=devnet.HOT_WALLET_KEY,
-        signer_url="",
-    )
-    return _chain(profile, found)
-
-
-def _chain(profile: NetworkProfile, found: NetworkSettings) -> EvmChain:
+def chain_by(profile: NetworkProfile, found: NetworkSettings) -> EvmChain:
+    """The adapter of a network, by these settings."""
     urls = urls_of(found, profile.network)
     factory, wallet = address(found, "factory"), address(found, "hot_wallet")
     owner = address(found, "owner") if found.owner else ""

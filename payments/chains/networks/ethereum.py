@@ -7,7 +7,6 @@ from dataclasses import replace
 from config.money import Asset
 from payments.chains.profiles import (
     CreditRule,
-    LocalNode,
     Network,
     NetworkProfile,
     Simulation,
@@ -50,5 +49,4 @@ NETWORK = Network(
         rules=((1_000, CreditRule(confirmations=3)), (None, CreditRule(1, require_finalized=True))),
         usual_price=10**9,
     ),
-    local=LocalNode(chain_id=31_337, port=8545),
 )

@@ -8,7 +8,6 @@ from types import MappingProxyType
 from config.money import Asset
 from payments.chains.profiles import (
     CreditRule,
-    LocalNode,
     Network,
     NetworkProfile,
     Simulation,
@@ -54,5 +53,4 @@ NETWORK = Network(
         rules=((None, CreditRule(confirmations=2, require_finalized=True)),),
         usual_price=30 * 10**9,
     ),
-    local=LocalNode(chain_id=31_338, port=8546),
 )

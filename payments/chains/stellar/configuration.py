@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -16,8 +15,6 @@ from payments.chains.profiles import NetworkProfile
 from payments.chains.readiness import Readiness
 from payments.chains.stellar.adapter import StellarChain
 from payments.chains.stellar.channels import Channels
-from payments.chains.stellar.development import devnet
-from payments.chains.stellar.development import keys as local
 from payments.chains.stellar.fees import FeeRules
 from payments.chains.stellar.horizon import Horizon
 from payments.chains.stellar.providers import Horizons
@@ -28,29 +25,12 @@ if TYPE_CHECKING:
 
 def stellar_chain(profile: NetworkProfile, kind: Kind = MAINNET) -> StellarChain:
     """The adapter of the public network, by the operator's settings."""
-    return _chain(profile, settings_of(profile.network, kind))
+    return chain_by(profile, settings_of(profile.network, kind))
 
 
 def testnet_chain(profile: NetworkProfile) -> StellarChain:
     """The adapter of the test network, by the settings for that."""
     return stellar_chain(profile, TESTNET)
-
-
-def devnet_chain(profile: NetworkProfile) -> StellarChain:
-    """The adapter of the network that `manage.py devnet` runs on this machine: it needs no settings."""
-    found = replace(
-        settings_of(profile.network),
-        rpc_urls=(devnet.URL,),
-        one_may_decide=True,  # a Horizon on this machine, and money of no worth
-        hot_wallet=local.HOT_WALLET,
-        hot_wallet_key=local.HOT_WALLET_KEY,
-        key_service="",
-        cold_wallet="",
-        address_key="",
-        signer_url="",
-        channels=1,
-    )
-    return _chain(profile, found)
 
 
 def keys(found: NetworkSettings) -> Signer:
@@ -73,7 +53,8 @@ def keys(found: NetworkSettings) -> Signer:
     return signs
 
 
-def _chain(profile: NetworkProfile, found: NetworkSettings) -> StellarChain:
+def chain_by(profile: NetworkProfile, found: NetworkSettings) -> StellarChain:
+    """The adapter of the network, by these settings."""
     urls = urls_of(found, profile.network)
     if not found.hot_wallet:
         raise ImproperlyConfigured(f"{found.kind}STELLAR_HOT_WALLET is not set.")

@@ -28,12 +28,12 @@ from config.installation.database_roles import WEB as WEB_USER
 from config.installation.database_roles import WORKER as WORKER_USER
 from merchants.ledger.balances import balance
 from payments.chains.evm.addresses import encode
-from payments.chains.evm.development import devnet
-from payments.chains.evm.development.node import LocalNode
 from payments.chains.evm.signing import write_keystore
 from payments.chains.networks import NETWORKS
 from payments.transfers.postings import hot_account
 from tests.evm.mainnet import Mainnet
+from tests.evm.network import devnet
+from tests.evm.network.node import LocalNode
 from tests.evm.node import EPOCH_BLOCKS, ETHEREUM_ID, HISTORY, POLYGON_ID, TestNode
 from tests.gauntlet.installation import OPTIONS, Installation
 from tests.gauntlet.network import PUBLIC_ADDRESS

@@ -21,7 +21,7 @@ from stellar_sdk import (
 from stellar_sdk.exceptions import BaseHorizonError
 from stellar_sdk.operation import Operation, Payment
 
-from payments.chains.stellar.development.horizon import LocalHorizon
+from tests.stellar.network.horizon import LocalHorizon
 
 Envelope = TransactionEnvelope | FeeBumpTransactionEnvelope
 
