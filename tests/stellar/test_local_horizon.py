@@ -17,7 +17,7 @@ from stellar_sdk import (
     TransactionEnvelope,
 )
 from stellar_sdk.client.requests_client import RequestsClient
-from stellar_sdk.exceptions import BaseHorizonError, NotFoundError
+from stellar_sdk.exceptions import BaseHorizonError
 from stellar_sdk.operation import Payment
 
 from tests.stellar.network import client, keys
@@ -78,30 +78,6 @@ def test_one_transaction_of_each_account_waits_and_a_fee_bump_replaces_it(
     assert handed(server, first) == (400, "ERROR")  # core knows no history: the sequence number is used
 
 
-def test_a_horizon_that_lags_knows_nothing_of_what_is_in_the_ledger(horizon: LocalHorizon, server: Server) -> None:
-    envelope, before = paid(horizon), server.accounts().account_id(PAYER.public_key).call()
-    horizon.pause_ingestion()
-    assert handed(server, envelope) == (201, "PENDING")
-    horizon.close_ledger()
-    with pytest.raises(NotFoundError):
-        server.transactions().transaction(envelope.hash_hex()).call()
-    assert handed(server, envelope) == (400, "ERROR")
-    assert server.accounts().account_id(PAYER.public_key).call() == before
-    ahead = horizon.another()
-    with ahead:
-        assert Server(ahead.url).transactions().transaction(envelope.hash_hex()).call()["successful"]
-    horizon.resume_ingestion()
-    assert server.transactions().transaction(envelope.hash_hex()).call()["successful"]
-    assert server.submit_transaction(envelope)["hash"] == envelope.hash_hex()
-
-
-def test_what_is_not_in_a_ledger_in_time_is_answered_504(horizon: LocalHorizon, server: Server) -> None:
-    envelope = paid(horizon)
-    with pytest.raises(BaseHorizonError) as raised:
-        server.submit_transaction(envelope, skip_memo_required_check=True)
-    assert (raised.value.status, raised.value.extras["hash"]) == (504, envelope.hash_hex())  # type: ignore[index]
-
-
 def test_too_low_an_offer_waits_out_a_surge_and_is_dropped(horizon: LocalHorizon, server: Server) -> None:
     envelope = paid(horizon)
     horizon.surge(5_000)
@@ -160,15 +136,6 @@ def test_knobs_work_from_another_process(horizon: LocalHorizon, server: Server) 
         server.fee_stats().call()
     assert raised.value.status == 429
     assert (turn("start").status_code, turn("mint", code="USDC").status_code) == (404, 400)
-
-
-def test_events_go_on_after_the_last_one_a_client_saw(horizon: LocalHorizon, server: Server) -> None:
-    muxed = MuxedAccount(RECEIVER.public_key, 77)
-    for _ in range(4):
-        horizon.pay(PAYER, muxed.account_muxed or "", "USDC", 1)
-    stream = server.payments().for_account(RECEIVER.public_key).cursor(0).limit(2).stream()
-    seen = [next(stream)["paging_token"] for _ in range(6)]
-    assert seen == sorted(set(seen), key=int)
 
 
 def test_devnet_pays_from_the_command_line(

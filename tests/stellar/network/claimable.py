@@ -9,7 +9,6 @@ from stellar_sdk import xdr
 from stellar_sdk.operation import ClaimClaimableBalance, CreateClaimableBalance
 from stellar_sdk.operation.create_claimable_balance import (
     ClaimPredicate,
-    ClaimPredicateGroup,
     ClaimPredicateType,
 )
 
@@ -95,10 +94,6 @@ def claim(applying: Applying, operation: ClaimClaimableBalance) -> Payload:
 def predicate_fields(predicate: ClaimPredicate) -> dict[str, Any]:
     """A predicate as records show it. Times may be absolute or, as in an operation, relative."""
     match predicate.claim_predicate_type:
-        case Kind.CLAIM_PREDICATE_AND:
-            return {"and": _both(predicate.and_predicates)}
-        case Kind.CLAIM_PREDICATE_OR:
-            return {"or": _both(predicate.or_predicates)}
         case Kind.CLAIM_PREDICATE_NOT if predicate.not_predicate is not None:
             return {"not": predicate_fields(predicate.not_predicate)}
         case Kind.CLAIM_PREDICATE_BEFORE_ABSOLUTE_TIME:
@@ -110,10 +105,6 @@ def predicate_fields(predicate: ClaimPredicate) -> dict[str, Any]:
             return {"unconditional": True}
 
 
-def _both(group: ClaimPredicateGroup | None) -> list[dict[str, Any]]:
-    return [predicate_fields(each) for each in (group.left, group.right)] if group else []
-
-
 def _absolute(predicate: ClaimPredicate, now: int) -> ClaimPredicate:
     """The predicate with times counted from the ledger it was made in."""
     match predicate.claim_predicate_type:
@@ -121,12 +112,6 @@ def _absolute(predicate: ClaimPredicate, now: int) -> ClaimPredicate:
             return ClaimPredicate.predicate_before_absolute_time(now + (predicate.rel_before or 0))
         case Kind.CLAIM_PREDICATE_NOT if predicate.not_predicate is not None:
             return ClaimPredicate.predicate_not(_absolute(predicate.not_predicate, now))
-        case Kind.CLAIM_PREDICATE_AND if predicate.and_predicates is not None:
-            both = predicate.and_predicates
-            return ClaimPredicate.predicate_and(_absolute(both.left, now), _absolute(both.right, now))
-        case Kind.CLAIM_PREDICATE_OR if predicate.or_predicates is not None:
-            either = predicate.or_predicates
-            return ClaimPredicate.predicate_or(_absolute(either.left, now), _absolute(either.right, now))
         case _:
             return predicate
 
@@ -137,10 +122,6 @@ def _holds(predicate: ClaimPredicate, now: int) -> bool:
             return now < (predicate.abs_before or 0)
         case Kind.CLAIM_PREDICATE_NOT if predicate.not_predicate is not None:
             return not _holds(predicate.not_predicate, now)
-        case Kind.CLAIM_PREDICATE_AND if predicate.and_predicates is not None:
-            return _holds(predicate.and_predicates.left, now) and _holds(predicate.and_predicates.right, now)
-        case Kind.CLAIM_PREDICATE_OR if predicate.or_predicates is not None:
-            return _holds(predicate.or_predicates.left, now) or _holds(predicate.or_predicates.right, now)
         case _:
             return True
 

@@ -106,9 +106,6 @@ class Links:
             **{name: self._page(f"{base}/{name}") for name in ("transactions", "operations")},
         }
 
-    def offer(self, number: int, seller: str) -> Link:
-        return {"self": self._plain(f"/offers/{number}"), "offer_maker": self._plain(f"/accounts/{seller}")}
-
     def page(self, path: str, asked: dict[str, str], *, order: str, first: str, last: str) -> Link:
         """The links of a page: itself, the one after its last record, and the one before its first."""
         back = "desc" if order == "asc" else "asc"

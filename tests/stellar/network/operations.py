@@ -30,7 +30,7 @@ from stellar_sdk.operation import (
 )
 
 from tests.stellar.network import claimable, offers, options, trust
-from tests.stellar.network.entries import BASE_RESERVE, IMMUTABLE, NATIVE, Account, amount_text
+from tests.stellar.network.entries import BASE_RESERVE, NATIVE, Account, amount_text
 from tests.stellar.network.moving import (
     Applying,
     Codes,
@@ -88,8 +88,6 @@ def merge_account(applying: Applying, operation: AccountMerge) -> Payload:
         raise Refused(codes.ACCOUNT_MERGE_MALFORMED)
     if into not in state.accounts:
         raise Refused(codes.ACCOUNT_MERGE_NO_ACCOUNT)
-    if account.flags & IMMUTABLE:
-        raise Refused(codes.ACCOUNT_MERGE_IMMUTABLE_SET)
     if account.subentries:
         raise Refused(codes.ACCOUNT_MERGE_HAS_SUB_ENTRIES)
     if account.sequence >= state.ledger << 32:
@@ -148,8 +146,8 @@ HANDLERS: Mapping[type[Operation], Callable[[Applying, Any], Payload]] = {
     CreateClaimableBalance: claimable.create,
     ManageData: manage_data,
     ManageSellOffer: offers.manage_sell_offer,
-    PathPaymentStrictReceive: offers.pay_strict_receive,
-    PathPaymentStrictSend: offers.pay_strict_send,
+    PathPaymentStrictReceive: offers.pay,
+    PathPaymentStrictSend: offers.pay,
     Payment: pay,
     SetOptions: options.set_options,
     SetTrustLineFlags: trust.set_trust_line_flags,

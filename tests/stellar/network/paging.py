@@ -71,4 +71,4 @@ def page_body(
     return {"_links": said, "_embedded": {"records": rows}}
 
 
-_KEPT = ("asset", "claimant", "include_failed", "join", "seller", "sponsor")
+_KEPT = ("asset", "claimant", "include_failed", "join", "sponsor")

@@ -10,7 +10,7 @@ from typing import Any
 
 from stellar_sdk import StrKey
 
-from tests.stellar.network import fees, paths, records
+from tests.stellar.network import fees, records
 from tests.stellar.network.entries import Account, ClaimableBalance, time_text
 from tests.stellar.network.history import AppliedOperation, AppliedTransaction, Rows, Shelf
 from tests.stellar.network.links import Links
@@ -52,8 +52,6 @@ class Questions:
                 return operation(self._operation(token), self.links, join=query.get("join") == "transactions")
             case ["claimable_balances", identifier]:
                 return self._claimable(identifier)
-            case ["paths", "strict-receive" | "strict-send" as kind]:
-                return {"_embedded": {"records": paths.find(self.view.state, kind, query)}}
             case _:
                 return self.page(path, query)
 
@@ -74,10 +72,6 @@ class Questions:
                 found = (records.effect(each, self.links) for each in effects)
             case ["claimable_balances"]:
                 found = self._claimables(query, page)
-            case ["offers"]:
-                found = self._offers(path.split("/")[1:], query, page)
-            case ["trades"]:
-                found = iter(())
             case _:
                 raise not_found()
         return page_body(self.links, path, query, page, islice(found, page.limit))
@@ -140,13 +134,6 @@ class Questions:
             )
             if all(asked):
                 yield self._claimable_record(each)
-
-    def _offers(self, path: list[str], query: Mapping[str, str], page: Page) -> Iterator[Json]:
-        seller = path[1] if path[0] == "accounts" else query.get("seller")
-        found = sorted(self.view.state.offers.values(), key=lambda each: each.number)
-        for each in found if page.ascending else reversed(found):
-            if seller in (None, each.seller) and page.wants(each.number):
-                yield records.offer(each, self.links, self.view.closed_at(each.modified))
 
     # Single things.
 

@@ -26,7 +26,6 @@ from tests.stellar.network.entries import (
     REVOCABLE,
     Account,
     ClaimableBalance,
-    Offer,
     Trustline,
     amount_text,
     time_text,
@@ -175,24 +174,6 @@ def claimable_balance(found: ClaimableBalance, links: Links, closed_at: int) -> 
         ],
         "flags": {"clawback_enabled": False},
         "paging_token": f"{found.modified}-{found.id}",
-    }
-
-
-def offer(found: Offer, links: Links, closed_at: int) -> Json:
-    """`closed_at` of the ledger that changed it last."""
-    n, d = found.price
-    return {
-        "_links": links.offer(found.number, found.seller),
-        "id": str(found.number),
-        "paging_token": str(found.number),
-        "seller": found.seller,
-        "selling": asset_fields(found.selling),
-        "buying": asset_fields(found.buying),
-        "amount": amount_text(found.amount),
-        "price_r": {"n": n, "d": d},
-        "price": f"{n / d:.7f}",
-        "last_modified_ledger": found.modified,
-        "last_modified_time": time_text(closed_at),
     }
 
 

@@ -1,9 +1,8 @@
-"""The HTTP of the local Horizon: questions, submissions, event streams, and `/_local/` for its knobs."""
+"""The HTTP of the local Horizon: questions, submissions, and `/_local/` for its knobs."""
 
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Protocol
@@ -15,8 +14,6 @@ from tests.stellar.network.submitting import Submitting
 
 KNOBS = "/_local/"
 SUBMISSIONS = ("/transactions", "/transactions_async")
-STREAM_SECONDS = 55
-USUAL_EVENTS = 10
 _LARGEST_BODY = 1 << 20
 
 
@@ -87,9 +84,6 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _get(self, served: Served, path: str, query: str) -> None:
         asked = {name: values[-1] for name, values in parse_qs(query, keep_blank_values=True).items()}
-        if "text/event-stream" in self.headers.get("Accept", ""):
-            self._stream(served, path, asked)
-            return
         with served.questions.view.network.lock:
             said = served.questions.answer(path, asked)
         self._write(200, said)
@@ -125,36 +119,6 @@ class _Handler(BaseHTTPRequestHandler):
         except (TypeError, ValueError) as error:
             raise bad_request(knob, str(error)) from error
         self._write(200, {"result": said})
-
-    def _stream(self, served: Served, path: str, asked: dict[str, str]) -> None:
-        """Events as they happen, until so many were sent as a page would hold, or for a minute."""
-        network, left = served.questions.view.network, int(asked.get("limit") or USUAL_EVENTS)
-        if resumed := self.headers.get("Last-Event-ID"):
-            asked["cursor"] = resumed  # a client that connects again still names the cursor it began with
-        if asked.get("cursor") == "now":
-            asked["cursor"] = str((served.questions.view.state.ledger + 1 << 32) - 1)
-        self.send_response(200)
-        self.send_header("Content-Type", "text/event-stream; charset=utf-8")
-        self.send_header("Connection", "close")
-        self.end_headers()
-        self.close_connection = True
-        self._say('retry: 1000\nevent: open\ndata: "hello"\n\n')
-        deadline = time.monotonic() + STREAM_SECONDS
-        while left and time.monotonic() < deadline:
-            with network.closed:
-                page = served.questions.page(path, asked | {"limit": str(min(left, 200))})
-                events = page["_embedded"]["records"]
-                if not events:
-                    network.closed.wait(1)
-            for each in events:
-                self._say(f"id: {each['paging_token']}\ndata: {json.dumps(each)}\n\n")
-                asked["cursor"] = each["paging_token"]
-            left -= len(events)
-        self._say('retry: 10\nevent: close\ndata: "byebye"\n\n')
-
-    def _say(self, text: str) -> None:
-        self.wfile.write(text.encode())
-        self.wfile.flush()
 
     def _write(self, status: int, said: Mapping[str, Any], kind: str = "application/hal+json; charset=utf-8") -> None:
         body = json.dumps(said).encode()

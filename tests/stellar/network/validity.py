@@ -18,7 +18,6 @@ from stellar_sdk.operation import (
     ClaimClaimableBalance,
     Clawback,
     CreateClaimableBalance,
-    ManageSellOffer,
     Operation,
     PathPaymentStrictReceive,
     PathPaymentStrictSend,
@@ -159,17 +158,10 @@ def _check_transaction(state: State, envelope: Envelope) -> tuple[TxCode, tuple[
 
 def _outside_bounds(state: State, transaction: Transaction) -> TxCode | None:
     preconditions = transaction.preconditions
-    if preconditions is None:
-        return None
-    if (times := preconditions.time_bounds) is not None:
+    if preconditions is not None and (times := preconditions.time_bounds) is not None:
         if times.min_time > state.closed_at:
             return TxCode.txTOO_EARLY
         if times.max_time and times.max_time < state.closed_at:
-            return TxCode.txTOO_LATE
-    if (ledgers := preconditions.ledger_bounds) is not None:
-        if ledgers.min_ledger > state.ledger + 1:
-            return TxCode.txTOO_EARLY
-        if ledgers.max_ledger and ledgers.max_ledger <= state.ledger + 1:
             return TxCode.txTOO_LATE
     return None
 
@@ -189,8 +181,6 @@ def _check_operation(
         amounts, code = rule
         if any(stroops(amount) <= 0 for amount in amounts(operation)):
             return OperationOutcome(kind, kind.codes[code])
-    if isinstance(operation, ManageSellOffer) and operation.selling == operation.buying:
-        return OperationOutcome(kind, xdr.ManageSellOfferResultCode.MANAGE_SELL_OFFER_MALFORMED)
     return OperationOutcome(kind, kind.success)
 
 

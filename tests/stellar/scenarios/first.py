@@ -131,13 +131,7 @@ def ask(scenario: Scenario) -> None:
     note("ledger1", server.ledgers().ledger(1).call)
     note("effects", server.effects().for_account(receiver).limit(3).call)
     note("tx_feebump", server.transactions().transaction(scenario.kept["failing"].hash_hex()).call)
-    walked = walk(scenario)
-    streamed = []
-    for event in server.payments().for_account(receiver).cursor("0").limit(37).stream():
-        streamed.append(event["paging_token"])
-        if len(streamed) == len(walked):
-            break
-    scenario.answers |= {"walk": len(walked), "stream_equal": walked == streamed}
+    scenario.answers["walk"] = len(walk(scenario))
 
 
 def walk(scenario: Scenario) -> list[str]:
