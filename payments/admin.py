@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, cast
 
 from django.contrib import admin, messages
@@ -14,23 +15,22 @@ from config.admin_base import LongList, ReadOnly, ask_first, asks_first
 from config.database_time import database_now
 from config.errors import DomainError
 from config.money import FIAT_DIGITS, format_crypto, from_units
-from merchants.four_eyes.models import ProposalStatus
+from merchants.four_eyes.admin import ShowsProposals
+from merchants.four_eyes.models import ProposalKind, ProposalStatus
 from merchants.models import User
 from payments.chains.networks import NETWORKS
-from payments.deposits.acceptance import accept_as_operator, what_accepting_does
-from payments.deposits.attribution import attribute_as_operator
+from payments.deposits.acceptance import propose_acceptance, what_accepting_does
+from payments.deposits.attribution import propose_attribution
 from payments.deposits.finality_halts import propose_clearing
-from payments.deposits.giving_back import call_back, give_back_as_operator
-from payments.deposits.models import PayerReturn, ReadingRequest, ReturnApproval, ScanCursor
+from payments.deposits.giving_back import call_back, propose_return
+from payments.deposits.models import PayerReturn, ReadingRequest, ScanCursor
 from payments.deposits.payer_proofs import is_returnable, return_link
 from payments.deposits.suggestions import describe
 from payments.links.models import PaymentLink
 from payments.models import (
-    Attribution,
     BalanceChange,
     Deposit,
     Discrepancy,
-    DiscrepancyApproval,
     NamedTransaction,
     Payment,
 )
@@ -130,20 +130,6 @@ class DepositAdmin(ReadOnly, ShowsAmount, ShowsWhoSaidSo, LongList, admin.ModelA
     readonly_fields = ("shown_said_by",)
 
 
-class ApprovalInline(ReadOnly, admin.TabularInline[DiscrepancyApproval, Discrepancy]):
-    model = DiscrepancyApproval
-    fields = ("operator", "reason", "approved_at")
-    readonly_fields = fields
-    extra = 0
-
-
-class AttributionInline(ReadOnly, admin.TabularInline[Attribution, Discrepancy]):
-    model = Attribution
-    fields = ("operator", "payment", "reason", "approved_at")
-    readonly_fields = fields
-    extra = 0
-
-
 class NamedTransactionInline(ReadOnly, admin.TabularInline[NamedTransaction, Discrepancy]):
     model = NamedTransaction
     verbose_name_plural = "payments for which merchants have named its transaction"
@@ -153,7 +139,7 @@ class NamedTransactionInline(ReadOnly, admin.TabularInline[NamedTransaction, Dis
 
 
 @admin.register(Discrepancy)
-class DiscrepancyAdmin(ReadOnly, ShowsAmount, LongList, admin.ModelAdmin[Discrepancy]):
+class DiscrepancyAdmin(ShowsProposals, ReadOnly, ShowsAmount, LongList, admin.ModelAdmin[Discrepancy]):
     list_display = (
         "public_id",
         "kind",
@@ -167,8 +153,9 @@ class DiscrepancyAdmin(ReadOnly, ShowsAmount, LongList, admin.ModelAdmin[Discrep
     )
     list_filter = ("environment", "status", "kind", "network")
     list_select_related = ("merchant", "payment")
-    inlines = (ApprovalInline, AttributionInline, NamedTransactionInline)
-    readonly_fields = ("suggested", "link_for_sender")
+    inlines = (NamedTransactionInline,)
+    readonly_fields = ("suggested", "link_for_sender", "proposals")
+    proposal_kinds = (ProposalKind.ACCEPT, ProposalKind.ATTRIBUTE)
 
     @admin.display(description="Page where its sender asks it back")
     def link_for_sender(self, discrepancy: Discrepancy) -> str:
@@ -200,20 +187,10 @@ class DiscrepancyAdmin(ReadOnly, ShowsAmount, LongList, admin.ModelAdmin[Discrep
             describe=describe,
         )
         if question is None:
-            self._attribute(request, chosen.get(), request.POST["answer"], request.POST["note"].strip())
+            row, payment_id, reason = chosen.get(), request.POST["answer"], request.POST["note"]
+            propose = partial(propose_attribution, row, payment_id=payment_id, reason=reason)
+            self.propose(request, row, propose)
         return question
-
-    def _attribute(self, request: HttpRequest, discrepancy: Discrepancy, payment_id: str, reason: str) -> None:
-        try:
-            is_done = attribute_as_operator(
-                discrepancy, payment_id=payment_id, operator=cast("User", request.user), reason=reason
-            )
-        except DomainError as error:
-            self.message_user(request, f"{discrepancy}: {error.message}", messages.ERROR)
-            return
-        self.log_change(request, discrepancy, f"{'Attributed' if is_done else 'Named'} {payment_id.strip()}: {reason}")
-        words = "is the payment's now." if is_done else "waits for a second operator who names the same payment."
-        self.message_user(request, f"{discrepancy} {words}", messages.SUCCESS)
 
     @admin.action(description="Accept: the merchant gets the money", permissions=["accept"])
     def accept(self, request: HttpRequest, chosen: QuerySet[Discrepancy]) -> TemplateResponse | None:
@@ -228,39 +205,21 @@ class DiscrepancyAdmin(ReadOnly, ShowsAmount, LongList, admin.ModelAdmin[Discrep
             describe=what_accepting_does,
         )
         if question is None:
-            for discrepancy in chosen:
-                self._accept(request, discrepancy, request.POST["note"].strip())
+            for row in chosen:
+                self.propose(request, row, partial(propose_acceptance, row, reason=request.POST["note"]))
         return question
-
-    def _accept(self, request: HttpRequest, discrepancy: Discrepancy, reason: str) -> None:
-        try:
-            is_accepted = accept_as_operator(discrepancy, operator=cast("User", request.user), reason=reason)
-        except DomainError as error:
-            self.message_user(request, f"{discrepancy}: {error.message}", messages.ERROR)
-            return
-        told = "Accepted" if is_accepted else "Approved, as the first of two"
-        self.log_change(request, discrepancy, f"{told}: {reason}")
-        words = "accepted." if is_accepted else "approved by you. Somebody else must accept it too."
-        self.message_user(request, f"{discrepancy} {words}", messages.SUCCESS)
 
     def has_accept_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("payments.change_discrepancy")
 
 
-class ReturnApprovalInline(ReadOnly, admin.TabularInline[ReturnApproval, PayerReturn]):
-    model = ReturnApproval
-    fields = ("operator", "reason", "approved_at")
-    readonly_fields = fields
-    extra = 0
-
-
 @admin.register(PayerReturn)
-class PayerReturnAdmin(ReadOnly, ShowsAmount, LongList, admin.ModelAdmin[PayerReturn]):
+class PayerReturnAdmin(ShowsProposals, ReadOnly, ShowsAmount, LongList, admin.ModelAdmin[PayerReturn]):
     """What senders of money of no payment have asked back."""
 
     list_display = ("public_id", "status", "network", "asset", "shown_amount", "recipient", "created_at")
     list_filter = ("environment", "status", "network")
-    inlines = (ReturnApprovalInline,)
+    proposal_kinds = (ProposalKind.RETURN,)
     actions = ("give_back", "call_back")
 
     @admin.action(description="Give back: its sender gets the money", permissions=["decide"])
@@ -277,19 +236,9 @@ class PayerReturnAdmin(ReadOnly, ShowsAmount, LongList, admin.ModelAdmin[PayerRe
             describe=lambda each: f"{each}, sent from {each.deposit.sender} in {each.deposit.transaction_hash}",
         )
         if question is None:
-            for returned in chosen:
-                self._give_back(request, returned, request.POST["note"].strip())
+            for row in chosen:
+                self.propose(request, row, partial(propose_return, row, reason=request.POST["note"]))
         return question
-
-    def _give_back(self, request: HttpRequest, returned: PayerReturn, reason: str) -> None:
-        try:
-            is_done = give_back_as_operator(returned, operator=cast("User", request.user), reason=reason)
-        except DomainError as error:
-            self.message_user(request, f"{returned.public_id}: {error.message}", messages.ERROR)
-            return
-        self.log_change(request, returned, f"{'Given back' if is_done else 'Approved, as the first of two'}: {reason}")
-        words = "goes back to its sender." if is_done else "waits for a second operator who agrees."
-        self.message_user(request, f"{returned.public_id} {words}", messages.SUCCESS)
 
     @admin.action(description="Call back: it is not signed yet", permissions=["decide"])
     @asks_first(title="Call this back?", consequence="The money waits for a decision again. What is signed goes on.")

@@ -16,7 +16,7 @@ from config.database_time import has_come
 from config.environments import Environment
 from config.fields import ExactJSONField, UnitsField
 from merchants.counting import Counted
-from merchants.models import Merchant, OwnedQuerySet, User
+from merchants.models import Merchant, OwnedQuerySet
 from payments.chains.base import LONGEST_PROVIDER_NAME
 from payments.states import (
     BalanceChangeKind,
@@ -316,41 +316,6 @@ class Discrepancy(ids.KeyedByTime, ids.PublicRecord, models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.public_id}"
-
-
-class DiscrepancyApproval(models.Model):
-    """One operator would let the merchant have the money. Above the policy's limit two different ones are needed."""
-
-    discrepancy = models.ForeignKey(Discrepancy, on_delete=models.PROTECT, related_name="approvals")
-    operator = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
-    reason = models.TextField()
-    approved_at = models.DateTimeField(default=timezone.now)
-
-    class Meta:
-        constraints: ClassVar = [
-            models.UniqueConstraint(fields=["discrepancy", "operator"], name="discrepancy_approved_once_by_each"),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.operator_id} approves {self.discrepancy_id}"
-
-
-class Attribution(models.Model):
-    """One operator says which payment money in suspense is for. Two different ones must name the same payment."""
-
-    discrepancy = models.ForeignKey(Discrepancy, on_delete=models.PROTECT, related_name="attributions")
-    payment = models.ForeignKey(Payment, on_delete=models.PROTECT, related_name="+")
-    operator = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
-    reason = models.TextField()
-    approved_at = models.DateTimeField(default=timezone.now)
-
-    class Meta:
-        constraints: ClassVar = [
-            models.UniqueConstraint(fields=["discrepancy", "operator"], name="attribution_once_by_each"),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.operator_id} attributes {self.discrepancy_id} to {self.payment_id}"
 
 
 class NamedTransaction(models.Model):

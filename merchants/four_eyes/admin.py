@@ -3,17 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import cast
+from typing import Any, ClassVar, cast
 
 from django.contrib import admin, messages
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 from django.http import HttpRequest
+from django.utils.html import format_html_join
 
 from config.admin_base import LongList, ReadOnly, asks_first
 from config.errors import DomainError
-from merchants.four_eyes.models import Proposal, ProposalStatus
+from merchants.four_eyes.models import Proposal, ProposalKind, ProposalStatus
 from merchants.four_eyes.services import agree, withdraw
 from merchants.models import User
+
+
+class ShowsProposals:
+    """What operators have proposed and agreed to about a row, on its page; and the answer to who proposes there."""
+
+    proposal_kinds: ClassVar[tuple[ProposalKind, ...]]
+    readonly_fields: ClassVar[Any] = ("proposals",)
+
+    @admin.display(description="Proposals")
+    def proposals(self, row: Model) -> str:
+        about = Proposal.objects.filter(kind__in=self.proposal_kinds, subject=str(row.pk))
+        found = about.select_related("proposed_by", "decided_by").order_by("pk")
+        return format_html_join("\n", "<p>{}: {} ({})</p>", ((e.get_status_display(), e, e.people) for e in found))
+
+    def propose(self, request: HttpRequest, row: Model, propose: Callable[..., Proposal]) -> None:
+        """Let whoever is logged in propose something of a row, or agree to it, and say what came of it."""
+        page, note = cast("admin.ModelAdmin[Any]", self), request.POST.get("note", "").strip()
+        try:
+            proposal = propose(by=cast("User", request.user))
+        except DomainError as error:
+            page.message_user(request, f"{row}: {error.message}", messages.ERROR)
+            return
+        words = f"{proposal.get_status_display()}: {proposal}"
+        page.log_change(request, row, words if note in words else f"{words} {note}")
+        if proposal.status == ProposalStatus.WAITING:
+            words = f"{proposal}: another operator must agree, under Proposals."
+        level = messages.SUCCESS if proposal.status == ProposalStatus.DONE else messages.WARNING
+        page.message_user(request, words, level)
 
 
 @admin.register(Proposal)

@@ -28,6 +28,11 @@ class ProposalKind(models.TextChoices):
     FEE = "fee", "Fee of a merchant"
     FINDING = "finding", "Explained finding"
     THAW = "thaw", "Frozen wallet that signs again"
+    ACCEPT = "accept", "Money in suspense for its merchant"
+    ATTRIBUTE = "attribute", "Payment that money in suspense was sent for"
+    RETURN = "return", "Money that goes back to its sender"
+    LOSS = "loss", "Who bears missing coins"
+    PAYOUT = "payout", "Payout that is held"
 
 
 class ProposalStatus(models.TextChoices):
@@ -55,6 +60,9 @@ class Proposal(models.Model):
     heard: Any = None
     """What its kind has asked for outside, before the database transaction that carries it out."""
 
+    reasons: tuple[str, ...] = ()
+    """Why, in the words of those who agreed; set while it is carried out."""
+
     class Meta:
         constraints: ClassVar = [
             models.UniqueConstraint(
@@ -69,3 +77,8 @@ class Proposal(models.Model):
 
     def __str__(self) -> str:
         return self.told
+
+    @property
+    def people(self) -> str:
+        """Addresses of who proposed it and who decided it."""
+        return ", ".join(dict.fromkeys(each.email for each in (self.proposed_by, self.decided_by) if each))

@@ -9,6 +9,7 @@ from typing import Any
 
 import structlog
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from config.errors import DomainError
@@ -28,6 +29,8 @@ class Kind:
     carry_out: CarryOut
     permission: str
     """Of Django, that whoever agrees needs as well; empty: being a superuser."""
+    tell: Callable[[Proposal], str] | None = None
+    """What a proposal does, in the words that people agree to; it falls when they are others by then."""
     asks_before: Callable[[str, Mapping[str, Any]], Any] | None = None
     """Asks outside Ballast, before the database transaction, about the row with this key and what becomes of it:
     `proposal.heard`."""
@@ -61,9 +64,10 @@ def register(
     carry_out: CarryOut,
     *,
     permission: str = "",
+    tell: Callable[[Proposal], str] | None = None,
     asks_before: Callable[[str, Mapping[str, Any]], Any] | None = None,
 ) -> None:
-    _KINDS[kind] = Kind(carry_out, permission, asks_before)
+    _KINDS[kind] = Kind(carry_out, permission, tell, asks_before)
 
 
 def propose(
@@ -71,35 +75,47 @@ def propose(
     *,
     environment: str,
     subject: object,
-    before: Mapping[str, object],
+    before: Mapping[str, object] | None = None,
     after: Mapping[str, object],
-    told: str,
+    told: str = "",
+    reason: str = "",
+    people: int | None = None,
     by: User,
 ) -> Proposal:
-    """Propose a change, or agree to it, when another operator has proposed the very same.
+    """Propose a change, or agree to it, when another operator has proposed the very same, whatever the `reason`.
 
-    It is done at once where one operator is enough. Another proposal for the same row falls. `environment` is the one
-    whose rule of how many decide holds.
+    It is done at once where one operator is enough. Another proposal for the same row falls, and so does one that does
+    not hold any more. `environment` is the one whose rule of how many decide holds; `people` is how many do where that
+    is fewer. `told` is what it does, of a kind that registers no words.
     """
     heard = _heard(kind, str(subject), after)
+    why = {"reason": reason} if reason else {}
+    proposal = Proposal(
+        kind=kind,
+        environment=environment,
+        subject=str(subject),
+        before=dict(before or {}),
+        after={**after, **why},
+        told=told,
+        proposed_by=by,
+    )
+    if tell := _KINDS[kind].tell:
+        proposal.told = tell(proposal)
     with transaction.atomic():
         require_counts(by, environment=environment)
+        is_alone = (people or people_needed(environment)) == 1
         waiting = _waiting(kind, subject)
-        if waiting is not None and waiting.proposed_by_id != by.pk and waiting.after == dict(after):
-            return _agree(waiting, by=by, heard=heard)
         if waiting is not None:
+            is_same = {**waiting.after, **why} == proposal.after and waiting.before == proposal.before
+            if is_same and _stands(waiting, is_alone=is_alone):
+                if waiting.proposed_by_id != by.pk:
+                    return _agree(waiting, by=by, heard=heard, reason=reason)
+                if not is_alone:
+                    return waiting
             _end(waiting, ProposalStatus.WITHDRAWN, by)
-        proposal = Proposal.objects.create(
-            kind=kind,
-            environment=environment,
-            subject=str(subject),
-            before=dict(before),
-            after=dict(after),
-            told=told,
-            proposed_by=by,
-        )
-        logger.warning("proposed", kind=str(kind), subject=str(subject), told=told, by=by.email)
-        if people_needed(environment) == 1:
+        proposal.save()
+        logger.warning("proposed", kind=str(kind), subject=str(subject), told=proposal.told, by=by.email)
+        if is_alone:
             _carry_out(proposal, by, by.email, heard)
         return proposal
 
@@ -109,7 +125,17 @@ def agree(proposal: Proposal, *, by: User) -> Proposal:
     return _agree(proposal, by=by, heard=_heard(proposal.kind, proposal.subject, proposal.after))
 
 
-def _agree(proposal: Proposal, *, by: User, heard: Any) -> Proposal:
+def who_agreed(proposals: QuerySet[Proposal], *, environment: str) -> set[int]:
+    """Keys of the people whose word still counts, of those who agreed to what was done."""
+    done = proposals.filter(status=ProposalStatus.DONE)
+    found: set[int] = set()
+    for person, at in (("proposed_by", "proposed_at"), ("decided_by", "decided_at")):
+        counting = done.filter(counts(environment, operator=f"{person}__", at=at))
+        found.update(counting.values_list(f"{person}_id", flat=True))
+    return found
+
+
+def _agree(proposal: Proposal, *, by: User, heard: Any, reason: str = "") -> Proposal:
     with transaction.atomic():
         proposal = Proposal.objects.select_for_update(of=["self"]).select_related("proposed_by").get(pk=proposal.pk)
         if proposal.status != ProposalStatus.WAITING:
@@ -121,11 +147,10 @@ def _agree(proposal: Proposal, *, by: User, heard: Any) -> Proposal:
         is_alone = people_needed(proposal.environment) == 1
         if proposal.proposed_by_id == by.pk and not is_alone:
             raise AnotherMustAgree
-        still = counts(proposal.environment, operator="proposed_by__", at="proposed_at")
-        if not is_alone and not Proposal.objects.filter(still, pk=proposal.pk).exists():
+        if not is_alone and not _proposer_counts(proposal):
             raise ProposerDoesNotCount
         people = list(dict.fromkeys([proposal.proposed_by.email, by.email]))
-        _carry_out(proposal, by, ", ".join(people), heard)
+        _carry_out(proposal, by, ", ".join(people), heard, reason)
         return proposal
 
 
@@ -144,15 +169,31 @@ def _waiting(kind: ProposalKind, subject: object) -> Proposal | None:
     return waiting.select_for_update().first()
 
 
+def _proposer_counts(proposal: Proposal) -> bool:
+    still = counts(proposal.environment, operator="proposed_by__", at="proposed_at")
+    return Proposal.objects.filter(still, pk=proposal.pk).exists()
+
+
+def _is_as_told(proposal: Proposal) -> bool:
+    tell = _KINDS[proposal.kind].tell
+    return tell is None or tell(proposal) == proposal.told
+
+
+def _stands(proposal: Proposal, *, is_alone: bool) -> bool:
+    """Whether somebody can agree to it still."""
+    return (is_alone or _proposer_counts(proposal)) and _is_as_told(proposal)
+
+
 def _heard(kind: str, subject: str, after: Mapping[str, Any]) -> Any:
     ask = _KINDS[kind].asks_before
     return ask(subject, after) if ask is not None else None
 
 
-def _carry_out(proposal: Proposal, by: User, people: str, heard: Any) -> None:
+def _carry_out(proposal: Proposal, by: User, people: str, heard: Any, reason: str = "") -> None:
     proposal.heard = heard
     proposal.decided_by = by  # for what keeps who it was
-    is_done = _KINDS[proposal.kind].carry_out(proposal, people)
+    proposal.reasons = tuple(dict.fromkeys(filter(None, [proposal.after.get("reason"), reason])))
+    is_done = _is_as_told(proposal) and _KINDS[proposal.kind].carry_out(proposal, people)
     _end(proposal, ProposalStatus.DONE if is_done else ProposalStatus.FALLEN, by)
 
 

@@ -11,14 +11,15 @@ from dataclasses import dataclass
 
 import structlog
 from django.db import transaction
-from django.db.models import QuerySet
-from django.utils import timezone
 
 from config import wording
 from config.coins import USD_SCALE, usd_worth
 from config.errors import DomainError, InvalidParameter
 from config.installation.services import require_resumed
+from config.money import format_crypto
 from merchants.four_eyes import people as four_eyes
+from merchants.four_eyes.models import Proposal, ProposalKind, ProposalStatus
+from merchants.four_eyes.services import propose, register
 from merchants.ledger.chart import AccountKind
 from merchants.ledger.posting import PostingDraft, debt_first, post_draft
 from merchants.models import User
@@ -30,7 +31,7 @@ from payments.deposits.crediting import assess_locked
 from payments.deposits.facts import evidence_of, is_halted
 from payments.deposits.models import ScanCursor
 from payments.deposits.recording import move_discrepancy, post
-from payments.models import Deposit, Discrepancy, DiscrepancyApproval, Payment
+from payments.models import Deposit, Discrepancy, Payment
 from payments.states import DiscrepancyKind, DiscrepancyStatus, PaymentStatus
 from payments.transfers.payouts import policy_of
 
@@ -39,38 +40,52 @@ logger = structlog.get_logger(__name__)
 _PEOPLE_KEPT = 120  # characters of the field
 
 
+class NamesNoPayment(InvalidParameter):
+    message = "Money that names no payment is nobody’s yet: attribute it to one first."
+
+
 class DiscrepancyResolved(DomainError):
     code = "discrepancy_resolved"
     message = "Somebody has decided about this money already."
 
 
-class AlreadyApproved(DomainError):
-    code = "already_approved"
-    message = "You have approved this already. Somebody else must do so too."
-
-
-def accept_as_operator(discrepancy: Discrepancy, *, operator: User, reason: str) -> bool:
-    """Let the merchant have the money, or be the first of two who do; returns whether the merchant has it now."""
+def propose_acceptance(discrepancy: Discrepancy, *, reason: str, by: User) -> Proposal:
+    """Propose that the merchant has the money, or agree to it; done at once where one operator is enough."""
     if not (reason := reason.strip()):
         raise InvalidParameter("Say why: it is kept, and the merchant is shown it.", param="note")
-    with transaction.atomic():
-        if discrepancy.payment_id:
-            Payment.objects.select_for_update().get(pk=discrepancy.payment_id)  # whoever decides holds it
-        discrepancy = Discrepancy.objects.select_for_update().get(pk=discrepancy.pk)
-        if discrepancy.status != DiscrepancyStatus.OPEN:
-            raise DiscrepancyResolved
-        if _given(discrepancy).filter(operator=operator).exists():
-            raise AlreadyApproved
-        four_eyes.require_counts(operator, environment=discrepancy.environment)
-        said = {"reason": reason, "approved_at": timezone.now()}
-        discrepancy.approvals.update_or_create(operator=operator, defaults=said)
-        given = list(_given(discrepancy))
-        logger.warning("discrepancy approved", discrepancy=discrepancy.public_id, operator=operator.email)
-        if len(given) < people_needed(discrepancy):
-            return False
-        people = ", ".join(each.operator.email for each in given)[:_PEOPLE_KEPT]
-        accept_discrepancy(discrepancy, resolved_by=people, note="\n".join(each.reason for each in given))
-        return True
+    if discrepancy.payment_id is None:
+        raise NamesNoPayment
+    if not Discrepancy.objects.filter(pk=discrepancy.pk, status=DiscrepancyStatus.OPEN).exists():
+        raise DiscrepancyResolved
+    return propose(
+        ProposalKind.ACCEPT,
+        environment=discrepancy.environment,
+        subject=discrepancy.pk,
+        after={},
+        reason=reason,
+        people=people_needed(discrepancy),
+        by=by,
+    )
+
+
+def _tell(proposal: Proposal) -> str:
+    row = Discrepancy.objects.select_related("payment__merchant").get(pk=proposal.subject)
+    assert row.payment is not None  # noqa: S101 - what names none is not proposed
+    coins = f"{format_crypto(row.amount, row.decimals)} {row.asset} on {row.network}"
+    whose = f"{row.payment.merchant.name} gets {coins}, which came for {row.payment.public_id} ({row.kind})"
+    return f"{whose}. Why: {proposal.after['reason']}"
+
+
+def _accept_as_agreed(proposal: Proposal, people: str) -> bool:
+    discrepancy = Discrepancy.objects.get(pk=proposal.subject)
+    try:
+        accept_discrepancy(discrepancy, resolved_by=people[:_PEOPLE_KEPT], note="\n".join(proposal.reasons))
+    except DiscrepancyResolved:
+        return False
+    return True
+
+
+register(ProposalKind.ACCEPT, _accept_as_agreed, permission="payments.change_discrepancy", tell=_tell)
 
 
 def people_needed(discrepancy: Discrepancy) -> int:
@@ -80,12 +95,6 @@ def people_needed(discrepancy: Discrepancy) -> int:
     return (
         four_eyes.people_needed(discrepancy.environment) if limit is not None and worth > limit * 10**USD_SCALE else 1
     )
-
-
-def _given(discrepancy: Discrepancy) -> QuerySet[DiscrepancyApproval]:
-    """The approvals that count at this moment, the oldest first."""
-    counting = four_eyes.counts(discrepancy.environment, at="approved_at")
-    return discrepancy.approvals.filter(counting).select_related("operator").order_by("id")
 
 
 def what_accepting_does(discrepancy: Discrepancy) -> str:
@@ -102,19 +111,18 @@ def what_accepting_does(discrepancy: Discrepancy) -> str:
     if discrepancy.kind == DiscrepancyKind.UNDERPAID and payment.status == PaymentStatus.UNDERPAID:
         words.append("The payment is then completed, although less than asked for was paid.")
     if people_needed(discrepancy) > 1:
-        given = ", ".join(each.operator.email for each in _given(discrepancy))
-        words.append(
-            f"Two different people must accept so much; so far: {given}."
-            if given
-            else "Two different people must accept so much: after you somebody else."
-        )
+        waiting = Proposal.objects.filter(
+            kind=ProposalKind.ACCEPT, subject=str(discrepancy.pk), status=ProposalStatus.WAITING
+        ).first()
+        so_far = f"; so far: {waiting.people}." if waiting else ": after you somebody else."
+        words.append(f"Two different people must accept so much{so_far}")
     return " ".join(words)
 
 
 def accept_discrepancy(discrepancy: Discrepancy, *, resolved_by: str, note: str = "") -> Discrepancy:
     """Let the merchant have the money. Short and late money then counts for its payment, the rest is extra."""
     if discrepancy.payment_id is None:
-        raise InvalidParameter("Money that names no payment is nobody’s yet: attribute it to one first.")
+        raise NamesNoPayment
     with transaction.atomic():
         payment = Payment.objects.select_for_update().get(pk=discrepancy.payment_id)
         discrepancy = _decide(discrepancy, resolved_by=resolved_by, note=note)

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import structlog
-from django.db import transaction
-from django.utils import timezone
 
 from config import ids
 from config.errors import DomainError, InvalidParameter
-from merchants.four_eyes.people import counts, people_needed, require_counts
+from config.money import format_crypto
+from merchants.four_eyes.models import Proposal, ProposalKind
+from merchants.four_eyes.services import propose, register
 from merchants.ledger.posting import post_drafts
 from merchants.models import User
 from payments.chains import registry
 from payments.chains.errors import ChainError
 from payments.chains.networks import NETWORKS
-from payments.deposits.acceptance import AlreadyApproved, DiscrepancyResolved
+from payments.deposits.acceptance import DiscrepancyResolved
 from payments.deposits.assessment_effects import DepositEffects
 from payments.deposits.crediting import assess_locked
 from payments.deposits.postings import deposit_postings
 from payments.deposits.recording import record_deposits, record_owner
 from payments.deposits.suggestions import is_too_young, waiting_for_payment
-from payments.models import Attribution, Deposit, Discrepancy, NamedTransaction, Payment
+from payments.models import Deposit, Discrepancy, NamedTransaction, Payment
 from payments.states import DiscrepancyStatus
 
 logger = structlog.get_logger(__name__)
@@ -61,40 +63,52 @@ def name_transaction(payment: Payment, transaction_hash: str, *, named_by: str) 
     logger.info("transaction named", payment=payment.public_id, transaction=transaction_hash, by=named_by)
 
 
-def attribute_as_operator(discrepancy: Discrepancy, *, payment_id: str, operator: User, reason: str) -> bool:
-    """Say which payment money in suspense is for; returns whether it is the payment's now.
-
-    It is once two different operators have named the same payment. One who names another payment takes back the first.
-    """
+def propose_attribution(discrepancy: Discrepancy, *, payment_id: str, reason: str, by: User) -> Proposal:
+    """Propose which payment money in suspense is for, or agree to it. Another payment takes the place of the first."""
     if not (reason := reason.strip()):
         raise InvalidParameter("Say why: it is kept.", param="note")
-    key = ids.PAYMENT.decode(payment_id.strip())
-    payment = Payment.objects.filter(pk=key, environment=discrepancy.environment).first() if key else None
+    payment = _named(payment_id.strip(), discrepancy)
     if payment is None:
         raise InvalidParameter("There is no payment with this id in this environment.", param="payment")
-    with transaction.atomic():
-        payment = Payment.objects.select_for_update().get(pk=payment.pk)
-        discrepancy = Discrepancy.objects.select_for_update().get(pk=discrepancy.pk)
+    _require_attributable(Discrepancy.objects.get(pk=discrepancy.pk), payment)
+    return propose(
+        ProposalKind.ATTRIBUTE,
+        environment=discrepancy.environment,
+        subject=discrepancy.pk,
+        after={"payment": payment.public_id},
+        reason=reason,
+        by=by,
+    )
+
+
+def _named(payment_id: str, discrepancy: Discrepancy) -> Payment | None:
+    key = ids.PAYMENT.decode(payment_id)
+    return Payment.objects.filter(pk=key, environment=discrepancy.environment).first() if key else None
+
+
+def _tell(proposal: Proposal) -> str:
+    row = Discrepancy.objects.select_related("deposit").get(pk=proposal.subject)
+    coins = f"{format_crypto(row.amount, row.decimals)} {row.asset} on {row.network}"
+    sent_by = row.deposit.transaction_hash if row.deposit else ""
+    return f"{coins}, sent by {sent_by}, is for {proposal.after['payment']}. Why: {proposal.after['reason']}"
+
+
+def _attribute_as_agreed(proposal: Proposal, people: str) -> bool:
+    discrepancy = Discrepancy.objects.get(pk=proposal.subject)
+    named = _named(proposal.after["payment"], discrepancy)
+    if named is None:
+        return False
+    payment = Payment.objects.select_for_update().get(pk=named.pk)
+    discrepancy = Discrepancy.objects.select_for_update().get(pk=discrepancy.pk)
+    try:
         _require_attributable(discrepancy, payment)
-        require_counts(operator, environment=discrepancy.environment)
-        given = discrepancy.attributions.filter(
-            counts(discrepancy.environment, at="approved_at"), payment=payment
-        ).select_related("operator")
-        if given.filter(operator=operator).exists():
-            raise AlreadyApproved
-        said = {"payment": payment, "reason": reason, "approved_at": timezone.now()}
-        discrepancy.attributions.update_or_create(operator=operator, defaults=said)
-        logger.warning(
-            "attribution approved",
-            discrepancy=discrepancy.public_id,
-            payment=payment.public_id,
-            operator=operator.email,
-        )
-        agreed = list(given.order_by("id"))
-        if len(agreed) < people_needed(discrepancy.environment):
-            return False
-        _attribute(discrepancy, payment, agreed)
-        return True
+    except DomainError:
+        return False
+    _attribute(discrepancy, payment, people, proposal.reasons)
+    return True
+
+
+register(ProposalKind.ATTRIBUTE, _attribute_as_agreed, permission="payments.change_discrepancy", tell=_tell)
 
 
 def _require_attributable(discrepancy: Discrepancy, payment: Payment) -> None:
@@ -117,12 +131,11 @@ def _require_attributable(discrepancy: Discrepancy, payment: Payment) -> None:
         raise InvalidParameter("This payment did not exist yet when the money came.", param="payment")
 
 
-def _attribute(discrepancy: Discrepancy, payment: Payment, agreed: list[Attribution]) -> None:
+def _attribute(discrepancy: Discrepancy, payment: Payment, people: str, reasons: Sequence[str]) -> None:
     """Take the deposit out of suspense and let the payment be assessed with it. Payment and discrepancy are locked."""
     deposit = Deposit.objects.select_for_update().get(discrepancies=discrepancy)
-    people = ", ".join(each.operator.email for each in agreed)
-    reasons = [f"Attributed to {payment.public_id}.", *(each.reason for each in agreed)]
-    discrepancy.note = "\n".join(filter(None, [discrepancy.note, *reasons]))
+    said = [discrepancy.note, f"Attributed to {payment.public_id}.", *reasons]
+    discrepancy.note = "\n".join(filter(None, said))
     discrepancy.resolved_by = people[:_PEOPLE_KEPT]
     effects = DepositEffects(lost=[(deposit, discrepancy)], voided=[discrepancy])
     drafts = deposit_postings(effects)

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+import uuid
+
 import structlog
 from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
 from config.errors import DomainError, InvalidParameter
-from merchants.four_eyes.people import counts, people_needed, require_counts
+from config.money import format_crypto
+from merchants.four_eyes.models import Proposal, ProposalKind
+from merchants.four_eyes.services import propose, register
 from merchants.ledger.posting import post_draft
 from merchants.models import User
 from payments.chains import registry
 from payments.deposits import postings
-from payments.deposits.acceptance import AlreadyApproved, DiscrepancyResolved
+from payments.deposits.acceptance import DiscrepancyResolved
 from payments.deposits.destinations import Destination
-from payments.deposits.models import PayerReturn, ReturnApproval
+from payments.deposits.models import PayerReturn
 from payments.deposits.payer_proofs import require_signed, says
 from payments.deposits.recording import move_discrepancy
 from payments.models import Deposit, Discrepancy
 from payments.states import RETURN_MOVES, DiscrepancyStatus, ReturnStatus
-from payments.transfers.models import Payout, PayoutApproval
-from payments.transfers.payouts import cancel_payout, request_payout
+from payments.transfers.models import Payout
+from payments.transfers.payouts import approve_as_agreed, cancel_payout, request_payout
 from payments.transfers.states import ENDED_PAYOUTS, PayoutStatus
 
 logger = structlog.get_logger(__name__)
@@ -34,35 +38,55 @@ class ReturnDecided(DomainError):
     message = "Nobody has to agree to this any more: it is decided, or the sender has named another address since."
 
 
-def give_back_as_operator(returned: PayerReturn, *, operator: User, reason: str) -> bool:
-    """Agree that the sender gets the money back; returns whether it is reserved and on its way now.
+def propose_return(returned: PayerReturn, *, reason: str, by: User) -> Proposal:
+    """Propose that the sender gets the money back, or agree to it: then it is reserved and on its way.
 
-    ReturnDecided, DiscrepancyResolved, AlreadyApproved; InvalidParameter without a reason, or when the row is not what
-    the sender has signed.
+    ReturnDecided, DiscrepancyResolved; InvalidParameter without a reason, or when the row is not what the sender has
+    signed.
     """
     if not (reason := reason.strip()):
         raise InvalidParameter("Say why: it is kept.", param="note")
     with transaction.atomic():
-        deposit = Deposit.objects.select_for_update().get(pk=returned.deposit_id)
-        held = _held(deposit)
-        returned = PayerReturn.objects.select_for_update().get(pk=returned.pk)
-        if returned.status != ReturnStatus.PROVEN:
-            raise ReturnDecided
-        if held is None or held.status != DiscrepancyStatus.OPEN:
-            raise DiscrepancyResolved
-        _require_as_signed(returned, deposit)
-        require_counts(operator, environment=returned.environment)
-        given = returned.approvals.filter(counts(returned.environment, at="approved_at")).select_related("operator")
-        if given.filter(operator=operator).exists():
-            raise AlreadyApproved
-        said = {"reason": reason, "approved_at": timezone.now()}
-        returned.approvals.update_or_create(operator=operator, defaults=said)
-        logger.warning("return approved", payer_return=returned.public_id, operator=operator.email)
-        agreed = list(given.order_by("id"))
-        if len(agreed) < people_needed(returned.environment):
-            return False
-        _reserve(returned, deposit, held, agreed)
-        return True
+        _lock_returnable(returned.pk)
+    return propose(
+        ProposalKind.RETURN,
+        environment=returned.environment,
+        subject=returned.pk,
+        after={},
+        reason=reason,
+        by=by,
+    )
+
+
+def _lock_returnable(key: uuid.UUID) -> tuple[PayerReturn, Deposit, Discrepancy]:
+    deposit = Deposit.objects.select_for_update().get(returns=key)
+    held = _held(deposit)
+    returned = PayerReturn.objects.select_for_update().get(pk=key)
+    if returned.status != ReturnStatus.PROVEN:
+        raise ReturnDecided
+    if held is None or held.status != DiscrepancyStatus.OPEN:
+        raise DiscrepancyResolved
+    _require_as_signed(returned, deposit)
+    return returned, deposit, held
+
+
+def _tell(proposal: Proposal) -> str:
+    row = PayerReturn.objects.get(pk=proposal.subject)
+    coins = f"{format_crypto(row.amount, row.decimals)} {row.asset} on {row.network}"
+    where = " ".join(filter(None, [row.recipient, row.memo]))
+    return f"{coins} goes back to its sender at {where} ({row.public_id}). Why: {proposal.after['reason']}"
+
+
+def _give_back_as_agreed(proposal: Proposal, people: str) -> bool:
+    try:
+        returned, deposit, held = _lock_returnable(uuid.UUID(proposal.subject))
+    except (ReturnDecided, DiscrepancyResolved):
+        return False
+    _reserve(returned, deposit, held, proposal, people)
+    return True
+
+
+register(ProposalKind.RETURN, _give_back_as_agreed, permission="payments.change_discrepancy", tell=_tell)
 
 
 def call_back(returned: PayerReturn, *, by: User) -> PayerReturn:
@@ -112,11 +136,9 @@ def _require_as_signed(returned: PayerReturn, deposit: Deposit) -> None:
         raise InvalidParameter("This is not what the sender has signed: another address, or other money.", param="note")
 
 
-def _reserve(returned: PayerReturn, deposit: Deposit, held: Discrepancy, agreed: list[ReturnApproval]) -> None:
-    people = ", ".join(each.operator.email for each in agreed)
-    held.note = "\n".join(
-        filter(None, [held.note, f"Given back by {returned.public_id}.", *(e.reason for e in agreed)])
-    )
+def _reserve(returned: PayerReturn, deposit: Deposit, held: Discrepancy, proposal: Proposal, people: str) -> None:
+    said = [held.note, f"Given back by {returned.public_id}.", *proposal.reasons]
+    held.note = "\n".join(filter(None, said))
     move_discrepancy(held, DiscrepancyStatus.REFUNDED, resolved_by=people[:_PEOPLE_KEPT])
     post_draft(postings.return_reserved(returned, deposit, held.kind), environment=returned.environment)
     payout = request_payout(
@@ -130,15 +152,7 @@ def _reserve(returned: PayerReturn, deposit: Deposit, held: Discrepancy, agreed:
         memo=returned.memo,
         memo_type=returned.memo_type,
     )
-    for each in agreed:
-        PayoutApproval.objects.create(
-            payout=payout,
-            operator=each.operator,
-            amount=returned.amount,
-            recipient=returned.recipient,
-            memo=returned.memo,
-            approved_at=each.approved_at,
-        )
+    approve_as_agreed(payout, proposal)
     RETURN_MOVES.check(returned.status, ReturnStatus.PENDING)
     returned.status, returned.payout = ReturnStatus.PENDING, payout
     returned.save(update_fields=["status", "payout"])

@@ -15,7 +15,6 @@ from config import ids
 from config.environments import Environment
 from config.fields import UnitsField
 from config.wording import coins
-from merchants.models import User
 from payments.models import Deposit
 from payments.states import ReturnStatus
 from payments.transfers.models import Payout
@@ -192,20 +191,3 @@ class PayerReturn(ids.KeyedByTime, ids.PublicRecord, models.Model):
         return (
             f"{self.public_id}: {coins(self.amount, self.decimals, self.asset)} on {self.network} to {self.recipient}"
         )
-
-
-class ReturnApproval(models.Model):
-    """One operator lets a sender have the money back. As many different ones must as decide in the environment."""
-
-    payer_return = models.ForeignKey(PayerReturn, on_delete=models.PROTECT, related_name="approvals")
-    operator = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
-    reason = models.TextField()
-    approved_at = models.DateTimeField(default=timezone.now)
-
-    class Meta:
-        constraints: ClassVar = [
-            models.UniqueConstraint(fields=["payer_return", "operator"], name="payer_return_approved_once_by_each"),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.operator_id} approves {self.payer_return_id}"

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, cast
 
 from django.contrib import admin, messages
-from django.db.models import Count, QuerySet
+from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from config.admin_base import LongList, ReadOnly, asks_first
 from config.errors import DomainError
 from config.money import format_crypto
-from merchants.four_eyes.models import ProposalStatus
+from merchants.four_eyes.admin import ShowsProposals
+from merchants.four_eyes.models import ProposalKind, ProposalStatus
 from merchants.four_eyes.people import people_needed
 from merchants.models import User
 from payments.chains.errors import ChainError
@@ -22,15 +24,15 @@ from payments.transfers.models import (
     Channel,
     Envelope,
     Payout,
-    PayoutApproval,
     PayoutPolicy,
     Transfer,
     TransferLine,
     Wallet,
-    approvals_that_count,
+    approval_count,
 )
 from payments.transfers.payouts import approve_payout, policy_of, reject_payout, retry_held
 from payments.transfers.policy_changes import propose_policy, tighten
+from payments.transfers.states import PayoutStatus
 
 
 @admin.register(PayoutPolicy)
@@ -128,13 +130,6 @@ class LineOfPayoutInline(ReadOnly, admin.TabularInline[TransferLine, Payout]):
         return line.transfer.get_status_display()
 
 
-class ApprovalInline(ReadOnly, admin.TabularInline[PayoutApproval, Payout]):
-    model = PayoutApproval
-    fields = ("operator", "amount", "recipient", "memo", "approved_at")
-    readonly_fields = fields
-    extra = 0
-
-
 class EnvelopeInline(ReadOnly, admin.TabularInline[Envelope, Transfer]):
     model = Envelope
     fields = ("transaction_hash", "signed_at", "valid_until", "fee_limit_units")
@@ -143,7 +138,7 @@ class EnvelopeInline(ReadOnly, admin.TabularInline[Envelope, Transfer]):
 
 
 @admin.register(Payout)
-class PayoutAdmin(ReadOnly, LongList, admin.ModelAdmin[Payout]):
+class PayoutAdmin(ShowsProposals, ReadOnly, LongList, admin.ModelAdmin[Payout]):
     list_display = (
         "reference",
         "merchant",
@@ -158,15 +153,9 @@ class PayoutAdmin(ReadOnly, LongList, admin.ModelAdmin[Payout]):
     list_select_related = ("merchant",)
     search_fields = ("reference", "recipient", "lines__transfer__envelopes__transaction_hash", "=id")
     search_help_text = "The id of a refund or settlement, an address, or the hash of any transfer signed for it."
-    inlines = (ApprovalInline, LineOfPayoutInline)
+    inlines = (LineOfPayoutInline,)
+    proposal_kinds = (ProposalKind.PAYOUT,)
     actions = ("approve", "reject", "try_again")
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Payout]:
-        return (
-            super()
-            .get_queryset(request)
-            .annotate(approval_count=Count("approvals", filter=approvals_that_count("approvals__")))
-        )
 
     @admin.display(description="Amount")
     def coins(self, payout: Payout) -> str:
@@ -174,7 +163,10 @@ class PayoutAdmin(ReadOnly, LongList, admin.ModelAdmin[Payout]):
 
     @admin.display(description="Approvals")
     def approved_by(self, payout: Payout) -> str:
-        return f"{payout.approval_count} of {people_needed(payout.environment)}" if payout.approval_count else ""  # type: ignore[attr-defined]  # annotated above
+        if payout.status != PayoutStatus.HELD:
+            return ""
+        count = approval_count(payout)
+        return f"{count} of {people_needed(payout.environment)}" if count else ""
 
     @admin.action(description="Approve: one of the two people that a held payout needs", permissions=["decide"])
     @asks_first(
@@ -183,7 +175,8 @@ class PayoutAdmin(ReadOnly, LongList, admin.ModelAdmin[Payout]):
         describe=lambda payout: " ".join(filter(None, [f"{payout} to {payout.recipient}", payout.memo])),
     )
     def approve(self, request: HttpRequest, chosen: QuerySet[Payout]) -> None:
-        self._decide(request, chosen, "approved", lambda each: approve_payout(each, operator=_me(request)))
+        for payout in chosen:
+            self.propose(request, payout, partial(approve_payout, payout))
 
     @admin.action(description="Reject: the money goes back to where it came from", permissions=["decide"])
     @asks_first(

@@ -12,15 +12,16 @@ from typing import ClassVar
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import Q
 from django.utils import timezone
 
 from config import ids
 from config.environments import Environment
 from config.fields import UnitsField
 from config.money import format_crypto
-from merchants.four_eyes.people import counts
-from merchants.models import Merchant, User
+from merchants.four_eyes.models import Proposal, ProposalKind
+from merchants.four_eyes.services import who_agreed
+from merchants.models import Merchant
 from payments.chains.base import LONGEST_PROVIDER_NAME
 from payments.transfers.states import (
     OPEN_TRANSFERS,
@@ -283,6 +284,11 @@ class Payout(ids.KeyedByTime, models.Model):
         return f"{self.reference}: {format_crypto(self.amount, self.decimals)} {self.asset} on {self.network}"
 
     @property
+    def as_asked(self) -> dict[str, str]:
+        """What people agree to."""
+        return {"amount": str(int(self.amount)), "recipient": self.recipient, "memo": self.memo}
+
+    @property
     def token_fee(self) -> int:
         """What the token kept of it."""
         return 0 if self.arrived is None else int(self.amount) - int(self.arrived)
@@ -319,31 +325,7 @@ class TransferLine(models.Model):
         return f"{self.payout_id} in {self.transfer_id}"
 
 
-def approvals_that_count(prefix: str = "") -> Q:
-    """The filter of approvals that count, `prefix` being the path to them: of this amount to this recipient, by
-    operators whose word counts."""
-    same = Q(**{f"{prefix}{name}": F(f"{prefix}payout__{name}") for name in ("amount", "recipient", "memo")})
-    people = Q()
-    for environment in Environment.values:
-        here = counts(environment, operator=f"{prefix}operator__", at=f"{prefix}approved_at")
-        people |= Q(**{f"{prefix}payout__environment": environment}) & here
-    return same & people
-
-
-class PayoutApproval(models.Model):
-    """One operator's approval of a held payout: of this amount to this recipient, and of nothing else."""
-
-    payout = models.ForeignKey(Payout, on_delete=models.PROTECT, related_name="approvals")
-    operator = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
-    amount = UnitsField()
-    recipient = models.CharField(max_length=80)
-    memo = models.CharField(max_length=30, blank=True)
-    approved_at = models.DateTimeField(default=timezone.now)
-
-    class Meta:
-        constraints: ClassVar = [
-            models.UniqueConstraint(fields=["payout", "operator"], name="payout_approved_once_by_each"),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.operator_id} approves {self.payout_id}"
+def approval_count(payout: Payout) -> int:
+    """How many operators whose word counts have agreed to this amount to this recipient."""
+    said = Proposal.objects.filter(kind=ProposalKind.PAYOUT, subject=str(payout.pk), after=payout.as_asked)
+    return len(who_agreed(said, environment=payout.environment))

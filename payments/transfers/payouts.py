@@ -18,7 +18,9 @@ from config.database_time import database_now
 from config.errors import DomainError, InvalidParameter
 from config.installation.services import may_act
 from config.money import Asset
-from merchants.four_eyes.people import require_counts
+from merchants.four_eyes.models import Proposal, ProposalKind, ProposalStatus
+from merchants.four_eyes.people import people_needed
+from merchants.four_eyes.services import propose, register
 from merchants.ledger import breakers
 from merchants.ledger.posting import AccountRef, lock_accounts, post_draft
 from merchants.models import User
@@ -26,12 +28,11 @@ from payments.chains.signer.messages import intent_mac
 from payments.transfers import postings
 from payments.transfers.models import (
     Payout,
-    PayoutApproval,
     PayoutPolicy,
     Transfer,
     TransferLine,
     Wallet,
-    approvals_that_count,
+    approval_count,
 )
 from payments.transfers.states import PAYOUT_MOVES, HoldReason, PayoutStatus
 
@@ -73,7 +74,7 @@ class PayoutsToAttribute(DomainError):
 
 class AlreadyApproved(DomainError):
     code = "already_approved"
-    message = "You have approved this already. Somebody else must."
+    message = "As many as must have approved this already."
 
 
 FOR_COINS = (HoldReason.LIQUIDITY, HoldReason.REFILL)
@@ -311,29 +312,62 @@ def fail_payout(payout_id: uuid.UUID, *, code: str, message: str) -> None:
             end_payout(payout, PayoutStatus.FAILED, code=code, message=message)
 
 
-def approve_payout(payout: Payout, *, operator: User) -> Payout:
-    """Record one of the approvals that a held payout needs. The limit of a single transfer stays.
+def approve_payout(payout: Payout, *, by: User) -> Proposal:
+    """Propose that a held payout leaves, or agree to it. The limit of a single transfer stays.
 
-    It is for this amount to this recipient, and falls when either changes, when the operator loses the right to
-    decide, and when another gives the operator a new password.
+    It is for this amount to this recipient, and falls when either changes, when one of those who agreed loses the
+    right to decide, and when another gives them a new password.
     """
-    with transaction.atomic():
-        payout = Payout.objects.select_for_update().get(pk=payout.pk)
-        if payout.status != PayoutStatus.HELD and not _was_never_sent(payout):
-            raise PayoutNotHeld
-        require_counts(operator, environment=payout.environment)
-        if payout.approvals.filter(approvals_that_count(), operator=operator).exists():
-            raise AlreadyApproved
-        said = {"amount": payout.amount, "recipient": payout.recipient, "memo": payout.memo}
-        PayoutApproval.objects.update_or_create(
-            payout=payout, operator=operator, defaults={**said, "approved_at": timezone.now()}
-        )
-        if payout.status == PayoutStatus.HELD:
-            payout.next_attempt_at = timezone.now()
-            payout.save(update_fields=["next_attempt_at"])
-        logger.info("payout approved", payout=payout.reference, operator=operator.email)
-        wake("transfers.drive")
-        return payout
+    payout = Payout.objects.get(pk=payout.pk)
+    if payout.status != PayoutStatus.HELD and not _was_never_sent(payout):
+        raise PayoutNotHeld
+    if approval_count(payout) >= people_needed(payout.environment):
+        raise AlreadyApproved
+    return propose(
+        ProposalKind.PAYOUT,
+        environment=payout.environment,
+        subject=payout.pk,
+        after=payout.as_asked,
+        by=by,
+    )
+
+
+def approve_as_agreed(payout: Payout, proposal: Proposal) -> None:
+    """Store who has agreed to what a payout is made for, as its approval."""
+    approval = Proposal(
+        kind=ProposalKind.PAYOUT,
+        environment=payout.environment,
+        subject=str(payout.pk),
+        after=payout.as_asked,
+        status=ProposalStatus.DONE,
+        proposed_by=proposal.proposed_by,
+        proposed_at=proposal.proposed_at,
+        decided_by=proposal.decided_by,
+        decided_at=timezone.now(),
+    )
+    approval.told = _tell(approval)
+    approval.save()
+
+
+def _tell(proposal: Proposal) -> str:
+    payout = Payout.objects.get(pk=proposal.subject)
+    return f"Pay {payout} to {' '.join(filter(None, [payout.recipient, payout.memo]))}"
+
+
+def _approve_as_agreed(proposal: Proposal, people: str) -> bool:
+    payout = Payout.objects.select_for_update().get(pk=proposal.subject)
+    is_held = payout.status == PayoutStatus.HELD
+    if proposal.after != payout.as_asked or not (is_held or _was_never_sent(payout)):
+        return False
+    if is_held:
+        payout.next_attempt_at = timezone.now()
+        payout.save(update_fields=["next_attempt_at"])
+    logger.info("payout approved", payout=payout.reference, by=people)
+    wake("transfers.drive")
+    return True
+
+
+register(ProposalKind.PAYOUT, _approve_as_agreed, permission="transfers.change_payout", tell=_tell)
 
 
 def reject_payout(payout: Payout, *, operator: User, note: str) -> Payout:

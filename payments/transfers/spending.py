@@ -17,7 +17,7 @@ from payments.chains import registry
 from payments.chains.base import Chain
 from payments.transfers import postings
 from payments.transfers.limits import WINDOW, Limits, Spent, why_held
-from payments.transfers.models import Payout, PayoutPolicy, Transfer, TransferLine, Wallet, approvals_that_count
+from payments.transfers.models import Payout, PayoutPolicy, Transfer, TransferLine, Wallet, approval_count
 from payments.transfers.states import OPEN_TRANSFERS, HoldReason, PayoutStatus
 
 TRANSFERS_PAID_FOR = 100
@@ -133,7 +133,7 @@ class Allowance:
         spent = Spent(sum(self._by_merchant.values()), self._by_merchant.get(payout.merchant_id, 0))
         is_of_house = payout.merchant_id is None
         may_be_approved = is_of_house or payout.status != PayoutStatus.READY
-        approvals = payout.approvals.filter(approvals_that_count()).count() if may_be_approved else 0
+        approvals = approval_count(payout) if may_be_approved else 0
         if is_of_house and approvals < self._limits.approvals_needed:
             return HoldReason.APPROVAL
         if _stays_ours(payout):

@@ -10,7 +10,7 @@ from payments.chains.evm import abi
 from payments.deposits.postings import chain_account
 from payments.models import Payment
 from payments.treasury.losses.models import Bearer, MissingCoins
-from payments.treasury.losses.services import approve_loss, propose_loss
+from payments.treasury.losses.services import propose_loss
 from tests.evm.street import PRODUCTION, Street, now, reconcile
 from tests.losses.scenes import person
 from tests.networks import POLYGON
@@ -54,8 +54,8 @@ def test_what_was_destroyed_is_named_held_and_booked(street: Street, coin: str, 
     assert (missing.payment, missing.asset, missing.amount, missing.held) == (payment, coin, payment.due, payment.due)
     assert now(payment).status_reasons == ["coins_missing"]
 
-    propose_loss(missing, bearer=Bearer.MERCHANT, reason="Destroyed by the issuer.", operator=person("Ada"))
-    approve_loss(missing, operator=person("Grace"))
+    for name in ("Ada", "Grace"):
+        propose_loss(missing, bearer=Bearer.MERCHANT, reason="Destroyed by the issuer.", by=person(name))
     close_breaker(environment=PRODUCTION, network=POLYGON, closed_by="Ada")
     assert reconcile() == 0
     street.sweep()

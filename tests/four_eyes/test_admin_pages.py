@@ -38,7 +38,7 @@ TWO: dict[str, str] = {
     "Funding": "amount asset environment network reason",
     "Merchant": "fee_bps plan",  # above the bound
     "Merchant/Member": "delete role user",  # of an owner or admin
-    "MissingCoins": "approve let_house_bear let_merchant_bear",
+    "MissingCoins": "let_house_bear let_merchant_bear",
     "PayerReturn": "give_back",
     "Payout": "approve",
     "PayoutPolicy": "approval_above daily_limit merchant_daily_limit payouts_enabled transfer_limit",

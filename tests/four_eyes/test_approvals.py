@@ -9,10 +9,11 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
+from merchants.four_eyes.models import Proposal
 from merchants.four_eyes.people import RESET_WAIT, DoesNotCount, note_reset
 from merchants.models import User
 from merchants.people.operator_rights import remove_factors
-from payments.transfers.models import Payout, PayoutApproval, PayoutPolicy
+from payments.transfers.models import Payout, PayoutPolicy
 from payments.transfers.payouts import approve_payout, policy_of
 from payments.transfers.states import PayoutStatus
 from tests.factories import make_user
@@ -43,7 +44,7 @@ def stopped_clock(settings: Settings) -> None:
 
 @pytest.fixture
 def people() -> list[User]:
-    return [make_user(is_staff=True) for _ in range(2)]
+    return [make_user(is_staff=True, is_superuser=True) for _ in range(2)]
 
 
 @pytest.fixture
@@ -64,35 +65,34 @@ def leaves(payout: Payout) -> bool:
 
 def test_two_people_let_it_leave(held: Payout, people: list[User]) -> None:
     for person in people:
-        approve_payout(held, operator=person)
-    said = PayoutApproval.objects.values_list("amount", "recipient")
-    assert [(int(amount), recipient) for amount, recipient in said] == [(3 * COIN, held.recipient)] * 2
+        approve_payout(held, by=person)
+    assert Proposal.objects.get().after == {"amount": str(3 * COIN), "recipient": held.recipient, "memo": ""}
     assert leaves(held)
 
 
 def test_approvals_fall_when_the_recipient_changes(held: Payout, people: list[User]) -> None:
     for person in people:
-        approve_payout(held, operator=person)
+        approve_payout(held, by=person)
     thief = somebody(ETHEREUM, "a thief")
     Payout.objects.filter(pk=held.pk).update(recipient=thief)
     assert not leaves(held)
     assert on_chain(ETHEREUM, thief) == 0
     for person in people:
-        approve_payout(held, operator=person)
+        approve_payout(held, by=person)
     assert leaves(held)
 
 
 def test_approvals_fall_when_the_amount_changes(held: Payout, people: list[User]) -> None:
     for person in people:
-        approve_payout(held, operator=person)
-    PayoutApproval.objects.update(amount=2 * COIN)
+        approve_payout(held, by=person)
+    Payout.objects.filter(pk=held.pk).update(amount=2 * COIN)
     assert not leaves(held)
 
 
 @pytest.mark.parametrize("fall", ["not staff", "not active", "factors removed", "password reset", "password known"])
 def test_an_approval_falls_with_the_one_who_gave_it(held: Payout, people: list[User], fall: str) -> None:
     for person in people:
-        approve_payout(held, operator=person)
+        approve_payout(held, by=person)
     person = people[0]
     match fall:
         case "not staff":
@@ -112,18 +112,18 @@ def test_whoever_was_reset_counts_again_after_a_day(held: Payout, people: list[U
     person, other = people
     note_reset(person)
     with pytest.raises(DoesNotCount):
-        approve_payout(held, operator=person)
+        approve_payout(held, by=person)
     ended = timezone.now() - RESET_WAIT - timedelta(seconds=1)
     User.objects.filter(pk=person.pk).update(credentials_reset_at=ended)
     for each in (person, other):
-        approve_payout(held, operator=each)
+        approve_payout(held, by=each)
     assert leaves(held)
 
 
 def test_one_is_enough_where_the_operator_says_so(held: Payout, people: list[User], settings: Settings) -> None:
     settings.SANDBOX_OPERATORS_TO_DECIDE = 1
     note_reset(people[0])
-    approve_payout(held, operator=people[0])
+    approve_payout(held, by=people[0])
     assert leaves(held)
 
 

@@ -9,14 +9,14 @@ from django.db import IntegrityError, transaction
 from pytest_django.fixtures import Settings
 
 from config.errors import InvalidParameter
-from merchants.four_eyes.models import Proposal, ProposalStatus
+from merchants.four_eyes.models import Proposal, ProposalKind, ProposalStatus
 from merchants.four_eyes.services import AnotherMustAgree, NotPermitted, agree
 from merchants.ledger.chart import AccountKind
 from merchants.ledger.posting import AccountRef, Line, post
 from merchants.models import Merchant
 from payments.chains import registry
 from payments.chains.simulated import control
-from payments.transfers.models import Payout, PayoutApproval, PayoutPolicy, Transfer
+from payments.transfers.models import Payout, PayoutPolicy, Transfer, approval_count
 from payments.transfers.owners import follow_payouts
 from payments.transfers.payouts import PayoutNotCancellable, policy_of
 from payments.transfers.states import PayoutStatus
@@ -348,10 +348,10 @@ def test_a_memo_goes_along(people: People) -> None:
 def test_approvals_are_kept_of_both(people: People) -> None:
     stock(ETHEREUM, 5 * COIN)
     withdrawal = withdraw(its_address(people), 5, people)
-    said = PayoutApproval.objects.filter(payout=withdrawal.payout).order_by("pk")
-    assert [(each.operator, int(each.amount), each.recipient) for each in said] == [
-        (person, 5 * COIN, withdrawal.recipient) for person in people
-    ]
+    approval = Proposal.objects.get(kind=ProposalKind.PAYOUT, subject=str(withdrawal.payout_id))
+    assert (approval.proposed_by, approval.decided_by) == people
+    assert approval.after == {"amount": str(5 * COIN), "recipient": withdrawal.recipient, "memo": ""}
+    assert approval_count(withdrawal.payout) == 2
 
 
 @pytest.mark.parametrize(("amount", "reason"), [(0, "rent"), (-5, "rent"), (5, " ")])

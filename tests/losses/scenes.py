@@ -15,7 +15,7 @@ from payments.chains.simulated.models import SimulatedTransfer
 from payments.deposits.models import ScanCursor
 from payments.models import Payment
 from payments.treasury.losses.models import Bearer, MissingCoins, MissingStatus
-from payments.treasury.losses.services import approve_loss, propose_loss
+from payments.treasury.losses.services import propose_loss
 from settlements.proposals import unsettled
 from tests.factories import make_user
 from tests.payments.scenes import BLOCKS_UNTIL_FINAL, ETHEREUM, SANDBOX, mine_and_watch, units
@@ -64,10 +64,11 @@ def open_missing(payment: Payment) -> MissingCoins:
 
 def lose(payment: Payment, bearer: Bearer) -> MissingCoins:
     """Two operators decide who bears what is missing."""
-    missing = propose_loss(
-        open_missing(payment), bearer=bearer, reason="Destroyed by the issuer.", operator=person("Ada")
-    )
-    return approve_loss(missing, operator=person("Grace"))
+    missing = open_missing(payment)
+    for name in ("Ada", "Grace"):
+        propose_loss(missing, bearer=bearer, reason="Destroyed by the issuer.", by=person(name))
+    missing.refresh_from_db()
+    return missing
 
 
 def person(name: str) -> User:

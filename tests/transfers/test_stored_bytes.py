@@ -163,7 +163,7 @@ def test_void_bytes_are_signed_anew_only_within_the_limits_of_now(monkeypatch: p
         set_policy(transfer_limit=3)
     else:
         for _ in range(2):
-            approve_payout(fresh(payout), operator=make_user(is_staff=True))
+            approve_payout(fresh(payout), by=make_user(is_staff=True, is_superuser=True))
     wait_no_longer()
     finish(ETHEREUM)
     assert fresh(payout).status == PayoutStatus.PAID

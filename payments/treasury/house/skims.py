@@ -17,12 +17,13 @@ from merchants.ledger.posting import lock_accounts
 from merchants.models import User
 from payments.chains import registry
 from payments.transfers.models import Payout
+from payments.transfers.payouts import approve_as_agreed
 from payments.transfers.postings import hot_account, moving_account, payout_account
 from payments.transfers.states import PayoutStatus
 from payments.treasury.cold import cold_wallet_of
 from payments.treasury.house.models import Withdrawal
 from payments.treasury.house.own import house_balance
-from payments.treasury.house.withdrawals import agreeing, approve, reserve_payout
+from payments.treasury.house.withdrawals import agreeing, reserve_payout
 from payments.treasury.models import ColdWallet
 
 logger = structlog.get_logger(__name__)
@@ -95,7 +96,7 @@ def _skim_as_agreed(proposal: Proposal, people: str) -> bool:
     if cold is None or _told(cold, asset, amount, facts["reason"]) != proposal.told:
         return False  # the settings name another one by now
     skim = _reserve(proposal, cold, asset, amount)
-    approve(skim, proposal)
+    approve_as_agreed(skim.payout, proposal)
     logger.warning("skim reserved", skim=str(skim), by=people)
     return True
 

@@ -17,8 +17,8 @@ from merchants.four_eyes.services import propose, register
 from merchants.ledger.posting import post_draft
 from merchants.models import User
 from payments.chains import registry
-from payments.transfers.models import Payout, PayoutApproval
-from payments.transfers.payouts import PayoutNotCancellable, cancel_payout, request_payout
+from payments.transfers.models import Payout
+from payments.transfers.payouts import PayoutNotCancellable, approve_as_agreed, cancel_payout, request_payout
 from payments.transfers.postings import payout_account
 from payments.transfers.states import ENDED_PAYOUTS, PayoutStatus
 from payments.treasury.house import postings
@@ -121,25 +121,12 @@ def _withdraw_as_agreed(proposal: Proposal, people: str) -> bool:
     if _told(address, asset, int(proposal.after["amount"]), proposal.after["reason"]) != proposal.told:
         return False  # not what they have read
     withdrawal = _reserve(proposal, address, asset)
-    approve(withdrawal, proposal)
+    approve_as_agreed(withdrawal.payout, proposal)
     logger.warning("withdrawal reserved", withdrawal=str(withdrawal), by=people)
     return True
 
 
 register(ProposalKind.WITHDRAWAL, _withdraw_as_agreed, permission="house.add_withdrawal")
-
-
-def approve(withdrawal: Withdrawal, proposal: Proposal) -> None:
-    """Store what people have agreed to as their approvals of the payout."""
-    for person, said_at in {proposal.proposed_by: proposal.proposed_at, agreeing(proposal): timezone.now()}.items():
-        PayoutApproval.objects.create(
-            payout=withdrawal.payout,
-            operator=person,
-            amount=withdrawal.amount,
-            recipient=withdrawal.recipient,
-            memo=withdrawal.memo,
-            approved_at=said_at,
-        )
 
 
 def _told(address: AllowedAddress, asset: Asset, amount: int, reason: str) -> str:

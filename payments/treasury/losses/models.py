@@ -46,10 +46,8 @@ class MissingCoins(models.Model):
     status = models.CharField(max_length=10, choices=MissingStatus.choices, default=MissingStatus.OPEN)
     found_at = models.DateTimeField(default=timezone.now)
     bearer = models.CharField(max_length=10, choices=Bearer.choices, blank=True)
-    reason = models.TextField(blank=True, help_text="What happened to the coins, in the words of who proposed.")
-    proposed_by = models.CharField(max_length=150, blank=True)
-    proposed_at = models.DateTimeField(null=True, blank=True)
-    approved_by = models.CharField(max_length=150, blank=True)
+    reason = models.TextField(blank=True, help_text="What happened to the coins, in the words of who decided.")
+    approved_by = models.CharField("decided by", max_length=150, blank=True)
     ended_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
@@ -64,11 +62,8 @@ class MissingCoins(models.Model):
             models.CheckConstraint(condition=Q(held__lte=F("amount")), name="missing_coins_held_at_most_missing"),
             models.CheckConstraint(
                 condition=~Q(status=MissingStatus.LOST)
-                | (~Q(bearer="") & ~Q(reason="") & ~Q(proposed_by="") & ~Q(approved_by="") & Q(held=0)),
-                name="missing_coins_lost_by_two",
-            ),
-            models.CheckConstraint(
-                condition=Q(approved_by="") | ~Q(approved_by=F("proposed_by")), name="missing_coins_two_people"
+                | (~Q(bearer="") & ~Q(reason="") & ~Q(approved_by="") & Q(held=0)),
+                name="missing_coins_lost_by_people",
             ),
         ]
 

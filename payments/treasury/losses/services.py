@@ -6,13 +6,12 @@ import uuid
 
 import structlog
 from django.db import transaction
-from django.db.models import DateTimeField, Value
 from django.utils import timezone
 
 from config.errors import DomainError, InvalidParameter
 from config.installation.services import require_resumed
-from merchants.four_eyes.people import counts, require_counts
-from merchants.four_eyes.services import ProposerDoesNotCount
+from merchants.four_eyes.models import Proposal, ProposalKind
+from merchants.four_eyes.services import propose, register
 from merchants.ledger.posting import PostingDraft, lock_accounts, post_draft
 from merchants.models import User
 from payments.deposits import postings
@@ -31,16 +30,6 @@ logger = structlog.get_logger(__name__)
 class MissingDecided(DomainError):
     code = "missing_decided"
     message = "These coins are not waiting for a decision any more."
-
-
-class NotProposed(DomainError):
-    code = "not_proposed"
-    message = "Nobody has proposed who bears this loss, or the amount has changed since: propose it first."
-
-
-class SecondPersonNeeded(DomainError):
-    code = "second_person_needed"
-    message = "Whoever proposed who bears a loss cannot approve it: another operator must."
 
 
 # What reconcile found
@@ -87,8 +76,6 @@ def _still_missing(missing: MissingCoins, payment: Payment | None, amount: int) 
     is_new = missing.pk is None
     if missing.amount != amount:
         missing.amount = amount
-        missing.bearer = missing.reason = missing.proposed_by = ""  # what was proposed was another amount
-        missing.proposed_at = None
     if missing.held > amount:
         _give_back(missing, payment, missing.held - amount)
     missing.save()
@@ -96,7 +83,7 @@ def _still_missing(missing: MissingCoins, payment: Payment | None, amount: int) 
         _hold(missing, payment)
     if is_new:
         logger.error("coins are missing", address=missing.address, network=missing.network, coins=missing.coins)
-        _tell(payment, events.PAYMENT_COINS_MISSING, StatusReason.COINS_MISSING)
+        _tell_merchant(payment, events.PAYMENT_COINS_MISSING, StatusReason.COINS_MISSING)
 
 
 def _returned(missing: MissingCoins, payment: Payment | None) -> None:
@@ -105,7 +92,7 @@ def _returned(missing: MissingCoins, payment: Payment | None) -> None:
     missing.status, missing.ended_at = MissingStatus.RETURNED, timezone.now()
     missing.save()
     logger.warning("missing coins are there again", address=missing.address, coins=missing.coins)
-    _tell(payment, events.PAYMENT_COINS_RESTORED, None)
+    _tell_merchant(payment, events.PAYMENT_COINS_RESTORED, None)
 
 
 def _spread(holding: Holding, more: int) -> None:
@@ -149,55 +136,52 @@ def _give_back(missing: MissingCoins, payment: Payment | None, amount: int) -> N
 # What operators decide
 
 
-def propose_loss(missing: MissingCoins, *, bearer: Bearer, reason: str, operator: User) -> MissingCoins:
-    """One person says who bears the loss and why. Nothing is booked until another has approved it."""
-    if not reason.strip():
+def propose_loss(missing: MissingCoins, *, bearer: Bearer, reason: str, by: User) -> Proposal:
+    """Propose who bears the loss and why, or agree to it: then it is booked. It falls when the amount changes."""
+    if not (reason := reason.strip()):
         raise InvalidParameter("Say what happened to the coins.", param="reason")
-    with transaction.atomic():
-        missing = _locked(missing)
-        require_counts(operator, environment=missing.environment)
-        if bearer == Bearer.MERCHANT and missing.payment_id is None:
-            raise InvalidParameter("These coins name no payment: only the house can bear them.", param="bearer")
-        missing.bearer, missing.reason = bearer, reason.strip()
-        missing.proposed_by, missing.proposed_at = operator.email, timezone.now()
-        missing.save(update_fields=["bearer", "reason", "proposed_by", "proposed_at"])
-        logger.warning("loss proposed", missing=str(missing), bearer=bearer, operator=operator.email)
-        return missing
+    missing = MissingCoins.objects.get(pk=missing.pk)
+    if missing.status != MissingStatus.OPEN:
+        raise MissingDecided
+    if bearer == Bearer.MERCHANT and missing.payment_id is None:
+        raise InvalidParameter("These coins name no payment: only the house can bear them.", param="bearer")
+    return propose(
+        ProposalKind.LOSS,
+        environment=missing.environment,
+        subject=missing.pk,
+        after={"bearer": str(bearer)},
+        reason=reason,
+        by=by,
+    )
 
 
-def approve_loss(missing: MissingCoins, *, operator: User) -> MissingCoins:
-    """A second person agrees: the loss is booked to whom the first one named.
+def _tell(proposal: Proposal) -> str:
+    missing, after = MissingCoins.objects.get(pk=proposal.subject), proposal.after
+    return f"{Bearer(after['bearer']).label} bears the loss of {missing}. Why: {after['reason']}"
 
-    The first one must still count, under the address of the proposal: whoever has another one by now proposes anew.
-    """
+
+def _lose_as_agreed(proposal: Proposal, people: str) -> bool:
     require_resumed()
-    with transaction.atomic():
-        payment = _locked_payment(missing.payment_id)
-        missing = _locked(missing)
-        if not missing.proposed_by:
-            raise NotProposed
-        if missing.proposed_by == operator.email:
-            raise SecondPersonNeeded
-        require_counts(operator, environment=missing.environment)
-        _require_proposer(missing)
-        draft = _loss(missing, payment)
-        missing.approved_by, missing.ended_at = operator.email, timezone.now()
-        missing.status, missing.held = MissingStatus.LOST, 0
-        missing.save()
-        _post(draft, missing, payment)
-        logger.warning("loss booked", missing=str(missing), bearer=missing.bearer, operator=operator.email)
-        if missing.bearer == Bearer.MERCHANT:
-            _tell(payment, events.PAYMENT_COINS_LOST, StatusReason.COINS_LOST)
-        else:
-            _tell(payment, events.PAYMENT_COINS_RESTORED, None)
-        return missing
+    known = MissingCoins.objects.get(pk=proposal.subject)
+    payment = _locked_payment(known.payment_id)
+    missing = MissingCoins.objects.select_for_update().get(pk=known.pk)
+    if missing.status != MissingStatus.OPEN or missing.amount != known.amount:
+        return False
+    missing.bearer, missing.reason = proposal.after["bearer"], "\n".join(proposal.reasons)
+    draft = _loss(missing, payment)
+    missing.approved_by, missing.ended_at = people[:150], timezone.now()
+    missing.status, missing.held = MissingStatus.LOST, 0
+    missing.save()
+    _post(draft, missing, payment)
+    logger.warning("loss booked", missing=str(missing), bearer=missing.bearer, by=people)
+    if missing.bearer == Bearer.MERCHANT:
+        _tell_merchant(payment, events.PAYMENT_COINS_LOST, StatusReason.COINS_LOST)
+    else:
+        _tell_merchant(payment, events.PAYMENT_COINS_RESTORED, None)
+    return True
 
 
-def _require_proposer(missing: MissingCoins) -> None:
-    still = counts(missing.environment, operator="", at="proposed_at")
-    at = Value(missing.proposed_at, output_field=DateTimeField())
-    if not User.objects.annotate(proposed_at=at).filter(still, email=missing.proposed_by).exists():
-        raise ProposerDoesNotCount
+register(ProposalKind.LOSS, _lose_as_agreed, permission="losses.change_missingcoins", tell=_tell)
 
 
 def _loss(missing: MissingCoins, payment: Payment | None) -> PostingDraft:
@@ -221,20 +205,13 @@ def _locked_payment(payment_id: uuid.UUID | None) -> Payment | None:
     return Payment.objects.select_for_update().get(pk=payment_id) if payment_id else None
 
 
-def _locked(missing: MissingCoins) -> MissingCoins:
-    locked = MissingCoins.objects.select_for_update().get(pk=missing.pk)
-    if locked.status != MissingStatus.OPEN:
-        raise MissingDecided
-    return locked
-
-
 def _post(draft: PostingDraft, missing: MissingCoins, payment: Payment | None) -> None:
     post_draft(draft, environment=missing.environment)
     if payment is not None:
         record_balance_changes([draft], payment)
 
 
-def _tell(payment: Payment | None, type: str, reason: StatusReason | None) -> None:
+def _tell_merchant(payment: Payment | None, type: str, reason: StatusReason | None) -> None:
     """Record for the merchant what has become of the coins of a payment: reasons, version and event."""
     if payment is None:
         return
