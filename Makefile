@@ -37,6 +37,9 @@ export BALLAST_MODE ?= embedded
 export BALLAST_VAR = $(abspath $(VAR))
 export BALLAST_PORT = $(PORT)
 
+# Files stay whole: what is made for a file is made once.
+ON_ALL_CORES := -n auto --dist loadfile
+
 # Tests of what pyproject.toml measures. All others would take half as long again with tracing, and say little more.
 MONEY_TESTS := tests/access tests/config tests/four_eyes tests/ledger tests/merchants tests/people/test_access.py \
 	tests/payments/test_assessment.py tests/payments/test_assessment_properties.py
@@ -48,11 +51,11 @@ AS_IN_PRODUCTION = BALLAST_MODE=production PUBLIC_URL=https://pay.example.com AL
 	DATABASE_URL=postgres://ballast@db.example.com/ballast REDIS_URL=redis://redis.example.com/0 \
 	TRUSTED_PROXIES=10.0.0.0/8 RATE_SOURCES= DEBUG=
 
-.PHONY: help run manage test coverage check lint types bench proofs gauntlet figures screenshots devnet contracts node lock hooks clean
+.PHONY: help run manage test test-all coverage check lint types bench proofs gauntlet figures screenshots devnet contracts node lock hooks clean
 
 help: ## List what can be made
 	@echo 'make <target>, one of:'
-	@sed -nE 's/^([a-z]+):.*## (.*)/  \1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; do printf '  %-14s %s\n' $$name "$$text"; done
+	@sed -nE 's/^([a-z-]+):.*## (.*)/  \1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; do printf '  %-14s %s\n' $$name "$$text"; done
 	@echo
 	@echo 'VAR=folder and PORT=number choose where the data live and where Ballast answers (var, 8000).'
 
@@ -62,11 +65,16 @@ run: $(VENV)/.runtime ## Run Ballast: database, web, worker and beat, with its d
 manage: $(VENV)/.runtime ## Run a management command, also while `make run` is not running; make's own exit code is 2 for any other
 	@exec $(BIN)/python -m config.embedded manage $(CMD)
 
-test: $(VENV)/.development node ## Run the tests: make test PYTEST_ARGS="tests/ledger -k zero"
-	@exec $(BIN)/python -m pytest $(or $(PYTEST_ARGS),-n auto --dist loadfile)
+test: $(VENV)/.development node ## Run each promise once, before a commit; or some tests: make test PYTEST_ARGS="tests/ledger -k zero"
+	@exec $(BIN)/python -m pytest $(or $(PYTEST_ARGS),$(ON_ALL_CORES) -m 'not slow')
+
+# `make test-all MARKS='servers and slow'` runs those that match.
+MARKS ?=
+test-all: $(VENV)/.development node ## Run every test
+	@exec $(BIN)/python -m pytest $(ON_ALL_CORES) $(if $(MARKS),-m '$(MARKS)')
 
 coverage: $(VENV)/.development ## Run the tests of the money code again, traced, and hold it to its coverage
-	@$(BIN)/python -m pytest -n auto --dist loadfile -m 'not slow' --cov --cov-report= $(MONEY_TESTS)
+	@$(BIN)/python -m pytest $(ON_ALL_CORES) -m 'not slow' --cov --cov-report= $(MONEY_TESTS)
 	@$(BIN)/coverage report --fail-under=95
 
 check: lint types $(VENV)/.development ## Everything but the tests: lint, types, imports, migrations, templates, settings
@@ -91,7 +99,8 @@ proofs: .proofs/.installed ## Prove what the contracts can do, symbolically, on 
 	@exec .proofs/bin/python -m tests.proofs
 
 gauntlet: $(VENV)/.development node ## Kill real processes again and again: make gauntlet SCENARIO=webhooks SEED=7 SHORT=1
-	@exec $(BIN)/python -m tests.gauntlet $(SCENARIO) $(if $(SEED),--seed $(SEED)) $(if $(SHORT),--short) $(if $(OPERATIONS),--operations $(OPERATIONS)) $(if $(MOVEMENTS),--movements $(MOVEMENTS))
+	@$(if $(filter histories,$(SCENARIO)),exec env EXAMPLES=20 HYPOTHESIS_RANDOM=1 $(BIN)/python -m pytest $(ON_ALL_CORES) -m hypothesis;) \
+	exec $(BIN)/python -m tests.gauntlet $(SCENARIO) $(if $(SEED),--seed $(SEED)) $(if $(SHORT),--short) $(if $(OPERATIONS),--operations $(OPERATIONS)) $(if $(MOVEMENTS),--movements $(MOVEMENTS))
 
 figures: $(VENV)/.development ## Count what docs/architecture.md says of the size of the code
 	@exec $(BIN)/python -m tests.figures

@@ -5,7 +5,9 @@ from __future__ import annotations
 import gc
 import getpass
 import os
+import re
 import shutil
+import sys
 import tempfile
 from contextlib import suppress
 from pathlib import Path
@@ -25,6 +27,9 @@ from tests.template import TEMPLATE, start_server
 from tests.worlds import forget_committed
 
 FOLDER_PREFIX = "ballast-test-"
+
+# Whatever the caller's environment says: without kept modules each process rewrites the assertions of 770 files anew.
+sys.dont_write_bytecode = False
 
 # The workers of pytest-xdist inherit all of this, and the running server, from the process that starts them.
 IS_FIRST_PROCESS = "PYTEST_XDIST_WORKER" not in os.environ
@@ -94,10 +99,18 @@ def pytest_xdist_auto_num_workers() -> int:
     return (os.cpu_count() or 1) + 1
 
 
-def pytest_itemcollected(item: pytest.Item) -> None:
-    """Says which tests can tell one server from another. pytest-django lets no other test connect to the database.
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Where slow tests are left out, a file of nothing else is not even imported."""
+    if config.option.markexpr != "not slow" or not collection_path.name.startswith("test_"):
+        return None
+    return bool(re.search(r"^pytestmark = .*\.slow\b", collection_path.read_text(), re.MULTILINE)) or None
 
-    Of a table the first row asks the servers for what the others do, unless they commit.
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Says which tests are for the servers of CI. pytest-django lets no other test connect to the database.
+
+    Those that commit, and can race; and of what `make test` leaves out whatever asks the database, of a table its first
+    row, which asks for what the others do.
     """
     folder = item.path.relative_to(TESTS).parts[0]
     table = (item.path, getattr(item, "cls", None), getattr(item, "originalname", item.name))
@@ -107,7 +120,8 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     mark = item.get_closest_marker("django_db")
     asks = mark is not None or fixtures & ASK_FOR_THE_DATABASE
     commits = fixtures & COMMIT or (mark is not None and mark.kwargs.get("transaction"))
-    asks_the_servers = asks and folder not in ABOUT_OTHERS and (commits or is_first)
+    is_for_later = item.get_closest_marker("slow") is not None
+    asks_the_servers = asks and folder not in ABOUT_OTHERS and (commits or (is_first and is_for_later))
     if asks_the_servers or folder in CONNECT_BY_THEMSELVES:
         item.add_marker("servers")
 
@@ -115,6 +129,10 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Files with slow tests go first, so that at the end no worker is left alone with one of them."""
+    for item in items:
+        if known := getattr(getattr(item, "obj", None), "_hypothesis_internal_use_settings", None):
+            more = hypothesis.settings(known, max_examples=known.max_examples * int(os.environ.get("EXAMPLES", "1")))
+            item.obj._hypothesis_internal_use_settings = more  # type: ignore[attr-defined]
     slow = {item.path for item in items if item.get_closest_marker("slow")}
     items.sort(key=lambda item: item.path not in slow)
 

@@ -15,7 +15,7 @@ from tests.browser.people_pages import add_app, code_now, follow_the_newest_link
 from tests.factories import PASSWORD
 from tests.people.clock import Clock
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 EMAIL = "jo@northlight.example"
 

@@ -15,7 +15,7 @@ from tests.browser.pages import wait_for_path
 from tests.browser.people_pages import follow_the_newest_link, sign_up
 from tests.browser.watcher import watching
 
-pytestmark = [pytest.mark.slow, pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
 @pytest.fixture(autouse=True)

@@ -13,7 +13,7 @@ from tests.browser.conftest import Complaints
 from tests.browser.pages import content_of, generate_key, log_in
 from tests.factories import PASSWORD, make_member, make_merchant
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 SECRET = re.compile(r"sk_test_[0-9A-Za-z]{43}")
 
@@ -57,55 +57,6 @@ def test_the_secret_is_copied_by_its_button(page: Page, email: str) -> None:
     page.get_by_role("button", name="Copy the private key").click()
     expect(page.get_by_role("button", name="Copied the private key")).to_be_visible()
     assert page.evaluate("navigator.clipboard.readText()") == secret[0]
-
-
-def test_a_pair_is_deleted_after_a_question(page: Page, complaints: Complaints, email: str) -> None:
-    log_in(page, email, PASSWORD)
-    page.goto("/dashboard/keys/new")
-    generate_key(page, "Web shop")
-    page.get_by_role("link", name="I have stored the private key").click()
-    page.get_by_role("link", name="Delete “Web shop”").click()
-    page.get_by_role("button", name="Delete the pair").click()
-    expect(page.get_by_text("“Web shop” is deleted.")).to_be_visible()
-    assert complaints.found == []
-
-
-def test_a_pair_is_rotated_while_the_old_one_goes_on(page: Page, complaints: Complaints, email: str) -> None:
-    log_in(page, email, PASSWORD)
-    page.goto("/dashboard/keys/new")
-    page.get_by_label("Name").fill("Web shop")
-    page.get_by_label("Only what you tick below").check()
-    page.get_by_label("Make, change and cancel payments").check()
-    page.get_by_role("button", name="Generate").click()
-    page.get_by_role("heading", name="is ready").wait_for()
-    old_secret = SECRET.search(content_of(page))
-    page.get_by_role("link", name="I have stored the private key").click()
-
-    page.get_by_role("link", name="Rotate “Web shop”").click()
-    page.get_by_label("In 7 days").check()
-    page.get_by_role("button", name="Make the new pair").click()
-    expect(page.get_by_text("The old pair works as well until")).to_be_visible()
-    secret = SECRET.search(content_of(page))
-    assert old_secret
-    assert secret
-    assert secret[0] != old_secret[0]
-    new, old = ApiKey.objects.order_by("-id")
-    assert (new.scopes, old.replaced_by) == (["payments:write"], new)
-
-    page.get_by_role("link", name="I have stored the private key").click()
-    expect(page.get_by_text("Replaced by a new pair")).to_be_visible()
-    page.get_by_role("button", name="Keep “Web shop”").click()
-    expect(page.get_by_text("goes on working beside the new pair")).to_be_visible()
-    expect(page.get_by_text("Replaced by a new pair")).to_have_count(0)
-
-    page.get_by_role("link", name="Rotate “Web shop”").last.click()
-    page.get_by_role("button", name="Make the new pair").click()
-    page.get_by_role("link", name="I have stored the private key").click()
-    page.get_by_role("link", name="End it now “Web shop”").click()
-    page.get_by_role("button", name="Delete the pair").click()
-    expect(page.get_by_text("“Web shop” is deleted.")).to_be_visible()
-    expect(page.get_by_role("link", name="Rotate “Web shop”")).to_have_count(2)
-    assert complaints.found == []
 
 
 def test_logging_out_is_one_press_away(page: Page, complaints: Complaints, email: str) -> None:

@@ -14,7 +14,7 @@ from tests.browser.conftest import Complaints
 from tests.browser.pages import log_in, wait_for_path
 from tests.factories import PASSWORD, make_member
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from tests.browser.scenes import make_payment
 from tests.browser.watcher import watching
 from tests.factories import PASSWORD, make_member, make_merchant
 
-pytestmark = [pytest.mark.slow, pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 MARK = "window.sameDocument = true"
 IS_SAME_DOCUMENT = "window.sameDocument === true"
@@ -122,12 +122,15 @@ def test_amount_address_and_memo_are_copied_exactly(page: Page, member: Member) 
 @pytest.mark.parametrize(("network", "count"), [("stellar", 11), ("polygon", 8)])
 def test_everything_to_press_is_large_enough_for_a_thumb(page: Page, member: Member, network: str, count: int) -> None:
     payment = make_payment(member.merchant, network=network)
-    page.goto(f"/pay/{payment.public_id}")
-    kinds = ("a", "button", "summary", "fieldset label")
-    targets = page.locator(", ".join(f"main {kind}:visible" for kind in kinds)).all()
-    sizes = {target.inner_text(): target.bounding_box() for target in targets}
-    assert len(targets) == count
-    assert {text: box for text, box in sizes.items() if box is None or min(box["height"], box["width"]) < 44} == {}
+    for path, kinds, number in (
+        ("", ("a", "button", "summary", "fieldset label"), count),
+        ("/claim", ("a", "button", "input"), 3),
+    ):
+        page.goto(f"/pay/{payment.public_id}{path}")
+        targets = page.locator(", ".join(f"main {kind}:visible" for kind in kinds)).all()
+        boxes = [(target.inner_text(), target.bounding_box()) for target in targets]
+        assert len(targets) == number
+        assert [text for text, box in boxes if box is None or min(box["height"], box["width"]) < 44] == []
 
 
 def test_the_time_that_is_left_runs(page: Page, member: Member) -> None:

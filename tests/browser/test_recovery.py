@@ -15,7 +15,7 @@ from tests.factories import PASSWORD, make_member, make_merchant
 from tests.sending.delivering import deliver, endpoint_at, fan_out_all, happen
 from webhooks.listener import Listener, Receiver
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from payments.models import Payment
 from tests.browser.conftest import Complaints
 from tests.factories import make_key
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 FIRST_VIEW_BYTES = 120_000
 """What the largest page may transfer with its files, none of which is compressed here; the goal was 400 kB."""

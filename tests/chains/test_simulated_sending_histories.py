@@ -23,7 +23,7 @@ from tests.chains.sending import STOCK, Till
 from tests.chains.simulation import Simulation
 from tests.networks import ETHEREUM
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("stopped_clock")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("stopped_clock"), pytest.mark.slow]
 
 NUMBERS = (1, 2, 3)
 """The payments whose addresses are swept."""

@@ -36,10 +36,11 @@ from webhooks.schedule import Reply
 from webhooks.services import register_endpoint, send_test
 
 PAYLOADS = (
-    "<script>alert(1)</script>",
     "</script><script>alert(1)</script>",
     '"><img src=x onerror=alert(1)>',
     "' onmouseover='alert(1)",
+    "{{ settings.SECRET_KEY }}{% now 'Y' %}",
+    "<script>alert(1)</script>",
     '" autofocus onfocus="alert(1)',
     "</title><svg onload=alert(1)>",
     "<a href=javascript:alert(1)>x</a>",
@@ -47,10 +48,11 @@ PAYLOADS = (
     "<base href=//evil.example>",
     "<iframe srcdoc='<b>x</b>'></iframe>",
     "<!-- --><noscript><p title='</noscript><img src=x onerror=alert(1)>'>",
-    "{{ settings.SECRET_KEY }}{% now 'Y' %}",
     "&lt;script&gt;alert(1)&lt;/script&gt;",
     "</textarea><form action=//evil.example>",
 )
+EACH_PAYLOAD = [*PAYLOADS[:4], *(pytest.param(payload, marks=pytest.mark.slow) for payload in PAYLOADS[4:])]
+"""One for each place of a page, text, both kinds of attributes and the template; then the others."""
 HARMLESS_LINKS = ("/", "#", "?", "https://", "http://", "ethereum:", "web+stellar:", "mailto:?subject=")
 
 
@@ -89,7 +91,7 @@ def suspects(page: str) -> list[str]:
 
 
 def test_the_parser_would_notice() -> None:
-    for payload in PAYLOADS[:3]:
+    for payload in (PAYLOADS[0], PAYLOADS[1], PAYLOADS[4]):
         assert suspects(payload)
 
 
@@ -104,7 +106,7 @@ def make_what_is_shown() -> tuple[Member, ApiKey, Settlement, Payment, Discrepan
     return member, key, settlement, paid, surplus
 
 
-@pytest.mark.parametrize("payload", PAYLOADS)
+@pytest.mark.parametrize("payload", EACH_PAYLOAD)
 def test_a_payload_in_every_field_stays_text(payload: str, db: None) -> None:
     member, key, settlement, paid, surplus = make_what_is_shown()
     client = browser_of(member)
@@ -217,7 +219,7 @@ def make_what_is_asked_about() -> tuple[Member, Payment]:
     return member, paid_by_two(merchant=member.merchant)
 
 
-@pytest.mark.parametrize("payload", PAYLOADS)
+@pytest.mark.parametrize("payload", EACH_PAYLOAD)
 def test_a_payload_in_what_is_asked_stays_text(payload: str, db: None) -> None:
     member, paid = make_what_is_asked_about()
     client = browser_of(member)

@@ -131,25 +131,6 @@ def test_a_failed_transaction_moved_nothing(square: Square) -> None:
     )
 
 
-def test_money_on_the_other_network_is_found_there(square: Square) -> None:
-    payment = square.open(ETHEREUM)
-    transaction_hash = square.pay(POLYGON, ("USDC", payment.deposit_address, 40 * USDC))
-    square.settle(POLYGON)
-    record = square.claim(payment, transaction_hash)
-    assert (record["status"], record["network"]) == ("wrong_network", "polygon")
-    assert record["message"] == (
-        "It came to this payment's address, but as 40.00 USDC on Polygon; the payment asked for USDC on Ethereum. It "
-        "is kept until somebody decides to accept it or to give it back."
-    )
-
-
-def test_another_registered_coin_is_not_the_one_asked_for(square: Square) -> None:
-    payment = square.open()
-    transaction_hash = square.pay(ETHEREUM, ("DAI", payment.deposit_address, 40 * 10**18))
-    square.settle(ETHEREUM)
-    assert square.said(payment, transaction_hash) == ("wrong_token", "ethereum", [("wrong_token", False)])
-
-
 def test_a_token_nobody_registered_is_no_money_here(square: Square) -> None:
     payment, node = square.open(), square.mainnets[ETHEREUM].node
     token = node.deploy_token("StandardToken", "USDC", 6)
@@ -197,19 +178,6 @@ def test_an_approval_moves_no_coins(square: Square) -> None:
     call = abi.call("approve(address,uint256)", payment.deposit_address, 40 * USDC)
     receipt = mainnet.node.succeed(devnet.PAYER, mainnet.tokens["USDC"], call)
     assert square.said(payment, receipt["transactionHash"]) == ("no_transfers", "ethereum", [])
-
-
-def test_a_transfer_of_nothing_is_said_to_be_one(square: Square) -> None:
-    payment = square.open()
-    transaction_hash = square.pay(ETHEREUM, ("USDC", payment.deposit_address, 0))
-    square.settle(ETHEREUM)
-    assert square.said(payment, transaction_hash) == ("zero_amount", "ethereum", [("zero_amount", False)])
-
-
-def test_a_hash_nobody_knows_is_known_nowhere(square: Square) -> None:
-    record = square.claim(square.open(), UNKNOWN)
-    assert (record["status"], record["network"], record["block"]) == ("not_found", None, None)
-    assert "is known on Ethereum or Polygon." in record["message"]
 
 
 def test_a_missed_deposit_is_read_again_and_credited(square: Square) -> None:

@@ -30,7 +30,7 @@ from tests.evm.test_people import COIN, FACTORY, OWNER, THIEF, WALLET, Scene, pr
 from tests.house.scenes import run
 from tests.networks import POLYGON, with_set
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 PRODUCTION = Environment.PRODUCTION
 COLD = "0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65"

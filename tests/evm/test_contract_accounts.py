@@ -28,6 +28,8 @@ from tests.evm.personal_signatures import personal_signature
 from tests.factories import make_member
 from tests.networks import POLYGON
 
+pytestmark = pytest.mark.slow
+
 OWNER_KEY, OTHER_KEY = "0x" + "44" * 32, "0x" + "55" * 32
 TEXT = "I confirm that this wallet belongs to the merchant."
 ACCEPTED = "0x" + abi.selector("isValidSignature(bytes32,bytes)").hex()

@@ -16,6 +16,8 @@ from payments.chains.evm.rpc import RpcError
 from tests.evm.node import ETHEREUM_ID, TestNode, running_node
 from tests.evm.test_contracts import SWEEP, Deposits, failures
 
+pytestmark = pytest.mark.slow
+
 MONEY = 10**18
 NEW = 2**255
 """A salt whose clone no sweep has created."""

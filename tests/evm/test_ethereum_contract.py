@@ -10,6 +10,8 @@ from tests.chains.harness import Harness
 from tests.evm.contract import EvmContract, deposits, scene, till
 from tests.evm.harness import NodeHarness, prepared
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["deposits", "scene", "till"]
 
 

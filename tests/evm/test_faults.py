@@ -15,6 +15,8 @@ from tests.chains.harness import Reader, Watched
 from tests.evm.faults import FaultyProvider
 from tests.evm.harness import NodeHarness, prepared
 
+pytestmark = pytest.mark.slow
+
 POLLS = 60
 
 

@@ -12,6 +12,8 @@ from tests.evm.contract import EvmContract, deposits, scene, till
 from tests.evm.harness import prepared
 from tests.evm.made_up import MADE_UP, NETWORK, DataFeeHarness
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["deposits", "scene", "till"]
 
 

@@ -35,6 +35,8 @@ from tests.evm.network import devnet
 from tests.evm.street import PRODUCTION, Street, now, reconcile
 from tests.networks import POLYGON
 
+pytestmark = pytest.mark.slow
+
 POL = 10**18
 
 

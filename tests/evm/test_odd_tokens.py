@@ -28,7 +28,7 @@ from tests.evm.shop import somebody
 from tests.evm.street import PRODUCTION, Street, now, reconcile
 from tests.networks import POLYGON
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 COLLECTOR = somebody("the issuer's till")
 RATE_BPS = 15

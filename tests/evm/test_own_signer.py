@@ -27,7 +27,8 @@ fees_per_day = "1000"
 transfer = "10"
 day = "20"
 """
-pytestmark = pytest.mark.django_db  # its clock says how old the blocks of providers are
+# The database's clock says how old the blocks of providers are.
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 COIN = 10**6
 

@@ -43,7 +43,7 @@ from tests.evm.shop import RATE_SOURCES, Shop
 from tests.factories import make_user
 from tests.networks import POLYGON, with_set
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 PRODUCTION = Environment.PRODUCTION
 FACTORY, OWNER, WALLET, PAYER = devnet.DEPLOYMENT.factory, devnet.OWNER, devnet.HOT_WALLET, devnet.PAYER

@@ -7,6 +7,8 @@ import pytest
 from tests.evm.harness import prepared
 from tests.evm.reorgs import EPOCH_BLOCKS, Play
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("network", EPOCH_BLOCKS)
 def test_whatever_is_undone_the_adapter_tells_what_the_chain_holds(network: str) -> None:

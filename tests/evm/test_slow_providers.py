@@ -17,6 +17,8 @@ from tests.evm.fakes import FakeProvider
 from tests.evm.test_providers import Scene
 from tests.patience import until
 
+pytestmark = pytest.mark.slow
+
 LONG_SECONDS = 20.0
 ACCOUNT = "0x" + "11" * 20
 

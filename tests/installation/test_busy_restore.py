@@ -31,6 +31,8 @@ from payments.operations import resuming
 from tests.installation.busy_shop import NETWORKS, SANDBOX, BusyShop
 from tests.installation.servers import Servers, working_on
 
+pytestmark = pytest.mark.slow
+
 LOOK_AHEAD = 2_000
 CHAIN = "simulated_chain_*"
 

@@ -38,6 +38,8 @@ from tests.factories import make_user
 from tests.installation.servers import Servers, working_on
 from tests.transfers.scenes import thaw_by_two
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["nodes_end_with_the_run"]
 
 POLYGON = "polygon"

@@ -43,7 +43,7 @@ from tests.journeys.test_paid import call
 
 __all__ = ["nodes_end_with_the_run"]
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("real_rates")]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("real_rates"), pytest.mark.slow]
 
 PRODUCTION = Environment.PRODUCTION
 OTHER = {"ethereum": "polygon", "polygon": "ethereum"}

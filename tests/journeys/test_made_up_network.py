@@ -32,7 +32,7 @@ from tests.journeys.test_paid import call
 
 __all__ = ["nodes_end_with_the_run"]
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 PRODUCTION, SANDBOX = Environment.PRODUCTION, Environment.SANDBOX
 

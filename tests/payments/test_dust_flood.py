@@ -38,6 +38,8 @@ from tests.payments.scenes import (
 )
 from webhooks.models import Event
 
+pytestmark = pytest.mark.slow
+
 
 class Tallied(int):
     """An amount that counts how often it is added or compared."""

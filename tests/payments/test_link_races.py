@@ -64,6 +64,7 @@ def test_a_stock_is_never_oversold(monkeypatch: pytest.MonkeyPatch) -> None:
     assert holding_a_use(link) == STOCK
 
 
+@pytest.mark.slow
 def test_without_the_lock_it_would_be(monkeypatch: pytest.MonkeyPatch) -> None:
     link = make_link(max_uses=STOCK)
     with without_the_lock():

@@ -44,7 +44,7 @@ from tests.payments.scenes import (
     watch,
 )
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 SIBLING = {ETHEREUM: POLYGON, POLYGON: ETHEREUM}
 AT_ANY_MOMENT = ("I1", "I2", "I3", "I4", "I5", "I7", "I9", "I14")

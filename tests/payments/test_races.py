@@ -184,6 +184,7 @@ def test_a_payment_cancelled_while_it_is_credited_ends_one_way_or_the_other() ->
     assert_all_is_well()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("one_block_at_a_time")
 def test_without_the_lock_a_payment_is_cancelled_and_credited() -> None:
     payments = paid_but_unread(2 * PAYMENTS_IN_A_BLOCK, in_one_block=PAYMENTS_IN_A_BLOCK)
@@ -266,6 +267,7 @@ def test_four_assessments_of_the_same_payments_agree() -> None:
     assert_all_is_well()
 
 
+@pytest.mark.slow
 def test_without_the_lock_assessments_get_into_each_other_s_way() -> None:
     payments = paid_but_unread(50, in_one_block=10)
     read(STELLAR)
@@ -322,6 +324,7 @@ def test_only_one_of_four_people_decides() -> None:
     assert_all_is_well()
 
 
+@pytest.mark.slow
 def test_without_the_lock_several_people_decide() -> None:
     payments = overpaid_payments()
     with without_row_locks():

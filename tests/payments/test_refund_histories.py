@@ -41,7 +41,7 @@ from tests.payments.scenes import (
 )
 from tests.payments.scenes import pay as send
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 AT_ANY_MOMENT = ("I1", "I5", "I7", "I9", "I14", "I16", "I17")
 

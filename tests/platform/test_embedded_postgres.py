@@ -19,6 +19,8 @@ import pytest
 from config.embedded.postgres import EmbeddedPostgres, PostgresError, home_of, socket_folder_of
 from tests.patience import until
 
+pytestmark = pytest.mark.slow
+
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root has to run PostgreSQL as somebody else")
 
 

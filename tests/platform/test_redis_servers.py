@@ -16,6 +16,8 @@ from tests.access.redis_server import BINARY, PASSWORD, Certificates, RedisServe
 from tests.patience import until
 from tests.platform.forks import run_in_fork
 
+pytestmark = pytest.mark.slow
+
 SERVICE = "ballast"
 SENTINEL_PASSWORD = "another"
 ALL_OF_IT = ["cache kept b'\"kept\"'", "limiter 4", "waiting True False", "broker payments.assess_due"]

@@ -24,6 +24,8 @@ from config import wsgi
 from tests.bench.server import HOST, free_port
 from tests.patience import until
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 
 SLOW = """

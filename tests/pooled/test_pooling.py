@@ -42,7 +42,7 @@ from webhooks.sending.store import DeliveryStore
 needs_pgbouncer = pytest.mark.skipif(
     BINARY is None, reason="pgbouncer is not installed (Debian: apt install pgbouncer)"
 )
-pytestmark = [needs_pgbouncer, pytest.mark.django_db(transaction=True)]
+pytestmark = [needs_pgbouncer, pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 ROOT = Path(__file__).parents[2]
 

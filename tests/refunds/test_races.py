@@ -41,6 +41,7 @@ def test_of_sixteen_who_ask_for_sixty_per_cent_one_gets_it() -> None:
     assert_all_is_well()
 
 
+@pytest.mark.slow
 def test_without_the_lock_several_get_it() -> None:
     with without_the_payments_lock():
         played = rounds(ROUNDS, THREADS)
@@ -48,6 +49,7 @@ def test_without_the_lock_several_get_it() -> None:
     assert "R1" in findings()  # and reconcile would see it
 
 
+@pytest.mark.slow
 def test_without_the_lock_the_versions_of_events_still_let_one_get_it() -> None:
     with without_the_payments_lock(with_events=True):
         [played] = rounds(1, THREADS)

@@ -168,6 +168,7 @@ def test_what_was_taken_too_long_ago_is_not_sent(
     assert sent_after_a_pause_in_which_another_sent_it(shop, merchant) == 0
 
 
+@pytest.mark.slow
 def test_without_asking_how_long_ago_it_would_be_sent_twice(
     shop: Shop, merchant: Merchant, monkeypatch: pytest.MonkeyPatch
 ) -> None:

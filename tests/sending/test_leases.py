@@ -276,6 +276,7 @@ def test_who_claims_waits_for_the_lease_before_so_that_no_more_than_four_are_in_
     assert claims_while_another_has_not_committed() == (True, 0)
 
 
+@pytest.mark.slow
 def test_without_leases_there_would_be_more(monkeypatch: pytest.MonkeyPatch) -> None:
     everybody = due_deliveries._TAKE_DUE.replace(
         "lease.dispatcher = %(dispatcher)s", "%(dispatcher)s::bigint IS NOT NULL"

@@ -109,7 +109,11 @@ def found_since(instant: datetime) -> int:
 
 @pytest.mark.parametrize(
     ("history", "paid_out"),
-    [(a_debt_is_written_off, "9"), (as_much_is_refunded_as_comes, "9"), (and_another_coin_comes_as_well, "207")],
+    [
+        (a_debt_is_written_off, "9"),
+        pytest.param(as_much_is_refunded_as_comes, "9", marks=pytest.mark.slow),
+        pytest.param(and_another_coin_comes_as_well, "207", marks=pytest.mark.slow),
+    ],
     ids=lambda each: getattr(each, "__name__", None),
 )
 def test_it_is_in_the_statement_and_on_a_credit_note(history: Callable[[Merchant], None], paid_out: str) -> None:

@@ -128,6 +128,7 @@ waits = st.integers(1, 100) | st.integers(20, 2000)
 steps = st.lists(st.one_of(schedules, waits, st.sampled_from(["a run", "three runs"])), min_size=4, max_size=14)
 
 
+@pytest.mark.slow
 @settings(
     max_examples=15,
     deadline=None,

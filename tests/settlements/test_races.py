@@ -61,6 +61,7 @@ def test_twenty_due_merchants_are_run_once_each_by_eight_beats_at_once() -> None
     assert_all_is_well()
 
 
+@pytest.mark.slow
 def test_without_its_guards_a_run_is_made_more_than_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither the lock of the settings nor the row of the period: what is left is that money is spent once."""
 

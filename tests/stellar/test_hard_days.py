@@ -29,6 +29,8 @@ from tests.stellar.network.keys import HOT_WALLET
 from tests.stellar.place import STOCK, WALLET, XLM, Place
 from tests.transfers.scenes import SANDBOX, STELLAR, ask, drive, hot, the_wallet, treasury
 
+pytestmark = pytest.mark.slow
+
 CHANNELS, ROUNDS = 4, 5
 LEDGER = timedelta(seconds=5)
 PEOPLE, WAVES, EACH_WAVE = 6, 8, 4

@@ -24,6 +24,8 @@ from tests.stellar.network import client, keys
 from tests.stellar.network.horizon import LocalHorizon
 from tests.stellar.network.preparing import prepare
 
+pytestmark = pytest.mark.slow
+
 PAYER, RECEIVER = Keypair.random(), Keypair.random()
 
 

@@ -18,6 +18,8 @@ from tests.stellar.network.network import Network
 from tests.stellar.scenarios import first, second
 from tests.stellar.scenarios.running import Scenario
 
+pytestmark = pytest.mark.slow
+
 FOLDER = Path(__file__).parent / "scenarios"
 PASSPHRASE = "Standalone Network ; February 2017"
 

@@ -25,7 +25,7 @@ from tests.stellar.network.horizon import LocalHorizon
 from tests.stellar.network.keys import HOT_WALLET
 from tests.stellar.shops import COIN, Shop, address_of, local_profile, reconcile, settings_for
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 PAYOUTS = 6
 

@@ -41,7 +41,7 @@ from tests.transfers.scenes import (
 )
 from tests.transfers.test_invariants import findings
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 PEOPLE = 6
 COIN_UNITS = 10**7
