@@ -69,7 +69,7 @@ MAY_DIE_AT = tuple(
     for step in ("transfer.store", "transfer.carry", "transfer.replace", "transfer.ask", "transfer.final", "payout.end")
     for side in SIDES
 )
-KILLS = 60
+KILLS, KILLS_MAX = 60, 120
 VISITS = (1, 1, 2, 5, 20)
 """At which time that the place is reached."""
 LIFE_SECONDS = (0.5, 4.0)
@@ -79,7 +79,7 @@ SECONDS_MAX = 600.0
 
 REPLACEMENTS_GOAL = 1
 SHORT: dict[str, Any] = {
-    "PAYMENTS_EACH": 1, "REFUNDS_OF_EACH": 4, "KILLS": 4,
+    "PAYMENTS_EACH": 1, "REFUNDS_OF_EACH": 4, "KILLS": 4, "KILLS_MAX": 20,
     "REPLACEMENTS_GOAL": 0, "DROPPED_SHARES": (0.0, 0.9),
     "MUST_DIE_AT": ("transfer.commit:after", "transfer.send:after"), "MAY_DIE_AT": (), "VISITS": (1,),
 }  # fmt: skip
@@ -147,16 +147,18 @@ def _stormy(
 ) -> list[Check]:
     shop.give_back(payments, REFUNDS_OF_EACH)
     crashes = installation.folder / "crashes.log"
-    deaths: Counter[str] = Counter()
-    queue: list[str] = []
+    deaths = lives.Deaths(MUST_DIE_AT, MAY_DIE_AT, KILLS, KILLS_MAX)
+    parts = REFUNDS_OF_EACH
     started = time.monotonic()
-    while not (_is_over() and sum(deaths.values()) >= KILLS) and time.monotonic() - started < SECONDS_MAX:
-        queue = queue or chance.sample(MUST_DIE_AT, len(MUST_DIE_AT)) + chance.sample(MAY_DIE_AT, len(MAY_DIE_AT))
-        armed = Failpoint(queue.pop(), visit=chance.choice(VISITS))
+    while not ((is_over := _is_over()) and deaths.are_enough) and time.monotonic() - started < SECONDS_MAX:
+        if is_over and deaths.missed:
+            shop.give_back([chance.choice(payments)], 1, before=parts)
+            parts += 1
+        armed = Failpoint(deaths.next(chance), visit=chance.choice(VISITS))
         prepare = partial(_hurry, crashes, armed)
         died_there = lives.live(prepare, _work, seconds=chance.uniform(*LIFE_SECONDS), crashes=crashes)
-        deaths[armed.name if died_there else "anywhere"] += 1
-        progress.say(f"{sum(deaths.values())} kills, {deaths['anywhere']} of them anywhere; {_standing()}")
+        deaths.at[armed.name if died_there else "anywhere"] += 1
+        progress.say(f"{deaths}; {_standing()}")
     seconds = time.monotonic() - started
     exit_code, said = installation.manage("reconcile", "--full")
     if exit_code or crashes.exists():
@@ -173,14 +175,8 @@ def _stormy(
         for network, mainnet in shop.mainnets.items()
     )
     paid = Refund.objects.filter(status=RefundStatus.COMPLETED).count()
-    missed = [name for name in MUST_DIE_AT if not deaths[name]]
     return [
-        Check(
-            "the worker dies before and after signing, committing, sending, recording",
-            f"{sum(deaths.values())} kills at {len(deaths.keys() - {'anywhere'})} places{', not at ' if missed else ''}"
-            f"{', '.join(missed)}",
-            not missed and sum(deaths.values()) >= KILLS,
-        ),
+        deaths.check(),
         Check(
             "broadcasts are dropped",
             f"{dropped:.0%} of {weather['broadcasts']}",

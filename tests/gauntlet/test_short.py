@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import random
 import subprocess
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,6 +13,7 @@ import pytest
 from tests.gauntlet import __main__ as gauntlet
 from tests.gauntlet import network, upgrade
 from tests.gauntlet.__main__ import SCENARIOS, SKIPPED, scenario_of
+from tests.gauntlet.lives import Deaths
 from tests.gauntlet.report import Skipped
 
 
@@ -51,3 +53,14 @@ def test_what_is_skipped_fails_by_hand_and_not_in_ci(
     monkeypatch.setenv("DATABASE_URL", "postgres://unused")
     assert gauntlet._run_each(["upgrade"], 1, is_short=True, is_pooled=False, may_skip=may_skip) == code
     assert "SKIPPED: no history" in capsys.readouterr().out
+
+
+def test_while_a_place_is_missed_more_die_up_to_a_bound() -> None:
+    deaths = Deaths(must=["a", "b"], may=["c"], least=2, most=4)
+    deaths.at.update(["a", "anywhere"])
+    assert (deaths.missed, deaths.next(random.Random(1)), deaths.are_enough) == (["b"], "b", False)
+    deaths.at["anywhere"] += 2
+    assert deaths.are_enough
+    assert not deaths.check().holds
+    deaths.at["b"] += 1
+    assert deaths.check().holds
