@@ -65,7 +65,7 @@ LOOK_AHEAD = 2_000
 RESUME_SECONDS_MAX = 600
 BLOCKS_UNTIL_FINAL = 40
 
-SHORT: dict[str, Any] = {"EACH": 3}
+SHORT: dict[str, Any] = {"EACH": 2, "BLOCKS_UNTIL_FINAL": 16}
 
 
 def run(installation: Installation, chance: random.Random) -> list[Check]:
