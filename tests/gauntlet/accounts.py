@@ -156,7 +156,10 @@ def _worked(installation: Installation, chance: random.Random, progress: Progres
                 history.go(CONTROL_OPERATIONS_WORKED)
             except Difference as difference:
                 missed = str(difference)
-    raised = [line for name in workers.names for line in installation.log_of(name).splitlines() if RAISED in line]
+    logs = "".join(map(installation.log_of, workers.names))
+    _, *raised = logs.split(RAISED)
+    for each in raised:
+        progress.say(f"{RAISED}{each[:3000]}", now=True)
     _end_what_is_left()
     while book_sweeps():
         pass
