@@ -40,10 +40,12 @@ SCENARIOS = (
     "production",
 )
 IN_CI = (
+    "production",
     "providers",
     "keys",
     "crash",
     "webhooks",
+    "stellar",
     "redis",
     "settlements",
     "memory",

@@ -56,7 +56,7 @@ SECONDS_MAX = 180.0
 ARE_RATES_WAITED_FOR = True
 """Until beat has the exchanges asked, which it does each half minute."""
 
-SHORT: dict[str, Any] = {"PAYMENTS_EACH": 1, "ARE_RATES_WAITED_FOR": False}
+SHORT: dict[str, Any] = {"CHAIN_IDS": {"polygon": POLYGON_ID}, "PAYMENTS_EACH": 1, "ARE_RATES_WAITED_FOR": False}
 
 SECRETS = {
     "SECRET_KEY": "a key of the production scenario, for sessions and for nothing else",
@@ -143,8 +143,8 @@ class _Company:
                 "LOG_LEVEL": "WARNING",
             }
             | {
-                f"{network.upper()}_RPC_URLS": ",".join(f"http://127.0.0.1:{port}" for port in ports)
-                for network, ports in PROVIDER_PORTS.items()
+                f"{network.upper()}_RPC_URLS": ",".join(f"http://127.0.0.1:{port}" for port in PROVIDER_PORTS[network])
+                for network in self._mainnets
             }
         )
 
@@ -185,7 +185,7 @@ class _Company:
 
     def _start_front(self) -> None:
         providers = {
-            port: self._mainnets[network].node.url for network, ports in PROVIDER_PORTS.items() for port in ports
+            port: mainnet.node.url for network, mainnet in self._mainnets.items() for port in PROVIDER_PORTS[network]
         }
         command = nginx(self._installation.folder, web=WEB_PORTS, exchanges=self._exchanges.port, providers=providers)
         self._installation.start("nginx", command)
@@ -271,15 +271,15 @@ class _Company:
         if not ARE_RATES_WAITED_FOR:
             wake("payments.refresh_rates")
         deadline = time.monotonic() + 60
+        wanted = [(network, coin) for network in self._mainnets for coin in COINS] * PAYMENTS_EACH
         while True:
             try:
-                first = self._open_payment(shop, "ethereum", "USDC")
+                first = self._open_payment(shop, *wanted[0])
                 break
             except AssertionError:
                 if time.monotonic() > deadline:
                     raise
                 time.sleep(1)
-        wanted = [(network, coin) for network in self._mainnets for coin in COINS] * PAYMENTS_EACH
         self._payments = [first, *(self._open_payment(shop, network, coin) for network, coin in wanted[1:])]
         sources = {payment["exchangeRate"]["source"] for payment in self._payments}
         unbelieved = [source for source in sources if STALE in source or OFF in source]
@@ -355,7 +355,7 @@ class _Company:
         wallet = encode(b"a wallet of the shop")
         held = {network: mainnet.held("USDC", [wallet])[wallet] for network, mainnet in self._mainnets.items()}
         self._show(
-            "the rest is settled in USDC on both networks, to the base unit",
+            "the rest is settled in USDC on each network, to the base unit",
             f"{[(each['network'], each['amount'], each['status']) for each in ended]}",
             holds=set(paid) == set(self._mainnets) and paid == held,
         )
