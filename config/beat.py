@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import logging
+import time
+from collections.abc import Collection
 from typing import Any
 
 from celery.beat import ScheduleEntry, Scheduler
 from django.db import DatabaseError, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from config import pulses
+from config import due_work, pulses
 from config.alive import note_alive
 from config.celery import queue_of
 from config.heartbeat import TICK
@@ -22,6 +24,8 @@ LOCK = 0x42616C6C61737401
 """The advisory lock of the one beat that schedules; PostgreSQL frees it when the connection of its holder ends."""
 
 STANDBY_SECONDS = 2.0
+LOOK_SECONDS = 0.5
+"""So long the answer holds which tasks have rows to work on."""
 
 
 class ElectedScheduler(Scheduler):  # type: ignore[misc]  # Celery has no types
@@ -29,6 +33,9 @@ class ElectedScheduler(Scheduler):  # type: ignore[misc]  # Celery has no types
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         self._connection: BaseDatabaseWrapper | None = None
+        self._sent_at: dict[str, float] = {}
+        self._with_work: Collection[str] = ()
+        self._looked_at = float("-inf")
         super().__init__(*arguments, **options)
 
     def tick(self, *arguments: Any, **options: Any) -> float:
@@ -55,10 +62,20 @@ class ElectedScheduler(Scheduler):  # type: ignore[misc]  # Celery has no types
         return super().adjust(seconds, drift)
 
     def apply_async(self, entry: ScheduleEntry, *arguments: Any, **options: Any) -> Any:
-        """Send what is due, unless the previous message still waits for a worker."""
-        if is_waiting(queue_of(entry.task), entry.task):
+        """Send what is due, unless it has nothing to do or the previous message still waits for a worker."""
+        if self._rests(entry.task) or is_waiting(queue_of(entry.task), entry.task):
             return None
+        self._sent_at[entry.task] = time.monotonic()
         return super().apply_async(entry, *arguments, **options)
+
+    def _rests(self, task: str) -> bool:
+        """Whether a task has no rows, and was sent a short while ago."""
+        rested = time.monotonic() - self._sent_at.get(task, float("-inf"))
+        if not due_work.may_rest(task) or rested >= due_work.REST_SECONDS:
+            return False
+        if time.monotonic() - self._looked_at >= LOOK_SECONDS:
+            self._looked_at, self._with_work = time.monotonic(), due_work.with_work()
+        return task not in self._with_work
 
     def close(self) -> None:
         self._resign()

@@ -489,7 +489,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = (
         **REDIS_SERVERS.broker_options,
     }
     if REDIS_SERVERS
-    else {"polling_interval": 0.05}
+    else {"polling_interval": 0.1}
 )
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_TASK_IGNORE_RESULT = True

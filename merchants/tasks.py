@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import timedelta
 from time import monotonic
+from typing import Any
 
 from celery import shared_task
 from django.conf import settings
 from django.contrib.sessions.models import Session
+from django.db.models import QuerySet
 from django.utils import timezone
 
+from config.due_work import rows_of
 from config.purging import delete_in_batches
 from merchants import counting
 from merchants.access import attempts, authentication, idempotency
 from merchants.audit import purging as audit
 from merchants.ledger import day_sums
+from merchants.models import RecordCountDelta
 from merchants.request_log import purging as request_log
 
 ATTEMPTS_KEPT_FOR = timedelta(days=1)
@@ -54,3 +59,8 @@ def purge_idempotency() -> None:
 def purge_requests() -> None:
     """Delete what the log of API requests has kept long enough."""
     request_log.purge(now=timezone.now())
+
+
+@rows_of("merchants.fold_counts")
+def _to_fold() -> Iterable[QuerySet[Any]]:
+    return [RecordCountDelta.objects.all()]

@@ -2,28 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import structlog
 from celery import shared_task
 from django.core.exceptions import ImproperlyConfigured
+from django.db.models import OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from config.advisory_locks import named_lock
 from config.containment import contained
+from config.due_work import rows_of
+from config.environments import Environment
 from payments.chains.errors import ChainError
-from payments.chains.registry import places_in_use
+from payments.chains.networks import NETWORKS
+from payments.chains.registry import is_simulated, places_in_use
+from payments.chains.simulated.models import SimulatedStatus, SimulatedTransaction
 from payments.dashboard.exports import services as exports
 from payments.dashboard.search import indexing
 from payments.deposits import crediting, crumbs, surplus_policy, unattributed
+from payments.deposits.models import ScanCursor
 from payments.deposits.turnover import counting as turnover
+from payments.deposits.turnover.models import TurnoverDelta
 from payments.deposits.watching import watch_network
+from payments.models import Deposit, Payment
 from payments.operations.services import note_providers
 from payments.operations.states import AlarmKind
 from payments.rates import recording
 from payments.rates.quoting import refresh_rates as refresh
+from payments.states import DepositStatus
 from payments.transfers.executor import check_set_up
 from payments.treasury import native_deposits, sweep_booking, sweeping
+from payments.treasury.models import NativeCoin, Sweep, SweepRequest
 
 logger = structlog.get_logger(__name__)
 
@@ -151,3 +162,60 @@ def purge_exports() -> None:
     now = timezone.now()
     exports.purge_exports(now=now)
     turnover.purge_hours(now=now)
+
+
+# --- by which rows it is seen that there is work -------------------------------------------------------
+
+
+@rows_of("payments.watch_networks")
+def _to_read() -> Iterable[QuerySet[Any]]:
+    """A real network is asked each time; of a simulated one its rows say whether it has something new."""
+    if not all(is_simulated(environment) for environment, _ in places_in_use()):
+        return [ScanCursor.objects.all()]
+    cursors = ScanCursor.objects.filter(environment=Environment.SANDBOX, network=OuterRef("network"))
+    unread = Q(status=SimulatedStatus.PENDING) | Q(height__gt=cursors.values("head_height"))
+    waiting = Q(status=DepositStatus.SEEN) | Q(
+        status=DepositStatus.CREDITED, height__gt=cursors.values("finalized_height")
+    )
+    return [
+        SimulatedTransaction.objects.filter(unread),
+        Deposit.objects.filter(waiting, environment=Environment.SANDBOX),
+    ]
+
+
+@rows_of("payments.sweep")
+def _to_sweep() -> Iterable[QuerySet[Any]]:
+    """Deposits at addresses that are emptied, what operators ask for, and sweeps that are not booked."""
+    emptied = [name for name, network in NETWORKS.items() if not network.real.shares_account]
+    not_swept = Deposit.objects.filter(status=DepositStatus.CREDITED, sweep__isnull=True, network__in=emptied)
+    return [
+        not_swept.filter(environment__in=Environment.values),
+        SweepRequest.objects.filter(done_at__isnull=True),
+        NativeCoin.objects.filter(asked_at__isnull=False, held__gt=0),
+        Sweep.objects.filter(booked_at__isnull=True),
+    ]
+
+
+@rows_of("payments.assess_due")
+def _to_assess() -> Iterable[QuerySet[Any]]:
+    return [Payment.objects.due_for_assessment(timezone.now())]
+
+
+@rows_of("payments.expire_due")
+def _to_expire() -> Iterable[QuerySet[Any]]:
+    return [Payment.objects.with_window_ended(timezone.now())]
+
+
+@rows_of("payments.fold_turnover")
+def _turnover() -> Iterable[QuerySet[Any]]:
+    return [TurnoverDelta.objects.all()]
+
+
+@rows_of("payments.index_payments")
+def _to_index() -> Iterable[QuerySet[Any]]:
+    return [indexing.newer_payments()]
+
+
+@rows_of("payments.write_exports")
+def _exports() -> Iterable[QuerySet[Any]]:
+    return [exports.due(timezone.now())]

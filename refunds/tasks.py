@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 import structlog
 from celery import shared_task
+from django.db.models import QuerySet
 
 from config.advisory_locks import named_lock
 from config.containment import contained
+from config.due_work import rows_of
 from payments.chains.errors import ChainUnavailable
 from refunds.batches import make_row
 from refunds.models import Refund, RefundBatchRow
@@ -49,8 +54,7 @@ def _resolve_all() -> None:
 @shared_task(name="refunds.make_batches")
 def make_batches() -> None:
     """Make the refunds of confirmed files, row by row. A row that fails is logged and due again, the others go on."""
-    due = RefundBatchRow.objects.filter(done_at__isnull=True, batch__confirmed_at__isnull=False)
-    for row in due.order_by("id")[:BATCH]:
+    for row in _due_rows().order_by("id")[:BATCH]:
         with contained("row of a refund file failed", row=str(row.pk)):
             make_row(row)
 
@@ -61,3 +65,20 @@ def give_back_surplus() -> None:
     with named_lock("refunds.give_back_surplus") as is_ours:
         if is_ours:
             give_back_due()
+
+
+# --- by which rows it is seen that there is work -------------------------------------------------------
+
+
+@rows_of("refunds.resolve_destinations")
+def _to_resolve() -> Iterable[QuerySet[Any]]:
+    return [Refund.objects.to_resolve()]
+
+
+def _due_rows() -> QuerySet[RefundBatchRow]:
+    return RefundBatchRow.objects.filter(done_at__isnull=True, batch__confirmed_at__isnull=False)
+
+
+@rows_of("refunds.make_batches")
+def _rows_to_make() -> Iterable[QuerySet[Any]]:
+    return [_due_rows()]

@@ -13,7 +13,7 @@ from typing import Final
 
 import structlog
 from django.db import transaction
-from django.db.models import OuterRef, Subquery
+from django.db.models import OuterRef, QuerySet, Subquery
 from django.utils import timezone
 
 from config.containment import contained
@@ -87,10 +87,15 @@ def advance_due(now: datetime | None = None, *, limit: int = ADVANCED_MAX) -> in
     return done
 
 
+def that_can_go_on(now: datetime) -> QuerySet[Settlement]:
+    """Settlements that are due and have no payout yet."""
+    return Settlement.objects.due(now).filter(payout__isnull=True)
+
+
 def _lease(now: datetime, limit: int) -> list[uuid.UUID]:
     """Lease settlements that are due and have no payout yet; returns their keys."""
     with transaction.atomic():
-        due = Settlement.objects.due(now).filter(payout__isnull=True).select_for_update(skip_locked=True)
+        due = that_can_go_on(now).select_for_update(skip_locked=True)
         leased = list(due.order_by("next_step_at").values_list("pk", flat=True)[:limit])
         Settlement.objects.filter(pk__in=leased).update(next_step_at=now + LEASE)
     return leased

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 from celery import shared_task
+from django.db.models import QuerySet
+from django.utils import timezone
 
 from config.advisory_locks import named_lock
+from config.due_work import rows_of
 from settlements import runs
 
 
@@ -20,3 +26,8 @@ def advance_due() -> None:
     with named_lock("settlements.advance_due") as is_ours:
         while is_ours and runs.advance_due() >= runs.ADVANCED_MAX:
             pass
+
+
+@rows_of("settlements.advance_due")
+def _to_advance() -> Iterable[QuerySet[Any]]:
+    return [runs.that_can_go_on(timezone.now())]

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 from celery import shared_task
 from celery.worker import state
+from django.db.models import QuerySet
 from django.utils import timezone
 
+from config.due_work import rows_of
 from webhooks.mailing import mail_disabled
+from webhooks.models import Delivery, Event
 from webhooks.notices import write_notices
 from webhooks.purging import purge_attempts, purge_events
 from webhooks.sending.dispatch import dispatch
+from webhooks.states import DeliveryStatus
 
 RUN_SECONDS = 240.0
 """Shorter than the worker's own limit for a task, because the last replies are waited for."""
 
-IDLE_SECONDS = 5.0
+IDLE_SECONDS = 1.0
 
 
 @shared_task(name="webhooks.deliver_due")
@@ -45,3 +52,10 @@ def purge_attempts_task() -> None:
 def _is_stopping() -> bool:
     """Whether this worker was told to stop."""
     return any(code is not None and code is not False for code in (state.should_stop, state.should_terminate))
+
+
+@rows_of("webhooks.deliver_due")
+def _to_deliver() -> Iterable[QuerySet[Any]]:
+    """Events that have no deliveries yet, and deliveries that are due."""
+    due = Delivery.objects.filter(status=DeliveryStatus.PENDING, next_attempt_at__lte=timezone.now())
+    return [Event.objects.filter(is_fanned_out=False), due]

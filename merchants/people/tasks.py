@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 from celery import shared_task
+from django.db.models import QuerySet
 from django.utils import timezone
 
+from config.due_work import rows_of
 from merchants.people import log_ins, mailing, services
+from merchants.people.models import Mail
 
 
 @shared_task(name="people.send_mails")
@@ -20,3 +26,8 @@ def purge() -> None:
     mailing.purge(now=now)
     services.purge_sign_ups(now=now)
     log_ins.purge()
+
+
+@rows_of("people.send_mails")
+def _to_send() -> Iterable[QuerySet[Any]]:
+    return [Mail.objects.filter(next_attempt_at__lte=timezone.now())]

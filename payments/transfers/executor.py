@@ -7,8 +7,9 @@ process died, the next round finds in the rows.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from config import pulses
@@ -33,16 +34,18 @@ ROUNDS_MAX = 20
 def run_due() -> None:
     """Run rounds of every wallet that has something due, alternating, so that none waits until another is done."""
     began_at = now = timezone.now()
-    due = Payout.objects.filter(
-        status__in=[PayoutStatus.READY, PayoutStatus.HELD], next_attempt_at__lte=now
-    ).values_list("environment", "network")
-    stepping = Transfer.objects.filter(status__in=OPEN_TRANSFERS, next_step_at__lte=now)
-    keys = sorted(set(due.distinct()) | set(stepping.values_list("environment", "network").distinct()))
+    keys = sorted({key for rows in due_rows(now) for key in rows.values_list("environment", "network").distinct()})
     for _ in range(ROUNDS_MAX):
         if timezone.now() - began_at >= RUN:
             break
         keys = [key for key in keys if _run_contained(*key)]
     pulses.note(pulses.WALLETS)
+
+
+def due_rows(now: datetime) -> tuple[QuerySet[Payout], QuerySet[Transfer]]:
+    """The payouts and transfers whose next step is due."""
+    due = Payout.objects.filter(status__in=[PayoutStatus.READY, PayoutStatus.HELD], next_attempt_at__lte=now)
+    return due, Transfer.objects.filter(status__in=OPEN_TRANSFERS, next_step_at__lte=now)
 
 
 def _run_contained(environment: str, network: str) -> bool:

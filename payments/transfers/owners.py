@@ -34,6 +34,11 @@ def register_owners(room: str, owners: Owners) -> None:
     _ROOMS[room] = owners
 
 
+def to_follow() -> list[QuerySet[Any]]:
+    """The records of each room whose payout has been sent, paid, held or given up since they were updated."""
+    return [owners.due() for owners in _ROOMS.values()]
+
+
 def follow_payouts() -> int:
     """Update the records whose payout has been sent, paid, held or given up; returns how many. One that fails is
     logged, and the others go on."""

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 from celery import shared_task
+from django.db.models import QuerySet
+from django.utils import timezone
 
 from config.advisory_locks import named_lock
+from config.due_work import rows_of
 from payments.transfers import owners
-from payments.transfers.executor import run_due
+from payments.transfers.executor import due_rows, run_due
 
 
 @shared_task(name="transfers.drive")
@@ -21,3 +27,13 @@ def follow_payouts() -> None:
     with named_lock("transfers.follow_payouts") as is_ours:
         while is_ours and owners.follow_payouts() >= owners.BATCH:
             pass
+
+
+@rows_of("transfers.drive")
+def _due() -> Iterable[QuerySet[Any]]:
+    return due_rows(timezone.now())
+
+
+@rows_of("transfers.follow_payouts")
+def _to_follow() -> Iterable[QuerySet[Any]]:
+    return owners.to_follow()

@@ -6,9 +6,10 @@ import inspect
 import logging
 import os
 import time
+import uuid
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any
 
 import pytest
@@ -18,8 +19,10 @@ from django.db import DatabaseError, connection, transaction
 from django.test.utils import CaptureQueriesContext
 from kombu.exceptions import OperationalError
 
+from config import due_work
 from config.beat import STANDBY_SECONDS, ElectedScheduler
 from config.celery import QUEUES, app, wake
+from merchants.models import RecordCountDelta
 from tests.patience import until
 
 
@@ -173,7 +176,7 @@ def schedulers(django_db_setup: None, django_db_blocker: Any) -> Iterator[list[E
         pair = []
         for _ in range(2):
             scheduler = ElectedScheduler(app, lazy=True)
-            entry = {"task": "merchants.fold_counts", "schedule": 0.0}
+            entry = {"task": "merchants.purge_requests", "schedule": 0.0}
             scheduler.data = {"fold": scheduler._maybe_entry("fold", entry)}
             scheduler.schedule = scheduler.data
             pair.append(scheduler)
@@ -186,14 +189,14 @@ def test_one_beat_of_two_schedules(schedulers: list[ElectedScheduler]) -> None:
     first, second = schedulers
     assert first.tick() == 0  # one task sent, ask again at once
     assert second.tick() == STANDBY_SECONDS
-    assert messages() == ["reports merchants.fold_counts"]
+    assert messages() == ["reports merchants.purge_requests"]
 
 
 def test_while_workers_are_away_each_task_waits_once(schedulers: list[ElectedScheduler]) -> None:
     first, _ = schedulers
     for _ in range(50):
         first.tick()
-    assert messages() == ["reports merchants.fold_counts"]
+    assert messages() == ["reports merchants.purge_requests"]
 
 
 def tick_until_elected(beat: ElectedScheduler) -> None:
@@ -207,7 +210,7 @@ def test_the_other_beat_takes_over_when_the_first_dies(schedulers: list[ElectedS
     first.close()
     messages()
     tick_until_elected(second)
-    assert messages() == ["reports merchants.fold_counts"]
+    assert messages() == ["reports merchants.purge_requests"]
 
 
 def test_a_beat_that_loses_its_connection_stops_scheduling(schedulers: list[ElectedScheduler]) -> None:
@@ -221,7 +224,7 @@ def test_a_beat_that_loses_its_connection_stops_scheduling(schedulers: list[Elec
     tick_until_elected(second)
     assert first.tick() == STANDBY_SECONDS  # it notices
     assert first.tick() == STANDBY_SECONDS  # and finds another one elected
-    assert messages() == ["reports merchants.fold_counts"]
+    assert messages() == ["reports merchants.purge_requests"]
 
 
 def test_a_database_that_is_down_stops_beat_for_a_moment_only(
@@ -243,7 +246,7 @@ def test_beat_asks_the_database_when_something_is_due_and_not_in_a_loop_before(
 ) -> None:
     """Until then it sleeps: what Celery wakes for 10 ms early is a loop of some hundred queries a second."""
     first, _ = schedulers
-    entries = {f"{n}": {"task": "merchants.fold_counts", "schedule": 0.2} for n in range(5)}
+    entries = {f"{n}": {"task": "merchants.purge_requests", "schedule": 0.2} for n in range(5)}
     first.schedule = {name: first._maybe_entry(name, entry) for name, entry in entries.items()}
     first._is_elected()
     assert first._connection is not None
@@ -252,3 +255,44 @@ def test_beat_asks_the_database_when_something_is_due_and_not_in_a_loop_before(
         while time.monotonic() < over:
             time.sleep(max(first.tick(), 0.0))
     assert 4 <= len(queries) <= 30
+
+
+def test_a_task_without_rows_rests_and_one_with_rows_is_sent_at_its_interval(
+    schedulers: list[ElectedScheduler], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, _ = schedulers
+    first.data["fold"].task = "merchants.fold_counts"
+    monkeypatch.setattr("config.beat.LOOK_SECONDS", 0.0)
+    assert first.tick() == 0, "sent once after the start, whatever there is"
+    assert messages() == ["reports merchants.fold_counts"]
+    first.tick()
+    assert messages() == [], "nothing to fold"
+    delta = RecordCountDelta.objects.create(
+        merchant_id=uuid.uuid4(),
+        environment="sandbox",
+        kind="payment",
+        status="created",
+        day=date(2026, 1, 1),
+        change=1,
+    )
+    first.tick()
+    assert messages() == ["reports merchants.fold_counts"]
+    delta.delete()
+    monkeypatch.setattr(due_work, "REST_SECONDS", 0.0)
+    first.tick()
+    assert messages() == ["reports merchants.fold_counts"], "it is sent now and then all the same"
+
+
+def test_every_task_that_declares_rows_is_scheduled_and_its_query_runs(db: None) -> None:
+    app.loader.import_default_modules()
+    often = {entry["task"] for entry in app.conf.beat_schedule.values() if entry["schedule"] <= 5}
+    assert due_work._ROWS.keys() == often - {"installation.keep_pulse"}
+    assert "merchants.fold_counts" not in due_work.with_work()
+
+
+def test_while_nobody_can_say_what_is_due_every_task_is_sent(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail() -> None:
+        raise DatabaseError("the database is down")
+
+    monkeypatch.setattr(connection, "cursor", fail)
+    assert due_work.with_work() == due_work._ROWS.keys()

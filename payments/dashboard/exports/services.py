@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from config import ids
@@ -87,12 +88,16 @@ def write_exports(*, turn_seconds: float = TURN_SECONDS, rows_of_part: int = ROW
     return written
 
 
+def due(now: datetime) -> QuerySet[Export]:
+    """Exports that are not finished and that nobody is writing."""
+    return Export.objects.filter(has_come("leased_until", now, longest=LEASE), status__in=UNFINISHED)
+
+
 def _take() -> Export | None:
     """An export that nobody is writing, under a lease. One that fails again and again is given up."""
     now = database_now()
     with transaction.atomic():
-        due = Export.objects.filter(has_come("leased_until", now, longest=LEASE), status__in=UNFINISHED)
-        export = due.select_for_update(skip_locked=True).order_by("leased_until").first()
+        export = due(now).select_for_update(skip_locked=True).order_by("leased_until").first()
         if export is None:
             return None
         export.leased_until, export.failures = now + LEASE, export.failures + 1

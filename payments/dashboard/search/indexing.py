@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, QuerySet, Subquery, Value
+from django.db.models.functions import Coalesce
 
 from config import ids
 from config.wording import coins_asked
@@ -38,6 +39,12 @@ def index_payments(*, batch: int = BATCH) -> int:
     entries = [_entry(payment) for payment in found]
     SearchEntry.objects.bulk_create(entries, ignore_conflicts=True)
     return len(entries)
+
+
+def newer_payments() -> QuerySet[Payment]:
+    """The payments after the newest that has an entry."""
+    newest = SearchEntry.objects.order_by("-payment_id").values("payment_id")[:1]
+    return Payment.objects.filter(pk__gt=Coalesce(Subquery(newest), Value(uuid.UUID(int=0))))
 
 
 def _entry(payment: Any) -> SearchEntry:
