@@ -129,10 +129,13 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Files with slow tests go first, so that at the end no worker is left alone with one of them."""
-    for item in items:
-        if known := getattr(getattr(item, "obj", None), "_hypothesis_internal_use_settings", None):
-            more = hypothesis.settings(known, max_examples=known.max_examples * int(os.environ.get("EXAMPLES", "1")))
-            item.obj._hypothesis_internal_use_settings = more  # type: ignore[attr-defined]
+    if times := int(os.environ.get("EXAMPLES", "0")):
+        for function in {
+            getattr(item.obj, "__func__", item.obj) for item in items if isinstance(item, pytest.Function)
+        }:
+            if known := getattr(function, "_hypothesis_internal_use_settings", None):
+                more = hypothesis.settings(known, max_examples=known.max_examples * times)
+                function._hypothesis_internal_use_settings = more
     slow = {item.path for item in items if item.get_closest_marker("slow")}
     items.sort(key=lambda item: item.path not in slow)
 
