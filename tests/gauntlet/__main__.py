@@ -41,6 +41,7 @@ SCENARIOS = (
 )
 IN_CI = (
     "production",
+    "restore",
     "providers",
     "keys",
     "crash",
