@@ -10,16 +10,15 @@ class RefundsConfig(AppConfig):
     def ready(self) -> None:
         from payments.dashboard import attention, decision_rows, pages, timeline
         from payments.transfers.owners import Owners, register_owners
-        from payments.treasury.house import by_hand
         from refunds.dashboard import held_refunds
         from refunds.dashboard_giving_back import giving_back, refunds_waiting
         from refunds.dashboard_telling import refund_story, refunds_of
         from refunds.models import Refund
         from refunds.services import FOUND_OWNERS, follow_payout, possible_refunds, refund_found
 
-        for prefix in FOUND_OWNERS:
-            by_hand.register_owners(prefix, by_hand.Owners(possible_refunds, refund_found))
-        register_owners("refunds", Owners(Refund.objects.to_follow, follow_payout))
+        register_owners(
+            "refunds", Owners(Refund.objects.to_follow, follow_payout, FOUND_OWNERS, possible_refunds, refund_found)
+        )
         pages.refunds_of.register(refunds_of)
         timeline.refund_story.register(refund_story)
         attention.refunds_held.register(held_refunds)

@@ -33,7 +33,8 @@ from payments.deposits.refund_accounting import RefundExceedsPayment
 from payments.models import Deposit, Discrepancy, Payment
 from payments.states import DiscrepancyStatus
 from payments.transfers.models import Payout
-from payments.transfers.payouts import PayoutNotCancellable, attribute_payout, cancel_payout, request_payout
+from payments.transfers.owners import attribute_payout
+from payments.transfers.payouts import PayoutNotCancellable, cancel_payout, request_payout
 from payments.transfers.postings import payout_account
 from payments.transfers.states import PayoutStatus
 from refunds import events

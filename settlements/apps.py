@@ -12,7 +12,6 @@ class SettlementsConfig(AppConfig):
         from merchants import dashboard
         from payments.dashboard import decision_rows, overview, timeline
         from payments.transfers.owners import Owners, register_owners
-        from payments.treasury.house import by_hand
         from settlements.dashboard import outlook_of, waiting_notice
         from settlements.dashboard_telling import settlement_story
         from settlements.dashboard_waiting import settlements_coming, settlements_waiting, waiting_news
@@ -21,8 +20,8 @@ class SettlementsConfig(AppConfig):
         from settlements.services import follow_payout
         from webhooks import notices
 
-        by_hand.register_owners(ids.MERCHANT.prefix, by_hand.Owners(possible_merchants, settle_found))
-        register_owners("settlements", Owners(Settlement.objects.to_follow, follow_payout))
+        found = (ids.MERCHANT.prefix,), possible_merchants, settle_found
+        register_owners("settlements", Owners(Settlement.objects.to_follow, follow_payout, *found))
         notices.further_news.register(waiting_news)
         timeline.settlement_story.register(settlement_story)
         dashboard.outlook_of.register(outlook_of)

@@ -29,7 +29,7 @@ from payments.models import BalanceChange
 from payments.states import BalanceChangeKind
 from payments.transfers.arrivals import as_shown
 from payments.transfers.models import Payout
-from payments.transfers.payouts import attribute_payout, networks_to_decide
+from payments.transfers.owners import attribute_payout, networks_to_decide
 from payments.transfers.postings import payout_account
 from settlements import postings
 from settlements.debts.offsetting import PlannedOffset

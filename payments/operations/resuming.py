@@ -36,8 +36,7 @@ from payments.deposits.watching import record_arrivals, watch_network
 from payments.models import Payment
 from payments.transfers import services
 from payments.transfers.models import Transfer, Wallet
-from payments.transfers.owners import follow_payouts
-from payments.transfers.payouts import FOUND, LEFT_OUT, found_payouts
+from payments.transfers.owners import FOUND, LEFT_OUT, attribute_found, follow_payouts, found_payouts
 from payments.transfers.recovery import (
     NotAPayout,
     SequenceTaken,
@@ -56,7 +55,7 @@ from payments.transfers.wallet_snapshot import WalletSnapshot, take_wallet_snaps
 from payments.transfers.wallets import expected_sequences, hold, wallet_of
 from payments.treasury.cold import cold_wallet_of, cold_wallets
 from payments.treasury.house import fundings
-from payments.treasury.house.by_hand import attribute, attribute_found
+from payments.treasury.house.by_hand import attribute
 from payments.treasury.house.cold_moves import follow
 from payments.treasury.lost_sweeps import adopt_sweep, lost_sweeps
 from payments.treasury.sweep_booking import book_found, book_sweeps

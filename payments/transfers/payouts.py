@@ -9,10 +9,9 @@ from datetime import datetime, timedelta
 import structlog
 from django.conf import settings
 from django.db import connection, transaction
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 from django.utils import timezone
 
-from config import ids
 from config.celery import wake
 from config.database_time import database_now
 from config.errors import DomainError, InvalidParameter
@@ -22,7 +21,7 @@ from merchants.four_eyes.models import Proposal, ProposalKind, ProposalStatus
 from merchants.four_eyes.people import people_needed
 from merchants.four_eyes.services import propose, register
 from merchants.ledger import breakers
-from merchants.ledger.posting import AccountRef, lock_accounts, post_draft
+from merchants.ledger.posting import lock_accounts
 from merchants.models import User
 from payments.chains.signer.messages import intent_mac
 from payments.transfers import postings
@@ -31,7 +30,6 @@ from payments.transfers.models import (
     PayoutPolicy,
     Transfer,
     TransferLine,
-    Wallet,
     approval_count,
 )
 from payments.transfers.states import PAYOUT_MOVES, HoldReason, PayoutStatus
@@ -58,18 +56,6 @@ class PayoutNotCancellable(DomainError):
 class PayoutNotHeld(DomainError):
     code = "payout_not_held"
     message = "Only a payout that is held can be approved, rejected or tried again."
-
-
-class PayoutAttributed(DomainError):
-    code = "payout_attributed"
-    message = "Somebody has said before whose this was."
-
-
-class PayoutsToAttribute(DomainError):
-    code = "payouts_to_attribute"
-    message = (
-        "A wallet of this network has paid what the ledger has no request of: manage.py book_sent says whose it was."
-    )
 
 
 class AlreadyApproved(DomainError):
@@ -123,7 +109,7 @@ def request_payout(
     `reference` is the public id of what it is for, and can have one payout only. Without a merchant it is the house's
     own money, which leaves with approvals alone, whatever its amount.
     """
-    _require_transaction()
+    require_transaction()
     reserved = postings.payout_account(asset.network, asset.code, id)
     held = lock_accounts([reserved], environment=environment)[reserved]
     if held != amount:
@@ -165,69 +151,12 @@ def _intent_mac(
     )
 
 
-LEFT_OUT = "It was left out when the installation resumed after a restore: manage.py thaw_wallet."
-"""Why the wallets are frozen of a network that a resume was not to ask."""
-
-FOUND = "found_"
-"""How references of payouts begin that a network shows and of which the database lacks what they were for."""
-
-
-def found_payout(*, environment: str, asset: Asset, amount: int, recipient: str, memo: str) -> Payout:
-    """Create the payout of what has left already and nobody is known to have asked for, in a database transaction.
-
-    The house bears it until it is attributed.
-    """
-    key = ids.new_uuid()
-    post_draft(postings.payout_found(asset.network, asset.code, key, amount=amount), environment=environment)
-    return request_payout(
-        id=key,
-        environment=environment,
-        merchant_id=None,
-        reference=f"{FOUND}{key.hex}",
-        asset=asset,
-        amount=amount,
-        recipient=recipient,
-        memo=memo,
-    )
-
-
-def found_payouts(environment: str, network: str) -> QuerySet[Payout]:
-    """Payouts of a network that were found and that nobody has said yet whose they were."""
-    here = Payout.objects.filter(environment=environment, network=network, status=PayoutStatus.PAID)
-    return here.filter(merchant=None, reference__startswith=FOUND)
-
-
-def networks_to_decide(environment: str) -> set[str]:
-    """Networks on which nothing may be paid or settled, as it might be so again: nobody has looked yet at what left
-    after a backup, or somebody has to say first whose found payouts were. A wallet is frozen there."""
-    frozen = Wallet.objects.filter(environment=environment, frozen_at__isnull=False)
-    return {
-        network
-        for network, reason in set(frozen.values_list("network", "frozen_reason"))
-        if reason == LEFT_OUT or found_payouts(environment, network).exists()
-    }
-
-
-def attribute_payout(payout: Payout, *, reference: str, merchant_id: uuid.UUID | None, reserved: AccountRef) -> None:
-    """Attribute a found payout, inside the database transaction that has reserved its money in this account.
-
-    PayoutAttributed when somebody else has.
-    """
-    _require_transaction()
-    mine = Payout.objects.filter(pk=payout.pk, reference__startswith=FOUND)
-    if not mine.update(reference=reference, merchant=merchant_id):
-        raise PayoutAttributed
-    post_draft(postings.payout_attributed(payout, reserved), environment=payout.environment)
-    payout.refresh_from_db()
-    logger.warning("payout attributed", payout=str(payout))
-
-
 def cancel_payout(payout: Payout) -> Payout:
     """Cancel a payout before it is signed, in the caller's database transaction. One that failed stays failed.
 
     Its money stays in its account: the app that reserved it returns it.
     """
-    _require_transaction()
+    require_transaction()
     payout = Payout.objects.select_for_update().get(pk=payout.pk)
     if payout.status in (PayoutStatus.SENDING, PayoutStatus.PAID):
         raise PayoutNotCancellable
@@ -465,7 +394,7 @@ def _was_never_sent(payout: Payout) -> bool:
     return payout.status == PayoutStatus.SENDING and payout.transfer is not None and payout.transfer.sent_at is None
 
 
-def _require_transaction() -> None:
+def require_transaction() -> None:
     if not connection.in_atomic_block:
         raise transaction.TransactionManagementError("a payout is asked for in the transaction that reserves its money")
 

@@ -28,7 +28,7 @@ from payments.transfers import services
 from payments.transfers.arrivals import as_shown
 from payments.transfers.hashes import signed_as
 from payments.transfers.models import Payout, Transfer, Wallet
-from payments.transfers.payouts import PayoutsToAttribute, found_payout, found_payouts
+from payments.transfers.owners import PayoutsToAttribute, found_payout, found_payouts
 from payments.transfers.states import OPEN_TRANSFERS, PayoutStatus
 from payments.transfers.wallets import expected_sequences
 

@@ -21,18 +21,16 @@ from payments.chains.errors import RecipientProblem
 from payments.chains.recipients import refusal
 from payments.transfers import postings
 from payments.transfers.models import Channel, Envelope, Payout, PayoutPolicy, Transfer, Wallet
+from payments.transfers.owners import PayoutsToAttribute, found_payouts, networks_to_decide
 from payments.transfers.payouts import (
     HELD_FOR,
-    PayoutsToAttribute,
     carry,
     end_payout,
-    found_payouts,
     goes_first,
     hold_payout,
     lock_policy,
     lock_waiting,
     may_leave,
-    networks_to_decide,
     ready_again,
     wait_for_trustline,
 )

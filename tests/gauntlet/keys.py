@@ -15,14 +15,14 @@ import random
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
 from django.conf import settings
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.db import connections
 from django.utils import timezone
 
@@ -354,6 +354,8 @@ def _take_what_can_be_had(house: House, payments: Sequence[Payment]) -> int:
 def _mend(house: House, hashes: Sequence[str]) -> None:
     """The runbook: another key, what was stolen is a loss that two have agreed to, the house puts as much in."""
     house.replace_key(are_coins_there=False)
+    with suppress(CommandError):  # somebody has to say whose it was
+        house.take_over(house.wallets[-2])
     for sent in hashes:
         for person in house.people:
             call_command(

@@ -32,8 +32,8 @@ from payments.services import NewPayment, create_payment
 from payments.states import DiscrepancyStatus
 from payments.transfers import tasks as transfer_tasks
 from payments.transfers.models import Payout, PayoutPolicy, Transfer, Wallet
-from payments.transfers.owners import follow_payouts
-from payments.transfers.payouts import FOUND, policy_of
+from payments.transfers.owners import FOUND, follow_payouts
+from payments.transfers.payouts import policy_of
 from payments.transfers.postings import cold_account, hot_account
 from payments.transfers.states import PayoutStatus
 from payments.treasury.house import tasks as house_tasks

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from config.installation.services import found_by_resume
 from merchants.ledger.invariants import Finding, Scope, Severity, invariant, unequal
-from payments.transfers.payouts import FOUND
+from payments.transfers.owners import FOUND
 
 # What was agreed to, beside what is paid: the payout, the list, and the posting that reserved the coins.
 NOT_AS_AGREED = """

@@ -16,7 +16,7 @@ from payments.chains import registry
 from payments.chains.errors import ChainError
 from payments.transfers import services
 from payments.transfers.models import Wallet
-from payments.transfers.payouts import found_payouts
+from payments.transfers.owners import found_payouts
 from payments.transfers.recovery import StartUnknown, Unknown, adopt, propose_thaw, unknown_transfers
 from payments.transfers.sequences import known_sequence
 from payments.transfers.wallets import expected_sequences, hold, wallet_of

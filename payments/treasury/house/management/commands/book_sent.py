@@ -16,8 +16,8 @@ from payments.treasury.house.by_hand import find_sent, propose_booking
 
 class Command(BaseCommand):
     help = (
-        "Asks a network what a transaction moved out of a hot wallet that Ballast has not sent, and proposes that the "
-        "house took it, or bears the loss. As many operators must agree as the environment asks for."
+        "Proposes whose it was that left a hot wallet and that thaw_wallet or a resume has taken over: the house took "
+        "it, or bears the loss, or paid for somebody. As many operators must agree as the environment asks for."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
