@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from hashlib import sha256
 from typing import Any
@@ -15,12 +15,10 @@ from django.utils.translation import gettext as _
 
 from config import wording
 from config.providers import Provider
-from merchants.ledger.balances import merchant_balances
 from merchants.models import Merchant
 from merchants.wording import exact
 from payments.chains import registry
 from payments.deposits.acceptance import Acceptance, preview_acceptance
-from payments.deposits.facts import cursors_of
 from payments.models import Deposit, Discrepancy, Payment
 from payments.states import DiscrepancyKind, DiscrepancyStatus, PaymentStatus
 
@@ -80,7 +78,7 @@ settlements_waiting: Provider[[Merchant, str], Waiting] = Provider("settlements_
 class DecisionRow:
     """Money that waits for its merchant, with what accepting it and what giving it back would do.
 
-    `acceptance` is None while nobody can say what accepting would do, or where it was not computed.
+    `acceptance` is None while nobody can say what accepting would do, and in a list.
     """
 
     discrepancy: Discrepancy
@@ -215,33 +213,23 @@ def payment_of(discrepancy: Discrepancy) -> Payment:
     return discrepancy.payment
 
 
-def decision_rows(merchant: Merchant, environment: str, discrepancies: Sequence[Discrepancy]) -> list[DecisionRow]:
-    """The rows of these open discrepancies, read at once however many they are; of long payments without a preview."""
+def decision_rows(discrepancies: Sequence[Discrepancy]) -> list[DecisionRow]:
+    """The rows of these open discrepancies, read at once however many they are; without what accepting would do."""
     payments = {payment.pk: payment for payment in map(payment_of, discrepancies)}
     short = [key for key, payment in payments.items() if payment.deposit_count <= MOST_TRANSFERS]
-    return _rows(merchant, environment, discrepancies, short)
+    return _rows(discrepancies, short)
 
 
-def decision_row(merchant: Merchant, environment: str, discrepancy: Discrepancy) -> DecisionRow:
-    """The row of one open discrepancy, whatever its payment has received."""
-    return _rows(merchant, environment, [discrepancy], [payment_of(discrepancy).pk])[0]
+def decision_row(discrepancy: Discrepancy) -> DecisionRow:
+    """The row of one open discrepancy, whatever its payment has received, with what accepting it would do."""
+    payment = payment_of(discrepancy)
+    [row] = _rows([discrepancy], [payment.pk])
+    return replace(row, acceptance=preview_acceptance(discrepancy, payment))
 
 
-def _rows(
-    merchant: Merchant, environment: str, discrepancies: Sequence[Discrepancy], computed: Sequence[uuid.UUID]
-) -> list[DecisionRow]:
+def _rows(discrepancies: Sequence[Discrepancy], looked_into: Sequence[uuid.UUID]) -> list[DecisionRow]:
     deposits: defaultdict[uuid.UUID | None, list[Deposit]] = defaultdict(list)
-    for deposit in Deposit.objects.filter(payment__in=computed).order_by("first_block_time", "id"):
+    for deposit in Deposit.objects.filter(payment__in=looked_into).order_by("first_block_time", "id"):
         deposits[deposit.payment_id].append(deposit)
-    cursors = cursors_of(environment) if computed else {}
-    owed = {(each.network, each.asset): each.receivable for each in merchant_balances(merchant, environment)}
-    rows = []
-    for discrepancy in discrepancies:
-        payment = payment_of(discrepancy)
-        found = deposits[payment.pk]
-        acceptance = None
-        if payment.pk in computed:
-            debt = owed.get((discrepancy.network, discrepancy.asset), 0)
-            acceptance = preview_acceptance(discrepancy, payment, cursors=cursors, deposits=found, owed=debt)
-        rows.append(DecisionRow(discrepancy, payment, acceptance, giving_back(discrepancy, payment, found)))
-    return rows
+    payments = [(each, payment_of(each)) for each in discrepancies]
+    return [DecisionRow(each, own, None, giving_back(each, own, deposits[own.pk])) for each, own in payments]

@@ -108,7 +108,7 @@ def _newest(request: MemberRequest, kind: str, before: uuid.UUID | None) -> list
     if kind == "" or kind in DiscrepancyKind.values:
         own = undecided(merchant, environment).filter(older, Q(kind=kind) if kind else Q())
         own = own.select_related("payment__payment_link", "deposit").defer("payment__qr_png").order_by("-pk")
-        found += decision_rows(merchant, environment, list(own[: PAGE_SIZE + 1]))
+        found += decision_rows(list(own[: PAGE_SIZE + 1]))
     for name, provider in (("refund", refunds_waiting), ("settlement", settlements_waiting)):
         if kind in ("", name):
             waiting = provider(merchant, environment)
@@ -146,7 +146,7 @@ def accept(request: MemberRequest, discrepancy_id: str) -> HttpResponse:
             return redirect("dashboard_payment", payment_of(discrepancy).public_id)
     context = {
         "section": SECTION,
-        "row": decision_row(request.merchant, request.environment, own_discrepancy(request, discrepancy_id)),
+        "row": decision_row(own_discrepancy(request, discrepancy_id)),
         "form": form,
         "form_id": open_form(request),
     }
@@ -158,7 +158,7 @@ def _accept_as_shown(request: MemberRequest, discrepancy: Discrepancy, form: Acc
     try:
         with transaction.atomic():
             Payment.objects.select_for_update().get(pk=payment_of(discrepancy).pk)
-            row = decision_row(request.merchant, request.environment, fresh(discrepancy))
+            row = decision_row(fresh(discrepancy))
             if row.acceptance is None or form.cleaned_data["shown"] != row.fingerprint:
                 form.add_error(None, str(CHANGED))
                 return False

@@ -5,12 +5,12 @@ Operators give a reason, and above the policy's limit two of them must agree.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from copy import copy
+from contextlib import suppress
 from dataclasses import dataclass
 
 import structlog
 from django.db import transaction
+from django.db.models import Sum
 
 from config import wording
 from config.coins import USD_SCALE, usd_worth
@@ -21,15 +21,11 @@ from merchants.four_eyes import people as four_eyes
 from merchants.four_eyes.models import Proposal, ProposalKind, ProposalStatus
 from merchants.four_eyes.services import propose, register
 from merchants.ledger.chart import AccountKind
-from merchants.ledger.posting import PostingDraft, debt_first, post_draft
+from merchants.ledger.models import Entry
+from merchants.ledger.posting import post_draft
 from merchants.models import User
 from payments.deposits import postings
-from payments.deposits.assessment import assess
-from payments.deposits.assessment_effects import effects_of
-from payments.deposits.balance_changes import balance_changes
 from payments.deposits.crediting import assess_locked
-from payments.deposits.facts import evidence_of, is_halted
-from payments.deposits.models import ScanCursor
 from payments.deposits.recording import move_discrepancy, post
 from payments.models import Deposit, Discrepancy, Payment
 from payments.states import DiscrepancyKind, DiscrepancyStatus, PaymentStatus
@@ -164,47 +160,45 @@ class Acceptance:
     status: PaymentStatus
 
 
-def preview_acceptance(
-    discrepancy: Discrepancy,
-    payment: Payment,
-    *,
-    cursors: Mapping[str, ScanCursor],
-    deposits: Sequence[Deposit],
-    owed: int,
-) -> Acceptance | None:
-    """What accepting an open discrepancy would do now, by the steps that `accept_discrepancy` takes; writes nothing.
+def preview_acceptance(discrepancy: Discrepancy, payment: Payment) -> Acceptance | None:
+    """What accepting an open discrepancy would do now: it is accepted, in a savepoint that is rolled back.
 
-    `deposits` are all of the payment's in the order in which they were sent; `owed` is what the merchant owes in this
-    coin. None while it cannot be said: the network is halted, or has just undone a transfer of the payment.
+    None while it cannot be said: its network is halted, has just undone a transfer of the payment, or somebody else has
+    decided.
     """
-    payment, discrepancy = copy(payment), copy(discrepancy)
-    payment.booking_count += 1
-    if not counts_when_accepted(discrepancy, payment):
-        kept = postings.suspense_kept(payment, discrepancy)
-        return _outcome([kept], payment, owed, status=PaymentStatus(payment.status))
-    if is_halted(payment, cursors):
-        return None
-    deposits = [copy(deposit) for deposit in deposits]
-    for deposit in deposits:
-        if deposit.pk == discrepancy.deposit_id:
-            deposit.booked_to = AccountKind.PAYMENT
-    _take_as_enough(discrepancy, payment)
-    evidence = evidence_of(payment, cursors, deposits)
-    if evidence.lost:
-        return None
-    assessment = assess(evidence.facts)
-    effects = effects_of(payment, evidence, assessment)
-    drafts = postings.assessment_postings(payment, effects, {})
-    return _outcome(drafts, payment, owed, status=assessment.status, surplus=effects.surplus)
+    with (
+        suppress(DiscrepancyResolved),
+        structlog.contextvars.bound_contextvars(is_preview=True),
+        transaction.atomic(),
+    ):
+        Payment.objects.select_for_update().get(pk=payment.pk)
+        done = _accept_and_look(discrepancy, payment)
+        transaction.set_rollback(True)
+        return done
+    return None
 
 
-def _outcome(
-    drafts: Sequence[PostingDraft], payment: Payment, owed: int, *, status: PaymentStatus, surplus: int = 0
-) -> Acceptance:
-    lines = [written for draft in drafts for line in draft.lines for written in debt_first(line, owed)]
-    repaid = -sum(line.amount for line in lines if line.account.kind == AccountKind.MERCHANT_RECEIVABLE)
-    gained = sum(int(change.amount) for draft in drafts for change in balance_changes(draft, payment))
-    return Acceptance(gained=gained, repaid=repaid, surplus=surplus, status=status)
+def _accept_and_look(discrepancy: Discrepancy, payment: Payment) -> Acceptance | None:
+    open_before = set(payment.discrepancies.filter(status=DiscrepancyStatus.OPEN).values_list("pk", flat=True))
+    before = list(payment.balance_changes.values_list("pk", flat=True))
+    accept_discrepancy(discrepancy, resolved_by="")
+    changes = list(payment.balance_changes.exclude(pk__in=before))
+    gained = sum(int(each.amount) for each in changes)
+    if gained <= 0:
+        return None
+    debts = Entry.objects.filter(
+        posting__environment=payment.environment,
+        posting__kind__in=[each.posting_kind for each in changes],
+        posting__reference__in=[each.posting_reference for each in changes],
+        account__kind=AccountKind.MERCHANT_RECEIVABLE,
+    )
+    opened = payment.discrepancies.filter(status=DiscrepancyStatus.OPEN).exclude(pk__in=open_before)
+    return Acceptance(
+        gained=gained,
+        repaid=-int(debts.aggregate(total=Sum("amount"))["total"] or 0),
+        surplus=sum(int(each.amount) for each in opened),
+        status=PaymentStatus(Payment.objects.values_list("status", flat=True).get(pk=payment.pk)),
+    )
 
 
 def _decide(discrepancy: Discrepancy, *, resolved_by: str, note: str) -> Discrepancy:
@@ -230,15 +224,10 @@ def counts_when_accepted(discrepancy: Discrepancy, payment: Payment) -> bool:
 def _count_for_payment(discrepancy: Discrepancy, payment: Payment) -> None:
     if discrepancy.kind != DiscrepancyKind.UNDERPAID and discrepancy.deposit_id:
         Deposit.objects.filter(pk=discrepancy.deposit_id).update(booked_to=AccountKind.PAYMENT)
-    _take_as_enough(discrepancy, payment)
-    assess_locked(payment, [postings.suspense_accepted(payment, discrepancy.kind, discrepancy.amount)])
-
-
-def _take_as_enough(discrepancy: Discrepancy, payment: Payment) -> None:
-    """Change the payment in memory, so that its next assessment takes what came in as enough."""
     if discrepancy.kind == DiscrepancyKind.UNDERPAID:
         payment.closed_at, payment.short = None, 0
     payment.accepted = True
+    assess_locked(payment, [postings.suspense_accepted(payment, discrepancy.kind, discrepancy.amount)])
 
 
 def _give_to_merchant(discrepancy: Discrepancy, payment: Payment) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from merchants.ledger.chart import AccountKind
 from payments.chains.profiles import CreditRule
@@ -35,7 +35,7 @@ class Evidence:
     facts: AssessmentFacts
     is_reopened: bool
     """Money that counted for the payment is lost: what was released, closed and accepted is assessed anew."""
-    is_rule_raised: bool = False
+    is_rule_raised: bool
     """The payment requires more confirmations than before."""
 
 
@@ -45,34 +45,12 @@ def gather(payment: Payment) -> Evidence | None:
     Where more is at stake than was due, the payment's own rule becomes stricter first; recording writes it.
     """
     cursors = cursors_of(payment.environment)
-    if is_halted(payment, cursors):
+    cursor = cursors.get(payment.network)
+    if cursor is not None and cursor.halted_at is not None:
         return None
     deposits = list(payment.deposits.select_for_update().order_by("first_block_time", "id"))
-    is_rule_raised = raise_rule(payment, deposits, cursors.get(payment.network))
+    is_rule_raised = raise_rule(payment, deposits, cursor)
     existing = payment.discrepancies.select_for_update().exclude(status=DiscrepancyStatus.VOID).order_by("id")
-    return replace(evidence_of(payment, cursors, deposits, existing), is_rule_raised=is_rule_raised)
-
-
-def cursors_of(environment: str) -> dict[str, ScanCursor]:
-    """How far the networks of an environment have been read, by network."""
-    return {cursor.network: cursor for cursor in ScanCursor.objects.filter(environment=environment)}
-
-
-def is_halted(payment: Payment, cursors: Mapping[str, ScanCursor]) -> bool:
-    cursor = cursors.get(payment.network)
-    return cursor is not None and cursor.halted_at is not None
-
-
-def evidence_of(
-    payment: Payment,
-    cursors: Mapping[str, ScanCursor],
-    deposits: Sequence[Deposit],
-    existing: Iterable[Discrepancy] = (),
-) -> Evidence:
-    """What these rows amount to. `deposits` are the payment's in the order in which they were sent, `existing` its
-    discrepancies that are not void, which are read only when something is lost.
-    """
-    cursor = cursors.get(payment.network)
     there = [deposit for deposit in deposits if deposit.status != DepositStatus.ORPHANED]
     mismatched = {deposit.id: kind for deposit in there if (kind := _mismatch(deposit, payment))}
     confirmed = frozenset(each.id for each in deposits if _is_confirmed(each, payment, cursors.get(each.network)))
@@ -102,7 +80,13 @@ def evidence_of(
         heads={each.network: each.head_height for each in cursors.values()},
         facts=facts,
         is_reopened=is_reopened,
+        is_rule_raised=is_rule_raised,
     )
+
+
+def cursors_of(environment: str) -> dict[str, ScanCursor]:
+    """How far the networks of an environment have been read, by network."""
+    return {cursor.network: cursor for cursor in ScanCursor.objects.filter(environment=environment)}
 
 
 def _fact(deposit: Deposit, *, is_confirmed: bool) -> DepositFact:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from html import unescape
+from typing import Any
 
 import pytest
+import structlog
+from django.apps import apps
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -101,7 +104,7 @@ SCENES = (
 
 def row_of(found: Discrepancy, member: Member) -> DecisionRow:
     found = Discrepancy.objects.select_related("payment", "deposit").get(pk=found.pk)
-    return decision_row(member.merchant, SANDBOX, found)
+    return decision_row(found)
 
 
 def held(merchant: Merchant, of: Discrepancy) -> int:
@@ -127,6 +130,20 @@ def test_accepting_does_to_the_last_unit_what_the_page_says(
     assert expected.gained == held(member.merchant, waiting) - before > 0
     assert (expected.status, expected.surplus) == (payment.status, left.amount if left else 0)
     assert_all_is_well()
+
+
+def test_a_preview_leaves_nothing_behind(member: Member, django_capture_on_commit_callbacks: Any) -> None:
+    payment = short(member.merchant)
+    before, version = _rows_of_all_tables(), now(payment).version
+    with django_capture_on_commit_callbacks() as hooks, structlog.testing.capture_logs() as logs:
+        assert row_of(discrepancy(payment), member).acceptance is not None
+    assert (_rows_of_all_tables(), now(payment).version, now(payment).status) == (before, version, "underpaid")
+    assert hooks == []
+    assert any(each["event"] == "payment assessed" for each in logs)
+
+
+def _rows_of_all_tables() -> dict[str, int]:
+    return {model.__name__: model._default_manager.count() for model in apps.get_models() if model._meta.managed}
 
 
 def test_what_a_merchant_owes_is_paid_back_first_and_the_page_says_so(member: Member) -> None:
@@ -183,7 +200,8 @@ def test_everything_that_waits_is_listed_newest_first_and_by_kind(client: Client
     titles = re.findall(r'decision__title">([^<]*)<', shown)
     assert titles == ["100.00 USD", "100.00 USDC", "12.345678 USDC", "100.00 USDC"]
     assert "112.345678 USDC arrived for a payment of 100.00 USDC: 12.345678 USDC too much." in shown
-    assert "12.345678 USDC are added to your balance. The payment stays “Completed”." in shown
+    accepting = page(client, f"{PAGE}/{first.public_id}/accept")
+    assert "12.345678 USDC are added to your balance. The payment stays “Completed”." in accepting
     assert "Nothing changes in your balance, and no fee is taken on it." in shown
     assert "suspense" not in shown.lower()
     assert re.search(r'nav__number">4<', shown)

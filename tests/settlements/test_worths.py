@@ -59,7 +59,7 @@ def test_every_place_shows_one_worth_and_parts_add_up(seed: int) -> None:
         if not place:
             payments.end_window(payments.now(payment))
         found = payments.discrepancy(payments.now(payment))
-        row = decision_row(payment.merchant, SANDBOX, found)
+        row = decision_row(found)
         worth = fiat_share(units, fiat_amount=payment.fiat_amount, due=whole)
         assert row.giving_back.fiat == worth, "what waits is worth its share"
         accept_discrepancy(found, resolved_by="a test")
