@@ -137,6 +137,8 @@ class Answer:
     seconds: float
     status: int
     """0: none."""
+    refusal: str = ""
+    """The path and what a 4xx said."""
 
 
 @dataclass
@@ -183,6 +185,9 @@ class Shoppers:
     def statuses(self, since: float = 0.0) -> Counter[int]:
         return Counter(each.status for each in tuple(self.answers) if each.at >= since)
 
+    def refusals(self) -> list[str]:
+        return [each.refusal for each in tuple(self.answers) if each.refusal]
+
     def slowest(self, since: float, until: float) -> float:
         return max((each.seconds for each in tuple(self.answers) if since <= each.at <= until), default=0.0)
 
@@ -192,15 +197,16 @@ class Shoppers:
         headers = {**key, "Content-Type": "application/json", "Idempotency-Key": uuid.uuid4().hex}
         url = f"{random.choice(self.webs)}/sandbox/v1{path}"
         request = urllib.request.Request(url, data, headers)  # noqa: S310 - our own
-        began, status, record = time.monotonic(), 0, None
+        began, status, record, refusal = time.monotonic(), 0, None, ""
         try:
             with urllib.request.urlopen(request, timeout=40) as reply:  # noqa: S310 - our own
                 status, record = reply.status, json.load(reply)
         except urllib.error.HTTPError as error:
             status = error.code
+            refusal = f"{path} {error.read(1000).decode(errors='replace')}" if status < 500 else ""
         except OSError:
             pass
-        self.answers.append(Answer(began, time.monotonic() - began, status))
+        self.answers.append(Answer(began, time.monotonic() - began, status, refusal))
         return record
 
     def _shop_on(self, key: dict[str, str]) -> None:
@@ -327,7 +333,11 @@ def _checks_of(
     last = said.strip().splitlines()[-1:]
     return [
         Check("the new migrations run", f"{len(figures)} upgrades", all(each.migrated for each in figures)),
-        Check("every request is answered by 200 or 201", _shown(statuses), not statuses.keys() - {200, 201}),
+        Check(
+            "every request is answered by 200 or 201",
+            " ".join([_shown(statuses), *shoppers.refusals()[:5]]),
+            not statuses.keys() - {200, 201},
+        ),
         Check(
             "the old web stays ready under the new tables",
             f"{sum(each.is_ready for each in figures)} of {len(figures)}",
