@@ -18,6 +18,7 @@ from config.errors import DomainError, InvalidParameter
 from config.money import Asset
 from merchants.counting import status_changed
 from merchants.ledger.posting import InsufficientFunds, PostingDraft, lock_accounts, post_draft, receivable_beside
+from merchants.ledger.stops import may_leave
 from merchants.models import Member, Merchant, MerchantSettings
 from merchants.wallets import WalletRules, wallet_key
 from payments.chains import registry
@@ -34,8 +35,6 @@ from payments.transfers.models import Payout
 from payments.transfers.payouts import (
     PayoutNotCancellable,
     cancel_payout,
-    may_leave,
-    policy_of,
     request_payout,
     retry_held,
 )
@@ -404,7 +403,7 @@ def _asset_to_pay(settlement: Settlement) -> Asset:
 
 def _require_payouts(settlement: Settlement, asset: Asset) -> None:
     """Raises when payouts are stopped, because coins would be converted and then wait."""
-    if not may_leave(policy_of(settlement.environment), settlement.network, {asset.code}):
+    if not may_leave(settlement.environment, settlement.network, {asset.code}):
         raise _Waits(SettlementProblem.NETWORK_UNAVAILABLE, f"Payouts are stopped on {settlement.network}.")
 
 

@@ -35,6 +35,8 @@ TABLES: Mapping[str, tuple[str, str]] = {
     "transfers_payout": (KEEP, KEEP),
     # What people decide.
     "four_eyes_proposal": (f"{ADD}, UPDATE (status, decided_by_id, decided_at)", READ),
+    # A worker stops payouts, and lets none go on.
+    "ledger_breaker": (KEEP, ADD),
     # A worker locks the row of the policy, for which it must be able to change some column.
     "transfers_payoutpolicy": (KEEP, f"{ADD}, UPDATE (id)"),
     # Who people are. Workers forget those who never confirmed their address, and sessions that have ended.

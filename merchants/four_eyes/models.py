@@ -13,8 +13,9 @@ from merchants.models import User
 
 
 class ProposalKind(models.TextChoices):
-    POLICY = "policy", "Limits and kill switch"
-    BREAKER = "breaker", "Breaker of a network"
+    POLICY = "policy", "Limits of payouts"
+    BREAKER = "breaker", "Stop of a network or a coin"
+    SWITCH = "switch", "Stop of an environment"
     OPERATOR = "operator", "Rights of an operator"
     DEBT = "debt", "End of a merchant's debt"
     ADDRESS = "address", "Address that the house may be paid at"

@@ -9,7 +9,7 @@ from typing import Any, cast
 from django import forms
 from django.contrib import admin, messages
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import F, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
@@ -19,9 +19,8 @@ from config import ids
 from config.admin_base import ReadOnly, asks_first
 from config.errors import DomainError
 from merchants.four_eyes.models import ProposalStatus
-from merchants.ledger import explained_findings
-from merchants.ledger.breakers import propose_closing
-from merchants.ledger.models import Account, Breaker, Entry, ExplainedFinding, Posting, ReconcileRun
+from merchants.ledger import explained_findings, stops
+from merchants.ledger.models import Account, Entry, ExplainedFinding, Posting, ReconcileRun, Stop
 from merchants.models import User
 
 PUBLIC_IDS = (ids.PAYMENT, ids.REFUND, ids.SETTLEMENT, ids.MERCHANT)
@@ -290,7 +289,7 @@ class ExplainedFindingAdmin(admin.ModelAdmin[ExplainedFinding]):
     @admin.action(description="Withdraw: it counts again", permissions=["withdraw"])
     @asks_first(
         title="Let these findings count again?",
-        consequence="The next run reacts to them: its exit code and, for an error, the breaker.",
+        consequence="The next run reacts to them: its exit code and, for an error, payouts are stopped.",
     )
     def withdraw(self, request: HttpRequest, chosen: QuerySet[ExplainedFinding]) -> None:
         for explained in chosen:
@@ -302,34 +301,77 @@ class ExplainedFindingAdmin(admin.ModelAdmin[ExplainedFinding]):
         return request.user.has_perm("ledger.add_explainedfinding")
 
 
-@admin.register(Breaker)
-class BreakerAdmin(LedgerAdmin):
-    list_display = ("network", "asset", "environment", "opened_at", "reason", "closed_at", "closed_by")
-    list_filter = ("environment", "network", ("closed_at", admin.EmptyFieldListFilter))
-    fields = ("environment", "network", "asset", "opened_at", "reason", "closed_at", "closed_by")
-    readonly_fields = fields
-    ordering = ("-id",)
-    actions = ("close",)
-
-    @admin.action(description="Close: payouts of the network go on", permissions=["close"])
-    @asks_first(
-        title="Let payouts go on?",
-        consequence="What waits on these networks is signed and sent at once, when as many operators agree as the "
-        "environment asks for. Your name is kept.",
-    )
-    def close(self, request: HttpRequest, chosen: QuerySet[Breaker]) -> None:
-        for breaker in chosen.filter(closed_at__isnull=True):
+class StopForm(forms.ModelForm[Stop]):
+    def clean(self) -> dict[str, Any]:
+        if not self.errors:
+            given = self.cleaned_data
             try:
-                proposal = propose_closing(breaker, by=cast("User", request.user))
+                stops.require_known(**{name: given[name] for name in ("environment", "network", "asset")})
             except DomainError as error:
-                self.message_user(request, f"{breaker.what}: {error.message}", messages.ERROR)
-                continue
-            if proposal.status == ProposalStatus.DONE:
-                self.log_change(request, breaker, "Closed.")
-                self.message_user(request, f"Payouts of {breaker.what} go on.", messages.SUCCESS)
-            else:
-                self.log_change(request, breaker, "Proposed to close it.")
-                self.message_user(request, f"{breaker.what}: another operator must agree.", messages.WARNING)
+                raise forms.ValidationError(error.message) from error
+        return self.cleaned_data
 
-    def has_close_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm("ledger.change_breaker")
+
+@admin.register(Stop)
+class StopAdmin(LedgerAdmin):
+    """What is stopped, also what is kept elsewhere; adding one stops payouts at once."""
+
+    form = StopForm
+    list_display = ("__str__", "kind", "since", "reason", "how", "lifted_at", "lifted_by")
+    list_filter = (("lifted_at", admin.EmptyFieldListFilter), "environment", "network", "kind")
+    ordering = (F("lifted_at").desc(nulls_first=True), "-id")
+    actions = ("lift",)
+    change_list_template = "admin/stops.html"
+    add_label = "Stop payouts"
+
+    def get_fields(self, request: HttpRequest, obj: Stop | None = None) -> tuple[str, ...]:
+        asked = ("environment", "network", "asset", "reason")
+        return asked if obj is None else (*asked, "kind", "since", "how", "lifted_at", "lifted_by")
+
+    @admin.display(description="Who lifts it, and how")
+    def how(self, row: Stop) -> str:
+        found = stops.listed(row)
+        return "" if row.lifted_at else f"{found.who}: {found.how}"
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        return super().changelist_view(request, {"elsewhere": list(stops.elsewhere()), **(extra_context or {})})
+
+    def save_model(self, request: HttpRequest, obj: Stop, form: Any, change: bool) -> None:
+        place = {"environment": obj.environment, "network": obj.network, "asset": obj.asset}
+        stops.stop(**place, reason=f"{obj.reason} ({request.user})")
+        obj.pk = stops.standing(obj.environment, obj.network, [obj.asset]).filter(**place).earliest("pk").pk
+
+    @admin.action(description="Lift: what waits there leaves", permissions=["lift"])
+    @asks_first(
+        title="Let this go on?",
+        consequence="What waits there is signed and sent at once, when as many operators agree as the environment asks "
+        "for. Your name is kept.",
+        note_label="What was found out?",
+        describe=lambda row: f"{row}, stopped: {row.reason}",
+    )
+    def lift(self, request: HttpRequest, chosen: QuerySet[Stop]) -> None:
+        note = request.POST["note"].strip()
+        for row in chosen.filter(lifted_at__isnull=True):
+            try:
+                proposal = stops.propose_lifting(row, by=cast("User", request.user), note=note)
+            except DomainError as error:
+                self.message_user(request, f"{row}: {error.message}", messages.ERROR)
+                continue
+            is_done = proposal.status == ProposalStatus.DONE
+            waits = "another operator must agree, under Proposals"
+            said = (
+                "goes on" if is_done else waits if proposal.status == ProposalStatus.WAITING else str(proposal.status)
+            )
+            self.log_change(request, row, f"Lifted: {note}" if is_done else f"Proposed to lift it: {note}")
+            self.message_user(request, f"{row}: {said}.", messages.SUCCESS if is_done else messages.WARNING)
+
+    def has_lift_permission(self, request: HttpRequest) -> bool:
+        return stops.may_lift_any(cast("User", request.user))
+
+    has_add_permission = has_lift_permission
+
+    def has_view_permission(self, request: HttpRequest, obj: Stop | None = None) -> bool:
+        return super().has_view_permission(request, obj) or self.has_lift_permission(request)
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return self.has_view_permission(request)

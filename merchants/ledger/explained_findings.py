@@ -87,7 +87,7 @@ register(ProposalKind.FINDING, _explain_as_agreed, permission="ledger.add_explai
 
 
 def explain(finding: str, *, note: str, until: datetime, explained_by: str) -> ExplainedFinding:
-    """Explain a finding until an instant: runs list it, and neither exit code nor breaker reacts to it."""
+    """Explain a finding until an instant: runs list it, and no exit code reacts, and nothing is stopped for to it."""
     if not note.strip():
         raise InvalidParameter("Say what it is.", param="note")
     if until <= timezone.now():

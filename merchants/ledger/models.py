@@ -132,36 +132,46 @@ class UnsummedEntries(models.Model):
         return f"{self.after:,} of {self.last:,}"
 
 
-class Breaker(models.Model):
-    """Payouts of a network are stopped, because money does not add up there. Deposits are still recorded.
+class StopKind(models.TextChoices):
+    SWITCH = "switch", "Payouts of an environment"
+    BREAKER = "breaker", "Payouts of a network or a coin"
 
-    With an asset, payouts and sweeps of that coin alone are stopped, and so are new payments in it.
+
+class Stop(models.Model):
+    """Payouts of an environment, a network or a coin are stopped until a person lifts it. Deposits are still recorded.
+
+    That of a coin stops its sweeps and new payments in it as well.
     """
 
+    kind = models.CharField(
+        max_length=10, choices=StopKind.choices, default=StopKind.BREAKER, db_default=StopKind.BREAKER.value
+    )
     environment = models.CharField(max_length=10, choices=Environment.choices)
-    network = models.CharField(max_length=20)
+    network = models.CharField(max_length=20, blank=True, help_text="Empty: all networks.")
     asset = models.CharField(max_length=8, blank=True, default="", db_default="", help_text="Empty: all coins.")
     reason = models.TextField()
-    opened_at = models.DateTimeField(default=timezone.now)
-    closed_at = models.DateTimeField(null=True, blank=True)
-    closed_by = models.CharField(max_length=120, blank=True)
+    since = models.DateTimeField(default=timezone.now, db_column="opened_at")
+    lifted_at = models.DateTimeField(null=True, blank=True, db_column="closed_at")
+    lifted_by = models.CharField(max_length=120, blank=True, db_column="closed_by")
 
     class Meta:
+        db_table = "ledger_breaker"  # as the release before knows it
         constraints: ClassVar = [
             models.UniqueConstraint(
-                fields=["environment", "network", "asset"],
-                name="breaker_open_once_per_coin",
-                condition=Q(closed_at__isnull=True),
+                fields=["environment", "network", "asset", "kind"],
+                name="stop_stands_once",
+                condition=Q(lifted_at__isnull=True),
             ),
         ]
 
     def __str__(self) -> str:
-        return f"{self.what} ({self.environment}): {self.reason}"
+        return f"{self.what} ({self.environment})"
 
     @property
     def what(self) -> str:
-        """`polygon`, or `USDC on polygon`."""
-        return f"{self.asset} on {self.network}" if self.asset else self.network
+        """`all payouts`, `polygon` or `USDC on polygon`."""
+        where = self.network or "all payouts"
+        return f"{self.asset} on {where}" if self.asset else where
 
 
 class ReconcileOutcome(models.TextChoices):

@@ -1,6 +1,6 @@
 """Runs the invariants, one after the other over one database snapshot, and stores the ReconcileRun.
 
-An error stops payouts of its network: the breaker is opened as soon as the snapshot is closed.
+An error stops payouts of its network: it is stopped as soon as the snapshot is closed.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from config.installation.services import current_standstill
-from merchants.ledger.breakers import open_breaker
 from merchants.ledger.explained_findings import finding_id, in_force
 from merchants.ledger.invariants import CouldNotCheck, Finding, Invariant, NetworkKey, Scope, Severity
 from merchants.ledger.models import Account, ExplainedFinding, ReconcileOutcome, ReconcileRun
+from merchants.ledger.stops import stop
 from merchants.ledger.unexplained import Explained
 
 logger = structlog.get_logger(__name__)
@@ -191,7 +191,7 @@ class _Progress:
         run.finished_at = timezone.now()
         run.save()
         if self._reasons and acts:
-            run.breakers = _open_breakers(self._scope, self._reasons, run)
+            run.breakers = _stop_payouts(self._scope, self._reasons, run)
             run.save(update_fields=["breakers"])
 
     def _findings_of(self, invariant: Invariant) -> Iterable[Finding]:
@@ -229,7 +229,7 @@ def _outcome(run: ReconcileRun, *, is_complete: bool) -> ReconcileOutcome:
     return ReconcileOutcome.WARNINGS if run.warning_count else ReconcileOutcome.CLEAN
 
 
-def _open_breakers(
+def _stop_payouts(
     scope: Scope, reasons: Mapping[tuple[str | None, str | None], str], run: ReconcileRun
 ) -> list[dict[str, Any]]:
     """Stop payouts on the network of each error; on every network of the scope for one that names none."""
@@ -237,7 +237,7 @@ def _open_breakers(
     for key in _network_keys(scope, reasons):
         environment, network = key
         told = next(reason for where, reason in reasons.items() if _covers(where, key))
-        is_new = open_breaker(environment=environment, network=network, reason=f"reconcile {run.pk}: {told}")
+        is_new = stop(environment=environment, network=network, reason=f"reconcile {run.pk}: {told}")
         opened.append({"environment": environment, "network": network, "reason": told, "isNew": is_new})
     return opened
 

@@ -11,8 +11,8 @@ from django.utils import timezone
 
 from merchants.four_eyes.models import Proposal, ProposalKind
 from merchants.four_eyes.services import propose, register
-from merchants.ledger.breakers import close_breaker, open_breaker
-from merchants.ledger.models import Breaker
+from merchants.ledger.models import Stop
+from merchants.ledger.stops import lift_stop, stop
 from merchants.models import User
 from payments.chains import registry
 from payments.chains.base import Cursor
@@ -30,7 +30,7 @@ def halt_network(cursor: ScanCursor, error: str) -> None:
     now = timezone.now()
     with transaction.atomic():
         ScanCursor.objects.filter(pk=cursor.pk).update(leased_until=now, last_error=error, halted_at=now)
-        open_breaker(environment=cursor.environment, network=cursor.network, reason=_reason(error))
+        stop(environment=cursor.environment, network=cursor.network, reason=_reason(error))
     logger.critical("finality violated", environment=cursor.environment, network=cursor.network, error=error)
 
 
@@ -91,9 +91,9 @@ def _clear(halted: ScanCursor, cursor: Cursor, *, cleared_by: str) -> bool:
         same = ScanCursor.objects.filter(pk=halted.pk, version=halted.version, halted_at=halted.halted_at)
         if not same.update(halted_at=None, cursor=cursor, version=F("version") + 1):
             return False
-        stopped = Breaker.objects.filter(environment=environment, network=network, asset="", closed_at__isnull=True)
-        if stopped.filter(reason=_reason(halted.last_error)).exists():
-            close_breaker(environment=environment, network=network, closed_by=cleared_by)
+        here = Stop.objects.filter(environment=environment, network=network, asset="", lifted_at__isnull=True)
+        for stopped in here.filter(reason=_reason(halted.last_error)):
+            lift_stop(stopped, by=cleared_by)
     logger.warning("halt cleared", environment=environment, network=network, cleared_by=cleared_by)
     return True
 

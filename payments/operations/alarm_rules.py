@@ -16,7 +16,7 @@ from config.database_time import CLOCKS_APART, database_now
 from config.installation.services import current_standstill
 from config.money import format_crypto
 from merchants.four_eyes.people import lately_reset
-from merchants.ledger.models import Breaker
+from merchants.ledger.models import Stop, StopKind
 from payments.chains import registry
 from payments.chains.base import ProviderState
 from payments.chains.profiles import NetworkProfile
@@ -91,8 +91,8 @@ def of_rows(environment: str, network: str) -> Iterator[AlarmCondition]:
     cursor = ScanCursor.objects.filter(**here).first()
     if cursor is not None:
         yield from _of_reading(cursor, registry.profile(environment, network), database_now())
-    for breaker in Breaker.objects.filter(**here, closed_at__isnull=True):
-        yield AlarmCondition(AlarmKind.PAYOUTS_STOPPED, breaker.reason, breaker.asset)
+    for stop in Stop.objects.filter(**here, kind=StopKind.BREAKER, lifted_at__isnull=True):
+        yield AlarmCondition(AlarmKind.PAYOUTS_STOPPED, stop.reason, stop.asset)
     for wallet in Wallet.objects.filter(**here):
         if wallet.frozen_at is not None:
             yield AlarmCondition(AlarmKind.WALLET_FROZEN, wallet.frozen_reason, wallet.address)

@@ -11,8 +11,8 @@ from django.utils import timezone
 
 from config import ids
 from config.money import Asset, format_crypto
-from merchants.ledger.breakers import open_breaker
-from merchants.ledger.models import Breaker
+from merchants.ledger import stops
+from merchants.ledger.models import Stop
 from payments.chains import registry
 from payments.chains.base import Chain
 from payments.chains.errors import ChainError, SendingBlocked, TokenChanged
@@ -66,11 +66,11 @@ def _blocked_coins(environment: str, chain: Chain) -> dict[str, tuple[str, str]]
 
 
 def _compare(environment: str, chain: Chain, asset: Asset) -> None:
-    """Stop a coin whose contract takes a part that its events do not tell of: what it did before somebody closed its
-    breaker counts no more."""
+    """Stop a coin whose contract takes a part that its events do not tell of: what it did before its last stop
+    was lifted counts no more."""
     here = {"environment": environment, "network": asset.network, "asset": asset.code}
-    closed_at = Breaker.objects.filter(**here).aggregate(last=Max("closed_at"))["last"]
-    since = closed_at or datetime.fromtimestamp(0, UTC)
+    lifted_at = Stop.objects.filter(**here).aggregate(last=Max("lifted_at"))["last"]
+    since = lifted_at or datetime.fromtimestamp(0, UTC)
     cursor = ScanCursor.objects.filter(environment=environment, network=asset.network).first()
     if cursor is None or chain.profile.shares_account:
         return
@@ -100,6 +100,6 @@ def _compare(environment: str, chain: Chain, asset: Asset) -> None:
 def _stop(environment: str, asset: Asset, why: str) -> None:
     advice = (
         f"New payments, sweeps and payouts of {asset.code} on {asset.network} are stopped; what is booked stays. Look "
-        "what its issuer has changed; close the breaker once the contract counts as before, or takes nothing."
+        "what its issuer has changed; lift the stop once the contract counts as before, or takes nothing."
     )
-    open_breaker(environment=environment, network=asset.network, asset=asset.code, reason=f"{why} {advice}")
+    stops.stop(environment=environment, network=asset.network, asset=asset.code, reason=f"{why} {advice}")

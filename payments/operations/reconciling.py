@@ -96,7 +96,7 @@ def reconcile_due(now: datetime, *, began_at: datetime | None = None) -> Reconci
     """Run what is due, the full one before the quick one; None when nothing is, or another run is at work.
 
     While a restored database stands still nothing is: every transfer since the backup would be an error, and would
-    open a breaker. What the chains show is adopted first, by the resume.
+    stop payouts. What the chains show is adopted first, by the resume.
 
     `began_at` is when this installation first ran: the first full run waits for a night after it.
     """

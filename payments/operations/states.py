@@ -109,7 +109,7 @@ ADVICE: Mapping[str, str] = MappingProxyType(
         AlarmKind.CLOCK_AND_CHAIN_DIFFER: "Compare the clock of the database's machine with the time elsewhere. Have "
         "it set by a time server. If it is right, the providers are behind. While the clock is ahead, money paid at "
         "once can be taken for older than its payment, and waits for you.",
-        AlarmKind.PAYOUTS_STOPPED: "Read the reason, find the cause, then close the breaker.",
+        AlarmKind.PAYOUTS_STOPPED: "Read the reason and find the cause, then lift it: Admin → Stops.",
         AlarmKind.WALLET_FROZEN: "Find out what the wallet sent that the ledger does not have: manage.py thaw_wallet "
         "--dry-run. Then thaw it.",
         AlarmKind.WALLET_CANNOT_SEND: "Read what the message says of the key, the settings or the providers. What is "

@@ -37,14 +37,13 @@ from payments.transfers.states import PayoutStatus
 
 @admin.register(PayoutPolicy)
 class PayoutPolicyAdmin(admin.ModelAdmin[PayoutPolicy]):
-    """The kill switch and the limits. Every change is stored with its old and new values under History.
+    """The limits. Every change is stored with its old and new values under History.
 
     What lets less leave holds at once; what lets more leave is proposed to another operator.
     """
 
     list_display = (
         "environment",
-        "payouts_enabled",
         "approval_above",
         "transfer_limit",
         "daily_limit",
@@ -54,7 +53,7 @@ class PayoutPolicyAdmin(admin.ModelAdmin[PayoutPolicy]):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[PayoutPolicy]:
         for environment, _ in PayoutPolicy._meta.get_field("environment").choices or ():
-            policy_of(str(environment))  # so that payouts can be stopped before the first one is asked for
+            policy_of(str(environment))  # so that they can be set before the first payout is asked for
         return super().get_queryset(request)
 
     def has_add_permission(self, request: HttpRequest) -> bool:

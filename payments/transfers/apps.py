@@ -7,3 +7,11 @@ class TransfersConfig(AppConfig):
     name = "payments.transfers"
     label = "transfers"
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        from merchants.ledger import stops
+        from payments.chains import registry
+        from payments.transfers.payouts import lock_policy
+
+        stops.lock_signing.register(lock_policy)
+        stops.networks_of.register(registry.networks)

@@ -11,9 +11,9 @@ from django.utils import timezone
 
 from config import ids
 from merchants.ledger.invariants import CouldNotCheck, Finding, Scope, Severity, invariant, unequal
-from merchants.ledger.models import Breaker
+from merchants.ledger.models import Stop
 from payments.chains.errors import ChainError
-from payments.transfers.models import PayoutPolicy, Transfer, Wallet
+from payments.transfers.models import Transfer, Wallet
 from payments.transfers.outgoing_audit import Comparison
 from payments.transfers.overdue import late_transfers
 from payments.transfers.states import HoldReason, PayoutStatus, TransferStatus
@@ -239,11 +239,6 @@ def _late_transfers(scope: Scope) -> Iterator[Finding]:
 
 def _kept_back(scope: Scope) -> Iterator[Finding]:
     """What an operator has stopped, or must look at before it goes on."""
-    for policy in PayoutPolicy.objects.filter(environment__in=scope.environments, payouts_enabled=False):
-        environment = policy.environment
-        yield Finding(
-            str(policy), "payouts enabled", "the kill switch is off", "turn it on in the admin", environment=environment
-        )
     for wallet in Wallet.objects.filter(environment__in=scope.environments, frozen_at__isnull=False):
         if scope.network in (None, wallet.network):
             yield Finding(
@@ -254,13 +249,13 @@ def _kept_back(scope: Scope) -> Iterator[Finding]:
                 environment=wallet.environment,
                 network=wallet.network,
             )
-    for breaker in Breaker.objects.filter(environment__in=scope.environments, closed_at__isnull=True):
-        if scope.network in (None, breaker.network):
+    for stop in Stop.objects.filter(environment__in=scope.environments, lifted_at__isnull=True):
+        if not stop.network or scope.network in (None, stop.network):
             yield Finding(
-                f"breaker of {breaker.what} ({breaker.environment})",
-                "closed",
-                f"open: {breaker.reason}",
-                "find out why, then close it in the admin",
-                environment=breaker.environment,
-                network=breaker.network,
+                str(stop),
+                "not stopped",
+                f"stopped: {stop.reason}",
+                "find out why, then lift it in the admin under Stops",
+                environment=stop.environment,
+                network=stop.network or None,
             )

@@ -34,12 +34,9 @@ from payments.transfers.states import (
 
 
 class PayoutPolicy(models.Model):
-    """The limits of payouts without approval, and the kill switch. One row per environment; whole US dollars."""
+    """The limits of payouts without approval. One row per environment; whole US dollars."""
 
     environment = models.CharField(max_length=10, choices=Environment.choices, unique=True)
-    payouts_enabled = models.BooleanField(
-        default=True, help_text="The kill switch: turned off, nothing is signed and nothing is sent."
-    )
     approval_above = models.PositiveBigIntegerField(
         null=True, blank=True, default=10_000, help_text="Above this, two operators must approve; empty: never."
     )

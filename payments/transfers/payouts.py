@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
 import structlog
@@ -15,12 +15,10 @@ from django.utils import timezone
 from config.celery import wake
 from config.database_time import database_now
 from config.errors import DomainError, InvalidParameter
-from config.installation.services import may_act
 from config.money import Asset
 from merchants.four_eyes.models import Proposal, ProposalKind, ProposalStatus
 from merchants.four_eyes.people import people_needed
 from merchants.four_eyes.services import propose, register
-from merchants.ledger import breakers
 from merchants.ledger.posting import lock_accounts
 from merchants.models import User
 from payments.chains.signer.messages import intent_mac
@@ -73,15 +71,8 @@ def policy_of(environment: str) -> PayoutPolicy:
 
 def lock_policy(environment: str) -> PayoutPolicy:
     """The policy, locked: until the database transaction ends nothing else of the environment is signed, and no
-    operator changes it."""
+    operator changes it or stops anything."""
     return PayoutPolicy.objects.select_for_update().get_or_create(environment=environment)[0]
-
-
-def may_leave(policy: PayoutPolicy, network: str, coins: Iterable[str] = ()) -> bool:
-    """Whether these coins, or any at all, may leave: the kill switch, a breaker and a restored database forbid it."""
-    is_stopped = breakers.is_open(environment=policy.environment, network=network)
-    is_stopped = is_stopped or not breakers.stopped_coins(policy.environment, network).isdisjoint(coins)
-    return policy.payouts_enabled and not is_stopped and may_act()
 
 
 def goes_first(environment: str, network: str) -> bool:

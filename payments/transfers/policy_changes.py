@@ -8,21 +8,19 @@ from django.db import transaction
 
 from merchants.four_eyes.models import Proposal, ProposalKind
 from merchants.four_eyes.services import propose, register
+from merchants.ledger.models import StopKind
+from merchants.ledger.stops import register_way
 from merchants.models import User
 from payments.transfers.models import PayoutPolicy
 from payments.transfers.payouts import lock_policy
 
 
 def lets_more_leave(policy: PayoutPolicy, changes: Mapping[str, object]) -> dict[str, object]:
-    """Those of the changes that let more money leave than the policy does: payouts enabled, a limit raised or gone."""
+    """Those of the changes that let more money leave than the policy does: a limit raised or gone."""
     found: dict[str, object] = {}
     for name, value in changes.items():
         old = getattr(policy, name)
-        if name == "payouts_enabled":
-            is_more = bool(value) and not old
-        else:
-            is_more = old is not None and (value is None or int(str(value)) > old)
-        if is_more:
+        if old is not None and (value is None or int(str(value)) > old):
             found[name] = value
     return found
 
@@ -68,4 +66,10 @@ def _change_as_agreed(proposal: Proposal, people: str) -> bool:
     return True
 
 
+register_way(
+    StopKind.SWITCH,
+    ProposalKind.SWITCH,
+    first="See that nothing leaves that should not.",
+    permission="transfers.change_payoutpolicy",
+)
 register(ProposalKind.POLICY, _change_as_agreed, permission="transfers.change_payoutpolicy")

@@ -15,7 +15,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from config.database_time import database_now
-from merchants.ledger import breakers
+from merchants.ledger import stops
 from merchants.ledger.posting import InsufficientFunds
 from payments.chains import registry
 from payments.chains.base import Chain, PayoutInstruction, SignedTransfer, TransactionStatus
@@ -40,7 +40,6 @@ from payments.transfers.payouts import (
     hold_for_trustline,
     hold_payout,
     hold_payouts,
-    may_leave,
     policy_of,
     postpone_payouts,
 )
@@ -126,7 +125,7 @@ class Round:
     @property
     def may_send(self) -> bool:
         """Whether anything may leave now: checked again each time, since an operator may stop it within a round."""
-        return may_leave(policy_of(self._wallet.environment), self._wallet.network)
+        return stops.may_leave(self._wallet.environment, self._wallet.network)
 
     @property
     def may_sweep(self) -> bool:
@@ -307,7 +306,7 @@ class Round:
         room = len(self._free()) * self._chain.profile.payouts_per_transfer
         purse = Purse(self._wallet, self._chain)
         allowance = Allowance(policy_of(self._wallet.environment))
-        stopped = breakers.stopped_coins(self._wallet.environment, self._wallet.network)
+        stopped = stops.stopped_coins(self._wallet.environment, self._wallet.network)
         asked = 0
         for payout in due:
             if asked and self._has_used(ROUND_MAX * 3 / 4):

@@ -15,6 +15,7 @@ from django.utils import timezone
 from config.celery import wake
 from config.database_time import database_now
 from config.money import Asset
+from merchants.ledger import stops
 from merchants.ledger.posting import PostingDraft, lock_accounts, post_drafts
 from payments.chains.base import SignedTransfer
 from payments.chains.errors import RecipientProblem
@@ -30,7 +31,6 @@ from payments.transfers.payouts import (
     hold_payout,
     lock_policy,
     lock_waiting,
-    may_leave,
     ready_again,
     wait_for_trustline,
 )
@@ -76,7 +76,11 @@ def record_signed(wallet: Wallet, signed: SignedTransfer, *, payout_ids: Sequenc
         wallet = Wallet.objects.select_for_update().get(pk=wallet.pk)
         payouts = lock_waiting(payout_ids)
         coins = {payout.asset for payout in payouts or ()}
-        if payouts is None or not may_leave(policy, wallet.network, coins) or not _may_sign(wallet, signed):
+        if (
+            payouts is None
+            or not stops.may_leave(wallet.environment, wallet.network, coins)
+            or not _may_sign(wallet, signed)
+        ):
             return None
         if _hold_excess(policy, payouts) or _hold_unreserved(wallet, payouts):
             return None
@@ -98,9 +102,9 @@ def record_signed_sweep(
     The caller need not hold the wallet. None also when the sequence was used meanwhile, or payouts have become due.
     """
     with transaction.atomic():
-        policy = lock_policy(wallet.environment)
+        lock_policy(wallet.environment)
         wallet = Wallet.objects.select_for_update().get(pk=wallet.pk)
-        if not may_leave(policy, wallet.network, {asset.code}) or not _may_sign(wallet, signed):
+        if not stops.may_leave(wallet.environment, wallet.network, {asset.code}) or not _may_sign(wallet, signed):
             return None
         if goes_first(wallet.environment, wallet.network):
             return None
@@ -166,7 +170,11 @@ def record_replacement(transfer: Transfer, signed: SignedTransfer) -> bool:
         policy = lock_policy(transfer.environment)
         wallet = Wallet.objects.select_for_update().get(pk=transfer.wallet_id)
         transfer, payouts = _locked(transfer)
-        if not transfer.is_open or signed.sequence != transfer.sequence or not may_leave(policy, transfer.network):
+        if (
+            not transfer.is_open
+            or signed.sequence != transfer.sequence
+            or not stops.may_leave(transfer.environment, transfer.network)
+        ):
             return False
         if transfer.sent_at is None and why_not_again(policy, transfer) is not None:
             return False

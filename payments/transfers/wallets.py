@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
+from datetime import timedelta
+
+from django.utils import timezone
 
 from config.advisory_locks import LockClass, advisory_lock
+from merchants.four_eyes.people import people_needed
+from merchants.ledger.stops import ELSEWHERE, Listed
 from payments.chains.base import Chain
 from payments.transfers.models import Channel, Wallet
 from payments.transfers.states import OPEN_TRANSFERS
+
+STOPPED_FOR = timedelta(minutes=15)
+"""How long it is told that a signer has said it was stopped: some times as long as until it is asked again."""
 
 
 def wallet_of(environment: str, network: str, chain: Chain) -> Wallet:
@@ -44,3 +53,18 @@ def expected_sequences(wallet: Wallet, chain: Chain) -> dict[str, int]:
 def hold(wallet: Wallet) -> AbstractContextManager[bool]:
     """Hold the lock of a wallet inside the block; yields False when another process has it."""
     return advisory_lock(LockClass.WALLET, wallet.pk)
+
+
+def _stopped() -> Iterator[Listed]:
+    """Wallets that are frozen, and those whose signer has said when last asked that somebody stopped it."""
+    for wallet in Wallet.objects.filter(frozen_at__isnull=False).order_by("pk"):
+        who = f"{people_needed(wallet.environment)} operators with transfers.change_wallet"
+        how = "Admin → Wallets → Thaw, or manage.py thaw_wallet."
+        yield Listed(f"wallet {wallet}", wallet.frozen_reason, wallet.frozen_at, who, how)
+    lately = Wallet.objects.filter(is_refused=True, not_signed_at__gte=timezone.now() - STOPPED_FOR)
+    for wallet in lately.filter(not_signed_reason__startswith="The signer refuses (stopped)").order_by("pk"):
+        who, how = "whoever has the machine of the signer", "There: manage.py signer --go-on."
+        yield Listed(f"signer of {wallet}", wallet.not_signed_reason, wallet.not_signed_at, who, how)
+
+
+ELSEWHERE.append(_stopped)

@@ -6,7 +6,7 @@ signed only where it would.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import timedelta
 
 import structlog
@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from config.money import Asset
 from config.wording import coins_held
-from merchants.ledger import breakers
+from merchants.ledger import stops
 from payments.chains import registry
 from payments.chains.base import Unsweepable
 from payments.chains.errors import ChainError
@@ -76,7 +76,7 @@ def is_kept_back() -> Exists:
 
 def is_stopped(environment: str, network: str, code: str) -> bool:
     """Whether this coin is stopped, or could not be moved from any address when that was last tried."""
-    if breakers.is_open(environment=environment, network=network, asset=code):
+    if code in stops.stopped_coins(environment, network):
         return True
     return passed_over(environment, network).filter(sweep__asset=code, reason__in=OF_THE_WHOLE_COIN).exists()
 
@@ -142,3 +142,21 @@ def describe_all(lines: Iterable[SweptAddress]) -> str:
     texts = [describe(line) for line in lines]
     more = f"; and {len(texts) - NAMED_MAX} more" if len(texts) > NAMED_MAX else ""
     return "; ".join(texts[:NAMED_MAX]) + more
+
+
+def _stopped() -> Iterator[stops.Listed]:
+    """Coins of each network that cannot be swept, with where they are."""
+    found: dict[tuple[str, str, str], list[SweptAddress]] = {}
+    for line in passed_over():
+        transfer = line.sweep.transfer
+        found.setdefault((line.sweep.asset, transfer.network, transfer.environment), []).append(line)
+    for (asset, network, environment), lines in found.items():
+        due = f"Tried again by itself, at {lines[0].try_again_at:%Y-%m-%d %H:%M:%S} first; sooner: Admin → Networks → "
+        what, since = (
+            f"sweeps of {asset} on {network} ({environment})",
+            min(each.sweep.transfer.created_at for each in lines),
+        )
+        yield stops.Listed(what, describe_all(lines), since, "itself, or an operator", f"{due}Sweep now.")
+
+
+stops.ELSEWHERE.append(_stopped)

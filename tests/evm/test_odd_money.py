@@ -11,10 +11,10 @@ import pytest
 from django.core.management import call_command
 from django.db import connection
 
-from merchants.ledger import breakers
+from merchants.ledger import stops
 from merchants.ledger.balances import balance
 from merchants.ledger.chart import AccountKind
-from merchants.ledger.models import Breaker
+from merchants.ledger.models import Stop
 from merchants.ledger.posting import AccountRef
 from payments.chains import registry
 from payments.chains.errors import NetworkUnavailable
@@ -28,6 +28,7 @@ from payments.operations.states import AlarmKind
 from payments.transfers.models import Payout
 from payments.treasury import native_deposits
 from payments.treasury.models import NativeCoin, Sweep
+from tests import stopping
 from tests.chains.harness import Reader
 from tests.evm.harness import NodeHarness, prepared
 from tests.evm.mainnet import SLOTS_OF_A_TOKEN
@@ -122,7 +123,7 @@ def test_a_token_that_begins_to_keep_a_fee_is_credited_by_its_log_and_found_by_i
     booked = balance(AccountRef(POLYGON, "USDT", AccountKind.CHAIN_HOT), environment=PRODUCTION)
     assert booked == sweep.moved
     assert reconcile() == 2
-    assert breakers.is_open(environment=PRODUCTION, network=POLYGON), "nothing is paid until a person has looked"
+    assert stopping.stands(environment=PRODUCTION, network=POLYGON), "nothing is paid until a person has looked"
 
 
 def set_decimals(street: Street, coin: str, decimals: int) -> None:
@@ -144,7 +145,7 @@ def keep_a_hundredth(street: Street, coin: str) -> None:
 
 def stopped() -> set[str]:
     measure_network(PRODUCTION, POLYGON)
-    return breakers.stopped_coins(PRODUCTION, POLYGON)
+    return stops.stopped_coins(PRODUCTION, POLYGON)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -157,7 +158,7 @@ def test_a_token_of_other_decimals_stops_what_is_new_in_that_coin_and_touches_no
     alarms = [each for each in of_rows(PRODUCTION, POLYGON) if each.kind == AlarmKind.PAYOUTS_STOPPED]
     assert [each.subject for each in alarms] == ["USDC"]
     assert "has 18 decimals, not 6" in alarms[0].message
-    assert "close the breaker once" in alarms[0].message
+    assert "lift the stop once" in alarms[0].message
     with pytest.raises(NetworkUnavailable, match="USDC on polygon cannot be paid with"):
         street.open()
     assert street.paid("DAI").status == "completed"
@@ -168,7 +169,7 @@ def test_a_token_of_other_decimals_stops_what_is_new_in_that_coin_and_touches_no
     assert list(Sweep.objects.order_by("pk").values_list("asset", flat=True)) == ["USDC", "DAI"]
 
     set_decimals(street, "USDC", 6)
-    assert breakers.close_breaker(environment=PRODUCTION, network=POLYGON, asset="USDC", closed_by="two people")
+    assert stopping.lift(environment=PRODUCTION, network=POLYGON, asset="USDC", by="two people")
     assert stopped() == set()
     street.pay_out()
     assert street.held("USDC", refund.destination) == 5 * 10**6
@@ -184,7 +185,7 @@ def test_a_token_that_keeps_a_part_and_says_nothing_of_it_is_stopped_by_its_firs
     keep_a_hundredth(street, "USDT")
     short = street.paid("USDT")
     assert stopped() == {"USDT"}
-    [breaker] = Breaker.objects.all()
+    [breaker] = Stop.objects.all()
     assert "paid 40" in breaker.reason
     assert "39.6" in breaker.reason
     with pytest.raises(NetworkUnavailable, match="USDT on polygon"):
@@ -194,7 +195,7 @@ def test_a_token_that_keeps_a_part_and_says_nothing_of_it_is_stopped_by_its_firs
     assert now(short).received == short.due
     assert street.paid().status == "completed"
 
-    breakers.close_breaker(environment=PRODUCTION, network=POLYGON, asset="USDT", closed_by="two people")
+    stopping.lift(environment=PRODUCTION, network=POLYGON, asset="USDT", by="two people")
     assert stopped() == set(), "what it did before somebody decided stops nothing again"
     street.paid("USDT")
     assert stopped() == {"USDT"}
@@ -209,7 +210,7 @@ def test_an_address_that_lacks_a_part_of_what_was_paid_stops_the_coin(street: St
     assert stopped() == set(), "nodes forget the balances of its block"
     assert reconcile() == 2
     assert stopped() == {"USDT"}
-    assert short.deposit_address in Breaker.objects.get(asset="USDT").reason
+    assert short.deposit_address in Stop.objects.get(asset="USDT").reason
 
 
 @pytest.mark.django_db(transaction=True)
@@ -236,7 +237,7 @@ def test_a_cent_at_an_address_before_its_payment_stops_nobody(street: Street, ah
     assert (held.kind, held.merchant, held.payment, held.amount) == ("unasked", None, None, 1)
     street.shop.assert_books_are_the_chain()
     assert reconcile() == 0
-    assert not breakers.is_open(environment=PRODUCTION, network=POLYGON)
+    assert not stopping.stands(environment=PRODUCTION, network=POLYGON)
 
 
 @pytest.mark.django_db(transaction=True)

@@ -14,7 +14,7 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from merchants.ledger.balances import balance
-from merchants.ledger.models import Breaker
+from merchants.ledger.models import Stop
 from payments.deposits.postings import chain_account
 from payments.models import Payment
 from payments.transfers.postings import token_fee_account
@@ -92,7 +92,7 @@ def test_a_journey_ends_with_the_ledger_equal_to_the_chain(
     street.sweep()
     if fee_bps:
         assert reconcile() == 1, "a warning: the ledger itself says what it was"
-        assert not Breaker.objects.filter(closed_at__isnull=True).exists()
+        assert not Stop.objects.filter(lifted_at__isnull=True).exists()
         put_in(street, coin, 10**6)  # the house bears what the token kept of the sweep
     refund = street.give_back(payment, "5.55")
     settlement = street.settle(coin)

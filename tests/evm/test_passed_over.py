@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from merchants.ledger import stops
 from merchants.ledger.balances import balance
 from merchants.ledger.invariants import Finding, Scope, registered
 from payments.chains.evm import abi, prices, sending
@@ -54,6 +55,9 @@ def test_a_frozen_address_is_passed_over_named_and_swept_once_it_is_free(street:
     street.sweep()
     assert [(each.expected, each.moved) for each in Sweep.objects.all()] == [(80_000_000, 40_000_000)]
     assert (free(frozen), free(other)) == (True, False)
+    [stopped] = stops.elsewhere()
+    assert stopped.what == "sweeps of USDC on polygon (production)"
+    assert frozen.deposit_address in stopped.reason
     line = SweptAddress.objects.get(payment=frozen)
     assert (line.expected, line.left, line.was_refused, line.reason) == (40_000_000, 0, True, "frozen")
     assert balance(chain_account(POLYGON, "USDC"), environment=PRODUCTION) == 40_000_000

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from merchants.ledger.balances import balance
-from merchants.ledger.breakers import close_breaker
 from payments.chains.evm import abi
 from payments.deposits.postings import chain_account
 from payments.models import Payment
@@ -14,6 +13,7 @@ from payments.treasury.losses.services import propose_loss
 from tests.evm.street import PRODUCTION, Street, now, reconcile
 from tests.losses.scenes import person
 from tests.networks import POLYGON
+from tests.stopping import lift
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
@@ -56,7 +56,7 @@ def test_what_was_destroyed_is_named_held_and_booked(street: Street, coin: str, 
 
     for name in ("Ada", "Grace"):
         propose_loss(missing, bearer=Bearer.MERCHANT, reason="Destroyed by the issuer.", by=person(name))
-    close_breaker(environment=PRODUCTION, network=POLYGON, closed_by="Ada")
+    lift(environment=PRODUCTION, network=POLYGON, by="Ada")
     assert reconcile() == 0
     street.sweep()
     assert reconcile() == 0

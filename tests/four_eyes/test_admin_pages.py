@@ -29,7 +29,6 @@ pytestmark = pytest.mark.django_db
 
 TWO: dict[str, str] = {
     "AllowedAddress": "allow",
-    "Breaker": "close",
     "ColdMove": "explain",
     "Debt": "collected write_off",
     "DebtDecision": "take_back",
@@ -41,9 +40,10 @@ TWO: dict[str, str] = {
     "MissingCoins": "let_house_bear let_merchant_bear",
     "PayerReturn": "give_back",
     "Payout": "approve",
-    "PayoutPolicy": "approval_above daily_limit merchant_daily_limit payouts_enabled transfer_limit",
+    "PayoutPolicy": "approval_above daily_limit merchant_daily_limit transfer_limit",
     "Proposal": "agree",
     "ScanCursor": "let_go_on",
+    "Stop": "lift",
     "User": "groups is_active is_staff is_superuser user_permissions",
     "Wallet": "thaw",
     "Withdrawal": "by_hand",
@@ -72,6 +72,7 @@ ONE: dict[str, str] = {
     "RoleChange": "know",
     "Settlement": "retry",
     "SignUp": "let_in turn_away",
+    "Stop": "asset environment network reason",
     "User": "auth_user_password_change email name password password1 password2 usable_password",
     "Wallet": "freeze",
     "Withdrawal": "cancel",

@@ -12,10 +12,10 @@ from django.apps import apps
 from django.core.management import CommandError, call_command, get_commands
 
 from merchants.four_eyes.models import Proposal
-from merchants.ledger.breakers import open_breaker
-from merchants.ledger.models import ReconcileRun
+from merchants.ledger.models import ReconcileRun, Stop
 from tests.factories import make_user
 from tests.networks import ETHEREUM
+from tests.stopping import stop_payouts
 
 pytestmark = pytest.mark.django_db
 
@@ -26,11 +26,11 @@ ADDRESS = "0x000000000000000000000000000000000000dEaD"
 
 TWO: dict[str, dict[str, Any]] = {
     "book_sent": HERE | {"hash": "0x" + "1" * 64, "reason": "Fees"},
-    "breaker": HERE | {"close": True},  # `--open` asks nobody: it stops
     "explain_finding": {"finding": FINDING, "note": "A fee.", "until": "2999-01-01"},
     "fund": HERE | {"asset": "USDC", "amount": "1", "reason": "Stock"},
     "remove_second_factors": {"email": "lost@example.com"},
     "skim": HERE | {"asset": "USDC", "amount": "1", "reason": "Float"},
+    "stops": {"lift": 0},  # `--stop` asks nobody
     "thaw_wallet": HERE,
     "withdraw": HERE | {"asset": "USDC", "amount": "1", "to": ADDRESS, "reason": "Fees"},
 }
@@ -60,7 +60,7 @@ LOOKS = {
     *("api_key_pepper", "check_networks", "export_ledger", "factory_roles", "house_result", "networks", "reconcile"),
     *("recover_deposits", "refill", "signer", "sum_days", "webhook_listen"),
 }
-"""What moves nothing. `reconcile` opens breakers."""
+"""What moves nothing. `reconcile` stops payouts."""
 
 
 def test_every_command_is_listed() -> None:
@@ -73,10 +73,10 @@ def test_every_command_is_listed() -> None:
 
 @pytest.mark.parametrize("command", TWO)
 def test_what_takes_two_asks_who_it_is(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    open_breaker(environment=SANDBOX, network=ETHEREUM, reason="I11")
+    stop_payouts(environment=SANDBOX, network=ETHEREUM, reason="I11")
     ReconcileRun.objects.create(findings=[{"id": FINDING, "environment": SANDBOX}])
     ada, _ = make_user(is_staff=True, is_superuser=True), make_user("lost@example.com")
-    options = dict(TWO[command])
+    options = TWO[command] | ({"lift": Stop.objects.get().pk} if command == "stops" else {})
     named = [options.pop(name) for name in ("email", "finding") if name in options]
     with pytest.raises(CommandError, match="no operator"):
         call_command(command, *named, **options, by="mallory@example.com")

@@ -22,8 +22,8 @@ from merchants.four_eyes.services import (
     agree,
     withdraw,
 )
-from merchants.ledger.breakers import open_breaker, propose_closing
-from merchants.ledger.models import Breaker
+from merchants.ledger.models import Stop
+from merchants.ledger.stops import propose_lifting, stop
 from merchants.models import Member, User
 from merchants.people.operator_rights import Terms, propose_member, propose_rights, set_terms
 from payments.chains import registry
@@ -119,10 +119,18 @@ def raising_a_limit() -> Scene:
     )
 
 
-def closing_a_breaker() -> Scene:
-    open_breaker(environment=SANDBOX, network=ETHEREUM, reason="I11")
-    breaker = Breaker.objects.get()
-    return Scene(lambda who: propose_closing(breaker, by=who), lambda: Breaker.objects.get().closed_at is None)
+def lifting_a_stop() -> Scene:
+    return _lifting(ETHEREUM)
+
+
+def letting_an_environment_go_on() -> Scene:
+    return _lifting("")
+
+
+def _lifting(network: str) -> Scene:
+    stop(environment=SANDBOX, network=network, reason="I11")
+    row = Stop.objects.get()
+    return Scene(lambda who: propose_lifting(row, by=who), lambda: Stop.objects.get().lifted_at is None)
 
 
 def thawing() -> Scene:
@@ -197,7 +205,8 @@ SCENES: dict[Kind, Callable[[], Scene]] = {
     Kind.ACCEPT: accepting,
     Kind.ADDRESS: allowing_an_address,
     Kind.ATTRIBUTE: attributing,
-    Kind.BREAKER: closing_a_breaker,
+    Kind.BREAKER: lifting_a_stop,
+    Kind.SWITCH: letting_an_environment_go_on,
     Kind.FEE: raising_a_fee,
     Kind.FUNDING: funding,
     Kind.LOSS: losing,

@@ -11,13 +11,13 @@ from pytest_django.fixtures import Settings
 from merchants.four_eyes import services
 from merchants.four_eyes.models import Proposal, ProposalKind, ProposalStatus
 from merchants.four_eyes.people import DoesNotCount
-from merchants.ledger.breakers import is_open, open_breaker
-from merchants.ledger.models import Breaker
+from merchants.ledger.models import Stop
 from merchants.models import User
 from payments.transfers.models import PayoutPolicy
 from payments.transfers.payouts import policy_of
 from payments.transfers.policy_changes import propose_policy, tighten
 from tests.factories import make_user
+from tests.stopping import stands, stop_payouts
 
 pytestmark = pytest.mark.django_db
 
@@ -34,19 +34,18 @@ def superuser() -> tuple[Client, User]:
 
 def change_policy(client: Client, **changes: object) -> str:
     policy = policy_of(SANDBOX)
-    entered = {name: getattr(policy, name) for name in ("payouts_enabled", *LIMITS)} | changes
+    entered = {name: getattr(policy, name) for name in LIMITS} | changes
     form = {name: "" if value is None else value for name, value in entered.items()}
-    if not form["payouts_enabled"]:
-        del form["payouts_enabled"]
     page = reverse("admin:transfers_payoutpolicy_change", args=[policy.pk])
     reply = client.post(page, form, follow=True)
     assert reply.status_code == 200
     return reply.text
 
 
-def act(client: Client, action: str, row: Proposal | Breaker) -> str:
+def act(client: Client, action: str, row: Proposal | Stop) -> str:
     page = reverse(f"admin:{row._meta.app_label}_{row._meta.model_name}_changelist")
-    return client.post(page, {"action": action, "_selected_action": [row.pk], "confirmed": "yes"}, follow=True).text
+    chosen = {"action": action, "_selected_action": [row.pk], "confirmed": "yes", "note": "Looked."}
+    return client.post(page, chosen, follow=True).text
 
 
 @pytest.mark.parametrize(
@@ -54,7 +53,6 @@ def act(client: Client, action: str, row: Proposal | Breaker) -> str:
     [
         *[({}, {name: 10**9}) for name in LIMITS],
         *[({}, {name: None}) for name in LIMITS],
-        ({"payouts_enabled": False}, {"payouts_enabled": True}),
     ],
     ids=str,
 )
@@ -77,18 +75,18 @@ def test_what_lets_more_leave_takes_two(before: dict[str, object], change: dict[
 
 def test_what_lets_less_leave_holds_at_once_beside_what_is_proposed() -> None:
     client, _ = superuser()
-    change_policy(client, payouts_enabled=False, transfer_limit=7, daily_limit=10**9)
+    change_policy(client, transfer_limit=7, daily_limit=10**9)
     policy = policy_of(SANDBOX)
-    assert (policy.payouts_enabled, policy.transfer_limit, policy.daily_limit) == (False, 7, 500_000)
+    assert (policy.transfer_limit, policy.daily_limit) == (7, 500_000)
     assert Proposal.objects.get().after == {"daily_limit": 10**9}
 
 
-def test_a_stop_holds_also_for_somebody_whose_word_does_not_count() -> None:
+def test_a_lower_limit_holds_also_for_somebody_whose_word_does_not_count() -> None:
     client, user = superuser()
     User.objects.filter(pk=user.pk).update(is_password_known=True)
-    assert "does not count" in change_policy(client, payouts_enabled=False, daily_limit=10**9)
+    assert "does not count" in change_policy(client, transfer_limit=7, daily_limit=10**9)
     policy = policy_of(SANDBOX)
-    assert (policy.payouts_enabled, policy.daily_limit) == (False, 500_000)
+    assert (policy.transfer_limit, policy.daily_limit) == (7, 500_000)
     assert not Proposal.objects.exists()
 
 
@@ -122,25 +120,47 @@ def test_whoever_may_not_do_it_cannot_agree_to_it() -> None:
     assert policy_of(SANDBOX).daily_limit == 500_000
 
 
-def test_a_breaker_is_closed_by_two() -> None:
-    open_breaker(environment=SANDBOX, network=ETHEREUM, reason="I11")
-    breaker = Breaker.objects.get()
+@pytest.mark.parametrize("network", ["", ETHEREUM])
+def test_a_stop_is_lifted_by_two(network: str) -> None:
     (first, ada), (second, bob) = superuser(), superuser()
+    add = reverse("admin:ledger_stop_add")
+    assert first.post(add, {"environment": SANDBOX, "network": network, "reason": "I11"}).status_code == 302
+    stop = Stop.objects.get()
+    assert (stop.kind, stop.reason) == ("breaker" if network else "switch", f"I11 ({ada})")
     for _ in range(2):
-        assert "another operator must agree" in act(first, "close", breaker)
-        assert is_open(environment=SANDBOX, network=ETHEREUM)
-    assert "go on" in act(second, "close", breaker)
-    assert not is_open(environment=SANDBOX, network=ETHEREUM)
-    assert Breaker.objects.get().closed_by == f"{ada.email}, {bob.email}"
+        assert "another operator must agree" in act(first, "lift", stop)
+        assert stands(environment=SANDBOX, network=network)
+    assert "goes on" in act(second, "lift", stop)
+    assert not stands(environment=SANDBOX, network=network)
+    assert Stop.objects.get().lifted_by == f"{ada.email}, {bob.email}"
+
+
+def test_nothing_is_stopped_where_nothing_leaves() -> None:
+    client, _ = superuser()
+    for place, said in (({"network": "polygn"}, "polygn is not in use"), ({"asset": "USDC"}, "Say on which network")):
+        entered = {"environment": SANDBOX, "network": "", "asset": "", "reason": "x"} | place
+        assert said in client.post(reverse("admin:ledger_stop_add"), entered).text
+    assert not Stop.objects.exists()
+
+
+@pytest.mark.parametrize("network", ["", ETHEREUM])
+def test_lifting_takes_the_right_that_its_kind_asks_for(network: str) -> None:
+    stop_payouts(environment=SANDBOX, network=network, reason="I11")
+    client, other = Client(), make_user(is_staff=True)
+    held = "change_stop" if not network else "change_payoutpolicy"
+    other.user_permissions.set(Permission.objects.filter(codename__in=["view_stop", held]))
+    client.force_login(other)
+    assert "You may not do this yourself" in act(client, "lift", Stop.objects.get())
+    assert not Proposal.objects.exists()
 
 
 def test_one_is_enough_where_the_operator_says_so(settings: Settings) -> None:
     settings.SANDBOX_OPERATORS_TO_DECIDE = 1
-    open_breaker(environment=SANDBOX, network=ETHEREUM, reason="I11")
+    stop_payouts(environment=SANDBOX, network=ETHEREUM, reason="I11")
     client, user = superuser()
     assert "another" not in change_policy(client, daily_limit=None)
-    act(client, "close", Breaker.objects.get())
-    assert (policy_of(SANDBOX).daily_limit, Breaker.objects.get().closed_by) == (None, user.email)
+    act(client, "lift", Stop.objects.get())
+    assert (policy_of(SANDBOX).daily_limit, Stop.objects.get().lifted_by) == (None, user.email)
 
 
 class TestOperators:

@@ -32,6 +32,7 @@ from config.environments import Environment
 from config.installation import services as standing
 from config.installation import tasks as installation_tasks
 from merchants.ledger.balances import balance
+from merchants.ledger.models import Stop
 from payments import tasks as payment_tasks
 from payments.chains import registry
 from payments.chains.evm import abi, configuration, deployment
@@ -39,12 +40,13 @@ from payments.chains.evm.adapter import EvmChain
 from payments.chains.evm.signing import Transaction, signer_from_key
 from payments.models import Payment
 from payments.transfers import executor
-from payments.transfers.models import Payout, PayoutPolicy, Transfer, Wallet
+from payments.transfers.models import Payout, Transfer, Wallet
 from payments.transfers.owners import follow_payouts
 from payments.transfers.postings import cold_account, hot_account
 from payments.transfers.states import OPEN_TRANSFERS, HoldReason, PayoutStatus
 from payments.treasury.house.cold_moves import follow_cold
 from payments.treasury.house.skims import WAITING
+from tests import stopping
 from tests.evm.mainnet import Mainnet, environment_for, settings_for
 from tests.evm.network import devnet
 from tests.evm.network.node import LocalNode
@@ -174,7 +176,7 @@ class House:
     def replace_key(self, *, are_coins_there: bool) -> None:
         """The runbook: stop payouts, move the coins, appoint, set, take over what was moved, go on."""
         old = self.hot
-        PayoutPolicy.objects.filter(environment=PRODUCTION).update(payouts_enabled=False)
+        stopping.stop_payouts(environment=PRODUCTION, reason="the key is replaced")
         key = f"0x{self.chance.randbytes(32).hex()}"
         new = signer_from_key(key).address
         if are_coins_there:
@@ -190,7 +192,7 @@ class House:
         if are_coins_there:
             self.take_over(old)
             self.book(registry.profile(PRODUCTION, POLYGON).native.code)
-        PayoutPolicy.objects.filter(environment=PRODUCTION).update(payouts_enabled=True)
+        stopping.lift(environment=PRODUCTION)
 
     def take_over(self, wallet: str, *, leave_unknown: bool = False) -> None:
         for person in self.people:
@@ -374,8 +376,9 @@ def _mend(house: House, hashes: Sequence[str]) -> None:
     house.take_over(house.wallets[-2])
     for code in {code for _, code, _, _ in house.stolen} | {registry.profile(PRODUCTION, POLYGON).native.code}:
         house.book(code)
+    [stop] = Stop.objects.filter(lifted_at__isnull=True)
     for person in house.people:
-        call_command("breaker", env=PRODUCTION, network=POLYGON, close=True, by=person.email, stdout=io.StringIO())
+        call_command("stops", lift=stop.pk, by=person.email, stdout=io.StringIO())
 
 
 # --- restored -------------------------------------------------------------------------------------------

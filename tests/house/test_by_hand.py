@@ -14,14 +14,15 @@ from django.utils import timezone
 from config.installation.database_roles import WEB
 from merchants.four_eyes.models import Proposal, ProposalStatus
 from merchants.four_eyes.services import AnotherMustAgree, agree
-from merchants.ledger import breakers
 from merchants.ledger.chart import AccountKind
+from merchants.ledger.models import Stop
 from payments.chains import registry
 from payments.chains.base import PayoutInstruction
 from payments.chains.simulated import control
 from payments.transfers.models import Payout, Transfer
 from payments.treasury.house.by_hand import NotSentByHand, SentByHand, find_sent, propose_booking
 from payments.treasury.house.models import Withdrawal
+from tests import stopping
 from tests.house.scenes import COIN, People, held_in, house, its_address, leave, reconcile, run, unit, withdraw
 from tests.journeys.test_database_roles import acting_as
 from tests.payments.scenes import findings
@@ -75,7 +76,7 @@ def test_from_the_frozen_wallet_back_to_clean_books(network: str, people: People
     drive(network)
     assert the_wallet(network).frozen_at is not None
     assert reconcile() == 2
-    assert breakers.is_open(environment=SANDBOX, network=network)
+    assert stopping.stands(environment=SANDBOX, network=network)
 
     assert explain(network, sent, people).status == ProposalStatus.DONE
     booked = Withdrawal.objects.get(address=None)
@@ -85,15 +86,16 @@ def test_from_the_frozen_wallet_back_to_clean_books(network: str, people: People
     assert booked.transaction_hash == Transfer.objects.get().transaction_hash == sent
     assert hot(network) == 47 * unit(network)
     assert "The wallet signs again" in thaw_by_two(network=network)
+    [stop] = Stop.objects.filter(network=network, lifted_at__isnull=True)
     for person in people:
-        run("breaker", "--env", SANDBOX, "--network", network, "--close", "--by", person.email)
+        run("stops", "--lift", str(stop.pk), "--by", person.email)
     assert reconcile() == 0
 
     leave(network)
     waits.refresh_from_db()
     assert waits.status == "completed"
     assert reconcile() == 0, "it stays explained"
-    assert not breakers.is_open(environment=SANDBOX, network=network)
+    assert not stopping.stands(environment=SANDBOX, network=network)
 
 
 @pytest.mark.django_db

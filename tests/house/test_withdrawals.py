@@ -29,6 +29,7 @@ from payments.treasury.house.withdrawals import (
     propose_withdrawal,
     remove_address,
 )
+from tests import stopping
 from tests.factories import make_merchant, make_user
 from tests.house.scenes import (
     COIN,
@@ -214,11 +215,12 @@ def test_a_payout_of_the_house_that_nobody_agreed_to_is_held_and_found() -> None
 def test_limits_and_switches_hold_for_the_house_too(people: People) -> None:
     stock(ETHEREUM, 50 * COIN)
     policy_of(SANDBOX)
-    PayoutPolicy.objects.update(payouts_enabled=False, transfer_limit=20)
+    PayoutPolicy.objects.update(transfer_limit=20)
+    stopping.stop_payouts(environment=SANDBOX, reason="a test")
     withdrawal = withdraw(its_address(people), 30, people)
     leave()
     assert not Transfer.objects.exists()
-    PayoutPolicy.objects.update(payouts_enabled=True)
+    stopping.lift(environment=SANDBOX)
     leave()
     assert Payout.objects.get().hold_reason == "over_limit"
     PayoutPolicy.objects.update(transfer_limit=100)

@@ -20,7 +20,7 @@ from config.installation import tasks as installation_tasks
 from merchants.four_eyes.services import agree
 from merchants.ledger.balances import balance
 from merchants.ledger.chart import AccountKind
-from merchants.ledger.models import Breaker
+from merchants.ledger.models import Stop
 from merchants.ledger.posting import AccountRef
 from merchants.models import Merchant
 from merchants.services import change_fee
@@ -427,7 +427,7 @@ class BusyShop:
         """What must not be, neither before nor after a restore."""
         found = {
             "coins taken for missing": [str(each) for each in MissingCoins.objects.all()],
-            "breakers": [str(each) for each in Breaker.objects.filter(closed_at__isnull=True)],
+            "breakers": [str(each) for each in Stop.objects.filter(lifted_at__isnull=True)],
             "payouts held": [f"{each} {each.hold_reason}" for each in Payout.objects.filter(status="held")],
             "frozen wallets": [f"{each} {each.frozen_reason}" for each in Wallet.objects.filter(~Q(frozen_at=None))],
             "paid too often": [str(each) for each in (self.left() - self.asked)],

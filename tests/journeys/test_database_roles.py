@@ -33,6 +33,7 @@ from tests.factories import PASSWORD, make_member
 from tests.journeys import test_paid, test_paid_out
 from tests.patience import until
 from tests.platform.test_settings import PRODUCTION, forked
+from tests.stopping import stop_payouts
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -125,6 +126,9 @@ REFUSED: dict[tuple[str, ...], list[str]] = {
         "INSERT INTO four_eyes_proposal DEFAULT VALUES",
         "UPDATE four_eyes_proposal SET status = 'done'",
         "UPDATE transfers_payoutpolicy SET daily_limit = NULL",
+        "UPDATE transfers_payoutpolicy SET payouts_enabled = true",
+        "UPDATE ledger_breaker SET closed_at = now()",
+        "DELETE FROM ledger_breaker",
         "INSERT INTO merchants_user DEFAULT VALUES",
         "UPDATE merchants_user SET password = '', is_superuser = true",
         "INSERT INTO merchants_user_groups DEFAULT VALUES",
@@ -140,6 +144,13 @@ def test_each_role_is_refused_what_it_never_has_to_do() -> None:
                 with pytest.raises(ProgrammingError) as refused:
                     run(statement)
                 assert isinstance(refused.value.__cause__, InsufficientPrivilege), (role, statement, refused.value)
+
+
+@pytest.mark.parametrize("role", [WEB, WORKER])
+def test_each_role_stops_payouts(role: str) -> None:
+    with acting_as(role):
+        assert stop_payouts(environment="production", reason="seen elsewhere")
+    assert run("SELECT payouts_enabled FROM transfers_payoutpolicy WHERE environment = 'production'") == (False,)
 
 
 def test_every_table_with_rights_of_its_own_is_there_and_rights_are_made_again_as_they_are() -> None:

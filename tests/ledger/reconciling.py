@@ -7,7 +7,7 @@ import io
 from django.core.management import CommandError, call_command
 from django.db import connection
 
-from merchants.ledger.models import Breaker
+from merchants.ledger.models import Stop
 from merchants.ledger.posting import AccountRef
 
 STELLAR_COINS = AccountRef("stellar", "USDC", "chain:deposit")
@@ -27,7 +27,7 @@ def run(*arguments: str) -> tuple[int, str, str]:
 
 def stopped() -> list[tuple[str, str]]:
     """Where payouts are stopped."""
-    found = Breaker.objects.filter(closed_at__isnull=True).order_by("environment", "network")
+    found = Stop.objects.filter(lifted_at__isnull=True).order_by("environment", "network")
     return list(found.values_list("environment", "network"))
 
 

@@ -14,15 +14,15 @@ from django.urls import reverse
 from pytest_django.fixtures import Settings
 
 from config import ids
-from merchants.ledger.breakers import open_breaker
-from merchants.ledger.models import Account, Breaker, Posting, ReconcileOutcome, ReconcileRun
+from merchants.ledger.models import Account, Posting, ReconcileOutcome, ReconcileRun, Stop
 from merchants.models import User
 from tests.factories import make_user
 from tests.ledger.books import COINS, move, payment_account
+from tests.stopping import stop_payouts
 
 pytestmark = pytest.mark.django_db
 
-MODELS = ["account", "breaker", "posting", "reconcilerun"]
+MODELS = ["account", "posting", "reconcilerun", "stop"]
 
 
 @pytest.fixture
@@ -112,42 +112,42 @@ def test_a_run_that_has_just_begun_can_be_looked_at(operator: Client) -> None:
     assert "all networks" in page(operator, "reconcilerun_change", begun.pk)
 
 
-def close(operator: Client, breaker: Breaker, **answer: str) -> str:
-    chosen = {"action": "close", "_selected_action": [breaker.pk], **answer}
-    response = operator.post(reverse("admin:ledger_breaker_changelist"), chosen, follow=True)
+def lift(operator: Client, stop: Stop, **answer: str) -> str:
+    chosen = {"action": "lift", "note": "Looked.", "_selected_action": [stop.pk], **answer}
+    response = operator.post(reverse("admin:ledger_stop_changelist"), chosen, follow=True)
     assert response.status_code == 200
     return response.content.decode()
 
 
-def closed_by() -> str | None:
-    """Who has closed the breaker; None while it is open."""
-    breaker = Breaker.objects.get()
-    return breaker.closed_by if breaker.closed_at else None
+def lifted_by() -> str | None:
+    """Who has lifted the stop; None while it stands."""
+    stop = Stop.objects.get()
+    return stop.lifted_by if stop.lifted_at else None
 
 
-def test_a_breaker_is_closed_by_a_person_who_was_asked(operator: Client, settings: Settings) -> None:
+def test_a_stop_is_lifted_by_a_person_who_was_asked(operator: Client, settings: Settings) -> None:
     settings.SANDBOX_OPERATORS_TO_DECIDE = 1
-    open_breaker(environment="sandbox", network="ethereum", reason="<u>a loss</u>")
-    breaker = Breaker.objects.get()
-    asked = close(operator, breaker)
-    assert "Let payouts go on?" in asked
+    stop_payouts(environment="sandbox", network="ethereum", reason="<u>a loss</u>")
+    stop = Stop.objects.get()
+    asked = lift(operator, stop)
+    assert "Let this go on?" in asked
     assert "&lt;u&gt;a loss&lt;/u&gt;" in asked
-    assert closed_by() is None
-    assert "Payouts of ethereum go on." in close(operator, breaker, confirmed="yes")
-    assert closed_by() == "operator@example.com"
-    assert LogEntry.objects.get().change_message == "Closed."
+    assert lifted_by() is None
+    assert "(sandbox): goes on." in lift(operator, stop, confirmed="yes")
+    assert lifted_by() == "operator@example.com"
+    assert LogEntry.objects.get().change_message == "Lifted: Looked."
 
 
-def test_whoever_may_only_look_closes_nothing(client: Client) -> None:
-    open_breaker(environment="sandbox", network="ethereum", reason="a loss")
+def test_whoever_may_only_look_lifts_nothing(client: Client) -> None:
+    stop_payouts(environment="sandbox", network="ethereum", reason="a loss")
     viewer = make_user(is_staff=True)
-    viewer.user_permissions.add(Permission.objects.get(codename="view_breaker"))
+    viewer.user_permissions.add(Permission.objects.get(codename="view_stop"))
     client.force_login(viewer)
-    close(client, Breaker.objects.get(), confirmed="yes")
-    assert closed_by() is None
+    lift(client, Stop.objects.get(), confirmed="yes")
+    assert lifted_by() is None
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", sorted({*MODELS} - {"stop"}))
 def test_nobody_can_add(operator: Client, model: str) -> None:
     assert operator.get(reverse(f"admin:ledger_{model}_add")).status_code == 403
 

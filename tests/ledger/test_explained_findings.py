@@ -21,12 +21,12 @@ from pytest_django.fixtures import Settings
 from merchants.four_eyes.models import Proposal
 from merchants.four_eyes.services import agree
 from merchants.ledger import explained_findings
-from merchants.ledger.breakers import close_breaker
 from merchants.ledger.invariants import Finding, Scope, invariant
-from merchants.ledger.models import ExplainedFinding, ReconcileRun
+from merchants.ledger.models import ExplainedFinding, ReconcileRun, Stop
 from merchants.models import User
 from tests.factories import PASSWORD, make_user
 from tests.ledger.reconciling import forge_balance, run, stopped
+from tests.stopping import lift
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("ledger_checks_only")]
 SUBJECT = "sandbox ethereum USDC chain:deposit"
@@ -58,7 +58,7 @@ def test_neither_exit_code_nor_breaker_reacts_until_its_figure_changes(books: No
     found = the_finding()
     assert re.search(rf"error: {SUBJECT}\n.*\n *→ .*  \[{found}\]\n", out)
     assert "says ada@example.com. Done." in explain(found)
-    close_breaker(environment="sandbox", network="ethereum", closed_by="Ada")
+    lift(environment="sandbox", network="ethereum", by="Ada")
 
     for _ in range(2):
         code, out, _ = run()
@@ -164,12 +164,12 @@ def test_explaining_takes_two_who_show_who_they_are(
     assert run()[0] == 0
 
 
-def test_closing_a_breaker_by_the_command_takes_the_same_two(books: None, ada: User, settings: Settings) -> None:
+def test_lifting_a_stop_by_the_command_takes_the_same_two(books: None, ada: User, settings: Settings) -> None:
     forge_balance()
     run()
     settings.SANDBOX_OPERATORS_TO_DECIDE = 2
     make_user("bob@example.com", is_staff=True, is_superuser=True)
-    close = ("breaker", "--env=sandbox", "--network=ethereum", "--close")
+    close = ("stops", f"--lift={Stop.objects.get().pk}")
     with pytest.raises(CommandError, match="no operator"):
         call_command(*close, "--by=Ada", stdout=StringIO())
     for _ in range(2):

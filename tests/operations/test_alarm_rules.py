@@ -13,7 +13,6 @@ from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from config import ids
-from merchants.ledger.breakers import close_breaker, open_breaker
 from payments import tasks as payment_tasks
 from payments.chains import registry
 from payments.chains.base import Chain
@@ -39,6 +38,7 @@ from tests.evm.network import devnet
 from tests.factories import make_user
 from tests.operations.scenes import SANDBOX, let_alarms_age, let_cursor_age, look, open_alarms
 from tests.payments.scenes import ETHEREUM, POLYGON, STELLAR, make_payment, mine, mine_and_watch, pay_and_confirm, watch
+from tests.stopping import lift, stop_payouts
 from tests.transfers.scenes import COIN, ask, drive, finish, stock, the_wallet
 
 pytestmark = pytest.mark.django_db
@@ -127,11 +127,11 @@ class TestReading:
 
 class TestPayingOut:
     def test_an_open_breaker(self) -> None:
-        open_breaker(environment=SANDBOX, network=POLYGON, reason="I11 found 5 USDC missing")
+        stop_payouts(environment=SANDBOX, network=POLYGON, reason="I11 found 5 USDC missing")
         look()
         assert open_alarms() == [(POLYGON, "payouts_stopped")]
         assert message() == "I11 found 5 USDC missing"
-        close_breaker(environment=SANDBOX, network=POLYGON, closed_by="Ada")
+        lift(environment=SANDBOX, network=POLYGON, by="Ada")
         look()
         assert open_alarms() == []
 

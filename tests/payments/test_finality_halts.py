@@ -13,8 +13,7 @@ from pytest_django.fixtures import Settings
 
 from merchants.four_eyes.models import Proposal, ProposalStatus
 from merchants.four_eyes.services import agree
-from merchants.ledger.breakers import is_open, open_breaker
-from merchants.ledger.models import Breaker
+from merchants.ledger.models import Stop
 from payments.chains import registry
 from payments.chains.base import Cursor
 from payments.chains.errors import NetworkUnavailable
@@ -50,6 +49,7 @@ from tests.payments.scenes import (
     read,
     watch,
 )
+from tests.stopping import stands, stop_payouts
 
 pytestmark = pytest.mark.django_db
 
@@ -118,12 +118,12 @@ def halt(network: str) -> None:
 def test_a_halt_stops_payouts_too_until_it_is_cleared(network: str) -> None:
     mine(network, 7)
     halt(network)
-    [breaker] = Breaker.objects.all()
-    assert (breaker.network, breaker.closed_at) == (network, None)
+    [breaker] = Stop.objects.all()
+    assert (breaker.network, breaker.lifted_at) == (network, None)
     assert breaker.reason == f"The network is halted: {cursor_of(network).last_error}"
     clear_halt(environment=SANDBOX, network=network, cleared_by="Ada")
     breaker.refresh_from_db()
-    assert (breaker.closed_by, breaker.closed_at is not None) == ("Ada", True)
+    assert (breaker.lifted_by, breaker.lifted_at is not None) == ("Ada", True)
     assert_all_is_well()
 
 
@@ -149,12 +149,12 @@ def test_the_network_is_asked_before_the_transaction_of_who_agrees(
 
 def test_payouts_that_were_stopped_for_another_reason_stay_stopped() -> None:
     mine(ETHEREUM, 7)
-    open_breaker(environment=SANDBOX, network=ETHEREUM, reason="I14: coins are missing")
+    stop_payouts(environment=SANDBOX, network=ETHEREUM, reason="I14: coins are missing")
     halt(ETHEREUM)
     clear_halt(environment=SANDBOX, network=ETHEREUM, cleared_by="Ada")
     assert cursor_of(ETHEREUM).halted_at is None
-    assert is_open(environment=SANDBOX, network=ETHEREUM)
-    assert Breaker.objects.get().reason == "I14: coins are missing"
+    assert stands(environment=SANDBOX, network=ETHEREUM)
+    assert Stop.objects.get().reason == "I14: coins are missing"
 
 
 def test_a_halt_is_cleared_by_two() -> None:
@@ -167,12 +167,12 @@ def test_a_halt_is_cleared_by_two() -> None:
         client.force_login(operator)
         page = client.post(reverse("admin:payments_scancursor_changelist"), sent, follow=True)
         assert "another operator must agree" in page.text
-        assert (cursor_of(ETHEREUM).halted_at is None, is_open(environment=SANDBOX, network=ETHEREUM)) == (False, True)
+        assert (cursor_of(ETHEREUM).halted_at is None, stands(environment=SANDBOX, network=ETHEREUM)) == (False, True)
     client.force_login(second)
     page = client.post(reverse("admin:payments_scancursor_changelist"), sent, follow=True)
     assert [str(each) for each in page.context["messages"]] == [f"{cursor_of(ETHEREUM)} goes on."]
-    assert (cursor_of(ETHEREUM).halted_at, is_open(environment=SANDBOX, network=ETHEREUM)) == (None, False)
-    assert Breaker.objects.get().closed_by == f"{first.email}, {second.email}"
+    assert (cursor_of(ETHEREUM).halted_at, stands(environment=SANDBOX, network=ETHEREUM)) == (None, False)
+    assert Stop.objects.get().lifted_by == f"{first.email}, {second.email}"
     assert Proposal.objects.filter(status=ProposalStatus.DONE).count() == 1
 
 
@@ -192,7 +192,7 @@ def test_a_network_that_does_not_answer_stays_halted() -> None:
     with pytest.raises(NetworkUnavailable, match="ethereum must answer"):
         clear_halt(environment=SANDBOX, network=ETHEREUM, cleared_by="Ada")
     assert cursor_of(ETHEREUM).halted_at is not None
-    assert is_open(environment=SANDBOX, network=ETHEREUM)
+    assert stands(environment=SANDBOX, network=ETHEREUM)
 
 
 def test_the_other_networks_go_on_while_one_is_halted() -> None:

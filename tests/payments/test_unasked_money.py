@@ -10,7 +10,6 @@ from django.db import connection
 from django.db.models import F
 
 from config.database_time import CLOCKS_APART
-from merchants.ledger import breakers
 from payments import tasks
 from payments.chains import registry
 from payments.chains.simulated import control
@@ -22,6 +21,7 @@ from payments.diagnosis.claims import explain_claim
 from payments.models import Deposit, Discrepancy, Payment
 from payments.treasury import sweep_booking
 from payments.treasury.models import Sweep
+from tests import stopping
 from tests.payments.scenes import (
     BLOCKS_UNTIL_FINAL,
     ETHEREUM,
@@ -89,7 +89,7 @@ def assert_the_chain_has_what_the_books_say(payment: Payment) -> None:
     assert hot(ETHEREUM) == on_chain(ETHEREUM, the_wallet(ETHEREUM).address)
     assert books(payment).get("chain:deposit", 0) == on_chain(ETHEREUM, payment.deposit_address)
     assert not Sweep.objects.filter(booked_at=None).exists()
-    assert not breakers.is_open(environment=SANDBOX, network=ETHEREUM)
+    assert not stopping.stands(environment=SANDBOX, network=ETHEREUM)
 
 
 def test_money_at_the_next_address_is_held_and_goes_with_the_sweep_of_its_payment() -> None:

@@ -8,7 +8,6 @@ import pytest
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
-from merchants.ledger import breakers
 from merchants.services import change_fee, update_settings
 from payments.chains import registry
 from payments.chains.simulated import control
@@ -18,11 +17,12 @@ from payments.rates.models import CurrentRate
 from payments.rates.quoting import forget_rates
 from payments.states import BalanceChangeKind
 from payments.transfers.models import Payout, PayoutPolicy
-from payments.transfers.payouts import approve_payout, policy_of, reject_payout
+from payments.transfers.payouts import approve_payout, reject_payout
 from payments.transfers.states import HoldReason
 from settlements import runs, services
 from settlements.models import Settlement
 from settlements.states import WAITS, SettlementProblem, SettlementStatus
+from tests import stopping
 from tests.factories import make_merchant, make_user
 from tests.networks import with_set
 from tests.settlements.scenes import (
@@ -300,23 +300,17 @@ def test_whatever_holds_a_payout_means_something_for_its_settlement() -> None:
     assert set(services.PROBLEM_OF_HOLD) == set(HoldReason)
 
 
-@pytest.mark.parametrize("stopped", ["breaker", "kill switch"])
+@pytest.mark.parametrize("stopped", ["network", "environment"])
 def test_network_unavailable_nothing_is_converted_while_payouts_are_stopped(stopped: str) -> None:
     merchant = make_merchant()
     earn(merchant, "100", "DAI")
     stock_treasury("100")
     settlement = settle_one(merchant)
-    policy = policy_of(SANDBOX)
-    if stopped == "breaker":
-        breakers.open_breaker(environment=SANDBOX, network=ETHEREUM, reason="a test")
-    else:
-        policy.payouts_enabled = False
-        policy.save()
+    place = {"environment": SANDBOX, "network": ETHEREUM if stopped == "network" else ""}
+    stopping.stop_payouts(**place, reason="a test")
     assert waits(advance(settlement), SettlementProblem.NETWORK_UNAVAILABLE)
     assert books()["USDC treasury"] == 100_000_000
-    breakers.close_breaker(environment=SANDBOX, network=ETHEREUM, closed_by="a test")
-    policy.payouts_enabled = True
-    policy.save()
+    stopping.lift(**place)
     assert pay_out(settlement).status == COMPLETED
 
 

@@ -10,12 +10,13 @@ from django.utils import timezone
 from merchants.services import update_settings
 from payments.chains import registry
 from payments.chains.simulated import control
-from payments.transfers.models import Payout, PayoutPolicy
-from payments.transfers.payouts import PayoutNotCancellable, policy_of
+from payments.transfers.models import Payout
+from payments.transfers.payouts import PayoutNotCancellable
 from settlements.models import Settlement
 from settlements.reading import statement_of
 from settlements.services import redirect_failed, retry_failed
 from settlements.states import SettlementProblem, SettlementStatus
+from tests import stopping
 from tests.factories import make_merchant
 from tests.settlements.scenes import (
     ETHEREUM,
@@ -169,8 +170,7 @@ def test_only_this_wallet_in_this_coin_is_left_out(waiting: Settlement) -> None:
 def test_it_waits_for_the_trustline_while_nobody_can_be_asked(waiting: Settlement, trouble: str) -> None:
     earn(waiting.merchant, "40", network=STELLAR)
     if trouble == "payouts are stopped":
-        policy_of(SANDBOX)
-        PayoutPolicy.objects.update(payouts_enabled=False)
+        stopping.stop_payouts(environment=SANDBOX, reason="a test")
     else:
         control.outage(STELLAR, 60)
     Payout.objects.update(next_attempt_at=timezone.now())

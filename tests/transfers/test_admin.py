@@ -112,7 +112,7 @@ class TestDeciding:
 
 
 class TestPolicy:
-    def test_payouts_can_be_stopped_before_there_are_any(self) -> None:
+    def test_limits_can_be_set_before_there_is_a_payout(self) -> None:
         client, _ = operator()
         assert page(client, "payoutpolicy_changelist").count("/change/") == 2
         policy = PayoutPolicy.objects.get(environment="production")
@@ -125,12 +125,10 @@ class TestPolicy:
         change = reverse("admin:transfers_payoutpolicy_change", args=[policy.pk])
         assert client.post(change, limits).status_code == 302
         policy.refresh_from_db()
-        assert (policy.payouts_enabled, policy.approval_above, policy.transfer_limit) == (False, 10_000, 7)
+        assert (policy.approval_above, policy.transfer_limit) == (10_000, 7)
         assert policy.environment == "production"
         told = LogEntry.objects.get().change_message
-        assert told == (
-            "payouts_enabled: True → False; proposed approval_above: 10000 → None; transfer_limit: 100000 → 7"
-        )
+        assert told == "proposed approval_above: 10000 → None; transfer_limit: 100000 → 7"
 
     def test_policies_are_neither_added_nor_removed(self) -> None:
         client, _ = operator()

@@ -14,7 +14,6 @@ from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from config import ids
-from merchants.ledger import breakers
 from merchants.ledger.invariants import CouldNotCheck, Finding, Scope, Severity, registered
 from payments.chains import registry
 from payments.chains.simulated import control
@@ -24,6 +23,7 @@ from payments.transfers import services
 from payments.transfers.models import Payout, PayoutPolicy, Transfer, TransferLine, Wallet
 from payments.transfers.payouts import fail_payout, policy_of, reject_payout
 from payments.transfers.states import PayoutStatus, TransferStatus
+from tests import stopping
 from tests.factories import make_user
 from tests.transfers.scenes import (
     COIN,
@@ -357,18 +357,17 @@ def test_a_transfer_that_is_not_final_is_a_warning_after_twice_the_usual_time() 
 
 
 def test_what_keeps_payouts_back_is_a_warning(paid: Payout) -> None:
-    policy_of(SANDBOX)
-    PayoutPolicy.objects.filter(environment=SANDBOX).update(payouts_enabled=False)
+    stopping.stop_payouts(environment=SANDBOX, reason="odd")
     services.freeze_wallet(the_wallet(ETHEREUM), reason="looked odd")
-    breakers.open_breaker(environment=SANDBOX, network=STELLAR, reason="a loss")
+    stopping.stop_payouts(environment=SANDBOX, network=STELLAR, reason="a loss")
     found = findings()
     assert set(found) == {"I15t"}
-    assert [each.actual for each in found["I15t"]] == ["the kill switch is off", "frozen: looked odd", "open: a loss"]
+    assert [each.actual for each in found["I15t"]] == ["frozen: looked odd", "stopped: odd", "stopped: a loss"]
     known = {each.code: each for each in registered()}
     assert known["I15t"].severity is Severity.WARNING
     assert [each.actual for each in findings(Scope(network=STELLAR))["I15t"]] == [
-        "the kill switch is off",
-        "open: a loss",
+        "stopped: odd",
+        "stopped: a loss",
     ]
 
 

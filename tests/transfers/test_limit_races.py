@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from threading import Barrier
 from typing import Any
 
 import pytest
 from django.db import connection
 
+from merchants.ledger import stops
 from payments.chains.simulated.adapter import SimulatedChain
 from payments.transfers import executor, services
 from payments.transfers.models import Payout, PayoutPolicy, Transfer
 from payments.transfers.payouts import carry, policy_of
 from payments.transfers.states import HoldReason, PayoutStatus
+from tests import stopping
 from tests.factories import make_merchant
 from tests.transfers.scenes import COIN, ETHEREUM, POLYGON, SANDBOX, ask, drive, fresh, stock
 
@@ -87,6 +89,38 @@ def test_two_networks_cannot_pass_a_limit_of_a_day_together(
         assert found == [(PayoutStatus.SENDING, "")] * 2, "without the guard four of three dollars leave"
 
 
+@pytest.mark.parametrize(
+    ("network", "guard"), [("", "as it is"), (ETHEREUM, "as it is"), (ETHEREUM, "without the lock")]
+)
+def test_a_stop_waits_for_what_is_just_being_signed(monkeypatch: pytest.MonkeyPatch, network: str, guard: str) -> None:
+    stock(ETHEREUM, 10 * COIN)
+    payout = ask(ETHEREUM)
+    came_back: list[bool] = []
+
+    def stop() -> None:
+        try:
+            stopping.stop_payouts(environment=SANDBOX, network=network, reason="seen")
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(1) as pool:
+
+        def stopped_meanwhile(*carried: Any) -> None:
+            stopped = pool.submit(stop)
+            wait([stopped], timeout=1)
+            came_back.append(stopped.done())
+            carry(*carried)
+
+        if guard == "without the lock":
+            monkeypatch.setattr(stops, "lock_signing", lambda environment: None)
+        monkeypatch.setattr(services, "carry", stopped_meanwhile)
+        drive(ETHEREUM)
+    assert came_back == [guard == "without the lock"], "else something is signed after payouts were stopped"
+    assert fresh(payout).status == PayoutStatus.SENDING
+    drive(ETHEREUM)
+    assert [each.sent_at for each in Transfer.objects.all()] == [None], "it is not sent either"
+
+
 @pytest.mark.parametrize("at", ["sign", "broadcast"])
 def test_the_kill_switch_holds_within_a_round(monkeypatch: pytest.MonkeyPatch, at: str) -> None:
     stock(ETHEREUM, 10 * COIN)
@@ -94,7 +128,7 @@ def test_the_kill_switch_holds_within_a_round(monkeypatch: pytest.MonkeyPatch, a
     real = getattr(SimulatedChain, at)
 
     def pulled_meanwhile(chain: SimulatedChain, *asked: Any, **named: Any) -> Any:
-        set_policy(payouts_enabled=False)
+        stopping.stop_payouts(environment=SANDBOX, reason="seen")
         return real(chain, *asked, **named)
 
     monkeypatch.setattr(SimulatedChain, at, pulled_meanwhile)

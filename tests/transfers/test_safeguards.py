@@ -8,7 +8,6 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
-from merchants.ledger import breakers
 from merchants.ledger.posting import Line, post
 from payments.chains import registry
 from payments.chains.base import PayoutInstruction
@@ -20,6 +19,7 @@ from payments.transfers.models import Payout, PayoutPolicy, Transfer, approval_c
 from payments.transfers.payouts import approve_payout, policy_of, reject_payout
 from payments.transfers.postings import hot_account
 from payments.transfers.states import HoldReason, PayoutStatus, TransferStatus
+from tests import stopping
 from tests.factories import make_merchant, make_user
 from tests.transfers.scenes import (
     COIN,
@@ -61,12 +61,12 @@ def test_the_kill_switch_stops_what_is_ready_and_what_is_signed(monkeypatch: pyt
     drive(ETHEREUM)
     monkeypatch.undo()
     assert the_transfer().status == TransferStatus.SIGNED
-    set_policy(payouts_enabled=False)
+    stopping.stop_payouts(environment=SANDBOX, reason="seen")
     second = ask(ETHEREUM)
     finish(ETHEREUM)
     assert the_transfer().status == TransferStatus.SIGNED
     assert fresh(second).status == PayoutStatus.HELD
-    set_policy(payouts_enabled=True)
+    stopping.lift(environment=SANDBOX)
     Payout.objects.filter(next_attempt_at__isnull=False).update(next_attempt_at=timezone.now())
     Transfer.objects.filter(next_step_at__isnull=False).update(next_step_at=timezone.now())
     finish(ETHEREUM)
@@ -76,13 +76,13 @@ def test_the_kill_switch_stops_what_is_ready_and_what_is_signed(monkeypatch: pyt
 def test_an_open_breaker_stops_payouts_of_its_network_alone() -> None:
     for network in (ETHEREUM, POLYGON):
         stock(network, 10 * COIN)
-    breakers.open_breaker(environment=SANDBOX, network=ETHEREUM, reason="books and chain disagree")
+    stopping.stop_payouts(environment=SANDBOX, network=ETHEREUM, reason="books and chain disagree")
     stopped, paid = ask(ETHEREUM), ask(POLYGON)
     for network in (ETHEREUM, POLYGON):
         finish(network)
     assert (fresh(stopped).status, fresh(paid).status) == (PayoutStatus.HELD, PayoutStatus.PAID)
     assert fresh(stopped).hold_reason == HoldReason.STOPPED
-    breakers.close_breaker(environment=SANDBOX, network=ETHEREUM, closed_by="operator@example.com")
+    stopping.lift(environment=SANDBOX, network=ETHEREUM, by="operator@example.com")
     Payout.objects.filter(next_attempt_at__isnull=False).update(next_attempt_at=timezone.now())
     finish(ETHEREUM)
     assert fresh(stopped).status == PayoutStatus.PAID

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from merchants.ledger import breakers
 from payments.chains import registry
 from payments.chains.base import SignedTransfer
 from payments.chains.simulated import control
@@ -18,6 +17,7 @@ from payments.transfers.models import Envelope, Payout, PayoutPolicy, Transfer
 from payments.transfers.payouts import approve_payout, lock_policy, policy_of
 from payments.transfers.spending import Allowance
 from payments.transfers.states import HoldReason, PayoutStatus, TransferStatus
+from tests import stopping
 from tests.factories import make_user
 from tests.networks import put_simulated
 from tests.transfers.scenes import (
@@ -88,9 +88,9 @@ def test_nothing_is_signed_or_sent_once_it_is_stopped(monkeypatch: pytest.Monkey
     def stopped_meanwhile(chain: SimulatedChain, *asked: Any, **named: Any) -> Any:
         calls.append(asked)
         if stop == "breaker":
-            breakers.open_breaker(environment=SANDBOX, network=ETHEREUM, reason="seen")
+            stopping.stop_payouts(environment=SANDBOX, network=ETHEREUM, reason="seen")
         else:
-            set_policy(payouts_enabled=False)
+            stopping.stop_payouts(environment=SANDBOX, reason="seen")
         return real(chain, *asked, **named)
 
     monkeypatch.setattr(SimulatedChain, at, stopped_meanwhile)
@@ -107,7 +107,7 @@ def test_a_lost_transfer_is_neither_replaced_nor_sent_again_once_it_is_stopped(m
     real, sent = SimulatedChain.sign, []
 
     def stopped_meanwhile(chain: SimulatedChain, *asked: Any, **named: Any) -> Any:
-        set_policy(payouts_enabled=False)
+        stopping.stop_payouts(environment=SANDBOX, reason="seen")
         return real(chain, *asked, **named)
 
     monkeypatch.setattr(SimulatedChain, "sign", stopped_meanwhile)

@@ -22,7 +22,7 @@ class Command(BaseCommand):
     help = (
         "Shows which findings of reconcile are explained. With an id, as reconcile prints it beside each finding, an "
         "operator proposes to explain it, or agrees to what another has proposed in the same words. Then runs go on "
-        "listing it, and neither exit code nor breaker reacts to it until its figure "
+        "listing it, and neither exit code nor stop reacts to it until its figure "
         "changes or the time is over."
     )
 

@@ -196,7 +196,7 @@ class Report:
             word = "stopped" if breaker["isNew"] else "were stopped already"
             self._say(self._style.ERROR(f"Payouts {word}: {breaker['environment']} {breaker['network']}"))
         if run.breakers:
-            self._say("        A person lets them go on: admin, Breakers; or manage.py breaker --close")
+            self._say("        A person lets them go on: admin, Stops; or manage.py stops --lift")
         bound = "" if run.summary["isComplete"] else "at most "
         self._say(
             f"Value explained: {bound}{run.summary['valueExplained']} % of the coins in the ledger; "

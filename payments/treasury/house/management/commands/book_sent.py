@@ -48,6 +48,6 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from error
         self.stdout.write(str(proposal))
         if proposal.status == ProposalStatus.DONE:
-            self.stdout.write(self.style.SUCCESS("Booked. Thaw the wallet, run reconcile, then close the breaker."))
+            self.stdout.write(self.style.SUCCESS("Booked. Thaw the wallet, run reconcile, then lift the stop."))
         else:
             self.stdout.write("Another operator must agree: Admin → Proposals, or this command with the same words.")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import re
 from collections.abc import Iterator
 
 import pytest
@@ -13,7 +12,8 @@ from pytest_django.fixtures import Settings
 
 from config.installation.models import Sign, Standstill
 from merchants.ledger.invariants import Finding, Scope, invariant
-from merchants.ledger.models import Breaker, ReconcileRun
+from merchants.ledger.models import ReconcileRun, Stop
+from tests.factories import make_user
 from tests.ledger.books import COINS, available_account, move, receivable_account
 from tests.ledger.reconciling import STELLAR_COINS, forge_balance, run, stopped
 
@@ -28,9 +28,9 @@ class TestBreakers:
         assert code == 2
         assert stopped() == [("sandbox", "ethereum")]
         assert "Payouts stopped: sandbox ethereum\n" in out
-        breaker = Breaker.objects.get()
+        stop = Stop.objects.get()
         found = "I3 sandbox ethereum USDC chain:deposit: expected 140, found 141"
-        assert breaker.reason == f"reconcile {ReconcileRun.objects.get().pk}: {found}"
+        assert stop.reason == f"reconcile {ReconcileRun.objects.get().pk}: {found}"
         assert ReconcileRun.objects.get().breakers == [
             {"environment": "sandbox", "network": "ethereum", "reason": found, "isNew": True}
         ]
@@ -94,37 +94,43 @@ class TestBreakers:
     def test_the_first_reason_stays_and_a_clean_run_lets_nothing_go_on(self, books: None) -> None:
         forge_balance(1)
         run()
-        first = Breaker.objects.get()
+        first = Stop.objects.get()
         _, out, _ = run()
         assert "Payouts were stopped already: sandbox ethereum\n" in out
         forge_balance(-1)
         code, out, _ = run()
         assert (code, "Payouts" in out) == (0, False)
-        assert list(Breaker.objects.all()) == [first]
+        assert list(Stop.objects.all()) == [first]
         assert stopped() == [("sandbox", "ethereum")]
 
     def test_a_person_lets_them_go_on(self, books: None, settings: Settings) -> None:
         settings.SANDBOX_OPERATORS_TO_DECIDE = 1
         forge_balance()
         run()
-        place = ("--network", "ethereum", "--env", "sandbox")
         shown = io.StringIO()
-        call_command("breaker", stdout=shown)
-        assert shown.getvalue().startswith("ethereum (sandbox) since ")
-        call_command("breaker", *place, "--close", "--by", "Ada", stdout=io.StringIO())
+        call_command("stops", stdout=shown)
+        stop = Stop.objects.get()
+        assert shown.getvalue().startswith(f"{stop.pk}  ethereum (sandbox) since ")
+        assert "lifted by an operator with ledger.change_stop" in shown.getvalue()
+        ada = make_user(is_staff=True, is_superuser=True)
+        call_command("stops", "--lift", str(stop.pk), "--by", ada.email, stdout=io.StringIO())
         assert stopped() == []
-        assert Breaker.objects.get().closed_by == "Ada"
-        with pytest.raises(CommandError, match=re.escape("Payouts of ethereum (sandbox) are not stopped.")):
-            call_command("breaker", *place, "--close")
+        assert Stop.objects.get().lifted_by == ada.email
+        with pytest.raises(CommandError, match=f"{stop.pk} does not stand"):
+            call_command("stops", "--lift", str(stop.pk), "--by", ada.email)
         shown = io.StringIO()
-        call_command("breaker", stdout=shown)
-        assert shown.getvalue() == "Payouts are stopped nowhere.\n"
+        call_command("stops", stdout=shown)
+        assert shown.getvalue() == "Nothing is stopped.\n"
 
     def test_a_person_stops_them(self, db: None) -> None:
         place = ("--network", "ethereum", "--env", "sandbox")
-        call_command("breaker", *place, "--open", "the key was seen elsewhere", stdout=io.StringIO())
+        call_command("stops", *place, "--stop", "the key was seen elsewhere", stdout=io.StringIO())
         assert stopped() == [("sandbox", "ethereum")]
         with pytest.raises(CommandError, match="stopped already"):
-            call_command("breaker", *place, "--open", "again")
-        with pytest.raises(CommandError, match="--env and --network"):
-            call_command("breaker", "--close")
+            call_command("stops", *place, "--stop", "again")
+        call_command("stops", "--env", "production", "--stop", "everything", stdout=io.StringIO())
+        assert stopped() == [("production", ""), ("sandbox", "ethereum")]
+        with pytest.raises(CommandError, match="--env"):
+            call_command("stops", "--stop", "why")
+        with pytest.raises(CommandError, match="polygn is not in use"):
+            call_command("stops", "--env", "sandbox", "--network", "polygn", "--stop", "why")

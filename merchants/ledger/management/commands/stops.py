@@ -1,0 +1,72 @@
+"""`manage.py stops`: shows what is stopped, stops payouts, and lets them go on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from config.environments import Environment
+from config.errors import DomainError, InvalidParameter
+from merchants.four_eyes.people import operator_of_command
+from merchants.ledger import stops
+from merchants.ledger.models import Stop
+
+
+class Command(BaseCommand):
+    help = (
+        "Shows what is stopped, why, since when, who may lift it and how. With --stop REASON it stops payouts of an "
+        "environment, a network or a coin; with --lift it proposes that one goes on, or agrees to that."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--env", choices=Environment.values)
+        parser.add_argument("--network", default="", help="Without one, --stop stops all payouts of the environment.")
+        parser.add_argument("--asset", default="", help="One coin alone, with its sweeps and new payments.")
+        change = parser.add_mutually_exclusive_group()
+        change.add_argument("--stop", metavar="REASON", help="Stop payouts there.")
+        change.add_argument("--lift", metavar="NUMBER", type=int, help="Let what has this number go on.")
+        parser.add_argument("--by", metavar="EMAIL", default="", help="Who lifts it: an operator.")
+        parser.add_argument("--note", default="", help="What was found out; it is kept.")
+
+    def handle(self, **options: Any) -> None:
+        place = {"environment": options["env"], "network": options["network"], "asset": options["asset"]}
+        if options["stop"]:
+            self._stop(place, options["stop"])
+        elif options["lift"]:
+            self._lift(options["lift"], options["by"], options["note"])
+        else:
+            self._show({name: value for name, value in place.items() if value})
+
+    def _stop(self, place: dict[str, str], reason: str) -> None:
+        if not place["environment"]:
+            raise CommandError("Say where: --env.")
+        try:
+            stops.require_known(**place)
+        except InvalidParameter as error:
+            raise CommandError(error.message) from error
+        if not stops.stop(**place, reason=reason):
+            raise CommandError(f"{Stop(**place)} is stopped already.")
+        self.stdout.write(f"{Stop(**place)} is stopped.")
+
+    def _lift(self, number: int, by: str, note: str) -> None:
+        found = Stop.objects.filter(pk=number, lifted_at__isnull=True).first()
+        if found is None:
+            raise CommandError(f"{number} does not stand.")
+        try:
+            permission = stops.permission_to_lift(found)
+            person = operator_of_command(by, permission=permission, environment=found.environment)
+            proposal = stops.propose_lifting(found, by=person, note=note)
+        except DomainError as error:
+            raise CommandError(error.message) from error
+        self.stdout.write(f"{proposal}: {proposal.get_status_display()}.")
+
+    def _show(self, place: dict[str, str]) -> None:
+        rows = Stop.objects.filter(**place, lifted_at__isnull=True).order_by("environment", "network", "pk")
+        found = [(f"{each.pk}  ", stops.listed(each)) for each in rows] + [("", each) for each in stops.elsewhere()]
+        for number, each in found:
+            since = f" since {each.since:%Y-%m-%d %H:%M:%S}" if each.since else ""
+            self.stdout.write(f"{number}{each.what}{since}: {each.reason}")
+            self.stdout.write(f"    lifted by {each.who}. {each.how}")
+        if not found:
+            self.stdout.write("Nothing is stopped.")

@@ -1,0 +1,183 @@
+"""What is stopped, since when and why, and who lifts it how. `may_leave` is asked before anything is signed or sent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import structlog
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from config.errors import InvalidParameter
+from config.installation.services import current_standstill, may_act
+from config.providers import Provider
+from merchants.four_eyes.models import Proposal, ProposalKind
+from merchants.four_eyes.people import people_needed
+from merchants.four_eyes.services import NotPermitted, propose, register
+from merchants.ledger.models import Stop, StopKind
+from merchants.models import User
+
+logger = structlog.get_logger(__name__)
+
+networks_of: Provider[[str], Collection[str]] = Provider("networks_of")
+"""The networks in use in an environment."""
+
+lock_signing: Provider[[str], object] = Provider("lock_signing")
+"""Waits until nothing of the environment is being signed, and keeps that so until the database transaction ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A stop as operators see it, wherever it is kept."""
+
+    what: str
+    reason: str
+    since: datetime | None
+    who: str
+    how: str
+
+
+ELSEWHERE: list[Callable[[], Iterable[Listed]]] = []
+"""What lists stops that are kept elsewhere: each room adds its own as the process starts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How stops of a kind are lifted: what to do first, by whom, and what is done beside it."""
+
+    first: str
+    proposal: ProposalKind
+    permission: str
+    lift: Callable[[Stop, Proposal, str], bool]
+    after: Callable[[Stop], Mapping[str, object]]
+
+
+_WAYS: dict[str, Way] = {}
+
+
+def register_way(
+    kind: StopKind,
+    proposal: ProposalKind,
+    *,
+    first: str,
+    permission: str,
+    lift: Callable[[Stop, Proposal, str], bool] = lambda stop, _, people: lift_stop(stop, by=people),
+    after: Callable[[Stop], Mapping[str, object]] = lambda _: {"lifted": True},
+    asks_before: Callable[[str, Mapping[str, Any]], Any] | None = None,
+) -> None:
+    """Register how stops of a kind are lifted. `after` refuses by a DomainError what cannot be lifted yet."""
+    _WAYS[kind] = Way(first, proposal, permission, lift, after)
+    register(proposal, _lift_as_agreed, permission=permission, asks_before=asks_before)
+
+
+def standing(environment: str, network: str, coins: Iterable[str] = ()) -> QuerySet[Stop]:
+    """Stops of a network, of the whole environment, and of these coins on it."""
+    here = Stop.objects.filter(lifted_at__isnull=True, environment=environment, network__in=["", network])
+    return here.filter(asset__in=["", *coins])
+
+
+def may_leave(environment: str, network: str, coins: Iterable[str] = ()) -> bool:
+    """Whether these coins, or any at all, may leave: no stop stands there, and the database is not a restored one."""
+    return not standing(environment, network, coins).exists() and may_act()
+
+
+def stopped_coins(environment: str, network: str) -> set[str]:
+    """Coins that are stopped on this network by a stop of their own."""
+    here = Stop.objects.filter(environment=environment, network=network, lifted_at__isnull=True).exclude(asset="")
+    return set(here.values_list("asset", flat=True))
+
+
+def require_known(*, environment: str, network: str, asset: str) -> None:
+    """InvalidParameter of a place where a stop would stop nothing."""
+    if network and network not in (known := networks_of(environment)):
+        raise InvalidParameter(
+            f"{network} is not in use in {environment}; in use are {', '.join(known)}.", param="network"
+        )
+    if asset and not network:
+        raise InvalidParameter("Say on which network the coin is stopped.", param="network")
+
+
+def stop(kind: StopKind | None = None, /, *, environment: str, reason: str, network: str = "", asset: str = "") -> bool:
+    """Stop payouts of an environment, a network or a coin there; False when they were stopped already, and the first
+    reason stays. What is just being signed is waited for: afterwards nothing more is."""
+    with transaction.atomic():
+        lock_signing(environment)
+        _, is_new = Stop.objects.get_or_create(
+            kind=kind or (StopKind.BREAKER if network else StopKind.SWITCH),
+            environment=environment,
+            network=network,
+            asset=asset,
+            lifted_at=None,
+            defaults={"reason": reason},
+        )
+    if is_new:
+        logger.critical("payouts stopped", environment=environment, network=network, asset=asset, reason=reason)
+    return is_new
+
+
+def lift_stop(found: Stop, *, by: str) -> bool:
+    """Let what was stopped go on; False when it was lifted before."""
+    lifted = Stop.objects.filter(pk=found.pk, lifted_at__isnull=True)
+    if not lifted.update(lifted_at=timezone.now(), lifted_by=by[:120]):
+        return False
+    logger.warning("payouts go on", environment=found.environment, network=found.network, asset=found.asset, by=by)
+    return True
+
+
+def propose_lifting(found: Stop, *, by: User, note: str = "", after: Mapping[str, object] | None = None) -> Proposal:
+    """Propose that a stop is lifted, or agree to it, when another operator has proposed it."""
+    way = _WAYS[found.kind]
+    if not by.has_perm(way.permission):
+        raise NotPermitted
+    return propose(
+        way.proposal,
+        environment=found.environment,
+        subject=found.pk,
+        before={"reason": found.reason},
+        after=way.after(found) if after is None else after,
+        told=f"{found} goes on. It was stopped: {found.reason} {note}".rstrip(),
+        by=by,
+    )
+
+
+def permission_to_lift(found: Stop) -> str:
+    return _WAYS[found.kind].permission
+
+
+def may_lift_any(person: User) -> bool:
+    return any(person.has_perm(way.permission) for way in _WAYS.values())
+
+
+def _lift_as_agreed(proposal: Proposal, people: str) -> bool:
+    found = Stop.objects.get(pk=proposal.subject)
+    return found.lifted_at is None and _WAYS[found.kind].lift(found, proposal, people)
+
+
+def listed(found: Stop) -> Listed:
+    """A row of the table, with who lifts it and how."""
+    way, needed = _WAYS[found.kind], people_needed(found.environment)
+    who = f"{'an operator' if needed == 1 else f'{needed} operators'} with {way.permission}"
+    how = f"{way.first} Then Admin → Stops → Lift, or manage.py stops --lift {found.pk} --by EMAIL."
+    return Listed(str(found), found.reason, found.since, who, how)
+
+
+def elsewhere() -> Iterator[Listed]:
+    """Stops that are no rows of the table."""
+    if (standstill := current_standstill()) is not None:
+        who = "whoever has the machine, once the chains answer"
+        how = "manage.py resume_after_restore compares with the chains and lets it go on."
+        yield Listed("everything: the database was restored", standstill.message, standstill.began_at, who, how)
+    for source in ELSEWHERE:
+        yield from source()
+
+
+register_way(
+    StopKind.BREAKER,
+    ProposalKind.BREAKER,
+    first="Find the cause that the reason names.",
+    permission="ledger.change_stop",
+)

@@ -1,0 +1,105 @@
+"""One list of all that is stopped: why, since when, who lifts it and how."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from io import StringIO
+
+import pytest
+from django.core.management import call_command
+from django.db import connection
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from config.installation.models import Sign
+from config.installation.services import look, stand_still
+from merchants.ledger.models import Stop
+from payments.transfers.models import Wallet
+from payments.transfers.payouts import policy_of
+from payments.transfers.services import freeze_wallet, note_not_signed
+from tests.factories import make_user
+from tests.networks import ETHEREUM
+from tests.stopping import lift, stop_payouts
+from tests.transfers.scenes import COIN, SANDBOX, ask, drive, stock, the_wallet
+
+pytestmark = pytest.mark.django_db
+
+REFUSAL = "The signer refuses (stopped): The signer was stopped. Looked odd."
+
+
+def shown() -> str:
+    out = StringIO()
+    call_command("stops", stdout=out)
+    return out.getvalue()
+
+
+def test_everything_that_is_stopped_is_listed_with_who_lifts_it_and_how() -> None:
+    assert shown() == "Nothing is stopped.\n"
+    stock(ETHEREUM, 10 * COIN)
+    ask(ETHEREUM)
+    drive(ETHEREUM)
+    wallet = the_wallet(ETHEREUM)
+    stop_payouts(environment=SANDBOX, reason="all of it")
+    stop_payouts(environment=SANDBOX, network=ETHEREUM, reason="does not add up")
+    stop_payouts(environment=SANDBOX, network=ETHEREUM, asset="USDC", reason="counts otherwise")
+    freeze_wallet(wallet, reason="it looks odd")
+    note_not_signed(wallet, reason=REFUSAL, is_refused=True)
+    look()
+    stand_still(Sign.DECLARED, "Ada says so.")
+    wanted = {
+        "all payouts (sandbox)": ("all of it", "2 operators with transfers.change_payoutpolicy", "stops --lift"),
+        "ethereum (sandbox)": ("does not add up", "2 operators with ledger.change_stop", "stops --lift"),
+        "USDC on ethereum (sandbox)": ("counts otherwise", "2 operators with ledger.change_stop", "stops --lift"),
+        f"wallet {wallet}": ("it looks odd", "2 operators with transfers.change_wallet", "thaw_wallet"),
+        f"signer of {wallet}": ("Looked odd", "whoever has the machine of the signer", "signer --go-on"),
+        "everything: the database was restored": ("Ada says so.", "whoever has the machine", "resume_after_restore"),
+    }
+    client = Client()
+    client.force_login(make_user(is_staff=True, is_superuser=True))
+    lines, page = shown().splitlines(), client.get(reverse("admin:ledger_stop_changelist")).text
+    listed = dict(zip(lines[::2], lines[1::2], strict=True))
+    assert len(listed) == len(wanted)
+    for what, (reason, who, how) in wanted.items():
+        [(line, told)] = [each for each in listed.items() if f"{what} since " in each[0]]
+        assert reason in line
+        for text in (who, how):
+            assert text in told, what
+        for text in (what, reason, who, how):
+            assert text in page, what
+    Wallet.objects.update(not_signed_at=timezone.now() - timedelta(minutes=16))
+    assert "signer of" not in shown(), "it has been asked again since, and signed"
+
+
+def test_what_is_lifted_is_listed_no_more_and_stays_in_the_admin() -> None:
+    stop_payouts(environment=SANDBOX, network=ETHEREUM, reason="odd")
+    assert lift(environment=SANDBOX, network=ETHEREUM, by="two people")
+    assert shown() == "Nothing is stopped.\n"
+    client = Client()
+    client.force_login(make_user(is_staff=True, is_superuser=True))
+    assert "two people" in client.get(reverse("admin:ledger_stop_changelist")).text
+
+
+def column(value: bool | None = None) -> bool:
+    """What the release before knows the kill switch by."""
+    with connection.cursor() as cursor:
+        if value is not None:
+            cursor.execute("UPDATE transfers_payoutpolicy SET payouts_enabled = %s", [value])
+        cursor.execute("SELECT bool_and(payouts_enabled) FROM transfers_payoutpolicy")
+        return bool(cursor.fetchone()[0])
+
+
+def test_processes_of_the_release_before_see_each_stop_and_theirs_hold() -> None:
+    policy_of(SANDBOX)
+    column(False)
+    [stop] = Stop.objects.all()
+    assert (stop.kind, stop.environment, stop.network, stop.lifted_at) == ("switch", SANDBOX, "", None)
+    column(False)
+    assert Stop.objects.count() == 1
+    lift(environment=SANDBOX)
+    assert column()
+    stop_payouts(environment=SANDBOX, network=ETHEREUM, reason="one network")
+    assert column()
+    stop_payouts(environment=SANDBOX, reason="all of it")
+    assert not column()
+    assert Stop.objects.filter(lifted_at=None).count() == 2
