@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from io import StringIO
 
@@ -61,7 +62,7 @@ def test_everything_that_is_stopped_is_listed_with_who_lifts_it_and_how() -> Non
     listed = dict(zip(lines[::2], lines[1::2], strict=True))
     assert len(listed) == len(wanted)
     for what, (reason, who, how) in wanted.items():
-        [(line, told)] = [each for each in listed.items() if f"{what} since " in each[0]]
+        [(line, told)] = [each for each in listed.items() if re.match(rf"(\d+  )?{re.escape(what)} since ", each[0])]
         assert reason in line
         for text in (who, how):
             assert text in told, what
