@@ -102,7 +102,6 @@ app.conf.beat_schedule = {
     **every(30, "house.follow_cold"),
     **every(5, "merchants.fold_counts"),
     **every(5, "payments.fold_turnover"),
-    **every(30, "merchants.sum_days"),
     **every(2, "payments.index_payments"),
     **every(2, "payments.write_exports"),
     **every(3600, "payments.purge_exports"),

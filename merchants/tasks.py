@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import timedelta
-from time import monotonic
 from typing import Any
 
 from celery import shared_task
@@ -18,27 +17,16 @@ from config.purging import delete_in_batches
 from merchants import counting
 from merchants.access import attempts, authentication, idempotency
 from merchants.audit import purging as audit
-from merchants.ledger import day_sums
 from merchants.models import RecordCountDelta
 from merchants.request_log import purging as request_log
 
 ATTEMPTS_KEPT_FOR = timedelta(days=1)
-SUMMING_SECONDS = 20
-"""In a row; then other reports go on."""
 
 
 @shared_task(name="merchants.fold_counts")
 def fold_counts() -> None:
     """Fold deltas until less than a batch is left, so that a backlog does not take an interval for each batch."""
     while counting.fold_counts() == counting.FOLD_BATCH:
-        pass
-
-
-@shared_task(name="merchants.sum_days")
-def sum_days() -> None:
-    """Add entries to the sums of days that were in the ledger before there were any; then there is nothing to do."""
-    ends_at = monotonic() + SUMMING_SECONDS
-    while day_sums.sum_earlier_entries() and monotonic() < ends_at:
         pass
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 from django.db import connection
@@ -21,7 +21,6 @@ from config import ids
 from config.environments import Environment
 from merchants.ledger.chart import CHART, AccountKind, Group, Side, kinds_where
 from merchants.ledger.day_sums import DIFFERENCES
-from merchants.ledger.debts import repay_debt
 from merchants.ledger.models import Account, Entry, Posting
 
 ROWS_AT_A_TIME = 2000
@@ -486,13 +485,11 @@ AVAILABLE_AND_OWED = """
 @invariant("I20", "nobody has money available and owes some in the same coin", severity=Severity.WARNING)
 def debts_are_repaid_first(scope: Scope) -> Iterator[Finding]:
     for environment, network, asset, owner, available, owed in scope.rows(AVAILABLE_AND_OWED):
-        # Books of an earlier version may have both. Nothing is lost, and the posting is made once the run is over.
-        scope.afterwards(partial(repay_debt, environment, network, asset, owner))
         yield Finding(
             f"{environment} {network} {asset} merchant {owner}",
             f"{int(available):,} available and nothing owed, or the other way round",
             f"{int(owed):,} owed beside it",
-            "nothing: this run repays it by a posting, debt_repaid; run it again to see that it has",
+            "every credit repays debts first: find out who wrote to these accounts",
             environment=environment,
             network=network,
         )

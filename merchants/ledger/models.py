@@ -118,20 +118,6 @@ class DaySum(models.Model):
         return f"{self.day}: {self.amount:+,}"
 
 
-class UnsummedEntries(models.Model):
-    """Entries, by their own ids, that are in no day's sum yet: from before there were such sums. One row or none."""
-
-    id = models.PositiveSmallIntegerField(primary_key=True, default=1, editable=False)
-    after = models.BigIntegerField(default=0, help_text="Those up to here are summed.")
-    last = models.BigIntegerField(help_text="The last of them.")
-
-    class Meta:
-        constraints: ClassVar = [models.CheckConstraint(condition=Q(id=1), name="unsummed_entries_once")]
-
-    def __str__(self) -> str:
-        return f"{self.after:,} of {self.last:,}"
-
-
 class StopKind(models.TextChoices):
     SWITCH = "switch", "Payouts of an environment"
     BREAKER = "breaker", "Payouts of a network or a coin"

@@ -32,9 +32,6 @@ logger = structlog.get_logger(__name__)
 UNBOOKED_MAX = timedelta(minutes=10)
 """How long a sweep that has ended may wait to be booked before operators are told."""
 
-EARLIER_AT_ONCE = 20
-"""Sweeps of before addresses were looked at one by one that are read again in one round."""
-
 
 class SweptElsewhere(DomainError):
     code = "swept_elsewhere"
@@ -54,7 +51,6 @@ def book_sweeps() -> int:
         # It may have moved a deposit that is not in the ledger yet.
         with contained("sweep not booked yet", expected=(ChainError, DomainError), transfer=str(sweep.transfer)):
             booked += _try(sweep)
-    _itemise_earlier()
     return booked
 
 
@@ -249,38 +245,3 @@ def _left(passed: Sequence[SweptAddress]) -> str:
 
 def _addresses(number: int) -> str:
     return f"{number:,} address{'' if number == 1 else 'es'}"
-
-
-# --- sweeps that were booked before addresses were looked at one by one ----------------------------------
-
-
-def _itemise_earlier() -> None:
-    """Read some of them again, and free the deposits at addresses that they passed over."""
-    earlier = Sweep.objects.filter(booked_at__isnull=False, is_itemised=False)
-    for sweep in earlier.select_related("transfer__wallet").order_by("id")[:EARLIER_AT_ONCE]:
-        trouble = (ChainUnavailable, DomainError)
-        with contained("earlier sweep not read again yet", expected=trouble, transfer=str(sweep.transfer)):
-            try:
-                _itemise(sweep)
-            except SweptElsewhere as error:
-                Sweep.objects.filter(pk=sweep.pk).update(is_itemised=True, last_error=str(error))
-
-
-def _itemise(sweep: Sweep) -> None:
-    """What it left was never taken out of the coins at deposit addresses; what the token kept is, now."""
-    came_to_nothing = sweep.transfer.status != TransferStatus.FINAL or native_deposits.is_native(sweep)
-    outcomes, cold = ([], None) if came_to_nothing else _read(sweep)
-    with transaction.atomic():
-        sweep = Sweep.objects.select_for_update(of=("self",)).select_related("transfer").get(pk=sweep.pk)
-        if sweep.is_itemised:
-            return
-        lines = _lines(sweep, outcomes)
-        passed = [line for line in lines if not line.left]
-        _release(sweep, passed)
-        SweptAddress.objects.bulk_create(lines)
-        if drafts := _fees(sweep, outcomes):
-            post_drafts(drafts, environment=sweep.transfer.environment)
-        Sweep.objects.filter(pk=sweep.pk).update(is_itemised=True, cold_wallet=cold)
-    if any(line.expected for line in passed):
-        payments = [line.payment.public_id for line in passed if line.expected]
-        logger.warning("deposits of an earlier sweep are free again", sweep=str(sweep.transfer), payments=payments)

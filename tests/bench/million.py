@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from merchants.audit.models import LoggedAction
 from merchants.counting import Counted
-from merchants.ledger.day_sums import sum_again, sum_earlier_entries
+from merchants.ledger.day_sums import sum_again
 from merchants.ledger.models import Account, Entry, Posting
 from merchants.models import Merchant, RecordCount, RecordCountDelta
 from merchants.request_log.models import LoggedRequest
@@ -233,8 +233,6 @@ class Fill:
             ") AS entries WHERE account.id = entries.account_id AND account.balance <> entries.total"
         )
         sum_again()
-        while sum_earlier_entries():
-            pass
 
     def _key_of(self, kind: str, *, row: str = "n", every: int = 1) -> str:
         """The key in SQL of the record of a kind with the number `row`, of which there is one in so many payments."""

@@ -12,11 +12,11 @@ from merchants.ledger.balances import balance
 from merchants.ledger.invariants import Finding, Scope, registered
 from payments.chains.evm import abi, prices, sending
 from payments.deposits.postings import chain_account
-from payments.models import Deposit, Payment
+from payments.models import Payment
 from payments.operations.alarm_rules import AlarmCondition, of_rows
 from payments.operations.states import AlarmKind
 from payments.transfers.models import Transfer
-from payments.treasury import sweep_booking, sweeping
+from payments.treasury import sweeping
 from payments.treasury.models import Sweep, SweepRequest, SweptAddress
 from tests.evm.front import GWEI
 from tests.evm.network import devnet
@@ -156,24 +156,6 @@ def test_sweep_now_says_what_it_took_and_what_not(street: Street) -> None:
     street.freeze("USDC", frozen.deposit_address, frozen=False)
     assert ask() == "Took 40.00 USDC from 1 address.", "it waits for no pause"
     assert ask() == "Nothing is swept. Nothing that is worth it waits there."
-    assert_all_is_swept(street)
-
-
-def test_what_a_sweep_passed_over_before_addresses_were_looked_at_is_found_and_swept(street: Street) -> None:
-    frozen, other = street.paid(), street.paid()
-    street.freeze("USDC", frozen.deposit_address)
-    street.sweep()
-    street.freeze("USDC", frozen.deposit_address, frozen=False)
-    sweep = Sweep.objects.get()
-    SweptAddress.objects.all().delete()  # as an earlier version has left it
-    Deposit.objects.filter(payment=frozen).update(sweep=sweep)
-    Sweep.objects.update(is_itemised=False)
-
-    sweep_booking.book_sweeps()
-    assert (free(frozen), free(other)) == (True, False)
-    assert Sweep.objects.get().is_itemised
-    street.sweep()
-    assert not free(frozen)
     assert_all_is_swept(street)
 
 

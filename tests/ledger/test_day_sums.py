@@ -1,4 +1,4 @@
-"""The sums of days: exact whoever writes entries and whenever, and beside what was written before there were any."""
+"""The sums of days: exact whoever writes entries and whenever."""
 
 from __future__ import annotations
 
@@ -12,15 +12,13 @@ from io import StringIO
 import pytest
 from django.core.management import call_command
 from django.db import connection
-from django.db.migrations.executor import MigrationExecutor
 
 from config import ids
-from merchants import tasks
 from merchants.ledger.balances import balance, balance_at
 from merchants.ledger.chart import CHART, Owner
-from merchants.ledger.day_sums import HAS_SUMS, sum_again, sum_earlier_entries, sums_before
+from merchants.ledger.day_sums import HAS_SUMS, sums_before
 from merchants.ledger.invariants import Finding, Scope, Severity, registered
-from merchants.ledger.models import Account, DaySum, Entry, UnsummedEntries
+from merchants.ledger.models import Account, DaySum, Entry
 from tests.accounting.clock import made_at
 from tests.ledger.books import COINS, FEES, PRODUCTION, SANDBOX, available_account, move, payment_account
 
@@ -128,37 +126,6 @@ def test_any_history_is_summed_exactly_at_any_instant() -> None:
     assert_exact()
 
 
-def test_entries_from_before_are_read_until_they_are_summed_and_each_is_summed_once() -> None:
-    with without_trigger():
-        move_some(30)
-    assert not DaySum.objects.exists()
-    UnsummedEntries.objects.create(last=Entry.objects.latest("id").pk)
-    assert_exact()
-    move_some(10, seed=2)  # beside them, on the same days
-    assert_exact()
-    first = Entry.objects.earliest("id").pk
-    UnsummedEntries.objects.update(after=first - 1)
-    while sum_earlier_entries(at_a_time=7):
-        assert_exact()
-        left = UnsummedEntries.objects.first()
-        assert left is None or (left.after - first + 1) % 7 == 0
-    assert not UnsummedEntries.objects.exists()
-    assert not sum_earlier_entries()
-
-
-def test_the_task_sums_all_that_is_there_and_then_does_nothing() -> None:
-    move_some(10)
-    before = sorted(DaySum.objects.values_list("account", "day", "amount"))
-    sum_again()
-    assert not DaySum.objects.exists()
-    assert_exact()
-    tasks.sum_days()
-    assert not UnsummedEntries.objects.exists()
-    assert sorted(DaySum.objects.values_list("account", "day", "amount")) == before
-    tasks.sum_days()
-    assert sorted(DaySum.objects.values_list("account", "day", "amount")) == before
-
-
 def test_a_wrong_sum_is_found_and_sum_days_puts_it_right() -> None:
     move_some(20)
     wrong = DaySum.objects.filter(account__kind="merchant:available").earliest("id")
@@ -172,6 +139,7 @@ def test_a_wrong_sum_is_found_and_sum_days_puts_it_right() -> None:
     told = StringIO()
     call_command("sum_days", stdout=told)
     assert "those of their entries" in told.getvalue()
+    assert_exact()
     wrong = DaySum.objects.get(account=wrong.account, day=wrong.day)
     assert int(wrong.amount) == right
     assert differences() == []
@@ -204,23 +172,3 @@ def test_a_quick_run_compares_the_days_that_were_touched() -> None:
 def test_a_wrong_sum_stops_no_payouts() -> None:
     [severity] = [each.severity for each in registered() if each.code == "I3d"]
     assert severity is Severity.WARNING
-
-
-@pytest.mark.django_db(transaction=True)
-def test_an_installation_that_is_brought_up_to_date_notes_what_is_there() -> None:
-    executor = MigrationExecutor(connection)
-    executor.migrate([("ledger", "0012_cold_wallets")])
-    move_some(5)
-    last = Entry.objects.latest("id").pk
-    executor.loader.build_graph()
-    executor.migrate([("ledger", "0013_day_sums")])
-    try:
-        assert list(UnsummedEntries.objects.values_list("after", "last")) == [(0, last)]
-        move_some(5, seed=2)
-        assert_exact()
-        tasks.sum_days()
-        assert_exact()
-    finally:
-        UnsummedEntries.objects.all().delete()
-        executor.loader.build_graph()
-        executor.migrate(executor.loader.graph.leaf_nodes())

@@ -1,4 +1,4 @@
-"""A credit to a merchant's balance repays the merchant's debt first, whoever posts it; an old ledger is put right."""
+"""A credit to a merchant's balance repays the merchant's debt first, whoever posts it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from merchants.ledger.posting import (
     post_drafts,
 )
 from tests.ledger.books import COINS, SANDBOX, available_account, move, payment_account, receivable_account
-from tests.ledger.reconciling import run
 from tests.ledger.test_races import THREADS, race
 
 pytestmark = pytest.mark.django_db
@@ -121,17 +120,3 @@ def test_nobody_owes_beside_a_balance_however_credits_and_losses_meet() -> None:
 
     assert race(either, times=5) == {None: THREADS * 5}
     assert held() == (20, 0)  # 8 threads gave 3 and 8 took 2, five times each
-
-
-@pytest.mark.django_db(transaction=True)
-@pytest.mark.usefixtures("ledger_checks_only")
-def test_reconcile_repays_debts_that_an_earlier_version_left_beside_a_balance() -> None:
-    credit(100)
-    owe(60)  # a loss that does not look at the balance first, as a settlement that came back did
-    assert held() == (100, 60)
-    code, out, _ = run()
-    assert (code, "I20" in out) == (1, True)
-    assert held() == (40, 0)
-    reference = f"{OWNER}:ethereum:USDC:1"
-    assert entries(reference) == {"merchant:available": 60, "merchant:receivable": -60}
-    assert "owed beside it" not in run()[1]
