@@ -106,10 +106,7 @@ def is_asked_for(key: str, intent: Intent, *, environment: str, network: str) ->
 
 
 def write_request(request: SigningRequest) -> bytes:
-    said = asdict(request)
-    if not request.prepares:
-        del said["prepares"]  # a signer of an earlier release does not know it
-    return json.dumps(said, separators=(",", ":")).encode()
+    return json.dumps(asdict(request), separators=(",", ":")).encode()
 
 
 def read_request(line: bytes) -> SigningRequest:
