@@ -64,9 +64,12 @@ def allow_address(listed: AllowedAddress, *, by: User) -> Proposal:
         subject=listed.pk,
         before={"address": listed.address, "memo": listed.memo},
         after={"allowed": True},
-        told=f"The house may be paid at {listed}",
         by=by,
     )
+
+
+def _tell(proposal: Proposal) -> str:
+    return f"The house may be paid at {AllowedAddress.objects.get(pk=proposal.subject)}"
 
 
 def _allow_as_agreed(proposal: Proposal, people: str) -> bool:
@@ -80,4 +83,4 @@ def _allow_as_agreed(proposal: Proposal, people: str) -> bool:
     return True
 
 
-register(ProposalKind.ADDRESS, _allow_as_agreed, permission="house.add_allowedaddress")
+register(ProposalKind.ADDRESS, _allow_as_agreed, permission="house.add_allowedaddress", tell=_tell)

@@ -102,13 +102,13 @@ def propose_booking(sent: SentByHand, *, is_lost: bool, reason: str, by: User, o
         subject=sent.payout or transaction_hash[:80],
         before={},
         after=facts,
-        told=_told(wallet, facts),
         by=by,
     )
 
 
-def _told(wallet: Wallet, facts: Mapping[str, Any]) -> str:
-    """What those who decide read."""
+def _tell(proposal: Proposal) -> str:
+    facts = proposal.after
+    wallet = Wallet.objects.get(pk=facts["wallet"])
     what = "the coins are lost, and the house bears it" if facts["lost"] else "the house took the coins for itself"
     if owner := facts.get("owner"):
         what = f"paid for {owner}"
@@ -131,8 +131,6 @@ def _book_as_agreed(proposal: Proposal, people: str) -> bool:
     require_resumed()
     facts = proposal.after
     wallet = Wallet.objects.select_for_update().get(pk=facts["wallet"])
-    if _told(wallet, facts) != proposal.told:
-        return False
     transfer = signed_as([facts["hash"]]).get(facts["hash"])
     if transfer is None:
         raise NotSentByHand(_NOT_RECORDED, param="transaction_hash")
@@ -163,7 +161,7 @@ def _book_as_agreed(proposal: Proposal, people: str) -> bool:
     return True
 
 
-register(ProposalKind.BY_HAND, _book_as_agreed, permission="house.add_withdrawal")
+register(ProposalKind.BY_HAND, _book_as_agreed, permission="house.add_withdrawal", tell=_tell)
 
 
 def _withdrawal(proposal: Proposal, wallet: Wallet, move: Mapping[str, Any]) -> Withdrawal:

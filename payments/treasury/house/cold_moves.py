@@ -163,13 +163,13 @@ def propose_explanation(move: ColdMove, *, is_lost: bool, reason: str, by: User)
         subject=move.pk,
         before={"transaction": move.transaction_hash, "amount": str(move.amount), "recipient": move.recipient},
         after={"lost": is_lost, "reason": reason.strip()},
-        told=_told(move, is_lost=is_lost, reason=reason.strip()),
         by=by,
     )
 
 
-def _told(move: ColdMove, *, is_lost: bool, reason: str) -> str:
-    """What those who decide read."""
+def _tell(proposal: Proposal) -> str:
+    move = ColdMove.objects.select_related("wallet").get(pk=proposal.subject)
+    is_lost, reason = proposal.after["lost"], proposal.after["reason"]
     what = "the coins are lost, and the house bears it" if is_lost else "the house took the coins for itself"
     if _kind_by_people(move, is_lost=is_lost) == Kind.REFILL:
         what = "they are in the hot wallet"
@@ -187,7 +187,7 @@ def _explain_as_agreed(proposal: Proposal, people: str) -> bool:
     require_resumed()
     move = ColdMove.objects.select_for_update(of=("self",)).select_related("wallet").get(pk=proposal.subject)
     is_lost, reason = proposal.after["lost"], proposal.after["reason"]
-    if move.kind != Kind.UNKNOWN or _told(move, is_lost=is_lost, reason=reason) != proposal.told:
+    if move.kind != Kind.UNKNOWN:
         return False
     move.kind, move.note = _kind_by_people(move, is_lost=is_lost), f"{reason} ({people})"
     _book(move)
@@ -196,4 +196,4 @@ def _explain_as_agreed(proposal: Proposal, people: str) -> bool:
     return True
 
 
-register(ProposalKind.COLD_MOVE, _explain_as_agreed, permission="house.add_withdrawal")
+register(ProposalKind.COLD_MOVE, _explain_as_agreed, permission="house.add_withdrawal", tell=_tell)

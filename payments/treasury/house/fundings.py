@@ -58,7 +58,6 @@ def propose_funding(environment: str, asset: Asset, *, amount: int, reason: str,
         subject=f"{environment}:{asset.network}:{asset.code}",
         before={},
         after={"network": asset.network, "asset": asset.code, "amount": str(amount), "reason": reason.strip()},
-        told=_told(environment, asset, amount, reason.strip()),
         by=by,
     )
 
@@ -129,17 +128,16 @@ def _take(stray: Discrepancy, funding: Funding) -> Posting:
     return Posting.objects.get(environment=funding.environment, kind=taken.kind, reference=taken.reference)
 
 
-def _told(environment: str, asset: Asset, amount: int, reason: str) -> str:
-    """What those who decide read."""
-    coins = f"{format_crypto(amount, asset.decimals)} {asset.code}"
-    return f"The house puts {coins} into the hot wallet of {asset.network} ({environment}). Why: {reason}"
+def _tell(proposal: Proposal) -> str:
+    facts, environment = proposal.after, proposal.environment
+    asset = coin_of(environment, facts["network"], facts["asset"])
+    coins = f"{format_crypto(int(facts['amount']), asset.decimals)} {asset.code}"
+    return f"The house puts {coins} into the hot wallet of {asset.network} ({environment}). Why: {facts['reason']}"
 
 
 def _expect_as_agreed(proposal: Proposal, people: str) -> bool:
     facts = proposal.after
     asset, amount = coin_of(proposal.environment, facts["network"], facts["asset"]), int(facts["amount"])
-    if _told(proposal.environment, asset, amount, facts["reason"]) != proposal.told:
-        return False
     Funding.objects.create(
         environment=proposal.environment,
         network=asset.network,
@@ -154,4 +152,4 @@ def _expect_as_agreed(proposal: Proposal, people: str) -> bool:
     return True
 
 
-register(ProposalKind.FUNDING, _expect_as_agreed, permission="house.add_funding")
+register(ProposalKind.FUNDING, _expect_as_agreed, permission="house.add_funding", tell=_tell)

@@ -78,30 +78,32 @@ def propose_skim(environment: str, asset: Asset, *, amount: int, reason: str, by
         subject=f"{environment}:{asset.network}:{asset.code}",
         before={"recipient": cold.address},
         after={"network": asset.network, "asset": asset.code, "amount": str(amount), "reason": reason.strip()},
-        told=_told(cold, asset, amount, reason.strip()),
         by=by,
     )
 
 
-def _told(cold: ColdWallet, asset: Asset, amount: int, reason: str) -> str:
-    """What those who decide read."""
-    coins = f"{format_crypto(amount, asset.decimals)} {asset.code}"
-    return f"Skim {coins} from the hot wallet to the {cold}. Why: {reason}"
+def _tell(proposal: Proposal) -> str:
+    """What it does, with the cold wallet that the settings name now."""
+    facts = proposal.after
+    asset = registry.asset(proposal.environment, facts["network"], facts["asset"])
+    coins = f"{format_crypto(int(facts['amount']), asset.decimals)} {asset.code}"
+    cold = cold_wallet_of(proposal.environment, facts["network"])
+    return f"Skim {coins} from the hot wallet to the {cold}. Why: {facts['reason']}"
 
 
 def _skim_as_agreed(proposal: Proposal, people: str) -> bool:
     facts = proposal.after
     asset = registry.asset(proposal.environment, facts["network"], facts["asset"])
     amount, cold = int(facts["amount"]), cold_wallet_of(proposal.environment, facts["network"])
-    if cold is None or _told(cold, asset, amount, facts["reason"]) != proposal.told:
-        return False  # the settings name another one by now
+    if cold is None:
+        return False
     skim = _reserve(proposal, cold, asset, amount)
     approve_as_agreed(skim.payout, proposal)
     logger.warning("skim reserved", skim=str(skim), by=people)
     return True
 
 
-register(ProposalKind.SKIM, _skim_as_agreed, permission="house.add_withdrawal")
+register(ProposalKind.SKIM, _skim_as_agreed, permission="house.add_withdrawal", tell=_tell)
 
 
 def _reserve(proposal: Proposal, cold: ColdWallet, asset: Asset, amount: int) -> Withdrawal:

@@ -72,7 +72,6 @@ def propose_withdrawal(address: AllowedAddress, *, code: str, amount: int, reaso
             subject=f"{address.pk}:{asset.code}",
             before={"recipient": address.address, "memo": address.memo, "memoType": address.memo_type},
             after={"asset": asset.code, "amount": str(amount), "reason": reason.strip()},
-            told=_told(address, asset, amount, reason.strip()),
             by=by,
         )
 
@@ -118,21 +117,20 @@ def _withdraw_as_agreed(proposal: Proposal, people: str) -> bool:
     if not address.is_allowed or named != proposal.before:
         return False
     asset = registry.asset(address.environment, address.network, proposal.after["asset"])
-    if _told(address, asset, int(proposal.after["amount"]), proposal.after["reason"]) != proposal.told:
-        return False  # not what they have read
     withdrawal = _reserve(proposal, address, asset)
     approve_as_agreed(withdrawal.payout, proposal)
     logger.warning("withdrawal reserved", withdrawal=str(withdrawal), by=people)
     return True
 
 
-register(ProposalKind.WITHDRAWAL, _withdraw_as_agreed, permission="house.add_withdrawal")
+def _tell(proposal: Proposal) -> str:
+    address, after = AllowedAddress.objects.get(pk=proposal.subject.partition(":")[0]), proposal.after
+    asset = registry.asset(address.environment, address.network, after["asset"])
+    coins = f"{format_crypto(int(after['amount']), asset.decimals)} {asset.code}"
+    return f"Withdraw {coins} of the house's own to {address}. Why: {after['reason']}"
 
 
-def _told(address: AllowedAddress, asset: Asset, amount: int, reason: str) -> str:
-    """What those who decide read."""
-    coins = f"{format_crypto(amount, asset.decimals)} {asset.code}"
-    return f"Withdraw {coins} of the house's own to {address}. Why: {reason}"
+register(ProposalKind.WITHDRAWAL, _withdraw_as_agreed, permission="house.add_withdrawal", tell=_tell)
 
 
 def agreeing(proposal: Proposal) -> User:
