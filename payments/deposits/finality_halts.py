@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import timedelta
 
 import structlog
@@ -10,9 +11,10 @@ from django.db.models import F
 from django.utils import timezone
 
 from merchants.four_eyes.models import Proposal, ProposalKind
+from merchants.four_eyes.people import people_needed
 from merchants.four_eyes.services import propose, register
 from merchants.ledger.models import Stop
-from merchants.ledger.stops import lift_stop, stop
+from merchants.ledger.stops import ELSEWHERE, Listed, lift_stop, stop
 from merchants.models import User
 from payments.chains import registry
 from payments.chains.base import Cursor
@@ -107,3 +109,14 @@ def _cursor_far_before(halted: ScanCursor) -> Cursor:
     block_seconds = min(chain.profile.block_seconds, chain.pace())
     blocks = int(READ_AGAIN.total_seconds() / block_seconds) if block_seconds else halted.finalized_height
     return chain.cursor_at(max(0, halted.finalized_height - blocks))
+
+
+def _stopped() -> Iterator[Listed]:
+    """Networks that are not read, and whose payouts go on with them."""
+    for cursor in ScanCursor.objects.filter(halted_at__isnull=False).order_by("environment", "network"):
+        who = f"{people_needed(cursor.environment)} operators with payments.change_scancursor"
+        how = "Compare the network with a second source. Then Admin → Scan cursors → Clear the halt: payouts go on too."
+        yield Listed(f"reading of {cursor}", cursor.last_error, cursor.halted_at, who, how)
+
+
+ELSEWHERE.append(_stopped)

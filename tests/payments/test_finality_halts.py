@@ -13,6 +13,7 @@ from pytest_django.fixtures import Settings
 
 from merchants.four_eyes.models import Proposal, ProposalStatus
 from merchants.four_eyes.services import agree
+from merchants.ledger import stops
 from merchants.ledger.models import Stop
 from payments.chains import registry
 from payments.chains.base import Cursor
@@ -119,6 +120,8 @@ def test_a_halt_stops_payouts_too_until_it_is_cleared(network: str) -> None:
     mine(network, 7)
     halt(network)
     [breaker] = Stop.objects.all()
+    [halted] = stops.elsewhere()
+    assert (halted.what, halted.reason) == (f"reading of {cursor_of(network)}", cursor_of(network).last_error)
     assert (breaker.network, breaker.lifted_at) == (network, None)
     assert breaker.reason == f"The network is halted: {cursor_of(network).last_error}"
     clear_halt(environment=SANDBOX, network=network, cleared_by="Ada")
