@@ -87,7 +87,7 @@ def give_back(request: MemberRequest, discrepancy_id: str) -> HttpResponse:
         discrepancy = decisions.own_discrepancy(request, discrepancy_id)
     context = {
         "section": decisions.SECTION,
-        "row": decision_row(discrepancy),
+        "row": decision_row(discrepancy, previews=False),
         "form": form,
         "form_id": open_form(request),
     }
@@ -101,7 +101,7 @@ def _give_back_as_shown(request: MemberRequest, discrepancy: Discrepancy, form: 
         with transaction.atomic():
             payment = refund_accounting.lock_payment(payment_of(discrepancy).pk)
             fresh = decisions.fresh(discrepancy)
-            row = decision_row(fresh)
+            row = decision_row(fresh, previews=False)
             if asked["shown"] != row.fingerprint:
                 form.add_error(None, str(decisions.CHANGED))
                 return None

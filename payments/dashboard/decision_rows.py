@@ -220,11 +220,11 @@ def decision_rows(discrepancies: Sequence[Discrepancy]) -> list[DecisionRow]:
     return _rows(discrepancies, short)
 
 
-def decision_row(discrepancy: Discrepancy) -> DecisionRow:
-    """The row of one open discrepancy, whatever its payment has received, with what accepting it would do."""
+def decision_row(discrepancy: Discrepancy, *, previews: bool = True) -> DecisionRow:
+    """The row of one open discrepancy, whatever its payment has received; `previews` says what accepting would do."""
     payment = payment_of(discrepancy)
     [row] = _rows([discrepancy], [payment.pk])
-    return replace(row, acceptance=preview_acceptance(discrepancy, payment))
+    return replace(row, acceptance=preview_acceptance(discrepancy, payment)) if previews else row
 
 
 def _rows(discrepancies: Sequence[Discrepancy], looked_into: Sequence[uuid.UUID]) -> list[DecisionRow]:

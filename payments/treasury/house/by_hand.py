@@ -7,7 +7,7 @@ known from then on. Here the payouts get a withdrawal of the house, or whose the
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -135,26 +135,18 @@ def _book_as_agreed(proposal: Proposal, people: str) -> bool:
     if transfer is None:
         raise NotSentByHand(_NOT_RECORDED, param="transaction_hash")
     waiting = found_payouts(wallet.environment, wallet.network).filter(transfer=transfer).select_related("transfer")
-    said: dict[uuid.UUID, tuple[Payout, Mapping[str, Any]]] = {}
-    for move in proposal.after["moves"]:
+    said: dict[uuid.UUID, Payout] = {}
+    for move in facts["moves"]:
         same = {"asset": move["asset"], "amount": move["amount"], "recipient": move["recipient"], "memo": move["memo"]}
         payout = waiting.filter(**same).exclude(pk__in=list(said)).order_by("pk").first()
         if payout is None:
             return False
-        said[payout.pk] = payout, move
-    for payout, move in said.values():
-        if owner := proposal.after.get("owner"):
+        said[payout.pk] = payout
+    for payout in said.values():
+        if owner := facts.get("owner"):
             take_found(payout, owner)
-            continue
-        withdrawal = _withdrawal(proposal, wallet, move)
-        withdrawal.id, withdrawal.payout = payout.pk, payout
-        _lock_accounts([withdrawal], registry.profile(wallet.environment, wallet.network).native)
-        _set_parts(withdrawal, borne=int(payout.amount))
-        post_draft(postings.withdrawal_reserved(withdrawal), environment=wallet.environment)
-        withdrawal.save(force_insert=True)
-        reserved = payout_account(payout.network, payout.asset, payout.pk)
-        attribute_payout(payout, reference=withdrawal.public_id, merchant_id=None, reserved=reserved)
-        end_withdrawal(withdrawal, payout)
+        else:
+            _take_for_house(payout, proposal)
     logger.warning(
         "found payouts attributed", wallet=str(wallet), transaction_hash=transfer.transaction_hash, by=people
     )
@@ -164,21 +156,30 @@ def _book_as_agreed(proposal: Proposal, people: str) -> bool:
 register(ProposalKind.BY_HAND, _book_as_agreed, permission="house.add_withdrawal", tell=_tell)
 
 
-def _withdrawal(proposal: Proposal, wallet: Wallet, move: Mapping[str, Any]) -> Withdrawal:
-    asset, key = _asset(wallet, move), ids.new_uuid()
+def _take_for_house(payout: Payout, proposal: Proposal) -> None:
+    asset = registry.asset(payout.environment, payout.network, payout.asset)
+    withdrawal = _withdrawal(payout.pk, payout.environment, asset, payout)
+    withdrawal.payout, withdrawal.is_lost, withdrawal.reason = payout, proposal.after["lost"], proposal.after["reason"]
+    withdrawal.proposed_by, withdrawal.agreed_by = proposal.proposed_by, agreeing(proposal)
+    _lock_accounts(withdrawal, registry.profile(payout.environment, payout.network).native)
+    _set_parts(withdrawal, asset, borne=int(payout.amount))
+    post_draft(postings.withdrawal_reserved(withdrawal), environment=payout.environment)
+    withdrawal.save(force_insert=True)
+    reserved = payout_account(payout.network, payout.asset, payout.pk)
+    attribute_payout(payout, reference=withdrawal.public_id, merchant_id=None, reserved=reserved)
+    end_withdrawal(withdrawal, payout)
+
+
+def _withdrawal(key: uuid.UUID, environment: str, asset: Asset, left: Payout | OutgoingTransfer) -> Withdrawal:
     return Withdrawal(
         id=key,
-        environment=wallet.environment,
+        environment=environment,
         network=asset.network,
         asset=asset.code,
         decimals=asset.decimals,
-        amount=int(move["amount"]),
-        recipient=move["recipient"],
-        memo=move["memo"],
-        is_lost=proposal.after["lost"],
-        reason=proposal.after["reason"],
-        proposed_by=proposal.proposed_by,
-        agreed_by=agreeing(proposal),
+        amount=int(left.amount),
+        recipient=left.recipient,
+        memo=left.memo or "",
         payout_id=key,
     )
 
@@ -193,42 +194,24 @@ def attribute(wallet: Wallet, sent: OutgoingTransfer, asset: Asset, mined: Mined
     )
     if not is_skim and listed is None:
         return None
-    key = ids.new_uuid()
-    withdrawal = Withdrawal(
-        id=key,
-        environment=wallet.environment,
-        network=asset.network,
-        asset=asset.code,
-        decimals=asset.decimals,
-        amount=sent.amount,
-        recipient=sent.recipient,
-        memo=sent.memo or "",
-        is_skim=is_skim,
-        reason=f"Found after a restore: sent in block {mined.height} by {mined.transaction_hash}.",
-        payout_id=key,
-    )
-    _lock_accounts([withdrawal], mined.native)
-    _reserve(withdrawal)
+    withdrawal = _withdrawal(ids.new_uuid(), wallet.environment, asset, sent)
+    withdrawal.is_skim = is_skim
+    withdrawal.reason = f"Found after a restore: sent in block {mined.height} by {mined.transaction_hash}."
+    _lock_accounts(withdrawal, mined.native)
+    _set_parts(withdrawal, asset)
+    reserve_payout(withdrawal, asset)  # whether or not the house had as much
     return withdrawal.payout
 
 
-def _lock_accounts(withdrawals: Sequence[Withdrawal], native: Asset) -> None:
-    """Every account that booking them touches, all at once."""
-    wanted = fee_accounts(native)
-    for each in withdrawals:
-        wanted |= {*postings.house_accounts(each.network, each.asset), hot_account(each.network, each.asset)}
-        wanted |= {payout_account(each.network, each.asset, each.pk), moving_account(each.network, each.asset)}
-    lock_accounts(wanted, environment=withdrawals[0].environment)
+def _lock_accounts(withdrawal: Withdrawal, native: Asset) -> None:
+    """Every account that booking it touches, all at once."""
+    place = withdrawal.network, withdrawal.asset
+    wanted = fee_accounts(native) | {*postings.house_accounts(*place), hot_account(*place), moving_account(*place)}
+    lock_accounts(wanted | {payout_account(*place, withdrawal.pk)}, environment=withdrawal.environment)
 
 
-def _reserve(withdrawal: Withdrawal) -> None:
-    """Reserve what has left already, whether or not the house had as much, and create its payout."""
-    reserve_payout(withdrawal, _set_parts(withdrawal))
-
-
-def _set_parts(withdrawal: Withdrawal, *, borne: int = 0) -> Asset:
+def _set_parts(withdrawal: Withdrawal, asset: Asset, *, borne: int = 0) -> None:
     """Set what the house has of its own, and how much comes out of the stock. `borne` is a loss of it until now."""
-    asset = registry.asset(withdrawal.environment, withdrawal.network, withdrawal.asset)
     balance, amount = house_balance(withdrawal.environment, asset), int(withdrawal.amount)
     if borne:
         loss = balance.accounts.get(AccountKind.LOSS, 0) - borne
@@ -237,4 +220,3 @@ def _set_parts(withdrawal: Withdrawal, *, borne: int = 0) -> Asset:
     withdrawal.of_stock = (
         0 if withdrawal.is_lost or withdrawal.is_skim else min(balance.stock, balance.of_stock(amount))
     )
-    return asset
