@@ -59,6 +59,9 @@ class User(AbstractBaseUser, PermissionsMixin):
         default=False, editable=False, help_text="Another person has chosen the password."
     )
 
+    only_proposes = False
+    """At a terminal, where one person could enter what two of them know."""
+
     objects: ClassVar[UserManager] = UserManager()
 
     USERNAME_FIELD = "email"

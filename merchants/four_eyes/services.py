@@ -49,6 +49,11 @@ class AnotherMustAgree(DomainError):
     message = "You have proposed this yourself: another operator must agree."
 
 
+class AgreeInTheAdmin(DomainError):
+    code = "agree_in_the_admin"
+    message = "Another operator has proposed this: agree in the admin, under Proposals."
+
+
 class ProposerDoesNotCount(DomainError):
     code = "proposer_does_not_count"
     message = "Whoever proposed this has lost the right to, or got another password since: propose it yourself."
@@ -108,6 +113,8 @@ def propose(
         if waiting is not None:
             is_same = {**waiting.after, **why} == proposal.after and waiting.before == proposal.before
             if is_same and _stands(waiting, is_alone=is_alone):
+                if waiting.proposed_by_id != by.pk and by.only_proposes and not is_alone:
+                    raise AgreeInTheAdmin
                 if waiting.proposed_by_id != by.pk:
                     return _agree(waiting, by=by, heard=heard, reason=reason)
                 if not is_alone:

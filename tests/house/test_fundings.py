@@ -13,6 +13,7 @@ from django.utils import timezone
 from merchants.four_eyes.models import Proposal
 from merchants.four_eyes.services import agree
 from merchants.ledger.chart import AccountKind
+from merchants.models import User
 from payments.chains import registry
 from payments.chains.simulated import control
 from payments.deposits.models import ReadingRequest
@@ -116,7 +117,8 @@ def test_in_the_admin_and_by_the_command(people: People) -> None:
     asked = {"env": SANDBOX, "network": ETHEREUM, "asset": "usdc", "amount": "12.5", "reason": "stock"}
     command = [part for name, value in asked.items() for part in (f"--{name}", value)]
     assert "is no operator" in run("fund", *command, "--by", "eve@example.com")[1]
-    assert "Expected: 12.500000 USDC" in run("fund", *command, "--by", "bob@example.com")[1]
+    assert "agree in the admin" in run("fund", *command, "--by", "bob@example.com")[1]
+    agree(Proposal.objects.get(status="waiting"), by=User.objects.get(email="bob@example.com"))
     listing = reverse("admin:house_funding_changelist")
     assert "12.500000 USDC" in client.get(listing).text
     with transaction.atomic():

@@ -363,7 +363,7 @@ def test_an_amount_and_a_reason_are_needed(amount: int, reason: str, people: Peo
         propose_withdrawal(its_address(people), code="USDC", amount=amount, reason=reason, by=people[0])
 
 
-def test_the_command_proposes_and_another_agrees_by_the_same_words(people: People) -> None:
+def test_the_command_proposes_and_another_agrees_in_the_admin(people: People) -> None:
     stock(ETHEREUM, 5 * COIN)
     address = its_address(people)
     code, said = run("withdraw", env=SANDBOX)
@@ -373,8 +373,9 @@ def test_the_command_proposes_and_another_agrees_by_the_same_words(people: Peopl
     assert "is no operator" in run("withdraw", **asked, by="eve@example.com")[1]
     assert "Another operator must agree" in run("withdraw", **asked, by="ada@example.com")[1]
     assert "Another operator must agree" in run("withdraw", **asked, by="ada@example.com")[1]
+    assert "agree in the admin" in run("withdraw", **asked, by="BOB@example.com")[1]
     assert not Withdrawal.objects.exists()
-    assert "Agreed to" in run("withdraw", **asked, by="BOB@example.com")[1]
+    agree(Proposal.objects.get(status="waiting"), by=people[1])
     assert int(Withdrawal.objects.get().amount) == 2_500_000
     for wrong in ({"to": somebody(ETHEREUM, "a thief")}, {"amount": Decimal("0.0000001")}, {"reason": ""}):
         assert run("withdraw", **{**asked, **wrong}, by="ada@example.com")[0] == 1

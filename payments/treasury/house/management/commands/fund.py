@@ -33,7 +33,9 @@ class Command(BaseCommand):
 
     def handle(self, **options: Any) -> None:
         try:
-            person = operator_of_command(options["by"], permission="house.add_funding", environment=options["env"])
+            person = operator_of_command(
+                options["by"], permission="house.add_funding", environment=options["env"], only_proposes=True
+            )
             asset = coin_of(options["env"], options["network"], options["asset"].upper())
             units = to_units(options["amount"], asset.decimals)
             proposal = propose_funding(options["env"], asset, amount=units, reason=options["reason"], by=person)
@@ -43,7 +45,7 @@ class Command(BaseCommand):
         if proposal.status == ProposalStatus.DONE:
             self.stdout.write(self.style.SUCCESS(f"Expected: {Funding.objects.latest('pk')}"))
         else:
-            self.stdout.write("Another operator must agree: Admin → Proposals, or this command with the same words.")
+            self.stdout.write("Another operator must agree: Admin → Proposals.")
 
 
 def _decimal(text: str) -> Decimal:

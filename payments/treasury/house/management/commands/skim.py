@@ -42,7 +42,9 @@ class Command(BaseCommand):
         if lacking := [name for name in ("network", "asset", "reason", "by") if not options[name]]:
             raise CommandError(f"Say {', '.join(f'--{name}' for name in lacking)} as well.")
         try:
-            person = operator_of_command(options["by"], permission="house.add_withdrawal", environment=options["env"])
+            person = operator_of_command(
+                options["by"], permission="house.add_withdrawal", environment=options["env"], only_proposes=True
+            )
             asset = registry.asset(options["env"], options["network"], options["asset"].upper())
             units = to_units(options["amount"], asset.decimals)
             proposal = propose_skim(options["env"], asset, amount=units, reason=options["reason"], by=person)
@@ -52,7 +54,7 @@ class Command(BaseCommand):
         if proposal.status == ProposalStatus.DONE:
             self.stdout.write(self.style.SUCCESS("Agreed to: the coins are reserved, and leave for the cold wallet."))
         else:
-            self.stdout.write("Another operator must agree: Admin → Proposals, or this command with the same words.")
+            self.stdout.write("Another operator must agree: Admin → Proposals.")
 
 
 def _decimal(text: str) -> Decimal:

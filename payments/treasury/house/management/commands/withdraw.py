@@ -60,7 +60,9 @@ class Command(BaseCommand):
     def _propose(self, options: dict[str, Any]) -> None:
         environment, network = options["env"], options["network"]
         asset = registry.asset(environment, network, options["asset"].upper())
-        person = operator_of_command(options["by"], permission="house.add_withdrawal", environment=environment)
+        person = operator_of_command(
+            options["by"], permission="house.add_withdrawal", environment=environment, only_proposes=True
+        )
         proposal = propose_withdrawal(
             _listed(environment, network, options["to"], options["memo"]),
             code=asset.code,
@@ -72,7 +74,7 @@ class Command(BaseCommand):
         if proposal.status == ProposalStatus.DONE:
             self.stdout.write(self.style.SUCCESS("Agreed to: the coins are reserved, and leave."))
         else:
-            self.stdout.write("Another operator must agree: Admin → Proposals, or this command with the same words.")
+            self.stdout.write("Another operator must agree: Admin → Proposals.")
 
 
 def _listed(environment: str, network: str, address: str, memo: str) -> AllowedAddress:
