@@ -13,6 +13,7 @@ from payments.chains.errors import RecipientProblem
 from payments.chains.simulated import control
 from payments.models import Payment
 from payments.operations.accounting.periods import Days
+from payments.transfers.owners import follow_payouts
 from settlements.invoices.issuer import Issuer
 from settlements.invoices.issuing import issue_month
 from settlements.invoices.models import BillingDetails, Invoice, InvoiceSeries
@@ -76,7 +77,8 @@ def pay_out(settlement: Settlement) -> Settlement:
     """As the workers do: handed over, sent, mined until final, completed. The treasury must be filled."""
     advance(settlement.id)
     finish(settlement.network)
-    return advance(settlement.id)
+    follow_payouts()
+    return Settlement.objects.get(pk=settlement.pk)
 
 
 def fail(settlement: Settlement, problem: RecipientProblem = "destination_refused") -> Settlement:
