@@ -1,4 +1,4 @@
-"""No page of the dashboard takes more than twelve queries, however many records there are."""
+"""No page of the dashboard takes more than twelve queries but one, however many records there are."""
 
 from __future__ import annotations
 
@@ -19,6 +19,9 @@ from tests.settlements.page_scenes import earn, fail, make_settlements
 from webhooks.services import register_endpoint, send_test
 
 MOST = 12
+PREVIEW = "/dashboard/decisions/{discrepancy}/accept"
+PREVIEW_MOST = 40
+"""It accepts the money and takes that back, to say what accepting it does."""
 PAGES = [path for path in READS if path not in DOWNLOADS]
 
 
@@ -35,8 +38,12 @@ def test_every_page_takes_twelve_queries_at_most_and_no_more_with_more_records(
             multiply(records, number)
         found.append({path: queries_of(client, records.in_path(path)) for path in PAGES})
     _few, many, more = found
-    assert {path: asked for each in found for path, asked in each.items() if len(asked) > MOST} == {}
+    assert {path: asked for each in found for path, asked in each.items() if len(asked) > most_of(path)} == {}
     assert {path: (len(many[path]), more[path]) for path in PAGES if len(more[path]) > len(many[path])} == {}
+
+
+def most_of(path: str) -> int:
+    return PREVIEW_MOST if path == PREVIEW else MOST
 
 
 def queries_of(client: Client, address: str) -> list[str]:
