@@ -16,6 +16,7 @@ from payments.chains.evm.rpc import Rpc
 from payments.chains.profiles import CreditRule, Network, NetworkProfile, Simulation, coins
 from tests.evm.front import Front
 from tests.evm.harness import NodeHarness
+from tests.evm.network import devnet
 from tests.evm.node import TestNode
 
 MADE_UP, MADE_UP_ID = "madeup", 8453
@@ -54,6 +55,8 @@ NETWORK = Network(
         usual_price=10**8,
     ),
 )
+PLACE = devnet.Place(31_339, 8547)
+"""Where it would run on this machine."""
 
 
 class DataFees:

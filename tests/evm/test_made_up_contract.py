@@ -10,7 +10,8 @@ from payments.chains.networks import NETWORKS
 from tests.chains.harness import payout
 from tests.evm.contract import EvmContract, deposits, scene, till
 from tests.evm.harness import prepared
-from tests.evm.made_up import MADE_UP, NETWORK, DataFeeHarness
+from tests.evm.made_up import MADE_UP, NETWORK, PLACE, DataFeeHarness
+from tests.evm.network import devnet
 
 pytestmark = pytest.mark.slow
 
@@ -20,6 +21,7 @@ __all__ = ["deposits", "scene", "till"]
 @pytest.fixture
 def harness(monkeypatch: pytest.MonkeyPatch) -> Iterator[DataFeeHarness]:
     monkeypatch.setitem(NETWORKS, MADE_UP, NETWORK)
+    monkeypatch.setitem(devnet.PLACES, MADE_UP, PLACE)
     with prepared(MADE_UP).node.put_back():
         yield DataFeeHarness(MADE_UP)
 

@@ -20,7 +20,7 @@ from payments.models import Payment
 from payments.transfers.models import Transfer
 from tests.chains.simulation import Simulation
 from tests.evm.conftest import nodes_end_with_the_run
-from tests.evm.made_up import MADE_UP, MADE_UP_ID, NETWORK, DataFeeNode
+from tests.evm.made_up import MADE_UP, MADE_UP_ID, NETWORK, PLACE, DataFeeNode
 from tests.evm.mainnet import Mainnet, environment_for
 from tests.evm.network import devnet
 from tests.evm.node import running_node
@@ -102,7 +102,7 @@ def test_the_sandbox_simulates_it_and_this_machine_can_run_it(
     [moved] = network.chain.find_transfers(paid)
     assert (moved.asset, moved.amount, moved.recipient) == (usdc, 5, to.address)
 
-    monkeypatch.setitem(devnet.PLACES, MADE_UP, devnet.Place(31_339, 8547))
+    monkeypatch.setitem(devnet.PLACES, MADE_UP, PLACE)
     settings.SANDBOX_CHAIN = "devnet"
     assert registry.profile(SANDBOX, MADE_UP).chain_id == 31_339
     assert devnet.url(MADE_UP) == "http://127.0.0.1:8547"
