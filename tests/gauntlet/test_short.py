@@ -12,7 +12,7 @@ import pytest
 
 from tests.gauntlet import __main__ as gauntlet
 from tests.gauntlet import network, upgrade
-from tests.gauntlet.__main__ import SCENARIOS, SKIPPED, scenario_of
+from tests.gauntlet.__main__ import IN_CI, SCENARIOS, SKIPPED, scenario_of
 from tests.gauntlet.lives import Deaths
 from tests.gauntlet.report import Skipped
 
@@ -24,6 +24,10 @@ def test_a_scenario_has_a_short_form_of_its_own_constants(name: str) -> None:
     for constant, value in scenario.SHORT.items():
         assert constant.isupper()
         assert type(value) is type(vars(scenario)[constant])
+
+
+def test_ci_runs_every_scenario() -> None:
+    assert sorted(IN_CI) == sorted(SCENARIOS)
 
 
 def test_a_shallow_clone_says_that_it_lacks_the_history(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
