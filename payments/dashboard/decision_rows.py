@@ -143,7 +143,7 @@ class DecisionRow:
         """What accepting would do, to the last digit."""
         done = self.acceptance
         if done is None:
-            return _("Open it to see what accepting would do.")
+            return _("“Accept…” shows first what it would do.")
         words = [_("%(amount)s are added to your balance.") % {"amount": self._coins(done.gained)}]
         if done.repaid:
             words.append(_("%(amount)s of it pay back what you owe.") % {"amount": self._coins(done.repaid)})
