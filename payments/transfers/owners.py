@@ -29,7 +29,7 @@ from payments.transfers.states import PayoutStatus
 logger = structlog.get_logger(__name__)
 
 BATCH: Final = 500
-"""Records of a room that are followed in a row, at most: then it is another room's turn."""
+"""Records of a room that are followed in a run, at most. The others wait for the next run."""
 
 
 @dataclass(frozen=True, slots=True)

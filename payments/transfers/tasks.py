@@ -25,8 +25,8 @@ def drive() -> None:
 def follow_payouts() -> None:
     """Update refunds, settlements and whatever else a payout is for, once it has ended."""
     with named_lock("transfers.follow_payouts") as is_ours:
-        while is_ours and owners.follow_payouts() >= owners.BATCH:
-            pass
+        if is_ours:
+            owners.follow_payouts()
 
 
 @rows_of("transfers.drive")
