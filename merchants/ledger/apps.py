@@ -7,3 +7,10 @@ class LedgerConfig(AppConfig):
     name = "merchants.ledger"
     label = "ledger"
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        from django.db.models.signals import post_migrate
+
+        from merchants.ledger.kinds import replace_functions
+
+        post_migrate.connect(replace_functions, sender=self, dispatch_uid="kinds of accounts")

@@ -16,7 +16,13 @@ from django.utils import timezone
 from config import ids
 from config.environments import Environment
 from config.fields import UnitsField
-from merchants.ledger.chart import AccountKind, Rules, Side, kinds_where
+from merchants.ledger.chart import AccountKind, Rules
+from merchants.ledger.kinds import allows_balance, allows_owner
+
+
+def kinds_of_accounts() -> list[tuple[str, str]]:
+    """The kinds and their labels: a function, so that no migration repeats them."""
+    return AccountKind.choices
 
 
 class Account(models.Model):
@@ -25,7 +31,7 @@ class Account(models.Model):
     environment = models.CharField(max_length=10, choices=Environment.choices)
     network = models.CharField(max_length=20)
     asset = models.CharField(max_length=8, help_text="Code of the coin.")
-    kind = models.CharField(max_length=30, choices=AccountKind.choices)
+    kind = models.CharField(max_length=30, choices=kinds_of_accounts)
     owner = models.CharField(max_length=64, blank=True, help_text="UUID of the record it belongs to, by its kind.")
     balance = UnitsField(default=0, help_text="Sum of the entries, in base units; credits are negative.")
 
@@ -34,17 +40,8 @@ class Account(models.Model):
             # Owner and kind come early so that this index also finds everything that belongs to one merchant.
             models.UniqueConstraint(fields=["environment", "owner", "kind", "network", "asset"], name="account_once"),
             models.CheckConstraint(condition=Q(environment__in=Environment.values), name="account_environment"),
-            models.CheckConstraint(
-                condition=Q(kind__in=kinds_where(side=Side.DEBIT, may_go_negative=False), balance__gte=0)
-                | Q(kind__in=kinds_where(side=Side.CREDIT, may_go_negative=False), balance__lte=0)
-                | Q(kind__in=kinds_where(may_go_negative=True)),
-                name="account_balance_not_negative",
-            ),
-            models.CheckConstraint(
-                condition=(Q(kind__in=kinds_where(owned=True)) & ~Q(owner=""))
-                | Q(kind__in=kinds_where(owned=False), owner=""),
-                name="account_owner_by_kind",
-            ),
+            models.CheckConstraint(condition=allows_balance(), name="account_balance_not_negative"),
+            models.CheckConstraint(condition=allows_owner(), name="account_owner_by_kind"),
         ]
 
     def __str__(self) -> str:

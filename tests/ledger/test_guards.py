@@ -5,9 +5,12 @@ from __future__ import annotations
 import uuid
 
 import pytest
+from django.core.management import call_command
 from django.db import IntegrityError, connection, transaction
 
 from merchants.ledger.balances import balance
+from merchants.ledger.chart import CHART, Owner
+from merchants.ledger.kinds import functions_of_chart
 from merchants.ledger.models import Account, Entry, Posting
 from tests.ledger.books import COINS, PRODUCTION, SANDBOX, available_account, move, payment_account
 
@@ -18,6 +21,12 @@ def execute(sql: str, *parameters: uuid.UUID | int | str) -> None:
         cursor.execute(sql, parameters)
         cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
         cursor.execute("SET CONSTRAINTS ALL DEFERRED")
+
+
+def query(sql: str, *parameters: int | str) -> tuple[bool, ...]:
+    with connection.cursor() as cursor:
+        cursor.execute(sql, parameters)
+        return tuple(cursor.fetchone())
 
 
 def account_id(kind: str, environment: str = SANDBOX) -> int:
@@ -193,3 +202,21 @@ def test_an_unbalanced_posting_fails_at_commit_and_leaves_nothing() -> None:
         Posting.objects.create(id=key, environment=SANDBOX, kind="raw", reference="raw")
     assert not Posting.objects.filter(id=key).exists()
     assert balance(COINS, environment=SANDBOX) == 5
+
+
+def test_postgresql_holds_every_kind_to_the_rules_of_the_chart(db: None) -> None:
+    for kind, rules in CHART.items():
+        for amount in (-1, 0, 1):
+            assert query("SELECT ledger_allows_balance(%s, %s)", kind, amount) == (rules.allows_balance(amount),), kind
+        owned = rules.owner is not Owner.NOBODY
+        assert query("SELECT ledger_allows_owner(%s, 'x'), ledger_allows_owner(%s, '')", kind, kind) == (
+            owned,
+            not owned,
+        )
+
+
+def test_a_kind_that_is_new_in_the_chart_needs_no_migration(db: None) -> None:
+    execute(functions_of_chart().replace("'withdrawn'", "'gone'"))
+    assert query("SELECT ledger_allows_balance('withdrawn', 1), ledger_allows_owner('withdrawn', '')") == (False, False)
+    call_command("migrate", "ledger", verbosity=0)
+    assert query("SELECT ledger_allows_balance('withdrawn', 1), ledger_allows_owner('withdrawn', '')") == (True, True)
