@@ -6,12 +6,15 @@ They are replaced after each `migrate`, so that a new kind is one line of the ch
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
 
 from django.db import connections, models
 from django.db.models import F, Func
 
 from merchants.ledger.chart import Side, kinds_where
+
+
+WITHOUT: Final = "DROP FUNCTION ledger_allows_balance(varchar, numeric), ledger_allows_owner(varchar, varchar)"
 
 
 def allows_balance() -> Func:

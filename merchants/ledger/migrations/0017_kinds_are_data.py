@@ -9,10 +9,7 @@ class Migration(migrations.Migration):
     dependencies = [("ledger", "0016_no_unsummed_entries")]
 
     operations = [
-        migrations.RunSQL(
-            kinds.functions_of_chart(),
-            "DROP FUNCTION ledger_allows_balance(varchar, numeric); DROP FUNCTION ledger_allows_owner(varchar, varchar)",
-        ),
+        migrations.RunSQL(kinds.functions_of_chart(), kinds.WITHOUT),
         migrations.AlterField(
             "account", "kind", models.CharField(max_length=30, choices=merchants.ledger.models.kinds_of_accounts)
         ),
