@@ -13,7 +13,6 @@ from django.db.models import F, Func
 
 from merchants.ledger.chart import Side, kinds_where
 
-
 WITHOUT: Final = "DROP FUNCTION ledger_allows_balance(varchar, numeric), ledger_allows_owner(varchar, varchar)"
 
 
