@@ -300,7 +300,7 @@ SPECTACULAR_SETTINGS = {
     "SORT_OPERATIONS": False,
     "SORT_OPERATION_PARAMETERS": False,
     "PREPROCESSING_HOOKS": ["config.api.schema.production_routes"],
-    "POSTPROCESSING_HOOKS": ["webhooks.reference.describe_events", "config.api.schema.complete"],
+    "POSTPROCESSING_HOOKS": ["webhooks.events.reference.describe_events", "config.api.schema.complete"],
     "LICENSE": {"name": "Apache License 2.0", "identifier": "Apache-2.0"},
     "TAGS": [
         {"name": "Payments", "description": "Ask for money, and see what came."},

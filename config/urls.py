@@ -41,23 +41,23 @@ from payments.dashboard import policy as policy_pages
 from payments.dashboard import wallets as wallet_pages
 from payments.operations.accounting import pages as accounting_pages
 from payments.operations.admin import show_start
-from refunds import dashboard as refund_pages
-from refunds import dashboard_batches as batch_pages
-from refunds import dashboard_giving_back as giving_back_pages
-from refunds.destination_page import show_destination
-from refunds.return_page import show_return
+from refunds.pages import batches as batch_pages
+from refunds.pages import refund_from_suspense as giving_back_pages
+from refunds.pages import refunds as refund_pages
+from refunds.pages.destination import show_destination
+from refunds.pages.sender_return import show_return
 from refunds.viewsets import RefundViewSet
-from settlements import dashboard as settlement_pages
-from settlements import dashboard_lost_wallets as lost_wallet_pages
-from settlements import dashboard_months as month_pages
 from settlements.invoices import dashboard as invoice_pages
 from settlements.invoices.viewsets import InvoiceViewSet
 from settlements.monthly.viewsets import MonthConverter, MonthlyStatementViewSet
+from settlements.pages import lost_wallets as lost_wallet_pages
+from settlements.pages import months as month_pages
+from settlements.pages import views as settlement_pages
 from settlements.viewsets import SettlementViewSet
-from webhooks import dashboard as webhook_pages
-from webhooks import dashboard_bench as bench_pages
-from webhooks import dashboard_deliveries as delivery_pages
-from webhooks import dashboard_recovery as recovery_pages
+from webhooks.pages import bench as bench_pages
+from webhooks.pages import deliveries as delivery_pages
+from webhooks.pages import endpoints as webhook_pages
+from webhooks.pages import resend_missed as recovery_pages
 from webhooks.viewsets import DeliveryViewSet, EventViewSet, WebhookViewSet
 
 register_converter(MonthConverter, "month")

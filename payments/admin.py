@@ -19,13 +19,8 @@ from merchants.four_eyes.admin import ShowsProposals
 from merchants.four_eyes.models import ProposalKind, ProposalStatus
 from merchants.models import User
 from payments.chains.networks import NETWORKS
-from payments.deposits.acceptance import propose_acceptance, what_accepting_does
-from payments.deposits.attribution import propose_attribution
 from payments.deposits.finality_halts import propose_clearing
-from payments.deposits.giving_back import call_back, propose_return
 from payments.deposits.models import PayerReturn, ReadingRequest, ScanCursor
-from payments.deposits.payer_proofs import is_returnable, return_link
-from payments.deposits.suggestions import describe
 from payments.links.models import PaymentLink
 from payments.models import (
     BalanceChange,
@@ -34,6 +29,11 @@ from payments.models import (
     NamedTransaction,
     Payment,
 )
+from payments.suspense.acceptance import propose_acceptance, what_accepting_does
+from payments.suspense.attribution import propose_attribution
+from payments.suspense.payer_proofs import is_returnable, return_link
+from payments.suspense.sender_returns import call_back, propose_return
+from payments.suspense.suggestions import describe
 from payments.transfers.admin import ShowsWhoSaidSo
 from payments.treasury.models import NativeCoin, Sweep
 from payments.treasury.native_deposits import ask_for

@@ -36,13 +36,13 @@ class PaymentsConfig(AppConfig):
     def ready(self) -> None:
         from merchants.serializers import decimals_of, suspense_of
         from payments.chains import registry
-        from payments.deposits import giving_back
-        from payments.deposits.suspense import in_suspense
         from payments.records import qr_codes_of
+        from payments.suspense import sender_returns
+        from payments.suspense.balances import in_suspense
         from payments.transfers.owners import Owners, register_owners
-        from webhooks import rebuilding
+        from webhooks.events import rebuilding
 
-        register_owners("returns", Owners(giving_back.to_follow, giving_back.follow_payout))
+        register_owners("returns", Owners(sender_returns.to_follow, sender_returns.follow_payout))
         decimals_of.register(registry.decimals)
         suspense_of.register(in_suspense)
         rebuilding.qr_codes_of.register(qr_codes_of)

@@ -29,7 +29,6 @@ from payments.chains.base import Chain
 from payments.chains.errors import InvalidAddress, NetworkUnavailable
 from payments.chains.recipients import account_of
 from payments.deposits.address_derivations import AS_JSON, may_give_out
-from payments.deposits.payable import IS_OURS, NEEDS_MEMO, OURS, needs_memo, refusal_of_account
 from payments.deposits.recording import record_payment_events, save_payment
 from payments.models import PAYMENTS, Payment
 from payments.rates.amounts import fiat_units, require_worth
@@ -39,8 +38,9 @@ from payments.states import (
     DepositStatus,
     PaymentStatus,
 )
-from webhooks import events
-from webhooks.recording import build_event, wake_dispatcher
+from payments.suspense.recipient_checks import IS_OURS, NEEDS_MEMO, OURS, needs_memo, refusal_of_account
+from webhooks.events import catalogue
+from webhooks.events.recording import build_event, wake_dispatcher
 
 DEFAULT_EXPIRES_IN = 1800
 LATE_GRACE = timedelta(hours=24)
@@ -170,7 +170,7 @@ def create_payment(*, merchant: Merchant, environment: str, request: NewPayment)
     event = build_event(
         merchant_id=merchant.pk,
         environment=environment,
-        type=events.PAYMENT_CREATED,
+        type=catalogue.PAYMENT_CREATED,
         object_id=payment_id,
         version=payment.version,
         payload=record,
@@ -197,7 +197,7 @@ def cancel_payment(payment: Payment) -> Payment:
             )
         payment.cancelled_at = timezone.now()
         save_payment(payment, PaymentStatus.CANCELLED, fields=["cancelled_at"])
-        record_payment_events(payment, [events.PAYMENT_CANCELLED])
+        record_payment_events(payment, [catalogue.PAYMENT_CANCELLED])
         return payment
 
 
@@ -211,7 +211,7 @@ def end_window(payment: Payment) -> Payment:
         payment.expires_at = min(payment.expires_at, timezone.now())
         payment.closes_at = payment.expires_at + grace
         # The next assessment tells of it, with what follows from it.
-        payment.untold, payment.assess_at = [*payment.untold, events.PAYMENT_UPDATED], timezone.now()
+        payment.untold, payment.assess_at = [*payment.untold, catalogue.PAYMENT_UPDATED], timezone.now()
         payment.save(update_fields=["expires_at", "closes_at", "untold", "assess_at"])
         return payment
 

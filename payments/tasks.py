@@ -21,7 +21,7 @@ from payments.chains.registry import is_simulated, places_in_use
 from payments.chains.simulated.models import SimulatedStatus, SimulatedTransaction
 from payments.dashboard.exports import services as exports
 from payments.dashboard.search import indexing
-from payments.deposits import crediting, crumbs, surplus_policy, unattributed
+from payments.deposits import crediting, unattributed
 from payments.deposits.models import ScanCursor
 from payments.deposits.turnover import counting as turnover
 from payments.deposits.turnover.models import TurnoverDelta
@@ -32,6 +32,7 @@ from payments.operations.states import AlarmKind
 from payments.rates import recording
 from payments.rates.quoting import refresh_rates as refresh
 from payments.states import DepositStatus
+from payments.suspense import small_remainders, surplus_policy
 from payments.transfers.executor import check_set_up
 from payments.treasury import native_deposits, sweep_booking, sweeping
 from payments.treasury.models import NativeCoin, Sweep, SweepRequest
@@ -76,7 +77,7 @@ def assess_due() -> None:
 def keep_surplus() -> None:
     """Keep what was paid beyond prices as far as merchants have chosen that, and book crumbs."""
     surplus_policy.keep_due()
-    crumbs.book_crumbs()
+    small_remainders.book_crumbs()
 
 
 @shared_task(name="payments.expire_due")

@@ -10,10 +10,10 @@ class RefundsConfig(AppConfig):
     def ready(self) -> None:
         from payments.dashboard import attention, decision_rows, pages, timeline
         from payments.transfers.owners import Owners, register_owners
-        from refunds.dashboard import held_refunds
-        from refunds.dashboard_giving_back import giving_back, refunds_waiting
-        from refunds.dashboard_telling import refund_story, refunds_of
         from refunds.models import Refund
+        from refunds.pages.of_a_payment import refund_story, refunds_of
+        from refunds.pages.refund_from_suspense import giving_back, refunds_waiting
+        from refunds.pages.refunds import held_refunds
         from refunds.services import FOUND_OWNERS, follow_payout, possible_refunds, refund_found
 
         register_owners(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from refunds.states import RefundStatus
-from webhooks.events import REFUND_CANCELLED as CANCELLED
-from webhooks.events import REFUND_COMPLETED as COMPLETED
-from webhooks.events import REFUND_CREATED as CREATED
-from webhooks.events import REFUND_FAILED as FAILED
-from webhooks.events import REFUND_PENDING as PENDING
-from webhooks.events import REFUND_PROCESSING as PROCESSING
-from webhooks.events import REFUND_REQUIRES_ACTION as REQUIRES_ACTION
+from webhooks.events.catalogue import REFUND_CANCELLED as CANCELLED
+from webhooks.events.catalogue import REFUND_COMPLETED as COMPLETED
+from webhooks.events.catalogue import REFUND_CREATED as CREATED
+from webhooks.events.catalogue import REFUND_FAILED as FAILED
+from webhooks.events.catalogue import REFUND_PENDING as PENDING
+from webhooks.events.catalogue import REFUND_PROCESSING as PROCESSING
+from webhooks.events.catalogue import REFUND_REQUIRES_ACTION as REQUIRES_ACTION
 
 __all__ = ["CREATED", "ON_STATUS", "REQUIRES_ACTION"]
 

@@ -26,12 +26,12 @@ from config.money import FIAT_DIGITS, AmountNotExact, fiat_share, from_units, to
 from merchants import counting
 from merchants.ledger.chart import AccountKind
 from payments.chains import registry
-from payments.deposits import refund_accounting
-from payments.deposits.acceptance import DiscrepancyResolved
-from payments.deposits.destinations import Destination, parse_destination
-from payments.deposits.refund_accounting import RefundExceedsPayment
 from payments.models import Deposit, Discrepancy, Payment
 from payments.states import DiscrepancyStatus
+from payments.suspense import refund_accounting
+from payments.suspense.acceptance import DiscrepancyResolved
+from payments.suspense.destinations import Destination, parse_destination
+from payments.suspense.refund_accounting import RefundExceedsPayment
 from payments.transfers.models import Payout
 from payments.transfers.owners import attribute_payout
 from payments.transfers.payouts import PayoutNotCancellable, cancel_payout, request_payout
@@ -42,7 +42,7 @@ from refunds.amounts import Quote, Share, all_that_is_left, take
 from refunds.models import REFUNDS, Refund
 from refunds.records import refund_record
 from refunds.states import REFUND_MOVES, WAITING, NamedBy, RefundStatus
-from webhooks.recording import build_event, record_events
+from webhooks.events.recording import build_event, record_events
 
 logger = structlog.get_logger(__name__)
 

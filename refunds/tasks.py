@@ -7,20 +7,26 @@ from typing import Any
 
 import structlog
 from celery import shared_task
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 
 from config.advisory_locks import named_lock
 from config.containment import contained
 from config.due_work import rows_of
+from config.errors import DomainError
 from payments.chains.errors import ChainUnavailable
-from refunds.batches import make_row
+from payments.dashboard.decision_rows import payment_of
+from payments.deposits.models import ScanCursor
+from payments.models import Deposit
+from payments.suspense.surplus_policy import BATCH as SURPLUS_BATCH
+from payments.suspense.surplus_policy import DECIDED_BY, to_give_back
+from refunds.batches.services import make_row
 from refunds.models import Refund, RefundBatchRow
-from refunds.services import resolve_destination
-from refunds.surplus import give_back_due
+from refunds.services import NewRefund, create_refund, resolve_destination
 
 logger = structlog.get_logger(__name__)
 
 BATCH = 200
+REASON_OF_SURPLUS = "Paid beyond the price"
 
 SILENCES_MAX = 3
 """After so many senders of a network that nobody could be asked about, the others wait for the next time."""
@@ -65,6 +71,30 @@ def give_back_surplus() -> None:
     with named_lock("refunds.give_back_surplus") as is_ours:
         if is_ours:
             give_back_due()
+
+
+def give_back_due() -> int:
+    """Make a refund of every surplus that its merchant's policy gives back; returns how many.
+
+    Only once every transfer of the payment is final: a reorganisation could take back what has left us already. A
+    surplus of which a refund has failed before waits for a person.
+    """
+    done = 0
+    tried = Refund.objects.filter(discrepancy=OuterRef("pk"))
+    final = ScanCursor.objects.filter(environment=OuterRef("environment"), network=OuterRef("network"))
+    open_to_change = Deposit.objects.filter(payment=OuterRef("payment")).exclude(
+        Exists(final.filter(finalized_height__gte=OuterRef("height")))
+    )
+    for waiting in to_give_back():
+        due = waiting.filter(~Exists(tried), ~Exists(open_to_change)).select_related("payment")
+        for discrepancy in due.order_by("id")[:SURPLUS_BATCH]:
+            named = discrepancy.public_id
+            with contained("surplus could not be given back", expected=(DomainError,), discrepancy=named):
+                payment = payment_of(discrepancy)
+                asked = NewRefund(discrepancy=discrepancy, reason=REASON_OF_SURPLUS)
+                create_refund(payment=payment, request=asked, requested_by=DECIDED_BY)
+                done += 1
+    return done
 
 
 # --- by which rows it is seen that there is work -------------------------------------------------------

@@ -16,9 +16,9 @@ from config.errors import InvalidParameter, NotFound
 from merchants.access.scopes import Scope, allows
 from merchants.access.viewsets import MerchantViewSet
 from payments.chains.registry import UnsupportedNetwork
-from payments.deposits.acceptance import DiscrepancyResolved
-from payments.deposits.refund_accounting import InsufficientBalance, RefundExceedsPayment
 from payments.models import Discrepancy, Payment
+from payments.suspense.acceptance import DiscrepancyResolved
+from payments.suspense.refund_accounting import InsufficientBalance, RefundExceedsPayment
 from refunds import examples
 from refunds.models import REFUNDS, Refund
 from refunds.records import refund_record

@@ -12,13 +12,13 @@ class SettlementsConfig(AppConfig):
         from merchants import dashboard
         from payments.dashboard import decision_rows, overview, timeline
         from payments.transfers.owners import Owners, register_owners
-        from settlements.dashboard import outlook_of, waiting_notice
-        from settlements.dashboard_telling import settlement_story
-        from settlements.dashboard_waiting import settlements_coming, settlements_waiting, waiting_news
-        from settlements.making import possible_merchants, settle_found
         from settlements.models import Settlement
+        from settlements.pages.of_a_payment import settlement_story
+        from settlements.pages.views import outlook_of, waiting_notice
+        from settlements.pages.waiting import settlements_coming, settlements_waiting, waiting_news
+        from settlements.run_creation import possible_merchants, settle_found
         from settlements.services import follow_payout
-        from webhooks import notices
+        from webhooks.events import notices
 
         found = (ids.MERCHANT.prefix,), possible_merchants, settle_found
         register_owners("settlements", Owners(Settlement.objects.to_follow, follow_payout, *found))

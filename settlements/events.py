@@ -5,11 +5,11 @@ from __future__ import annotations
 from settlements.models import Settlement
 from settlements.records import settlement_record
 from settlements.states import SettlementStatus
-from webhooks.events import SETTLEMENT_COMPLETED as COMPLETED
-from webhooks.events import SETTLEMENT_CREATED as CREATED
-from webhooks.events import SETTLEMENT_FAILED as FAILED
+from webhooks.events.catalogue import SETTLEMENT_COMPLETED as COMPLETED
+from webhooks.events.catalogue import SETTLEMENT_CREATED as CREATED
+from webhooks.events.catalogue import SETTLEMENT_FAILED as FAILED
+from webhooks.events.recording import build_event
 from webhooks.models import Event
-from webhooks.recording import build_event
 
 ON_STATUS: dict[str, str] = {
     SettlementStatus.PENDING: CREATED,

@@ -10,10 +10,10 @@ from typing import Any
 from config.api.renderers import format_instant
 from config.money import format_crypto
 from settlements import wording
-from settlements.debts.offsetting import PlannedOffset
 from settlements.models import Settlement
-from settlements.planning import CarriedOver, PlannedSettlement
-from settlements.proposals import Preview
+from settlements.plans.facts import Preview
+from settlements.plans.offsetting import PlannedOffset
+from settlements.plans.planning import CarriedOver, PlannedSettlement
 
 
 def settlement_record(settlement: Settlement) -> dict[str, Any]:

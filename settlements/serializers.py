@@ -11,8 +11,8 @@ from config.api.pagination import ListQuery
 from config.environments import Environment
 from payments.api.serializers import ExchangeRateSchema, NetworkField
 from payments.states import BalanceChangeKind
-from settlements.statement_formats import VERSION
-from settlements.statements import LineType
+from settlements.exports.formats import VERSION
+from settlements.plans.statements import LineType
 from settlements.states import RateMoment, SettlementProblem, SettlementStatus
 
 JSON, CSV = "json", "csv"

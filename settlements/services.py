@@ -24,13 +24,13 @@ from merchants.wallets import WalletRules, wallet_key
 from payments.chains import registry
 from payments.chains.base import PayoutInstruction
 from payments.chains.errors import ChainError, InvalidAddress, RecipientRefused, SendingBlocked
-from payments.deposits.payable import NEEDS_MEMO, ask_about, needs_memo, note_refusal, refusal_of
 from payments.merchant_wallets.models import MerchantWallet
 from payments.merchant_wallets.routing import routing_of
 from payments.merchant_wallets.services import declare_lost
 from payments.models import BalanceChange
 from payments.rates.quoting import RateUnavailable
 from payments.states import BalanceChangeKind
+from payments.suspense.recipient_checks import NEEDS_MEMO, ask_about, needs_memo, note_refusal, refusal_of
 from payments.transfers.models import Payout
 from payments.transfers.payouts import (
     PayoutNotCancellable,
@@ -39,19 +39,19 @@ from payments.transfers.payouts import (
     retry_held,
 )
 from payments.transfers.states import HoldReason, PayoutStatus
-from settlements import postings
-from settlements.debts.conversion import Price
 from settlements.events import event_of
-from settlements.making import MoneyMoved, run_once
 from settlements.models import LONGEST_WAIT, SETTLEMENTS, Settlement, SettlementRun
-from settlements.periods import RUNS_SHOWN, coming_periods
-from settlements.planning import CoinPart, total_of
-from settlements.pricing import agreed_prices, known_prices, price_of
-from settlements.proposals import Preview, propose
-from settlements.schedule import asked_period
+from settlements.plans import postings
+from settlements.plans.conversion import Price
+from settlements.plans.facts import Preview, propose
+from settlements.plans.periods import RUNS_SHOWN, coming_periods
+from settlements.plans.planning import CoinPart, total_of
+from settlements.plans.pricing import agreed_prices, known_prices, price_of
+from settlements.plans.schedule import asked_period
+from settlements.run_creation import MoneyMoved, run_once
 from settlements.states import BLOCKING, SETTLEMENT_MOVES, SettlementProblem, SettlementStatus, Trigger
 from settlements.wording import how_to_trust
-from webhooks.recording import record_events
+from webhooks.events.recording import record_events
 
 logger = structlog.get_logger(__name__)
 

@@ -11,23 +11,23 @@ from django.utils import timezone
 
 from config.advisory_locks import named_lock
 from config.due_work import rows_of
-from settlements import runs
+from settlements import due_runs
 
 
 @shared_task(name="settlements.run_due")
 def run_due() -> None:
     """Settle every merchant's period that has ended."""
-    runs.run_due()
+    due_runs.run_due()
 
 
 @shared_task(name="settlements.advance_due")
 def advance_due() -> None:
     """Advance settlements until none is left that can go on."""
     with named_lock("settlements.advance_due") as is_ours:
-        while is_ours and runs.advance_due() >= runs.ADVANCED_MAX:
+        while is_ours and due_runs.advance_due() >= due_runs.ADVANCED_MAX:
             pass
 
 
 @rows_of("settlements.advance_due")
 def _to_advance() -> Iterable[QuerySet[Any]]:
-    return [runs.that_can_go_on(timezone.now())]
+    return [due_runs.that_can_go_on(timezone.now())]

@@ -16,8 +16,9 @@ from config.api.fields import read_query
 from merchants.access.scopes import Scope
 from merchants.access.viewsets import MerchantViewSet
 from settlements import examples
+from settlements.exports.formats import csv_reply, statement_record
 from settlements.models import SETTLEMENTS, Settlement
-from settlements.reading import next_period_start, statement_of
+from settlements.plans.reading import next_period_start, statement_of
 from settlements.records import preview_record, settlement_record
 from settlements.serializers import (
     CSV,
@@ -28,7 +29,6 @@ from settlements.serializers import (
     StatementSchema,
 )
 from settlements.services import preview
-from settlements.statement_formats import csv_reply, statement_record
 
 
 class SettlementViewSet(MerchantViewSet):

@@ -7,8 +7,8 @@ from django.utils.translation import gettext, gettext_lazy
 
 from config.money import Asset
 from payments.states import BalanceChangeKind
-from settlements.planning import CarryReason
-from settlements.statements import LineType
+from settlements.plans.planning import CarryReason
+from settlements.plans.statements import LineType
 from settlements.states import RateMoment, SettlementProblem
 
 WHAT_NEXT: dict[str, Promise] = {

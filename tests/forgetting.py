@@ -10,7 +10,7 @@ REMEMBERED: dict[tuple[str, str], object] = {
     ("config.pooled.base", "_away_until"): 0.0,
     ("config.pulses", "_clock_due_at"): 0.0,
     ("config.pulses", "_noted_at"): {},
-    ("webhooks.recording", "_woken_at"): float("-inf"),
+    ("webhooks.events.recording", "_woken_at"): float("-inf"),
 }
 """Each name of the product that a `global` statement changes, with what it is at the start."""
 

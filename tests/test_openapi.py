@@ -22,7 +22,7 @@ from config.samples import SANDBOX_WALLET
 from payments.api.examples import NEW_LINK, NEW_PAYMENT
 from tests.api.errors import ERROR_SCHEMA, check_error
 from tests.factories import api_client, make_key, make_merchant
-from webhooks.events import CATALOGUE
+from webhooks.events.catalogue import CATALOGUE
 
 SNAPSHOT = Path(__file__).parent.parent / "docs" / "openapi.json"
 REWRITE = "./manage.py spectacular --format openapi-json --file docs/openapi.json"

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from config import ids
 from merchants.ledger.invariants import Finding, Scope, Severity, invariant
-from webhooks.events import EVERYTHING, WEBHOOK_TEST
+from webhooks.events.catalogue import EVERYTHING, WEBHOOK_TEST
 from webhooks.purging import kept_since
 
 OLDEST_WAIT_MAX = timedelta(minutes=5)

@@ -7,8 +7,8 @@ from typing import Any
 
 from config import ids
 from config.api.renderers import format_instant
+from webhooks.events.rebuilding import complete
 from webhooks.models import Attempt, Delivery, Endpoint, Event
-from webhooks.rebuilding import complete
 
 API_VERSION = "v1"
 

@@ -17,7 +17,7 @@ from config.api.fields import (
 )
 from config.api.pagination import CreatedListQuery
 from config.environments import Environment
-from webhooks.events import CATALOGUE, EVERYTHING
+from webhooks.events.catalogue import CATALOGUE, EVERYTHING
 from webhooks.records import API_VERSION
 from webhooks.services import DESCRIPTION_MAX, EndpointChanges
 from webhooks.states import DeliveryStatus, DisabledReason, EndpointStatus

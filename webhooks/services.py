@@ -20,15 +20,15 @@ from config.bulk_insert import insert_together
 from config.environments import Environment
 from config.errors import DomainError, InvalidParameter, NotFound
 from merchants.models import Merchant
-from webhooks import samples
-from webhooks.events import CATALOGUE, EVERYTHING, WEBHOOK_TEST
+from webhooks.endpoints.secrets import SecretUnreadable, encrypt, new_secret, owner_of, reencrypt
+from webhooks.endpoints.targets import url_problem
+from webhooks.events import samples
+from webhooks.events.catalogue import CATALOGUE, EVERYTHING, WEBHOOK_TEST
+from webhooks.events.recording import build_event, wake_dispatcher
 from webhooks.models import Delivery, Endpoint, Event, SigningSecret
-from webhooks.recording import build_event, wake_dispatcher
 from webhooks.records import webhook_record
 from webhooks.schedule import ATTEMPTS
-from webhooks.secrets import SecretUnreadable, encrypt, new_secret, owner_of, reencrypt
 from webhooks.states import DELIVERY_MOVES, ENDPOINT_MOVES, DeliveryStatus, DisabledReason, EndpointStatus
-from webhooks.targets import url_problem
 
 logger = structlog.get_logger(__name__)
 

@@ -11,9 +11,9 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from config.due_work import rows_of
+from webhooks.events.notices import write_notices
 from webhooks.mailing import mail_disabled
 from webhooks.models import Delivery, Event
-from webhooks.notices import write_notices
 from webhooks.purging import purge_attempts, purge_events
 from webhooks.sending.dispatch import dispatch
 from webhooks.states import DeliveryStatus

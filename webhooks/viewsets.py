@@ -16,10 +16,10 @@ from config.api.schema import refuses
 from merchants.access.scopes import Scope
 from merchants.access.viewsets import MerchantViewSet
 from webhooks import examples
+from webhooks.endpoints.secrets import decrypt, encrypt
+from webhooks.events.rebuilding import complete
 from webhooks.models import Delivery, Endpoint, Event
-from webhooks.rebuilding import complete
 from webhooks.records import delivery_record, event_record, webhook_record
-from webhooks.secrets import decrypt, encrypt
 from webhooks.serializers import (
     AccountSecretSchema,
     DeletedWebhookSchema,

@@ -17,11 +17,11 @@ from merchants.access.scopes import Scope
 from merchants.access.viewsets import MerchantViewSet
 from payments.api import examples
 from payments.api.link_serializers import NewPaymentLinkSerializer, PaymentLinkChangesSerializer, PaymentLinkSchema
-from payments.deposits import payable
 from payments.links.models import PaymentLink
 from payments.links.records import LinkRecords
 from payments.links.services import create_link, update_link
 from payments.services import WalletNotAllowed
+from payments.suspense import recipient_checks
 
 
 class PaymentLinkViewSet(MerchantViewSet):
@@ -56,13 +56,13 @@ class PaymentLinkViewSet(MerchantViewSet):
         unknown = [
             (network, wallet)
             for network, wallet in (wallets.items() if isinstance(wallets, dict) else ())
-            if isinstance(wallet, str) and payable.has_to_be_asked_about(self.environment, network, wallet)
+            if isinstance(wallet, str) and recipient_checks.has_to_be_asked_about(self.environment, network, wallet)
         ]
         return (lambda: self._ask_about(unknown)) if unknown else None
 
     def _ask_about(self, wallets: Sequence[tuple[str, str]]) -> None:
         for network, wallet in wallets:
-            payable.ask_about(self.environment, network, wallet, merchant_id=self.merchant.pk)
+            recipient_checks.ask_about(self.environment, network, wallet, merchant_id=self.merchant.pk)
 
     @extend_schema(
         summary="List payment links",

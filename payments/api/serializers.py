@@ -23,7 +23,7 @@ from config.environments import Environment
 from config.money import FIAT_DIGITS
 from payments.chains.networks import NETWORKS
 from payments.checkout.simulator import SCENARIOS
-from payments.diagnosis.explaining import WHOLE_ONLY, ClaimCode
+from payments.claims.explanation import WHOLE_ONLY, ClaimCode
 from payments.rates.amounts import MAX_FIAT_AMOUNT
 from payments.services import DEFAULT_EXPIRES_IN, NewPayment
 from payments.states import DepositStatus, DiscrepancyKind, DiscrepancyStatus, PaymentStatus, StatusReason

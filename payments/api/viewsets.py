@@ -34,13 +34,13 @@ from payments.api.serializers import (
 from payments.chains.errors import NetworkUnavailable
 from payments.chains.registry import UnsupportedAsset, UnsupportedNetwork
 from payments.checkout.simulator import SCENARIOS, ScenarioNotPossible, simulate_payment
-from payments.deposits import payable
-from payments.deposits.acceptance import DiscrepancyResolved, accept_discrepancy
-from payments.diagnosis.claims import claim_record, explain_claim, parse_transaction_hash
+from payments.claims.claims import claim_record, explain_claim, parse_transaction_hash
 from payments.models import PAYMENTS, Discrepancy, Payment
 from payments.rates.quoting import RateUnavailable
 from payments.records import SHOWN_COLUMNS, Records, discrepancy_record, timeline_entry, transfer_record
 from payments.services import PaymentNotCancellable, WalletNotAllowed, cancel_payment, create_payment
+from payments.suspense import recipient_checks
+from payments.suspense.acceptance import DiscrepancyResolved, accept_discrepancy
 from webhooks.models import Event
 
 
@@ -87,9 +87,9 @@ class PaymentViewSet(MerchantViewSet):
         network, wallet = body.get("network"), body.get("merchantWallet")
         if not isinstance(network, str) or not isinstance(wallet, str):
             return None
-        if not payable.has_to_be_asked_about(self.environment, network, wallet):
+        if not recipient_checks.has_to_be_asked_about(self.environment, network, wallet):
             return None
-        return partial(payable.ask_about, self.environment, network, wallet, merchant_id=self.merchant.pk)
+        return partial(recipient_checks.ask_about, self.environment, network, wallet, merchant_id=self.merchant.pk)
 
     @extend_schema(
         summary="Get a payment",

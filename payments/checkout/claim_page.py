@@ -18,7 +18,7 @@ from payments.checkout.claims import ClaimAnswer, answer_payer
 from payments.checkout.forms import ClaimForm
 from payments.checkout.page import payment_of
 from payments.checkout.payer import look_at
-from payments.diagnosis.claims import explain_claim
+from payments.claims.claims import explain_claim
 from payments.models import Payment
 
 # `same-origin` keeps the link from other sites; with `no-referrer` a browser would send no origin with the form.

@@ -12,8 +12,8 @@ from django.utils.translation import gettext_lazy as _
 from config import wording
 from payments.chains import registry
 from payments.checkout.payer import State, Tone
+from payments.claims.explanation import WHY_FAILED, ClaimCode, ClaimExplanation, ExplainedTransfer
 from payments.deposits.addresses import sibling_networks
-from payments.diagnosis.explaining import WHY_FAILED, ClaimCode, ClaimExplanation, ExplainedTransfer
 from payments.models import Payment
 from payments.states import DiscrepancyStatus, PaymentStatus
 

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from merchants.forms import LookMixin, PriceField
 from payments.chains import registry
 from payments.checkout.link_view import LinkView
-from payments.diagnosis.claims import parse_transaction_hash
+from payments.claims.claims import parse_transaction_hash
 from payments.models import Payment
 
 HASH_DIGITS = 64

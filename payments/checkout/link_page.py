@@ -24,7 +24,6 @@ from payments.checkout.claim_page import PRIVATE_HEADERS
 from payments.checkout.forms import LinkForm
 from payments.checkout.link_view import LinkView, closed_state, view_link
 from payments.checkout.payer import State
-from payments.deposits import payable
 from payments.links.models import CODE_CHARACTERS, PaymentLink
 from payments.links.services import LinkNotActive, begin_payment
 from payments.links.uses import patience_with_one_address, payment_under_way
@@ -32,6 +31,7 @@ from payments.models import UNPAID_FOR_GOOD, Payment
 from payments.rates.quoting import RateUnavailable
 from payments.services import PaymentNotCancellable
 from payments.states import PaymentStatus
+from payments.suspense import recipient_checks
 
 logger = structlog.get_logger(__name__)
 
@@ -60,7 +60,7 @@ def show_link(request: HttpRequest, code: str) -> HttpResponse:
 def _begin(request: HttpRequest, link: PaymentLink, form: LinkForm, instead_of: Payment | None) -> Payment:
     _count_payment(request, link, takes_a_use=instead_of is None)
     network, coin = form.cleaned_data["choice"].split(":")
-    payable.ask_about(link.environment, network, link.wallets[network], merchant_id=link.merchant_id)
+    recipient_checks.ask_about(link.environment, network, link.wallets[network], merchant_id=link.merchant_id)
     return begin_payment(
         link,
         network=network,

@@ -18,9 +18,9 @@ from config.providers import Provider
 from merchants.models import Merchant
 from merchants.wording import exact
 from payments.chains import registry
-from payments.deposits.acceptance import Acceptance, preview_acceptance
 from payments.models import Deposit, Discrepancy, Payment
 from payments.states import DiscrepancyKind, DiscrepancyStatus, PaymentStatus
+from payments.suspense.acceptance import Acceptance, preview_acceptance
 
 MOST_TRANSFERS = 100
 """A payment with more transfers than this is looked into on the page of its decision only."""

@@ -33,9 +33,9 @@ from payments.dashboard.decision_rows import (
     undecided,
 )
 from payments.dashboard.forms import AcceptForm, DecisionFilterForm
-from payments.deposits.acceptance import DiscrepancyResolved, accept_discrepancy
 from payments.models import Discrepancy, Payment
 from payments.states import DiscrepancyKind, DiscrepancyStatus
+from payments.suspense.acceptance import DiscrepancyResolved, accept_discrepancy
 
 SECTION = "dashboard_decisions"
 PAGE_SIZE = 20

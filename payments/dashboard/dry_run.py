@@ -13,10 +13,10 @@ from config import ids, wording
 from merchants.models import LatePayments, Merchant
 from payments.deposits.assessment import Assessment, AssessmentFacts, DepositFact, assess, crumb_limit
 from payments.deposits.facts import cursors_of
-from payments.deposits.surplus_policy import Outcome, SurplusPolicy
 from payments.models import Deposit, Payment
 from payments.services import LATE_GRACE
 from payments.states import DepositStatus, PaymentStatus, StatusReason
+from payments.suspense.surplus_policy import Outcome, SurplusPolicy
 
 DAYS = 90
 MOST_SECONDS = 5.0

@@ -39,7 +39,6 @@ from payments.dashboard.link_forms import (
     new_link,
 )
 from payments.dashboard.rows import RECENT_COLUMNS, PaymentRow
-from payments.deposits import payable
 from payments.links.choices import choices_among
 from payments.links.known_wallets import known_wallets
 from payments.links.models import PaymentLink
@@ -50,6 +49,7 @@ from payments.links.uses import uses_taken
 from payments.models import Payment
 from payments.services import NewPayment, create_payment
 from payments.states import PaymentStatus
+from payments.suspense import recipient_checks
 
 Made = TypeVar("Made")
 
@@ -126,7 +126,7 @@ def _ask_about_wallets(form_of: type[PriceForm], request: MemberRequest) -> None
     form = form_of(request.POST, **_form_options(request))
     if form.is_valid():
         for network, wallet in form.cleaned_data["wallets"].items():
-            payable.ask_about(request.environment, network, wallet, merchant_id=request.merchant.pk)
+            recipient_checks.ask_about(request.environment, network, wallet, merchant_id=request.merchant.pk)
 
 
 @never_cache

@@ -32,13 +32,13 @@ from payments.checkout import simulator
 from payments.dashboard.forms import NameTransactionForm
 from payments.dashboard.rows import DEPOSIT_COLUMNS, DepositRow, PaymentRow, RefundsOfPayment
 from payments.dashboard.timeline import timeline_of
-from payments.deposits import attribution, suggestions
 from payments.deposits.models import ScanCursor
 from payments.models import Discrepancy, NamedTransaction, Payment
 from payments.rates.tables import source_in_words
 from payments.records import TRANSFERS_SHOWN
 from payments.services import cancel_payment
 from payments.states import DiscrepancyKind, DiscrepancyStatus, PaymentStatus, StatusReason
+from payments.suspense import attribution, suggestions
 from payments.treasury.losses.models import Bearer, MissingCoins, MissingStatus
 
 refunds_of: Provider[[Payment, Sequence[Discrepancy]], RefundsOfPayment] = Provider("refunds_of")

@@ -16,7 +16,7 @@ from merchants.forms import PolicyForm
 from merchants.models import MerchantSettings
 from merchants.roles import Action, Permission
 from payments.dashboard.dry_run import DAYS, EXAMPLES, DryRun, Policy, try_policy
-from payments.deposits.surplus_policy import SurplusPolicy
+from payments.suspense.surplus_policy import SurplusPolicy
 
 
 @never_cache

@@ -22,9 +22,9 @@ from merchants.roles import Permission
 from payments.chains import registry
 from payments.models import BalanceChange, Deposit, Discrepancy, Payment
 from payments.states import BalanceChangeKind, DepositStatus, DiscrepancyKind, DiscrepancyStatus
-from webhooks import events as catalogue
+from webhooks.events import catalogue as catalogue
 from webhooks.models import Delivery, Event
-from webhooks.presenters import delivery_badge, host_of
+from webhooks.pages.presenters import delivery_badge, host_of
 from webhooks.states import DeliveryStatus
 
 MOST_LINES = 60

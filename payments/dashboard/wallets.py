@@ -24,7 +24,6 @@ from merchants.dashboard import telling
 from merchants.roles import Action
 from payments.chains import registry
 from payments.dashboard.wallet_forms import ProofForm, WalletForm
-from payments.deposits.payable import ask_about
 from payments.merchant_wallets.models import MerchantWallet
 from payments.merchant_wallets.proving import (
     AccountReply,
@@ -39,6 +38,7 @@ from payments.merchant_wallets.proving import (
 )
 from payments.merchant_wallets.services import cancel_change, set_wallet, wait_of
 from payments.merchant_wallets.states import WalletStatus
+from payments.suspense.recipient_checks import ask_about
 
 SECTION = "dashboard_wallets"
 WALLET_FIELDS = ("network", "address", "label", "status")

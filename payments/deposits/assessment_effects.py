@@ -13,19 +13,19 @@ from payments.deposits.assessment import Assessment
 from payments.deposits.facts import Evidence
 from payments.models import Deposit, Discrepancy, Payment
 from payments.states import OWN_KINDS, DepositStatus, DiscrepancyKind, PaymentStatus, StatusReason
-from webhooks import events
+from webhooks.events import catalogue
 
 KEPT_REASONS = {StatusReason.REVERSED, StatusReason.COINS_MISSING, StatusReason.COINS_LOST}
 """Once true of a payment, they stay."""
 
 ON_STATUS: dict[str, str] = {
-    PaymentStatus.PENDING: events.PAYMENT_PENDING,
-    PaymentStatus.UNDERPAID: events.PAYMENT_UNDERPAID,
-    PaymentStatus.COMPLETED: events.PAYMENT_COMPLETED,
-    PaymentStatus.EXPIRED: events.PAYMENT_EXPIRED,
-    PaymentStatus.CANCELLED: events.PAYMENT_CANCELLED,
-    PaymentStatus.PARTIALLY_REFUNDED: events.PAYMENT_REFUNDED,
-    PaymentStatus.REFUNDED: events.PAYMENT_REFUNDED,
+    PaymentStatus.PENDING: catalogue.PAYMENT_PENDING,
+    PaymentStatus.UNDERPAID: catalogue.PAYMENT_UNDERPAID,
+    PaymentStatus.COMPLETED: catalogue.PAYMENT_COMPLETED,
+    PaymentStatus.EXPIRED: catalogue.PAYMENT_EXPIRED,
+    PaymentStatus.CANCELLED: catalogue.PAYMENT_CANCELLED,
+    PaymentStatus.PARTIALLY_REFUNDED: catalogue.PAYMENT_REFUNDED,
+    PaymentStatus.REFUNDED: catalogue.PAYMENT_REFUNDED,
 }
 """The event that tells of each change of status. Going back to `created` is told by `payment.reversed`."""
 
@@ -99,7 +99,7 @@ def effects_of(payment: Payment, evidence: Evidence, assessment: Assessment) -> 
             opened.append(_discrepancy_of(payment, kind, amount))
 
     told = _events(payment, evidence, assessment, opened)
-    reversed_now = {StatusReason.REVERSED} if events.PAYMENT_REVERSED in told else set()
+    reversed_now = {StatusReason.REVERSED} if catalogue.PAYMENT_REVERSED in told else set()
     kept = KEPT_REASONS & {*payment.status_reasons}
     mismatches = map(StatusReason, evidence.mismatched.values())
     reasons = sorted({*assessment.reasons, *reversed_now, *kept, *mismatches})
@@ -175,20 +175,20 @@ def _events(
     kinds = {discrepancy.kind for discrepancy in opened}
     told: list[str] = []
     if evidence.lost or (is_moved and assessment.status == PaymentStatus.CREATED):
-        told.append(events.PAYMENT_REVERSED)
+        told.append(catalogue.PAYMENT_REVERSED)
     if is_moved and assessment.status in ON_STATUS:
         told.append(ON_STATUS[assessment.status])
     if DiscrepancyKind.LATE in kinds:
-        told.append(events.PAYMENT_LATE)
+        told.append(catalogue.PAYMENT_LATE)
     if payment.received != assessment.received and payment.status == assessment.status == PaymentStatus.UNDERPAID:
-        told.append(events.PAYMENT_UNDERPAID)  # more has come, and it is still too little
+        told.append(catalogue.PAYMENT_UNDERPAID)  # more has come, and it is still too little
     if DiscrepancyKind.OVERPAID in kinds:
-        told.append(events.PAYMENT_OVERPAID)
-    told += [each for each in payment.untold if each != events.PAYMENT_UNDERPAID or not is_moved]
+        told.append(catalogue.PAYMENT_OVERPAID)
+    told += [each for each in payment.untold if each != catalogue.PAYMENT_UNDERPAID or not is_moved]
     return list(dict.fromkeys(told))
 
 
 def _with_what_else_changed(told: Sequence[str], is_changed: bool) -> Sequence[str]:
     """Every event carries the whole record, so that what changed in it needs one of its own where there is no other."""
-    others = [each for each in told if each != events.PAYMENT_UPDATED]
-    return others or ([events.PAYMENT_UPDATED] if told or is_changed else [])
+    others = [each for each in told if each != catalogue.PAYMENT_UPDATED]
+    return others or ([catalogue.PAYMENT_UPDATED] if told or is_changed else [])

@@ -11,13 +11,12 @@ from django.db.models import Q
 from django.utils import timezone
 
 from config.containment import contained
-from merchants.ledger.posting import PostingDraft
+from merchants.ledger.posting import PostingDraft, lock_accounts
 from payments.deposits.assessment import assess
-from payments.deposits.assessment_effects import effects_of
+from payments.deposits.assessment_effects import AssessmentEffects, effects_of
 from payments.deposits.facts import gather
-from payments.deposits.locked_balances import lock_balances
 from payments.deposits.models import ScanCursor
-from payments.deposits.postings import assessment_postings
+from payments.deposits.postings import Balances, accounts_touched, assessment_postings
 from payments.deposits.recording import record_assessment, record_halted
 from payments.models import Payment
 
@@ -91,3 +90,10 @@ def assess_locked(payment: Payment, decided: Sequence[PostingDraft] = ()) -> Pay
     drafts = assessment_postings(payment, effects, balances)
     record_assessment(payment, evidence, effects, [*decided, *drafts])
     return payment
+
+
+def lock_balances(payment: Payment, effects: AssessmentEffects) -> Balances:
+    """The balances that decide who gives the money of these effects; empty, with no lock, when nothing is lost."""
+    if not effects.lost:
+        return {}
+    return lock_accounts(accounts_touched(payment, effects), environment=payment.environment)

@@ -10,8 +10,8 @@ from merchants.ledger.chart import AccountKind
 from payments.chains.profiles import CreditRule
 from payments.chains.registry import known_profile
 from payments.deposits.assessment import AssessmentFacts, DepositFact, crumb_limit
+from payments.deposits.confirmation_policy import raise_rule
 from payments.deposits.models import ScanCursor
-from payments.deposits.stakes import raise_rule
 from payments.models import Deposit, Discrepancy, Payment
 from payments.states import DepositStatus, DiscrepancyKind, DiscrepancyStatus, PaymentStatus
 

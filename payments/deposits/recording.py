@@ -28,9 +28,9 @@ from payments.states import (
     DiscrepancyStatus,
     PaymentStatus,
 )
-from webhooks import events
+from webhooks.events import catalogue
+from webhooks.events.recording import build_event, record_events
 from webhooks.models import Event
-from webhooks.recording import build_event, record_events
 
 logger = structlog.get_logger(__name__)
 
@@ -135,7 +135,7 @@ def _told_now(payment: Payment, effects: AssessmentEffects) -> Sequence[str]:
     what the network took back, are told at once.
     """
     types, payment.untold = effects.events, []
-    is_urgent = payment.status != effects.assessment.status or events.PAYMENT_REVERSED in types
+    is_urgent = payment.status != effects.assessment.status or catalogue.PAYMENT_REVERSED in types
     if types and not is_urgent and payment.version >= TOLD_AT_ONCE:
         last = Event.objects.about(payment.pk).order_by("-id").first()
         now = timezone.now()

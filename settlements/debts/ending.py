@@ -17,8 +17,8 @@ from merchants.models import Merchant, User
 from payments.chains import registry
 from payments.models import BalanceChange
 from payments.states import BalanceChangeKind
-from settlements import postings
 from settlements.models import Debt, DebtDecision, DebtEnding
+from settlements.plans import postings
 
 logger = structlog.get_logger(__name__)
 

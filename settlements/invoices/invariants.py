@@ -19,8 +19,8 @@ from payments.operations.accounting.periods import Days
 from settlements.invoices.fees import invoiced_by
 from settlements.invoices.models import BillingDetails, Invoice, InvoiceSeries
 from settlements.monthly.reading import told_of
-from settlements.postings import RESERVED
-from settlements.statements import LineType
+from settlements.plans.postings import RESERVED
+from settlements.plans.statements import LineType
 
 BELOW_A_CENT = Decimal("0.02")
 """Coins of a dollar; the minor unit of no currency is worth as much."""

@@ -23,11 +23,11 @@ from merchants.models import MerchantSettings
 from payments.chains import registry
 from payments.operations.accounting.periods import Days
 from payments.rates.quoting import RateUnavailable, quote
+from settlements.exports.formats import exact
 from settlements.invoices.fees import Fee, not_invoiced
 from settlements.invoices.issuer import Issuer, as_record, issuer, tax_for
 from settlements.invoices.models import CARRIED_PLACES, BillingDetails, Invoice, InvoiceKind, InvoiceSeries
 from settlements.monthly.months import months, name_of
-from settlements.statement_formats import exact
 
 logger = structlog.get_logger(__name__)
 

@@ -14,11 +14,11 @@ from config.api.renderers import format_instant, render_json
 from config.csv_cells import text_cell
 from merchants.models import Merchant
 from payments.operations.accounting.periods import Days
+from settlements.exports.formats import exact
 from settlements.monthly.months import name_of
 from settlements.monthly.reading import MonthAccount, MonthEntry, accounts_of, entries_of
 from settlements.monthly.valuation import Valuation, Valuer, Worth
-from settlements.statement_formats import exact
-from settlements.statements import LineType
+from settlements.plans.statements import LineType
 
 VERSION = 1
 """Grows when a column or field changes its meaning or is removed."""

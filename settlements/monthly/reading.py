@@ -25,11 +25,11 @@ from merchants.models import Merchant
 from payments.chains import registry
 from payments.models import BalanceChange, Discrepancy, Payment
 from payments.operations.accounting.periods import Days
-from settlements.debts.conversion import converted
 from settlements.models import Settlement
 from settlements.monthly.own_payouts import PAYOUT_ACCOUNTS, asked_between
-from settlements.postings import RESERVED
-from settlements.statements import LineType
+from settlements.plans.conversion import converted
+from settlements.plans.postings import RESERVED
+from settlements.plans.statements import LineType
 
 BALANCE, HELD, SUSPENSE = "balance", "held", "suspense"
 ACCOUNTS = (BALANCE, HELD, SUSPENSE)

@@ -16,16 +16,16 @@ from config import ids
 from merchants.ledger.balances import merchant_balances
 from merchants.ledger.chart import AccountKind, Group
 from merchants.ledger.models import Account, Posting
-from payments.deposits.suspense import in_suspense
 from payments.models import BalanceChange
 from payments.operations.accounting.files import beancount
 from payments.operations.accounting.periods import Days
 from payments.operations.accounting.totals import balances_at
+from payments.suspense.balances import in_suspense
 from settlements.models import Settlement
 from settlements.monthly.months import months
 from settlements.monthly.reading import accounts_of, entries_of
-from settlements.reading import statement_of
-from settlements.statements import LineType
+from settlements.plans.reading import statement_of
+from settlements.plans.statements import LineType
 from tests.accounting.clock import zone_far_from_midnight
 from tests.accounts.history import History
 from tests.accounts.world import NO_CAP, SANDBOX, fill_wallets

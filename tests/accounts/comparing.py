@@ -15,7 +15,7 @@ from payments.chains import registry
 from payments.models import Payment as PaymentRow
 from payments.records import Records
 from settlements.models import Settlement as SettlementRow
-from settlements.reading import statement_of
+from settlements.plans.reading import statement_of
 from tests.accounts import balance
 from tests.accounts.balance import Coin
 from tests.accounts.world import FOLLOWS_THE_NETWORK, NETWORKS, SANDBOX, Difference, World

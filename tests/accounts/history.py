@@ -16,17 +16,17 @@ from merchants.services import change_fee, update_settings
 from payments.chains import registry
 from payments.chains.simulated import control
 from payments.chains.simulated.models import SimulatedNetwork
-from payments.deposits.acceptance import accept_discrepancy
 from payments.models import Discrepancy
 from payments.models import Payment as PaymentRow
 from payments.services import NewPayment, cancel_payment, create_payment
 from payments.services import end_window as end_window_of
+from payments.suspense.acceptance import accept_discrepancy
 from refunds.models import Refund as RefundRow
 from refunds.services import NewRefund, RefundNotCancellable, cancel_refund, create_refund
-from settlements import runs
+from settlements import due_runs
 from settlements.models import Settlement as SettlementRow
 from settlements.models import SettlementRun
-from settlements.periods import coming_periods
+from settlements.plans.periods import coming_periods
 from settlements.services import retry_failed, run_now
 from tests.accounts import balance, model
 from tests.accounts.balance import Coin
@@ -282,7 +282,7 @@ class History(Policies):
         self.its_now += timedelta(hours=self.chance.choice([1, 5, 24, 24, 70, 24 * 20]))
         made: list[SettlementRun] = []
         promises_rates = self.promise_rates()
-        runs.run_due(self.its_now, merchant=row, environment=SANDBOX, on_run=made.append)
+        due_runs.run_due(self.its_now, merchant=row, environment=SANDBOX, on_run=made.append)
         due = calendar.due(self.its_now)
         self._say(
             "the schedule", {"runs": [due] if due else []}, {"runs": [(r.period_key, r.period_end) for r in made]}

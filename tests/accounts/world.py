@@ -28,7 +28,7 @@ from payments.transfers import executor
 from payments.transfers.owners import follow_payouts
 from payments.treasury.house.models import AllowedAddress
 from refunds.models import Refund as RefundRow
-from settlements import runs
+from settlements import due_runs
 from settlements.models import DebtDecision
 from settlements.models import Settlement as SettlementRow
 from settlements.states import BLOCKING
@@ -205,7 +205,7 @@ class World:
 
     def follow(self) -> None:
         """The workers end refunds and settlements."""
-        runs.advance_due()
+        due_runs.advance_due()
         follow_payouts()
         self.note_ended()
 

@@ -13,7 +13,7 @@ from django.test import Client
 
 from config.api.reference.views import _rendered
 from config.api.views import openapi_document
-from webhooks.events import CATALOGUE
+from webhooks.events.catalogue import CATALOGUE
 
 HOME = "/docs/api"
 

@@ -33,7 +33,7 @@ from tests.bench.server import ROOT
 from tests.evm.network import devnet
 from tests.evm.network.node import LocalNode, NodeMissing
 from tests.networks import ETHEREUM, LOCAL_IDS
-from webhooks.events import PAYMENT_COMPLETED
+from webhooks.events.catalogue import PAYMENT_COMPLETED
 from webhooks.services import register_endpoint
 
 PAYMENTS = 12

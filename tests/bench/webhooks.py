@@ -22,9 +22,9 @@ from config.environments import Environment
 from merchants.services import open_merchant
 from tests.bench.receiver import HOST, receiver
 from tests.bench.report import Line
-from webhooks.events import PAYMENT_COMPLETED
+from webhooks.events.catalogue import PAYMENT_COMPLETED
+from webhooks.events.recording import build_event, record_events
 from webhooks.models import Endpoint, Event
-from webhooks.recording import build_event, record_events
 from webhooks.records import event_record
 from webhooks.sending import dispatch
 from webhooks.services import disable_endpoint, register_endpoint

@@ -11,8 +11,8 @@ from playwright.sync_api import Page
 
 from merchants.request_log.models import LoggedRequest
 from merchants.request_log.recording import RECORDER
-from payments.deposits.payer_proofs import return_link
 from payments.models import Discrepancy, Payment
+from payments.suspense.payer_proofs import return_link
 from tests.browser.link_scenes import link_pages
 from tests.browser.people_pages import people_pages
 from tests.browser.scenes import Scenes

@@ -13,7 +13,7 @@ from tests.browser.conftest import Complaints
 from tests.browser.pages import log_in, wait_for_path
 from tests.factories import PASSWORD, make_member, make_merchant
 from tests.sending.delivering import deliver, endpoint_at, fan_out_all, happen
-from webhooks.listener import Listener, Receiver
+from webhooks.endpoints.listener import Listener, Receiver
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True), pytest.mark.slow]
 

@@ -15,7 +15,7 @@ from tests.browser.pages import add_webhook, content_of, log_in
 from tests.factories import PASSWORD, make_member, make_merchant
 from tests.patience import until
 from tests.sending.delivering import deliver
-from webhooks.listener import Listener, Receiver
+from webhooks.endpoints.listener import Listener, Receiver
 from webhooks.models import Delivery, Endpoint, Event
 from webhooks.states import DeliveryStatus
 

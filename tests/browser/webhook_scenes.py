@@ -12,7 +12,7 @@ from config import ids
 from config.environments import Environment
 from merchants.models import Merchant
 from tests.webhooks.scenes import make_all_due, send_due
-from webhooks.events import PAYMENT_COMPLETED, PAYMENT_OVERPAID, PAYMENT_REFUNDED
+from webhooks.events.catalogue import PAYMENT_COMPLETED, PAYMENT_OVERPAID, PAYMENT_REFUNDED
 from webhooks.models import Attempt, Delivery, Endpoint, Event
 from webhooks.schedule import Reply
 from webhooks.sending.fan_out import fan_out

@@ -34,7 +34,7 @@ from payments.dashboard.views import save_view
 from payments.links.services import update_link
 from payments.merchant_wallets.models import MerchantWallet
 from payments.merchant_wallets.services import cancel_change
-from refunds.batches import confirm_batch
+from refunds.batches.services import confirm_batch
 from refunds.services import give_destination
 from refunds.states import NamedBy
 from tests.dashboard.addresses import FIELDS, ONLY_OF_THE_SESSION, READS, WRITES, Records, everything

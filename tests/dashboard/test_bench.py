@@ -16,10 +16,10 @@ from merchants.models import Member
 from tests.dashboard.conftest import browser_of
 from tests.factories import make_member, make_merchant
 from tests.webhooks.scenes import PRODUCTION, answering, client_of, make_endpoint, send_due
-from webhooks.events import CATALOGUE, WEBHOOK_TEST
-from webhooks.listener import problem_of
+from webhooks.endpoints.listener import problem_of
+from webhooks.endpoints.secrets import live_secrets
+from webhooks.events.catalogue import CATALOGUE, WEBHOOK_TEST
 from webhooks.models import Delivery, Endpoint, Event
-from webhooks.secrets import live_secrets
 from webhooks.sending.preparing import Preparation
 from webhooks.services import SampleOfProduction, replay, send_test
 from webhooks.states import DeliveryStatus

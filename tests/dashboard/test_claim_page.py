@@ -14,7 +14,7 @@ from payments.chains.simulated import control
 from payments.chains.simulated.networks import address_named
 from payments.chains.stellar import addresses
 from payments.checkout.claims import ANSWERS, IN_SHORT, Beside, ClaimAnswer
-from payments.diagnosis.explaining import ClaimCode
+from payments.claims.explanation import ClaimCode
 from payments.models import Payment
 from payments.states import PaymentStatus
 from tests.factories import make_merchant

@@ -18,9 +18,9 @@ from merchants.ledger.balances import merchant_balances
 from merchants.models import Member, Merchant
 from payments.dashboard.decision_rows import DecisionRow, decision_row
 from payments.dashboard.decisions import waiting_count
-from payments.deposits.acceptance import accept_discrepancy
 from payments.models import Discrepancy, Payment
 from payments.services import cancel_payment
+from payments.suspense.acceptance import accept_discrepancy
 from refunds.models import Refund
 from tests.payments.scenes import (
     POLYGON,

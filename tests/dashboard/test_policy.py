@@ -12,8 +12,8 @@ from django.utils import timezone
 from merchants.models import LatePayments, Member, Merchant, MerchantSettings
 from payments.dashboard import dry_run
 from payments.dashboard.dry_run import Policy, try_policy
-from payments.deposits.acceptance import accept_discrepancy
 from payments.models import Payment
+from payments.suspense.acceptance import accept_discrepancy
 from tests.payments.scenes import (
     SANDBOX,
     assert_all_is_well,

@@ -26,8 +26,8 @@ from payments.models import Payment
 from tests.dashboard.conftest import browser_of
 from tests.factories import make_key, make_member, make_merchant
 from tests.ports import free_port
-from webhooks.secrets import new_secret
-from webhooks.signing import signed_headers
+from webhooks.endpoints.secrets import new_secret
+from webhooks.endpoints.signing import signed_headers
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -17,9 +17,9 @@ from merchants.models import Member, Merchant
 from merchants.roles import Role
 from payments.dashboard import timeline
 from payments.dashboard.timeline import Line, newest_first
-from payments.deposits.acceptance import accept_discrepancy
 from payments.models import Payment
 from payments.services import cancel_payment
+from payments.suspense.acceptance import accept_discrepancy
 from refunds.services import cancel_refund
 from tests.dashboard.conftest import browser_of
 from tests.factories import make_member

@@ -21,7 +21,7 @@ from pytest_django.fixtures import Settings
 
 from config.errors import DomainError
 from merchants.people.models import Mail
-from payments.deposits.payer_proofs import return_link
+from payments.suspense.payer_proofs import return_link
 from refunds.destination_links import destination_link_url
 from tests.dashboard.addresses import DOWNLOADS, FIELDS, READS, WRITES, Records, make_records
 from tests.dashboard.conftest import browser_of

@@ -17,10 +17,10 @@ from merchants.roles import Role
 from tests.dashboard.conftest import browser_of
 from tests.factories import make_member
 from tests.webhooks.scenes import answering, current, make_delivery, make_endpoint, make_event, send_due
-from webhooks.events import CATALOGUE, PAYMENT_COMPLETED, PAYMENT_CREATED
+from webhooks.endpoints.secrets import live_secrets
+from webhooks.events.catalogue import CATALOGUE, PAYMENT_COMPLETED, PAYMENT_CREATED
 from webhooks.models import Delivery, Endpoint, SigningSecret
-from webhooks.presenters import Bar, LastDay, last_days
-from webhooks.secrets import live_secrets
+from webhooks.pages.presenters import Bar, LastDay, last_days
 from webhooks.sending.fan_out import fan_out
 from webhooks.services import disable_endpoint
 from webhooks.states import DisabledReason

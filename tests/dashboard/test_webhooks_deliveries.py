@@ -28,7 +28,7 @@ from tests.webhooks.scenes import (
     send_due,
     unknown,
 )
-from webhooks.events import PAYMENT_CREATED, PAYMENT_EXPIRED
+from webhooks.events.catalogue import PAYMENT_CREATED, PAYMENT_EXPIRED
 from webhooks.models import Attempt, Delivery, Endpoint
 from webhooks.records import event_record
 from webhooks.schedule import Reply

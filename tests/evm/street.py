@@ -23,7 +23,7 @@ from payments.transfers.models import Payout, Transfer
 from payments.transfers.owners import follow_payouts
 from refunds.models import Refund
 from refunds.services import NewRefund, create_refund
-from settlements import runs
+from settlements import due_runs
 from settlements.models import Settlement
 from settlements.services import run_now
 from tests.evm.mainnet import Mainnet, prepared_mainnet, settings_for_production_alone
@@ -95,7 +95,7 @@ class Street:
         changes = SettingsChanges(settlement_currency=coin)
         update_settings(merchant=self.shop.merchant, environment=PRODUCTION, changes=changes)
         run_now(merchant=self.shop.merchant, environment=PRODUCTION, requested_by="a test")
-        runs.advance_due()
+        due_runs.advance_due()
         self.pay_out()
         return Settlement.objects.get()
 

@@ -20,9 +20,9 @@ from payments.models import Payment
 from payments.transfers.postings import token_fee_account
 from payments.treasury.models import SweptAddress
 from refunds.records import refund_record
-from settlements.reading import statement_of
+from settlements.exports.formats import statement_csv, statement_record
+from settlements.plans.reading import statement_of
 from settlements.records import settlement_record
-from settlements.statement_formats import statement_csv, statement_record
 from tests.evm.network import devnet
 from tests.evm.shop import somebody
 from tests.evm.street import PRODUCTION, Street, now, reconcile

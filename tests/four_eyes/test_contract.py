@@ -27,10 +27,10 @@ from merchants.ledger.stops import propose_lifting, stop
 from merchants.models import Member, User
 from merchants.people.operator_rights import Terms, propose_member, propose_rights, set_terms
 from payments.chains import registry
-from payments.deposits.acceptance import propose_acceptance
-from payments.deposits.attribution import propose_attribution
-from payments.deposits.giving_back import propose_return
 from payments.models import Discrepancy
+from payments.suspense.acceptance import propose_acceptance
+from payments.suspense.attribution import propose_attribution
+from payments.suspense.sender_returns import propose_return
 from payments.transfers.models import PayoutPolicy, Wallet, approval_count
 from payments.transfers.payouts import approve_payout, policy_of
 from payments.transfers.policy_changes import propose_policy

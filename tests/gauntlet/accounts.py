@@ -18,8 +18,8 @@ from django.conf import settings
 from django.db import connection
 
 from config.celery import wake
-from payments.deposits import refund_accounting
 from payments.models import Payment
+from payments.suspense import refund_accounting
 from payments.transfers.models import PayoutPolicy
 from payments.transfers.payouts import policy_of
 from payments.treasury.sweep_booking import book_sweeps

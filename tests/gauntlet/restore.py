@@ -54,7 +54,7 @@ from tests.stellar.network.keys import HOT_WALLET, HOT_WALLET_KEY, PAYER, PAYER_
 from tests.stellar.network.preparing import prepare
 from tests.stellar.shops import COIN, address_of, key_of, local_profile
 from tests.stellar.shops import settings_for as stellar_settings
-from webhooks.events import PAYMENT_COINS_MISSING
+from webhooks.events.catalogue import PAYMENT_COINS_MISSING
 from webhooks.models import Event
 
 EACH = 60

@@ -21,9 +21,9 @@ from merchants.services import open_merchant
 from tests.gauntlet.installation import BEAT, WORKER, Installation
 from tests.gauntlet.report import Check, Progress
 from tests.sending.receivers import Shop
-from webhooks.events import PAYMENT_COMPLETED
+from webhooks.events.catalogue import PAYMENT_COMPLETED
+from webhooks.events.recording import build_event, record_events
 from webhooks.models import Endpoint
-from webhooks.recording import build_event, record_events
 from webhooks.services import disable_endpoint, register_endpoint
 from webhooks.states import DisabledReason, EndpointStatus
 

@@ -18,7 +18,7 @@ from merchants.services import update_settings
 from payments.treasury.house import withdrawals
 from payments.treasury.house.models import Withdrawal
 from payments.treasury.house.own import HouseBalance, house_balance
-from settlements import runs
+from settlements import due_runs
 from settlements.models import Settlement
 from tests.factories import make_merchant
 from tests.house.scenes import COIN, FEE, People, earn_fee, held_in, house, its_address, leave, propose, reconcile
@@ -83,7 +83,7 @@ def test_a_withdrawal_and_a_settlement_that_wants_the_same_stock(people: People)
     settlement = settle_one(merchant)
     Settlement.objects.filter(pk=settlement.pk).update(next_step_at=settlement.created_at)
     proposal = propose(its_address(people), 60, by=people[0])
-    at_once(lambda: agree(proposal, by=people[1]), runs.advance_due)
+    at_once(lambda: agree(proposal, by=people[1]), due_runs.advance_due)
     settlement.refresh_from_db()
     is_withdrawn = Withdrawal.objects.exists()
     assert is_withdrawn != (settlement.payout is not None), "one has the coins, the other waits for more"

@@ -26,10 +26,10 @@ from merchants.models import Merchant
 from merchants.services import change_fee
 from payments import tasks as payment_tasks
 from payments.chains import registry
-from payments.deposits.acceptance import take_discrepancy
 from payments.models import Discrepancy, Payment
 from payments.services import NewPayment, create_payment
 from payments.states import DiscrepancyStatus
+from payments.suspense.acceptance import take_discrepancy
 from payments.transfers import tasks as transfer_tasks
 from payments.transfers.models import Payout, PayoutPolicy, Transfer, Wallet
 from payments.transfers.owners import FOUND, follow_payouts
@@ -47,7 +47,7 @@ from payments.treasury.sweeping import request_sweep
 from payments.treasury.wallet_balances import NothingToBook, book_treasury, treasury_balance
 from refunds.services import NewRefund, create_refund, give_destination, resolve_destination
 from refunds.states import NamedBy
-from settlements import runs
+from settlements import due_runs
 from settlements.models import Settlement
 from settlements.services import run_now
 from tests.factories import make_merchant, make_user
@@ -340,7 +340,7 @@ class BusyShop:
             Payout.objects.filter(status__in=[PayoutStatus.READY, PayoutStatus.HELD]).update(next_attempt_at=now)
             Transfer.objects.filter(finished_at__isnull=True).update(next_step_at=now)
             Settlement.objects.filter(next_step_at__isnull=False).update(next_step_at=now)
-            runs.advance_due()
+            due_runs.advance_due()
             transfer_tasks.drive()
             payment_tasks.sweep()
             self.ground.pass_time()
@@ -350,7 +350,7 @@ class BusyShop:
             follow_payouts()
             house_tasks.book_fundings()
             house_tasks.follow_cold()
-            runs.advance_due()
+            due_runs.advance_due()
 
     def sweep_now(self, networks: Sequence[str] = (ETHEREUM, POLYGON)) -> None:
         """Operators have all that waits swept, whatever the threshold."""

@@ -25,11 +25,11 @@ from payments.chains.base import PayoutInstruction, SignedTransfer
 from payments.chains.simulated import actions, control
 from payments.chains.simulated.clock import locked
 from payments.chains.simulated.models import SimulatedTransfer
-from payments.deposits.refund_accounting import RefundExceedsPayment
 from payments.models import Discrepancy, Payment
 from payments.operations.auditing import audit_wallet
 from payments.operations.models import NetworkSnapshot
 from payments.operations.reconciling import reconcile_due
+from payments.suspense.refund_accounting import RefundExceedsPayment
 from payments.transfers.models import Payout, Transfer, Wallet
 from payments.transfers.owners import follow_payouts
 from payments.transfers.postings import cold_account, hot_account
@@ -43,7 +43,7 @@ from payments.treasury.sweeping import request_sweep, sweep_due
 from payments.treasury.wallet_balances import wallet_findings
 from refunds.models import Refund
 from refunds.services import NewRefund, create_refund
-from settlements import runs
+from settlements import due_runs
 from settlements.models import Settlement
 from settlements.services import run_now
 from tests.factories import api_client, make_key, make_merchant, make_user
@@ -65,7 +65,7 @@ from tests.payments.scenes import (
     watch,
 )
 from tests.transfers.scenes import ask, drive, finish, fresh, on_chain, somebody, stock, thaw_by_two
-from webhooks.events import PAYMENT_COINS_MISSING
+from webhooks.events.catalogue import PAYMENT_COINS_MISSING
 from webhooks.models import Event
 
 pytestmark = pytest.mark.django_db
@@ -410,7 +410,7 @@ def go_on(network: str) -> None:
     for _ in range(3):
         Payout.objects.filter(status__in=["ready", "held"]).update(next_attempt_at=timezone.now())
         Settlement.objects.filter(next_step_at__isnull=False).update(next_step_at=timezone.now())
-        runs.advance_due()
+        due_runs.advance_due()
         finish(network)
         follow_payouts()
 

@@ -19,8 +19,8 @@ from django.utils import timezone
 from pytest_django.fixtures import Settings
 from stellar_sdk.operation import ChangeTrust, ClaimClaimableBalance
 
-from payments.diagnosis.claims import explain_claim
-from payments.diagnosis.explaining import ClaimCode
+from payments.claims.claims import explain_claim
+from payments.claims.explanation import ClaimCode
 from payments.operations import alarm_rules, tasks
 from payments.transfers import rounds
 from payments.transfers.models import Payout
@@ -28,14 +28,14 @@ from payments.transfers.owners import follow_payouts
 from refunds import tasks as refund_tasks
 from refunds.destination_links import DestinationLink
 from refunds.models import Refund
-from refunds.payer import view_of
+from refunds.pages.payer import view_of
 from refunds.records import refund_record
 from refunds.services import NewRefund, create_refund
 from settlements import tasks as settlement_tasks
+from settlements.exports.formats import statement_csv, statement_record
 from settlements.models import Settlement
-from settlements.reading import statement_of
+from settlements.plans.reading import statement_of
 from settlements.records import settlement_record
-from settlements.statement_formats import statement_csv, statement_record
 from tests.dashboard.conftest import browser_of
 from tests.factories import make_member, make_merchant
 from tests.networks import STELLAR, put_profile

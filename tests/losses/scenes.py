@@ -16,7 +16,7 @@ from payments.deposits.models import ScanCursor
 from payments.models import Payment
 from payments.treasury.losses.models import Bearer, MissingCoins, MissingStatus
 from payments.treasury.losses.services import propose_loss
-from settlements.proposals import unsettled
+from settlements.plans.facts import unsettled
 from tests.factories import make_user
 from tests.payments.scenes import BLOCKS_UNTIL_FINAL, ETHEREUM, SANDBOX, mine_and_watch, units
 from tests.transfers.scenes import drive

@@ -9,8 +9,8 @@ from django.utils import timezone
 
 from payments.chains import registry
 from payments.chains.simulated import control
+from payments.claims.claims import claim_record, explain_claim
 from payments.deposits.models import ScanCursor
-from payments.diagnosis.claims import claim_record, explain_claim
 from payments.models import Payment
 from tests.payments.scenes import SANDBOX, everything, watch
 

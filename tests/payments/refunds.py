@@ -10,8 +10,9 @@ from django.db import transaction
 from config import ids
 from merchants.ledger.chart import AccountKind
 from merchants.ledger.posting import AccountRef, Line, PostingDraft, post_draft
-from payments.deposits import postings, refund_accounting
+from payments.deposits import postings
 from payments.models import BalanceChange, Discrepancy, Payment
+from payments.suspense import refund_accounting
 from payments.transfers.postings import hot_account, payout_account
 from tests.payments import scenes
 from tests.payments.scenes import ETHEREUM, SANDBOX, make_payment, mine, mine_and_watch, now, pay, pay_and_confirm

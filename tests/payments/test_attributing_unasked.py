@@ -8,10 +8,10 @@ from config.errors import DomainError
 from merchants.four_eyes.models import ProposalStatus
 from merchants.models import User
 from payments.chains.simulated import control
-from payments.deposits.attribution import propose_attribution
 from payments.deposits.finality_halts import clear_halt
-from payments.deposits.suggestions import describe
 from payments.models import Discrepancy, Payment
+from payments.suspense.attribution import propose_attribution
+from payments.suspense.suggestions import describe
 from tests.factories import make_user
 from tests.payments.scenes import (
     BLOCKS_UNTIL_FINAL,

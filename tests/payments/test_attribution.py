@@ -18,10 +18,10 @@ from merchants.models import User
 from merchants.roles import Role
 from payments.chains.simulated import control
 from payments.chains.simulated.networks import address_named
-from payments.deposits.attribution import propose_attribution
-from payments.deposits.suggestions import similar_memos, suggested_payment, suggestions
 from payments.models import Deposit, Discrepancy, Payment
 from payments.records import Records
+from payments.suspense.attribution import propose_attribution
+from payments.suspense.suggestions import similar_memos, suggested_payment, suggestions
 from tests.dashboard.conftest import browser_of
 from tests.factories import make_member, make_merchant, make_user
 from tests.payments.scenes import (

@@ -8,10 +8,10 @@ import pytest
 from django.db import transaction
 
 from merchants.ledger.posting import InsufficientFunds
-from payments.deposits import refund_accounting
-from payments.deposits.acceptance import accept_discrepancy
-from payments.deposits.refund_accounting import InsufficientBalance
 from payments.models import BalanceChange, Payment
+from payments.suspense import refund_accounting
+from payments.suspense.acceptance import accept_discrepancy
+from payments.suspense.refund_accounting import InsufficientBalance
 from tests.payments import scenes
 from tests.payments.refunds import (
     Reserved,

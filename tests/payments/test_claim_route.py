@@ -13,7 +13,7 @@ from merchants.access.scopes import Scope
 from merchants.models import IdempotencyRecord
 from payments.chains.simulated import control
 from payments.chains.simulated.adapter import SimulatedChain
-from payments.diagnosis.claims import parse_transaction_hash
+from payments.claims.claims import parse_transaction_hash
 from payments.models import Payment
 from tests.factories import ApiClient, api_client, make_key, make_merchant
 from tests.payments.claiming import UNKNOWN

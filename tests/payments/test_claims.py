@@ -10,10 +10,10 @@ from payments.chains.simulated import control
 from payments.chains.simulated.blocks import NATIVE
 from payments.chains.simulated.models import SimulatedTransaction
 from payments.chains.simulated.networks import address_named, look_alike
-from payments.deposits.acceptance import accept_discrepancy
+from payments.claims.claims import MOST_TRANSFERS_SHOWN, explain_claim
 from payments.deposits.models import ReadingRequest, ScanCursor
-from payments.diagnosis.claims import MOST_TRANSFERS_SHOWN, explain_claim
 from payments.services import cancel_payment
+from payments.suspense.acceptance import accept_discrepancy
 from tests.payments.claiming import UNKNOWN, claim, message, said
 from tests.payments.scenes import (
     ETHEREUM,

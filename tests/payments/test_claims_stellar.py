@@ -12,9 +12,9 @@ from payments.chains import registry
 from payments.chains.base import FoundTransaction, IdleKind, IdleMovement
 from payments.chains.simulated import control
 from payments.checkout.claims import answer_payer
+from payments.claims import claims
+from payments.claims.explanation import ClaimExplanation, explain
 from payments.deposits.models import ScanCursor
-from payments.diagnosis import claims
-from payments.diagnosis.explaining import ClaimExplanation, explain
 from payments.models import Payment
 from tests.payments.claiming import message, said
 from tests.payments.scenes import POLYGON, SANDBOX, STELLAR, make_payment, mine_and_watch, part_of

@@ -13,10 +13,10 @@ from payments.chains.simulated import control
 from payments.chains.simulated.models import SimulatedTransfer
 from payments.chains.simulated.networks import address_named
 from payments.chains.stellar import addresses as stellar_addresses
-from payments.deposits import payable
 from payments.models import Payment
+from payments.suspense import recipient_checks
 from payments.transfers.models import Wallet
-from settlements.presenters import SettlementRow
+from settlements.pages.presenters import SettlementRow
 from settlements.services import redirect_failed
 from tests.factories import api_client, make_key, make_merchant
 from tests.payments.creating import assert_refused, body, create
@@ -124,8 +124,10 @@ def test_a_silent_network_refuses_no_wallet_and_is_asked_in_no_database_transact
     watch()
     control.outage(STELLAR, 60)
     assert create(merchant, network=STELLAR, merchantWallet=exchange).status_code == 201
-    assert payable.has_to_be_asked_about(SANDBOX, STELLAR, address_named(STELLAR, "a third"))
-    assert not payable.has_to_be_asked_about(SANDBOX, STELLAR, exchange)  # not with each payment while it is silent
+    assert recipient_checks.has_to_be_asked_about(SANDBOX, STELLAR, address_named(STELLAR, "a third"))
+    assert not recipient_checks.has_to_be_asked_about(
+        SANDBOX, STELLAR, exchange
+    )  # not with each payment while it is silent
 
 
 def test_a_request_that_is_repeated_gets_its_reply_though_the_wallet_asks_for_memos_now(merchant: Merchant) -> None:
@@ -135,7 +137,7 @@ def test_a_request_that_is_repeated_gets_its_reply_though_the_wallet_asks_for_me
     asked = body(STELLAR, merchantWallet=wallet)
     first = client.call("POST", "/payments", json_body=asked, headers=headers)
     control.describe_account(STELLAR, wallet, refuses="memo_required")
-    payable._needs_memo.clear()
+    recipient_checks._needs_memo.clear()
     again = client.call("POST", "/payments", json_body=asked, headers=headers)
     assert (first.status_code, again.status_code, again.content) == (201, 201, first.content)
     assert client.call("POST", "/payments", json_body=asked).status_code == 400

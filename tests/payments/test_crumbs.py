@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from payments import tasks
-from payments.deposits import crumbs
 from payments.models import Discrepancy, Payment
 from payments.states import DiscrepancyStatus
+from payments.suspense import small_remainders
 from tests.payments.scenes import (
     ETHEREUM,
     STELLAR,
@@ -95,10 +95,10 @@ def test_a_crumb_that_waited_under_older_rules_is_kept_and_what_follows_adds_up(
     pay_units(payment, 1_000)
     payment = confirm(payment)
     assert (payment.released, payment.surplus) == (payment.due, 6_000)
-    assert crumbs.book_crumbs() == 2
+    assert small_remainders.book_crumbs() == 2
     assert discrepancies(payment, "accepted") == [("overpaid", 5_000), ("overpaid", 1_000)]
     assert books(payment)["merchant:available"] == payment.due + 6_000
-    assert crumbs.book_crumbs() == 0
+    assert small_remainders.book_crumbs() == 0
     assert_all_is_well()
 
 
@@ -120,7 +120,7 @@ def test_a_late_crumb_never_completes_a_payment() -> None:
     payment = end_window(make_payment(ETHEREUM))
     pay_units(payment, 100)
     payment = confirm(payment)
-    assert crumbs.book_crumbs() == 0
+    assert small_remainders.book_crumbs() == 0
     assert (now(payment).status, discrepancies(payment)) == ("expired", [("late", 100)])
 
 
@@ -128,7 +128,7 @@ def test_short_money_is_never_taken_as_enough_however_little_it_is() -> None:
     payment = make_payment(ETHEREUM)
     pay_units(payment, 100)
     payment = end_window(confirm(payment))
-    assert crumbs.book_crumbs() == 0
+    assert small_remainders.book_crumbs() == 0
     assert (payment.status, discrepancies(payment)) == ("underpaid", [("underpaid", 100)])
 
 
@@ -136,7 +136,7 @@ def test_more_than_a_crumb_waits_whatever_it_is() -> None:
     payment = end_window(pay_and_confirm(make_payment(ETHEREUM)))
     pay(payment, "0.01")
     confirm(payment)
-    assert crumbs.book_crumbs() == 0
+    assert small_remainders.book_crumbs() == 0
     assert discrepancies(payment) == [("late", 10_000)]
 
 
@@ -145,7 +145,7 @@ def test_crumbs_of_no_payment_are_the_houses() -> None:
     pay_without_memo(payment, "0.0000001")
     pay_without_memo(payment, "0.01")
     confirm(payment)
-    assert crumbs.book_crumbs() == 1
+    assert small_remainders.book_crumbs() == 1
     open_ = Discrepancy.objects.get(status=DiscrepancyStatus.OPEN)
     assert open_.amount == units(payment, "0.01")
     assert books(payment)["treasury"] == 1

@@ -6,12 +6,12 @@ import pytest
 
 from config.errors import InvalidParameter
 from payments.chains.simulated import control
-from payments.deposits.acceptance import DiscrepancyResolved, accept_discrepancy
 from payments.deposits.finality_halts import clear_halt
 from payments.deposits.models import ScanCursor
 from payments.models import Discrepancy, Payment
 from payments.services import cancel_payment
 from payments.states import DiscrepancyStatus
+from payments.suspense.acceptance import DiscrepancyResolved, accept_discrepancy
 from tests.payments.scenes import (
     ETHEREUM,
     HELD_IN,

@@ -9,9 +9,9 @@ import pytest
 from config import ids
 from config.api.renderers import format_instant
 from merchants.access.scopes import Scope
-from payments.deposits.acceptance import accept_discrepancy
 from payments.models import Payment
 from payments.services import cancel_payment
+from payments.suspense.acceptance import accept_discrepancy
 from tests.factories import ApiClient, api_client, make_key, make_merchant
 from tests.payments.refunds import reserve_all
 from tests.payments.scenes import (

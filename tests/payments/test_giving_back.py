@@ -22,14 +22,14 @@ from merchants.models import User
 from payments.chains import registry
 from payments.chains.evm.accounts import Account
 from payments.chains.simulated import control
-from payments.deposits import giving_back
-from payments.deposits.acceptance import DiscrepancyResolved, take_discrepancy
-from payments.deposits.attribution import propose_attribution
-from payments.deposits.destinations import Destination
 from payments.deposits.finality_halts import clear_halt
 from payments.deposits.models import PayerReturn
-from payments.deposits.payer_proofs import NotReturnable, ProofExpired, new_challenge, prove_sender, return_link
 from payments.models import Deposit, Discrepancy
+from payments.suspense import sender_returns
+from payments.suspense.acceptance import DiscrepancyResolved, take_discrepancy
+from payments.suspense.attribution import propose_attribution
+from payments.suspense.destinations import Destination
+from payments.suspense.payer_proofs import NotReturnable, ProofExpired, new_challenge, prove_sender, return_link
 from payments.transfers.models import Payout
 from payments.transfers.owners import follow_payouts
 from tests.evm.personal_signatures import personal_signature
@@ -86,7 +86,7 @@ def prove(deposit: Deposit, to: str = "") -> PayerReturn:
 
 
 def agree(returned: PayerReturn, operator: User) -> bool:
-    said = giving_back.propose_return(returned, by=operator, reason="no payment lacks it")
+    said = sender_returns.propose_return(returned, by=operator, reason="no payment lacks it")
     return said.status == ProposalStatus.DONE
 
 
@@ -217,7 +217,7 @@ def test_a_message_names_who_asks_and_is_good_once(people: tuple[User, User], se
         prove_sender(deposit, token=challenge.token, signature=signature)
     second = PayerReturn.objects.get(status="proven")
     [agree(second, each) for each in people]
-    giving_back.call_back(second, by=people[0])
+    sender_returns.call_back(second, by=people[0])
     with pytest.raises(ProofExpired):
         prove_sender(deposit, token=challenge.token, signature=signature)
 
@@ -228,7 +228,7 @@ def test_a_sender_who_names_another_address_has_to_be_agreed_to_anew(people: tup
     ada, ben = people
     assert not agree(first, ada)
     second = prove(deposit, somebody(STELLAR, "a third wallet"))
-    with pytest.raises(giving_back.ReturnDecided):
+    with pytest.raises(sender_returns.ReturnDecided):
         agree(first, ben)
     assert (agree(second, ada), agree(second, ben)) == (False, True)
     leave(STELLAR)
@@ -241,7 +241,7 @@ def test_what_could_not_be_paid_back_can_be_asked_for_again_and_is_paid_once(peo
     deposit = come(STELLAR)
     first = prove(deposit)
     [agree(first, each) for each in people]
-    giving_back.call_back(first, by=people[0])
+    sender_returns.call_back(first, by=people[0])
     first.refresh_from_db()
     assert (first.status, held(deposit)) == ("failed", [("no_memo", "open")])
     assert_all_is_well()
@@ -271,7 +271,7 @@ def test_the_house_bears_what_a_network_undoes_after_it_has_left_and_is_paid_not
     undo(STELLAR, "dropped")
     assert (lost(STELLAR), held(deposit)) == (amount_on(STELLAR), [("no_memo", "void")])
     assert_all_is_well(without={"I14"})  # which asks the house for the coins
-    giving_back.call_back(returned, by=people[0])
+    sender_returns.call_back(returned, by=people[0])
     assert (lost(STELLAR), Payout.objects.get().status) == (0, "cancelled")
     with pytest.raises(NotReturnable):
         prove(deposit)

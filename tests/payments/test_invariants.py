@@ -17,10 +17,10 @@ from merchants.ledger.invariants import CouldNotCheck, Finding, Scope, registere
 from payments import tasks
 from payments.chains.simulated import control
 from payments.checkout.simulator import SCENARIOS, ScenarioNotPossible, simulate_payment
-from payments.deposits.acceptance import accept_discrepancy
 from payments.deposits.models import ScanCursor
 from payments.models import Payment
 from payments.services import cancel_payment
+from payments.suspense.acceptance import accept_discrepancy
 from tests.factories import make_merchant
 from tests.payments.scenes import (
     BLOCKS_UNTIL_FINAL,

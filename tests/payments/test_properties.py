@@ -21,10 +21,10 @@ from payments import tasks
 from payments.chains import registry
 from payments.chains.simulated import control
 from payments.chains.simulated.networks import look_alike
-from payments.deposits.acceptance import accept_discrepancy
 from payments.models import Discrepancy, Payment
 from payments.services import cancel_payment
 from payments.states import DiscrepancyStatus
+from payments.suspense.acceptance import accept_discrepancy
 from tests.factories import make_merchant
 from tests.payments.scenes import (
     BLOCKS_UNTIL_FINAL,

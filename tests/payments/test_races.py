@@ -23,12 +23,12 @@ from payments.chains import registry
 from payments.chains.simulated import control
 from payments.chains.simulated.adapter import SimulatedChain
 from payments.deposits import crediting, recording, watching
-from payments.deposits.acceptance import DiscrepancyResolved, accept_discrepancy
 from payments.deposits.models import ScanCursor
 from payments.deposits.watching import watch_network
 from payments.models import Deposit, Discrepancy, Payment
 from payments.services import PaymentNotCancellable, cancel_payment
 from payments.states import PaymentStatus
+from payments.suspense.acceptance import DiscrepancyResolved, accept_discrepancy
 from tests.factories import make_merchant
 from tests.patience import until
 from tests.payments.scenes import (

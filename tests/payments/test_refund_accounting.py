@@ -8,9 +8,9 @@ from django.db import IntegrityError, transaction
 from merchants import counting
 from payments.chains.simulated import control
 from payments.chains.simulated.networks import address_named
-from payments.deposits import refund_accounting
-from payments.deposits.refund_accounting import InsufficientBalance, RefundExceedsPayment
 from payments.models import PAYMENTS, Payment
+from payments.suspense import refund_accounting
+from payments.suspense.refund_accounting import InsufficientBalance, RefundExceedsPayment
 from tests.factories import make_merchant
 from tests.payments import scenes
 from tests.payments.refunds import (

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from payments.deposits import refund_accounting
-from payments.deposits.acceptance import accept_discrepancy
-from payments.deposits.refund_accounting import RefundExceedsPayment
 from payments.models import Discrepancy
 from payments.states import DiscrepancyStatus
+from payments.suspense import refund_accounting
+from payments.suspense.acceptance import accept_discrepancy
+from payments.suspense.refund_accounting import RefundExceedsPayment
 from tests.payments import scenes
 from tests.payments.refunds import (
     REFUNDS_ASIDE,

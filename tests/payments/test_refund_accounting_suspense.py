@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
-from payments.deposits import refund_accounting
-from payments.deposits.acceptance import DiscrepancyResolved, accept_discrepancy
 from payments.models import Discrepancy, Payment
 from payments.services import cancel_payment
 from payments.states import DiscrepancyStatus
+from payments.suspense import refund_accounting
+from payments.suspense.acceptance import DiscrepancyResolved, accept_discrepancy
 from tests.payments.refunds import (
     assert_all_is_well,
     balance_changes,

@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from merchants.ledger.invariants import Scope, Severity, registered
 from payments import tasks
 from payments.chains.simulated import control
-from payments.deposits import refund_accounting
-from payments.deposits.acceptance import accept_discrepancy
-from payments.deposits.refund_accounting import InsufficientBalance, RefundExceedsPayment
 from payments.models import Discrepancy, Payment
 from payments.states import DiscrepancyStatus
+from payments.suspense import refund_accounting
+from payments.suspense.acceptance import accept_discrepancy
+from payments.suspense.refund_accounting import InsufficientBalance, RefundExceedsPayment
 from tests.factories import make_merchant
 from tests.payments.refunds import REFUNDS_ASIDE, Reserved, complete, fill_hot_wallet, give_back, reserve
 from tests.payments.scenes import (

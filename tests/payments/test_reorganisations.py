@@ -14,9 +14,9 @@ import pytest
 from merchants.models import Merchant
 from payments.chains.simulated import control
 from payments.chains.simulated.models import SimulatedTransfer
-from payments.deposits.acceptance import accept_discrepancy
 from payments.models import Payment
 from payments.states import DiscrepancyStatus
+from payments.suspense.acceptance import accept_discrepancy
 from tests.payments.scenes import (
     ETHEREUM,
     POLYGON,

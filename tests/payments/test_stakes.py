@@ -16,7 +16,7 @@ from pytest_django.fixtures import Settings
 
 from payments.chains.networks import NETWORKS
 from payments.chains.profiles import CreditRule
-from payments.deposits import crediting, stakes
+from payments.deposits import confirmation_policy, crediting
 from payments.deposits.models import ScanCursor
 from payments.deposits.watching import watch_network
 from payments.models import Deposit, Payment
@@ -157,9 +157,9 @@ def test_two_workers_at_once_credit_no_more_than_that(
     mine(ETHEREUM, CREDIT_BLOCKS)
     watch_without_assessing()
     if not is_guarded:
-        monkeypatch.setattr(stakes, "lock_until_commit", lambda *_: None)
+        monkeypatch.setattr(confirmation_policy, "lock_until_commit", lambda *_: None)
     both_have_looked = Barrier(2)
-    is_above_cap = stakes._is_above_cap
+    is_above_cap = confirmation_policy._is_above_cap
 
     def look(cursor: ScanCursor, more: int) -> bool:
         found = is_above_cap(cursor, more)
@@ -167,7 +167,7 @@ def test_two_workers_at_once_credit_no_more_than_that(
             both_have_looked.wait(timeout=1 if is_guarded else 30)
         return found
 
-    monkeypatch.setattr(stakes, "_is_above_cap", look)
+    monkeypatch.setattr(confirmation_policy, "_is_above_cap", look)
 
     def assess(payment: Payment) -> None:
         try:

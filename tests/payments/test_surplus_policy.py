@@ -6,8 +6,8 @@ import pytest
 
 from config.errors import DomainError
 from merchants.services import update_settings
-from payments.deposits.surplus_policy import Outcome, SurplusPolicy, keep_due
 from payments.models import Payment
+from payments.suspense.surplus_policy import Outcome, SurplusPolicy, keep_due
 from tests.payments.scenes import (
     ETHEREUM,
     SANDBOX,

@@ -17,10 +17,10 @@ from payments import tasks
 from payments.chains import registry
 from payments.chains.simulated import control
 from payments.deposits import postings
-from payments.deposits.acceptance import accept_discrepancy
 from payments.deposits.finality_halts import clear_halt
 from payments.deposits.models import ScanCursor
 from payments.models import Deposit, Payment
+from payments.suspense.acceptance import accept_discrepancy
 from payments.transfers import executor
 from payments.transfers.models import Transfer, Wallet
 from payments.transfers.payouts import request_payout

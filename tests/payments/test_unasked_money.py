@@ -14,11 +14,11 @@ from payments import tasks
 from payments.chains import registry
 from payments.chains.simulated import control
 from payments.chains.simulated.models import SimulatedTransfer, Stretch
-from payments.deposits.acceptance import take_discrepancy
+from payments.claims.claims import explain_claim
 from payments.deposits.addresses import LOOK_AHEAD
 from payments.deposits.models import ReadingRequest, ScanCursor
-from payments.diagnosis.claims import explain_claim
 from payments.models import Deposit, Discrepancy, Payment
+from payments.suspense.acceptance import take_discrepancy
 from payments.treasury import sweep_booking
 from payments.treasury.models import Sweep
 from tests import stopping

@@ -22,7 +22,7 @@ from payments.services import end_window
 from payments.transfers.models import Payout
 from payments.transfers.owners import _ROOMS
 from payments.treasury.models import Sweep
-from refunds.batches import confirm_batch
+from refunds.batches.services import confirm_batch
 from refunds.states import RefundStatus
 from settlements.models import SettlementRun
 from tests.factories import make_merchant
@@ -278,8 +278,8 @@ STEPS_OF_ROWS: list[tuple[str, str, Callable[[], Outcome]]] = [
     ("refunds.resolve_destinations", "refunds.tasks.resolve_destination", two_refunds_to_resolve),
     ("transfers.follow_payouts", "payments.transfers.owners._follow", two_refunds_to_follow),
     ("refunds.make_batches", "refunds.tasks.make_row", two_rows_of_a_file),
-    ("settlements.run_due", "settlements.runs.due_period", two_schedules),
-    ("settlements.run_due", "settlements.runs.run_scheduled", two_schedules),
+    ("settlements.run_due", "settlements.due_runs.due_period", two_schedules),
+    ("settlements.run_due", "settlements.due_runs.run_scheduled", two_schedules),
     ("settlements.advance_due", "settlements.services.advance", two_settlements),
     ("webhooks.mail_disabled", "webhooks.mailing._text", two_disabled_endpoints),
 ]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from payments.models import Payment
-from refunds.batch_files import read_file
-from refunds.batches import preview_file
+from refunds.batches.files import read_file
+from refunds.batches.services import preview_file
 from refunds.models import RefundBatch
 from tests.payments.scenes import SANDBOX
 

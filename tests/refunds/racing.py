@@ -16,8 +16,8 @@ from django.db.models import Sum
 from django.test import override_settings
 
 from payments.chains.simulated import control
-from payments.deposits import refund_accounting
 from payments.models import Payment
+from payments.suspense import refund_accounting
 from refunds.models import Refund
 from refunds.services import NewRefund, create_refund
 from tests.factories import make_merchant

@@ -17,7 +17,7 @@ from merchants.counting import fold_counts
 from merchants.models import Merchant
 from payments.chains import registry
 from payments.chains.stellar.addresses import mux
-from payments.deposits.acceptance import accept_discrepancy
+from payments.suspense.acceptance import accept_discrepancy
 from refunds.models import Refund
 from tests.api.errors import check_error
 from tests.factories import ApiClient, api_client, make_key, make_merchant

@@ -13,8 +13,8 @@ from django.test import Client
 from merchants.models import Member
 from payments.models import Payment
 from refunds import tasks
-from refunds.batch_files import MOST_BYTES, MOST_ROWS, read_file
-from refunds.batches import confirm_batch, make_row, preview_file
+from refunds.batches.files import MOST_BYTES, MOST_ROWS, read_file
+from refunds.batches.services import confirm_batch, make_row, preview_file
 from refunds.models import Refund, RefundBatch, RefundBatchRow
 from tests.dashboard.conftest import browser_of
 from tests.factories import make_member, make_merchant

@@ -19,7 +19,7 @@ from payments.transfers import executor
 from payments.transfers.owners import follow_payouts
 from refunds.destination_links import LINK_LIFETIME, DestinationLinkInvalid, destination_link_url, read_destination_link
 from refunds.models import Refund
-from refunds.payer import RefundView
+from refunds.pages.payer import RefundView
 from refunds.services import cancel_refund, give_destination
 from refunds.states import NamedBy
 from tests.factories import make_merchant

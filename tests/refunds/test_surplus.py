@@ -9,7 +9,7 @@ from payments.chains.simulated import control
 from payments.models import Payment
 from refunds.models import Refund
 from refunds.services import cancel_refund
-from refunds.surplus import give_back_due
+from refunds.tasks import give_back_due
 from tests.payments.scenes import (
     ETHEREUM,
     assert_all_is_well,

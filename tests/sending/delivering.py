@@ -16,9 +16,9 @@ from django.db.models import F
 from config import ids
 from config.environments import Environment
 from merchants.models import Merchant
-from webhooks.events import PAYMENT_COMPLETED
+from webhooks.events.catalogue import PAYMENT_COMPLETED
+from webhooks.events.recording import build_event, record_events
 from webhooks.models import Delivery, Endpoint, Event
-from webhooks.recording import build_event, record_events
 from webhooks.sending import dispatch as dispatching
 from webhooks.sending.dispatch import dispatch
 from webhooks.sending.fan_out import fan_out

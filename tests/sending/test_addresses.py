@@ -11,7 +11,7 @@ from yarl import URL
 
 from tests.sending.receivers import Shop
 from tests.sending.spies import answer_names, post_all, watch_connections
-from webhooks.addresses import is_forbidden, parse_address
+from webhooks.endpoints.addresses import is_forbidden, parse_address
 
 # A literal in brackets, a number in any base, a name: what stands between `http://` and the port. All lead inside.
 SPELLINGS = (

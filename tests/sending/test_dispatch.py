@@ -23,9 +23,9 @@ from tests.sending.delivering import (
     the_endpoint,
 )
 from tests.sending.receivers import Shop
+from webhooks.endpoints.secrets import live_secrets
 from webhooks.models import Attempt, Delivery, Endpoint, EndpointLease
 from webhooks.schedule import WAITS
-from webhooks.secrets import live_secrets
 from webhooks.sending import dispatch as dispatching
 from webhooks.services import account_secret, register_endpoint, rotate_secret
 from webhooks.states import DeliveryStatus, DisabledReason, EndpointStatus

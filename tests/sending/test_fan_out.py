@@ -11,7 +11,7 @@ from django.utils import timezone
 from config.environments import Environment
 from tests.factories import make_merchant
 from tests.sending.delivering import endpoint_at, fan_out_all, happen
-from webhooks.events import PAYMENT_COMPLETED, PAYMENT_CREATED
+from webhooks.events.catalogue import PAYMENT_COMPLETED, PAYMENT_CREATED
 from webhooks.models import Delivery, Endpoint, Event
 from webhooks.schedule import ATTEMPTS
 from webhooks.sending import fan_out as fanning_out

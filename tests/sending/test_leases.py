@@ -16,9 +16,9 @@ from config import ids
 from tests.patience import until
 from tests.sending.delivering import the_delivery
 from tests.webhooks.scenes import make_delivery, make_endpoint
+from webhooks.endpoints.secrets import live_secrets
 from webhooks.models import Attempt, Delivery, Endpoint, EndpointLease
 from webhooks.schedule import Reply
-from webhooks.secrets import live_secrets
 from webhooks.sending import due_deliveries
 from webhooks.sending.attempts import Sent, record
 from webhooks.sending.due_deliveries import DueDelivery, Holding, take_due

@@ -21,7 +21,7 @@ from tests.sending.delivering import (
 from tests.sending.receivers import Shop
 from webhooks.models import Attempt, Delivery, Endpoint
 from webhooks.sending import dispatch as dispatching
-from webhooks.sending import recovering
+from webhooks.sending import half_open
 from webhooks.sending.dispatch import dispatch
 from webhooks.sending.outbound import Outbound
 
@@ -139,11 +139,11 @@ def test_after_a_hiccup_the_backlog_is_sent_as_fast_as_ever(shop: Shop, merchant
     assert the_endpoint().next_claim_at <= second.started_at, "only the first of them was paced"
 
 
-@pytest.mark.parametrize("at_once", [recovering.RELEASED_AT_ONCE, 3])
+@pytest.mark.parametrize("at_once", [half_open.RELEASED_AT_ONCE, 3])
 def test_the_first_success_after_an_outage_releases_the_backlog_oldest_first_and_paced(
     shop: Shop, merchant: Merchant, monkeypatch: pytest.MonkeyPatch, at_once: int
 ) -> None:
-    monkeypatch.setattr(recovering, "RELEASED_AT_ONCE", at_once)
+    monkeypatch.setattr(half_open, "RELEASED_AT_ONCE", at_once)
     endpoint_at(shop.behave(status=503), merchant)
     backlog = sorted(happen(merchant, 8), key=lambda event: event.pk)
     deliver(idle_seconds=0.3)

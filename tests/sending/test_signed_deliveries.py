@@ -12,8 +12,8 @@ from tests.patience import until
 from tests.sending.delivering import beside, happen
 from tests.sending.receivers import Shop
 from tests.webhooks.forging import mutations, random_value, verifies
+from webhooks.endpoints.secrets import new_secret
 from webhooks.models import Attempt
-from webhooks.secrets import new_secret
 from webhooks.services import register_endpoint, rotate_secret
 
 pytestmark = pytest.mark.django_db(transaction=True)

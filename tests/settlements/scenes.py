@@ -30,7 +30,7 @@ from payments.chains.simulated.networks import address_named
 from payments.models import BalanceChange
 from payments.states import BalanceChangeKind
 from payments.transfers.owners import follow_payouts
-from settlements import runs
+from settlements import due_runs
 from settlements.models import SETTLEMENTS, Settlement, SettlementRun
 from settlements.services import run_now
 from settlements.states import SettlementProblem, SettlementStatus
@@ -123,7 +123,7 @@ def settle_one(merchant: Merchant) -> Settlement:
 def advance(settlement: Settlement) -> Settlement:
     """What the worker does all the time; a settlement that waits is looked at again at once."""
     Settlement.objects.filter(pk=settlement.pk, next_step_at__isnull=False).update(next_step_at=settlement.created_at)
-    runs.advance_due()
+    due_runs.advance_due()
     follow_payouts()
     return fresh(settlement)
 

@@ -11,7 +11,7 @@ from typing import Any
 from config import ids
 from payments.states import BalanceChangeKind
 from settlements.models import Settlement
-from settlements.statements import Change
+from settlements.plans.statements import Change
 from settlements.states import SettlementStatus
 
 PERIOD_START = datetime(2027, 1, 30, tzinfo=UTC)

@@ -14,9 +14,9 @@ from payments.operations.accounting.result import months_between, result_csv, re
 from payments.rates.models import CurrentRate
 from payments.rates.quoting import forget_rates
 from settlements import services
-from settlements.reading import statement_of
+from settlements.exports.formats import statement_record
+from settlements.plans.reading import statement_of
 from settlements.records import preview_record, settlement_record
-from settlements.statement_formats import statement_record
 from settlements.states import SettlementProblem, SettlementStatus
 from settlements.wording import RATE_OF
 from tests.dashboard.conftest import browser_of

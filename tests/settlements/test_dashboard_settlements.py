@@ -20,11 +20,11 @@ from payments.chains.errors import RecipientProblem
 from payments.chains.simulated import control
 from payments.chains.simulated.adapter import SimulatedChain
 from payments.chains.simulated.networks import address_named
-from payments.deposits import payable
 from payments.deposits.models import RefusedWallet
 from payments.models import BalanceChange
+from payments.suspense import recipient_checks
 from settlements.models import Settlement, SettlementRun
-from settlements.planning import CarryReason
+from settlements.plans.planning import CarryReason
 from settlements.states import SettlementProblem
 from settlements.wording import CARRIED, WHAT_NEXT
 from tests.dashboard.conftest import browser_of
@@ -266,8 +266,8 @@ def test_the_preview_says_why_the_wallet_could_not_be_paid_when_last_asked_about
     earn(member.merchant, network=STELLAR)
     wallet = WALLETS[STELLAR]
     control.describe_account(STELLAR, wallet, refuses=problem)
-    monkeypatch.setattr(payable, "_needs_memo", {})  # a process of its own
-    payable.ask_about(Environment.SANDBOX, STELLAR, wallet, merchant_id=member.merchant.pk)
+    monkeypatch.setattr(recipient_checks, "_needs_memo", {})  # a process of its own
+    recipient_checks.ask_about(Environment.SANDBOX, STELLAR, wallet, merchant_id=member.merchant.pk)
     with monkeypatch.context() as silent:
         silent.setattr(SimulatedChain, "check_recipient", None)
         for page in ("/dashboard/settlements", "/dashboard/settlements/now"):

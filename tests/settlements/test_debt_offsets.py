@@ -19,14 +19,14 @@ from merchants.services import change_fee
 from payments.chains.simulated import control
 from payments.models import BalanceChange
 from payments.states import BalanceChangeKind
-from settlements import making
+from settlements import run_creation
+from settlements.exports.formats import statement_csv, statement_record
 from settlements.models import DebtOffset
-from settlements.proposals import propose
-from settlements.reading import statement_of
+from settlements.plans.facts import propose
+from settlements.plans.reading import statement_of
+from settlements.plans.schedule import Period
 from settlements.records import preview_record, settlement_record
-from settlements.schedule import Period
 from settlements.services import preview, redirect_failed
-from settlements.statement_formats import statement_csv, statement_record
 from settlements.states import SettlementStatus, Trigger
 from tests.dashboard.conftest import browser_of
 from tests.factories import make_member, make_merchant
@@ -222,7 +222,7 @@ def test_what_repays_a_debt_counts_at_once_although_the_period_has_ended() -> No
     payments.mine_and_watch(ETHEREUM)
     ended = timezone.now() - timedelta(minutes=1)
     earn(merchant, "300", network=POLYGON, at=ended - timedelta(minutes=1))
-    run = making.run_once(
+    run = run_creation.run_once(
         merchant_id=merchant.pk, environment=SANDBOX, period=Period("one", ended), trigger=Trigger.SCHEDULE
     )
     assert run is not None
@@ -257,7 +257,7 @@ def test_a_run_plans_again_when_the_debt_was_repaid_meanwhile(owing: Merchant, m
         asked.append(found)
         return found
 
-    monkeypatch.setattr(making, "propose", propose_late)
+    monkeypatch.setattr(run_creation, "propose", propose_late)
     run = settle(owing)
     assert len(asked) == 2, "the first plan would have repaid more than was owed by then"
     assert run.offsets.count() == DebtOffset.objects.count() == 2, "nothing of the first one is kept"

@@ -7,9 +7,9 @@ import pytest
 from merchants.ledger.balances import MerchantBalance, merchant_balances
 from merchants.models import Merchant
 from payments.chains.simulated import control
-from payments.deposits import refund_accounting
-from payments.deposits.refund_accounting import InsufficientBalance
 from payments.models import Payment
+from payments.suspense import refund_accounting
+from payments.suspense.refund_accounting import InsufficientBalance
 from settlements.models import Settlement
 from settlements.states import SettlementStatus
 from tests.factories import make_merchant

@@ -19,7 +19,7 @@ from merchants.ledger.posting import AccountRef
 from merchants.models import Merchant, User
 from settlements.debts.ending import MoreThanOwed, TakenBack, propose_end, propose_taking_back
 from settlements.models import Debt, DebtDecision, DebtEnding
-from settlements.reading import statement_of
+from settlements.plans.reading import statement_of
 from tests.dashboard.conftest import browser_of
 from tests.factories import make_member, make_merchant, make_user
 from tests.settlements.scenes import (

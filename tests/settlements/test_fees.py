@@ -15,7 +15,7 @@ from merchants.models import Merchant
 from merchants.services import change_fee, update_settings
 from payments.chains.simulated import control
 from payments.models import Payment
-from settlements.reading import statement_of
+from settlements.plans.reading import statement_of
 from settlements.services import retry_failed
 from settlements.states import SettlementStatus
 from tests.factories import make_merchant

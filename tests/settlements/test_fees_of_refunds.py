@@ -16,10 +16,10 @@ from payments.models import Payment
 from refunds.models import Refund
 from refunds.records import refund_record
 from refunds.services import NewRefund, cancel_refund, create_refund
-from settlements.making import run_once
-from settlements.reading import statement_of
-from settlements.schedule import Period
-from settlements.statement_formats import statement_csv, statement_record
+from settlements.exports.formats import statement_csv, statement_record
+from settlements.plans.reading import statement_of
+from settlements.plans.schedule import Period
+from settlements.run_creation import run_once
 from settlements.states import Trigger
 from tests.payments import scenes as payments
 from tests.settlements.scenes import SANDBOX, WALLETS, assert_all_is_well, earn, settle, settle_one, units

@@ -19,8 +19,8 @@ from payments.chains.simulated.networks import address_named
 from payments.merchant_wallets.models import MerchantWallet
 from payments.merchant_wallets.services import apply_due, cancel_change
 from settlements.models import Settlement
-from settlements.planning import CarryReason
-from settlements.reading import wallets_with_money
+from settlements.plans.planning import CarryReason
+from settlements.plans.reading import wallets_with_money
 from settlements.services import CalledBack, declare_wallet_lost, redirect_failed
 from settlements.states import SettlementProblem
 from tests.dashboard.conftest import browser_of

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from settlements.debts.conversion import Price
-from settlements.debts.offsetting import OffsetPlan, PlannedOffset, Share, plan_offsets
-from settlements.planning import CarryReason, Plan, Pot, Terms, plan
+from settlements.plans.conversion import Price
+from settlements.plans.offsetting import OffsetPlan, PlannedOffset, Share, plan_offsets
+from settlements.plans.planning import CarryReason, Plan, Pot, Terms, plan
 from tests.networks import ETHEREUM, POLYGON, STELLAR
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)

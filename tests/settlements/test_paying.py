@@ -19,7 +19,7 @@ from payments.states import BalanceChangeKind
 from payments.transfers.models import Payout, PayoutPolicy
 from payments.transfers.payouts import approve_payout, reject_payout
 from payments.transfers.states import HoldReason
-from settlements import runs, services
+from settlements import due_runs, services
 from settlements.models import Settlement
 from settlements.states import WAITS, SettlementProblem, SettlementStatus
 from tests import stopping
@@ -342,11 +342,11 @@ def test_the_longer_it_waits_the_longer_until_the_next_look() -> None:
     earn(merchant, "100", "DAI")
     settlement = settle_one(merchant)
     before = timezone.now()
-    assert runs.advance_due() == 0
+    assert due_runs.advance_due() == 0
     young = fresh(settlement).next_step_at
     assert young is not None
     assert before + services.WAIT_MIN <= young <= timezone.now() + services.WAIT_MIN
-    assert runs.advance_due(before) == 0
+    assert due_runs.advance_due(before) == 0
     assert fresh(settlement).next_step_at == young  # not due
 
 
@@ -355,6 +355,6 @@ def test_a_leased_settlement_is_left_alone_until_its_lease_is_over() -> None:
     earn(merchant, "100")
     settlement = settle_one(merchant)
     now = timezone.now()
-    assert runs._lease(now, 10) == [settlement.pk]
-    assert runs._lease(now, 10) == []
-    assert runs._lease(now + runs.LEASE, 10) == [settlement.pk]
+    assert due_runs._lease(now, 10) == [settlement.pk]
+    assert due_runs._lease(now, 10) == []
+    assert due_runs._lease(now + due_runs.LEASE, 10) == [settlement.pk]

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from merchants.models import Merchant, MerchantSettings
 from merchants.services import SettingsChanges, update_settings
-from settlements import runs
+from settlements import due_runs
 from settlements.models import SettlementRun
-from settlements.periods import coming_periods
+from settlements.plans.periods import coming_periods
 from settlements.services import preview
 from tests.factories import make_merchant
 from tests.settlements.scenes import SANDBOX
@@ -56,7 +56,7 @@ def move(merchant: Merchant, chosen: Chosen) -> None:
 
 
 def run(merchant: Merchant, now: datetime) -> int:
-    return runs.run_due(now, merchant=merchant, environment=SANDBOX)
+    return due_runs.run_due(now, merchant=merchant, environment=SANDBOX)
 
 
 def keys(merchant: Merchant) -> list[str]:

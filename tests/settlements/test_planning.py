@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from config.money import format_crypto, whole_millionths
 from merchants.wallets import WalletRules, instants_after, wallet_key
-from settlements.debts.conversion import Price, converted
-from settlements.planning import (
+from settlements.plans.conversion import Price, converted
+from settlements.plans.planning import (
     CarriedOver,
     CarryReason,
     CoinPart,

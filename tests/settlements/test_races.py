@@ -19,7 +19,7 @@ from merchants.models import MerchantSettings
 from payments.models import BalanceChange
 from payments.states import BalanceChangeKind
 from payments.transfers.models import Payout
-from settlements import making, runs
+from settlements import due_runs, run_creation
 from settlements.models import Settlement, SettlementRun
 from settlements.services import run_now
 from tests.factories import make_merchant
@@ -53,7 +53,7 @@ def test_twenty_due_merchants_are_run_once_each_by_eight_beats_at_once() -> None
         earn(merchant, "10")
         earn(merchant, "5", "DAI")
     now = timezone.now() + timedelta(days=1)
-    done = at_once(lambda _: runs.run_due(now, environment=SANDBOX))
+    done = at_once(lambda _: due_runs.run_due(now, environment=SANDBOX))
     assert sum(done) == SettlementRun.objects.count() == MERCHANTS
     assert Counter(Settlement.objects.values_list("merchant", flat=True)) == {each.pk: 1 for each in merchants}
     assert {int(each.amount) for each in Settlement.objects.all()} == {15_000_000}
@@ -85,13 +85,13 @@ def test_without_its_guards_a_run_is_made_more_than_once(monkeypatch: pytest.Mon
             done.wait(timeout=10)
         return True
 
-    monkeypatch.setattr(making, "_locked_settings", unlocked)
-    monkeypatch.setattr(making, "_insert", insert)
+    monkeypatch.setattr(run_creation, "_locked_settings", unlocked)
+    monkeypatch.setattr(run_creation, "_insert", insert)
     merchants = [make_merchant() for _ in range(FEW)]
     for merchant in merchants:
         earn(merchant, "10")
     now = timezone.now() + timedelta(days=1)
-    at_once(lambda _: runs.run_due(now, environment=SANDBOX))
+    at_once(lambda _: due_runs.run_due(now, environment=SANDBOX))
     assert SettlementRun.objects.count() > FEW
     assert Settlement.objects.count() == FEW  # the changes and the ledger still let nothing be paid twice
 
@@ -132,7 +132,7 @@ def test_eight_workers_hand_each_settlement_over_once() -> None:
     for _ in range(FEW):
         earn(merchant := make_merchant(), "10")
         run_now(merchant=merchant, environment=SANDBOX, requested_by="a test")
-    handed_over = at_once(lambda _: runs.advance_due())
+    handed_over = at_once(lambda _: due_runs.advance_due())
     assert sum(handed_over) == Payout.objects.count() == FEW
     assert not Settlement.objects.filter(payout__isnull=True).exists()
     assert_all_is_well()

@@ -13,7 +13,7 @@ from config import ids
 from merchants.services import change_fee, suspend_merchant, update_settings
 from payments.models import BalanceChange
 from payments.states import BalanceChangeKind
-from settlements import runs
+from settlements import due_runs
 from settlements.models import Settlement, SettlementRun
 from settlements.services import preview, run_now
 from settlements.states import SettlementStatus, Trigger
@@ -112,9 +112,9 @@ def test_periods_follow_on_each_other() -> None:
 def test_the_schedule_runs_each_period_once() -> None:
     merchant = make_merchant()
     earn(merchant, "10")
-    assert runs.run_due(timezone.now()) == 0  # the first midnight is still to come
-    assert runs.run_due(tomorrow()) == 2  # one for each environment
-    assert runs.run_due(tomorrow(hours=1)) == 0
+    assert due_runs.run_due(timezone.now()) == 0  # the first midnight is still to come
+    assert due_runs.run_due(tomorrow()) == 2  # one for each environment
+    assert due_runs.run_due(tomorrow(hours=1)) == 0
     run = SettlementRun.objects.get(environment=SANDBOX)
     assert run.period_key == f"{tomorrow():%Y-%m-%d}"
     assert run.period_end == run.scheduled_for == tomorrow()
@@ -128,9 +128,9 @@ def test_what_happens_after_the_period_waits_for_the_next() -> None:
     end = tomorrow()
     earn(merchant, "10", at=end - timedelta(milliseconds=1))
     earn(merchant, "20", at=end)
-    runs.run_due(end + timedelta(minutes=1))
+    due_runs.run_due(end + timedelta(minutes=1))
     assert [each.amount for each in Settlement.objects.all()] == [10_000_000]
-    runs.run_due(end + timedelta(days=1))
+    due_runs.run_due(end + timedelta(days=1))
     assert [each.amount for each in Settlement.objects.order_by("id")] == [10_000_000, 20_000_000]
 
 
@@ -140,23 +140,23 @@ def test_a_refund_after_the_period_comes_off_at_once() -> None:
     end = tomorrow()
     earn(merchant, "10", at=end - timedelta(hours=1))
     earn(merchant, "-4", kind=BalanceChangeKind.REFUND, at=end + timedelta(seconds=10))
-    runs.run_due(end + timedelta(minutes=1))
+    due_runs.run_due(end + timedelta(minutes=1))
     settlement = Settlement.objects.get()
     assert (settlement.refund, settlement.amount) == (4_000_000, 6_000_000)
 
 
 def test_after_an_outage_of_days_there_is_one_run() -> None:
     make_merchant()
-    assert runs.run_due(tomorrow(hours=3 * 24 + 5)) == 2
+    assert due_runs.run_due(tomorrow(hours=3 * 24 + 5)) == 2
     assert set(SettlementRun.objects.values_list("period_end", flat=True)) == {tomorrow(hours=3 * 24)}
-    assert runs.run_due(tomorrow(hours=3 * 24 + 6)) == 0
+    assert due_runs.run_due(tomorrow(hours=3 * 24 + 6)) == 0
 
 
 def test_another_frequency_does_not_run_what_has_been_run() -> None:
     merchant = make_merchant()
-    runs.run_due(tomorrow())
+    due_runs.run_due(tomorrow())
     update_settings(merchant=merchant, environment=SANDBOX, changes={"settlement_frequency": "monthly"})
-    assert runs.run_due(tomorrow(hours=1), environment=SANDBOX) == 0
+    assert due_runs.run_due(tomorrow(hours=1), environment=SANDBOX) == 0
 
 
 def test_a_run_that_was_asked_for_leaves_the_schedule_alone() -> None:
@@ -164,7 +164,7 @@ def test_a_run_that_was_asked_for_leaves_the_schedule_alone() -> None:
     earn(merchant, "10")
     settle(merchant)
     earn(merchant, "5")
-    assert runs.run_due(tomorrow(), environment=SANDBOX) == 1
+    assert due_runs.run_due(tomorrow(), environment=SANDBOX) == 1
     assert [each.amount for each in Settlement.objects.order_by("id")] == [10_000_000, 5_000_000]
 
 
@@ -172,13 +172,13 @@ def test_manual_and_suspended_merchants_have_no_schedule() -> None:
     make_merchant_who(settlement_frequency="manual")
     suspended = make_merchant()
     suspend_merchant(merchant=suspended)
-    assert runs.run_due(tomorrow(), environment=SANDBOX) == 0
+    assert due_runs.run_due(tomorrow(), environment=SANDBOX) == 0
 
 
 def test_a_run_can_be_limited_to_a_merchant_and_an_environment() -> None:
     merchant, _ = make_merchant(), make_merchant()
     seen: list[SettlementRun] = []
-    assert runs.run_due(tomorrow(), merchant=merchant, environment=SANDBOX, on_run=seen.append) == 1
+    assert due_runs.run_due(tomorrow(), merchant=merchant, environment=SANDBOX, on_run=seen.append) == 1
     assert [(run.merchant, run.environment) for run in seen] == [(merchant, SANDBOX)]
 
 
@@ -188,7 +188,7 @@ def test_a_merchant_whose_run_fails_holds_up_nobody(caplog: pytest.LogCaptureFix
     # Rows that promise more than the ledger holds: no run may pay that out.
     BalanceChange.objects.filter(pk=change.pk).update(amount=20_000_000)
     earn(sound, "10")
-    assert runs.run_due(tomorrow(), environment=SANDBOX) == 1
+    assert due_runs.run_due(tomorrow(), environment=SANDBOX) == 1
     assert [each.merchant for each in Settlement.objects.all()] == [sound]
     assert owed(broken) == 10_000_000
     assert not SettlementRun.objects.filter(merchant=broken).exists()

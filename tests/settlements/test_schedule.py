@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from merchants.models import MerchantSettings
-from settlements.schedule import Period, asked_period, ended_periods, first_instant, periods_after
+from settlements.plans.schedule import Period, asked_period, ended_periods, first_instant, periods_after
 
 ZONES = [
     "UTC",

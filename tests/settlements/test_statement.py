@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from config.csv_cells import text_cell
 from config.money import fiat_share, to_units
 from payments.states import BalanceChangeKind
-from settlements.statement_formats import CSV_COLUMNS, statement_csv, statement_record
-from settlements.statements import CoinAccount, StatementDoesNotBalance, build_statement
+from settlements.exports.formats import CSV_COLUMNS, statement_csv, statement_record
+from settlements.plans.statements import CoinAccount, StatementDoesNotBalance, build_statement
 from settlements.states import SettlementStatus
 from tests.settlements.statement_rows import (
     HASH,

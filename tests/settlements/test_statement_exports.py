@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from payments.states import BalanceChangeKind
-from settlements.statement_exports import BOOKING_COLUMNS, COUNTER_ACCOUNTS, accounting_reply
-from settlements.statements import LineType, Statement, build_statement
+from settlements.exports.bookkeeping import BOOKING_COLUMNS, COUNTER_ACCOUNTS, accounting_reply
+from settlements.plans.statements import LineType, Statement, build_statement
 from settlements.states import SettlementStatus
 from tests.settlements.statement_rows import REFUND_ID, change, coin_part, settlement_of
 

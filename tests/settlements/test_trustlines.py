@@ -13,7 +13,7 @@ from payments.chains.simulated import control
 from payments.transfers.models import Payout
 from payments.transfers.payouts import PayoutNotCancellable
 from settlements.models import Settlement
-from settlements.reading import statement_of
+from settlements.plans.reading import statement_of
 from settlements.services import redirect_failed, retry_failed
 from settlements.states import SettlementProblem, SettlementStatus
 from tests import stopping

@@ -15,14 +15,14 @@ from merchants.people.models import Mail
 from merchants.preferences import Notice
 from merchants.roles import Role
 from payments.transfers.models import Payout
-from settlements.dashboard_waiting import TOLD_AFTER
 from settlements.models import Settlement
+from settlements.pages.waiting import TOLD_AFTER
 from settlements.states import SettlementStatus
 from settlements.wording import WHAT_NEXT
 from tests.factories import make_member, make_merchant
 from tests.settlements.scenes import ETHEREUM, advance, earn, finish, fresh, pay_out, settle_one, stock_treasury
+from webhooks.events.notices import GATHERED_FOR, SETTLES_AFTER, write_notices
 from webhooks.models import NoticeRound
-from webhooks.notices import GATHERED_FOR, SETTLES_AFTER, write_notices
 
 pytestmark = pytest.mark.django_db
 

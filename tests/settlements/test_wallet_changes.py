@@ -10,7 +10,7 @@ from merchants.services import change_fee
 from payments.chains.simulated import control
 from payments.chains.simulated.networks import address_named
 from payments.merchant_wallets.proving import simulate_proof
-from settlements.planning import CarryReason
+from settlements.plans.planning import CarryReason
 from settlements.services import WalletWaits, preview, redirect_failed
 from settlements.states import SettlementProblem
 from tests.merchant_wallets.scenes import make_owner, name, wait_is_over

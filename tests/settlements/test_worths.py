@@ -9,12 +9,12 @@ from django.utils import timezone
 
 from config.money import FIAT_DIGITS, fiat_share, to_units
 from payments.dashboard.decision_rows import decision_row
-from payments.deposits.acceptance import accept_discrepancy
 from payments.models import Payment
+from payments.suspense.acceptance import accept_discrepancy
 from refunds.services import NewRefund, create_refund
 from settlements.monthly.months import month_named
 from settlements.monthly.reading import accounts_of, entries_of
-from settlements.reading import statement_of
+from settlements.plans.reading import statement_of
 from tests.payments import scenes as payments
 from tests.payments.scenes import SANDBOX
 from tests.settlements.scenes import WALLETS, earn, settle_one

@@ -12,10 +12,10 @@ from stellar_sdk import Asset, Keypair, Payment, SetOptions, Signer
 
 from config.errors import DomainError
 from payments import tasks
-from payments.deposits import payer_proofs
-from payments.deposits.destinations import Destination
 from payments.merchant_wallets import proving
 from payments.models import Deposit
+from payments.suspense import payer_proofs
+from payments.suspense.destinations import Destination
 from tests.merchant_wallets.scenes import fresh, make_owner, name
 from tests.networks import STELLAR
 from tests.payments.scenes import SANDBOX, make_payment

@@ -9,8 +9,8 @@ from standardwebhooks import Webhook, WebhookVerificationError
 
 from config import ids
 from config.api.renderers import render_json
-from webhooks.secrets import new_secret
-from webhooks.signing import signed_headers
+from webhooks.endpoints.secrets import new_secret
+from webhooks.endpoints.signing import signed_headers
 
 WORDS = ["Grüße", "日本", "\u2028", "\U0001f600", '"quoted"', "back\\slash", "new\nline", "<&>", "", " ", "0.10"]
 

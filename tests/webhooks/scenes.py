@@ -15,8 +15,8 @@ from config import ids
 from config.environments import Environment
 from merchants.models import Merchant
 from tests.factories import ApiClient, api_client, make_key, make_merchant
+from webhooks.events.recording import build_event, record_events
 from webhooks.models import Delivery, Endpoint, Event
-from webhooks.recording import build_event, record_events
 from webhooks.schedule import Reply
 from webhooks.sending.attempts import Sent, record
 from webhooks.sending.due_deliveries import take_due

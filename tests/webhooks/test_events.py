@@ -16,10 +16,10 @@ from payments.services import cancel_payment
 from tests.factories import make_merchant
 from tests.payments.scenes import STELLAR, make_payment, pay_and_confirm
 from tests.webhooks.scenes import PRODUCTION, answer, client_of, keys_of, make_event, refusal, unknown
-from webhooks import events as catalogue
-from webhooks import recording
+from webhooks.events import catalogue as catalogue
+from webhooks.events import recording
+from webhooks.events.recording import build_event, record_events
 from webhooks.models import Event
-from webhooks.recording import build_event, record_events
 from webhooks.records import event_record
 
 pytestmark = pytest.mark.django_db

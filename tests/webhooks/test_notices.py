@@ -15,9 +15,9 @@ from merchants.people.models import Mail
 from merchants.preferences import Notice
 from merchants.roles import Role
 from tests.factories import make_member, make_merchant
+from webhooks.events.notices import ABOUT, GATHERED_FOR, MOST_NAMED, NEVER_OLDER_THAN, SETTLES_AFTER, write_notices
+from webhooks.events.samples import sample_of
 from webhooks.models import Event, NoticeRound
-from webhooks.notices import ABOUT, GATHERED_FOR, MOST_NAMED, NEVER_OLDER_THAN, SETTLES_AFTER, write_notices
-from webhooks.samples import sample_of
 
 pytestmark = pytest.mark.django_db
 
@@ -140,7 +140,7 @@ def test_a_round_whose_mails_are_not_written_is_done_again(merchant: Merchant, m
     happen(merchant, "payment.late")
     until = NoticeRound.objects.get().told_until
     with monkeypatch.context() as patch:
-        patch.setattr("webhooks.notices._part", lambda *_: 1 / 0)
+        patch.setattr("webhooks.events.notices._part", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             next_round()
     assert NoticeRound.objects.get().told_until == until

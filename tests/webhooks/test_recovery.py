@@ -11,9 +11,9 @@ from config.errors import InvalidParameter
 from merchants.models import Merchant
 from tests.factories import make_merchant
 from tests.webhooks.scenes import answering, current, make_all_due, make_delivery, make_endpoint, make_event, send_due
-from webhooks import recovery
+from webhooks import resend_missed
 from webhooks.models import Delivery, Endpoint
-from webhooks.recovery import plan, recover
+from webhooks.resend_missed import plan, recover
 from webhooks.sending.due_deliveries import take_due
 from webhooks.sending.fan_out import fan_out
 from webhooks.services import disable_endpoint, send_test
@@ -86,7 +86,7 @@ def test_what_waits_keeps_its_time_and_what_arrived_is_sent_again_only_when_aske
 
 
 def test_the_oldest_are_sent_first_and_so_many_at_once(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recovery, "RECOVERED_AT_ONCE", 4)
+    monkeypatch.setattr(resend_missed, "RECOVERED_AT_ONCE", 4)
     disable_endpoint(endpoint=endpoint, reason=DisabledReason.MERCHANT)
     events = [make_event(endpoint.merchant).pk for _ in range(6)]
     fan_out()

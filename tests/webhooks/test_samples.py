@@ -1,4 +1,4 @@
-"""`docs/webhook-events.md` and `webhooks/samples.json` are written by the code: real events, with what differs from run
+"""`docs/webhook-events.md` and `webhooks/events/samples.json` are written by the code: real events, with what differs from run
 to run made to stand still.
 
 WRITE_SAMPLES=1 make test PYTEST_ARGS=tests/webhooks/test_samples.py
@@ -44,11 +44,11 @@ from tests.payments.scenes import (
 from tests.refunds.scenes import ask, send, wallet
 from tests.settlements.page_scenes import earn_and_settle, fail, pay_out
 from tests.webhooks.scenes import make_endpoint
-from webhooks import events
-from webhooks.events import CATALOGUE
+from webhooks.events import catalogue
+from webhooks.events.catalogue import CATALOGUE
+from webhooks.events.samples import SAMPLES
 from webhooks.models import Event
 from webhooks.records import event_record
-from webhooks.samples import SAMPLES
 from webhooks.services import send_test
 
 pytestmark = pytest.mark.django_db
@@ -146,37 +146,37 @@ def settled(payment: Payment) -> Settlement:
 
 
 SCENES: dict[str, tuple[str, Callable[[Payment], object]]] = {
-    events.PAYMENT_CREATED: (ETHEREUM, lambda payment: None),
-    events.PAYMENT_PENDING: (ETHEREUM, seen),
-    events.PAYMENT_UNDERPAID: (STELLAR, lambda payment: pay_and_confirm(payment, "60")),
-    events.PAYMENT_COMPLETED: (STELLAR, pay_and_confirm),
-    events.PAYMENT_OVERPAID: (STELLAR, lambda payment: pay_and_confirm(payment, "125")),
-    events.PAYMENT_EXPIRED: (STELLAR, end_window),
-    events.PAYMENT_LATE: (STELLAR, late),
-    events.PAYMENT_CANCELLED: (STELLAR, cancel_payment),
-    events.PAYMENT_REVERSED: (ETHEREUM, undone),
-    events.PAYMENT_REFUNDED: (STELLAR, lambda payment: (paid_back(payment), payment)[1]),
-    events.PAYMENT_UPDATED: (STELLAR, lambda payment: (asked_back(payment), payment)[1]),
-    events.PAYMENT_COINS_MISSING: (ETHEREUM, coins_missing),
-    events.PAYMENT_COINS_RESTORED: (ETHEREUM, lambda payment: decided(payment, Bearer.HOUSE)),
-    events.PAYMENT_COINS_LOST: (ETHEREUM, lambda payment: decided(payment, Bearer.MERCHANT)),
-    events.REFUND_CREATED: (STELLAR, asked_back),
-    events.REFUND_REQUIRES_ACTION: (STELLAR, waiting_for_an_address),
-    events.REFUND_PENDING: (STELLAR, address_found),
-    events.REFUND_PROCESSING: (STELLAR, on_its_way),
-    events.REFUND_COMPLETED: (STELLAR, paid_back),
-    events.REFUND_FAILED: (STELLAR, refused),
-    events.REFUND_CANCELLED: (STELLAR, lambda payment: cancel_refund(asked_back(payment))),
-    events.SETTLEMENT_CREATED: (STELLAR, settled),
-    events.SETTLEMENT_COMPLETED: (STELLAR, lambda payment: pay_out(settled(payment))),
-    events.SETTLEMENT_FAILED: (STELLAR, lambda payment: fail(settled(payment), "destination_refused")),
+    catalogue.PAYMENT_CREATED: (ETHEREUM, lambda payment: None),
+    catalogue.PAYMENT_PENDING: (ETHEREUM, seen),
+    catalogue.PAYMENT_UNDERPAID: (STELLAR, lambda payment: pay_and_confirm(payment, "60")),
+    catalogue.PAYMENT_COMPLETED: (STELLAR, pay_and_confirm),
+    catalogue.PAYMENT_OVERPAID: (STELLAR, lambda payment: pay_and_confirm(payment, "125")),
+    catalogue.PAYMENT_EXPIRED: (STELLAR, end_window),
+    catalogue.PAYMENT_LATE: (STELLAR, late),
+    catalogue.PAYMENT_CANCELLED: (STELLAR, cancel_payment),
+    catalogue.PAYMENT_REVERSED: (ETHEREUM, undone),
+    catalogue.PAYMENT_REFUNDED: (STELLAR, lambda payment: (paid_back(payment), payment)[1]),
+    catalogue.PAYMENT_UPDATED: (STELLAR, lambda payment: (asked_back(payment), payment)[1]),
+    catalogue.PAYMENT_COINS_MISSING: (ETHEREUM, coins_missing),
+    catalogue.PAYMENT_COINS_RESTORED: (ETHEREUM, lambda payment: decided(payment, Bearer.HOUSE)),
+    catalogue.PAYMENT_COINS_LOST: (ETHEREUM, lambda payment: decided(payment, Bearer.MERCHANT)),
+    catalogue.REFUND_CREATED: (STELLAR, asked_back),
+    catalogue.REFUND_REQUIRES_ACTION: (STELLAR, waiting_for_an_address),
+    catalogue.REFUND_PENDING: (STELLAR, address_found),
+    catalogue.REFUND_PROCESSING: (STELLAR, on_its_way),
+    catalogue.REFUND_COMPLETED: (STELLAR, paid_back),
+    catalogue.REFUND_FAILED: (STELLAR, refused),
+    catalogue.REFUND_CANCELLED: (STELLAR, lambda payment: cancel_refund(asked_back(payment))),
+    catalogue.SETTLEMENT_CREATED: (STELLAR, settled),
+    catalogue.SETTLEMENT_COMPLETED: (STELLAR, lambda payment: pay_out(settled(payment))),
+    catalogue.SETTLEMENT_FAILED: (STELLAR, lambda payment: fail(settled(payment), "destination_refused")),
 }
 """By event: the network of a payment, and what happens to it; that answers what the event is about, or nothing."""
 
 
 def body_of(type: str) -> str:
     """The JSON of a new event of this type, as it is sent."""
-    if type == events.WEBHOOK_TEST:
+    if type == catalogue.WEBHOOK_TEST:
         event = send_test(endpoint=make_endpoint(make_merchant(), description="Warehouse")).event
     else:
         network, scene = SCENES[type]
@@ -219,7 +219,7 @@ def standing_still(body: str, type: str) -> str:
     body = re.sub(r'"block":\d+', '"block":7341', body)
     for name, instant in SAMPLE_INSTANTS.items():
         body = re.sub(rf'"{name}":"[^"]*"', f'"{name}":"{instant}"', body)
-    return body.replace(SAMPLE_INSTANTS["createdAt"], TOLD_AT, 1) if type != events.PAYMENT_CREATED else body
+    return body.replace(SAMPLE_INSTANTS["createdAt"], TOLD_AT, 1) if type != catalogue.PAYMENT_CREATED else body
 
 
 def indented(body: str) -> str:
@@ -252,4 +252,4 @@ def test_the_page_of_events_and_the_samples_show_what_is_sent(settings: Settings
 
 
 def test_every_event_has_a_sample() -> None:
-    assert {*SCENES, events.WEBHOOK_TEST} == set(CATALOGUE)
+    assert {*SCENES, catalogue.WEBHOOK_TEST} == set(CATALOGUE)

@@ -27,13 +27,13 @@ from tests.webhooks.scenes import (
     make_event,
     send_due,
 )
+from webhooks.endpoints.secrets import SecretUnreadable, decrypt, encrypt, live_secrets, new_secret, owner_of, reencrypt
+from webhooks.endpoints.signing import secret_bytes
 from webhooks.models import Endpoint, SigningSecret
-from webhooks.secrets import SecretUnreadable, decrypt, encrypt, live_secrets, new_secret, owner_of, reencrypt
 from webhooks.sending.due_deliveries import take_due
 from webhooks.sending.fan_out import fan_out
 from webhooks.sending.preparing import Preparation
 from webhooks.services import account_secret, delete_endpoint, rotate_account_secret, rotate_secret
-from webhooks.signing import secret_bytes
 
 # --- at rest -----------------------------------------------------------------------------------------
 

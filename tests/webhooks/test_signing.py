@@ -15,9 +15,9 @@ from standardwebhooks import Webhook
 from config import ids
 from tests.webhooks.forging import mutations, random_body, verifies
 from tests.webhooks.scenes import make_endpoint
-from webhooks.secrets import live_secrets, new_secret
+from webhooks.endpoints.secrets import live_secrets, new_secret
+from webhooks.endpoints.signing import secret_bytes, signature_of, signed_headers
 from webhooks.services import PREVIOUS_SECRET_LIVES, rotate_secret
-from webhooks.signing import secret_bytes, signature_of, signed_headers
 
 BODIES = 2000
 

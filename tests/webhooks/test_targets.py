@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from config.environments import Environment
-from webhooks.targets import url_problem
+from webhooks.endpoints.targets import url_problem
 
 SANDBOX, PRODUCTION = Environment
 

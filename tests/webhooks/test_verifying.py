@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from webhooks.secrets import new_secret
-from webhooks.signing import signature_of
-from webhooks.verifying import Pasted, examine
+from webhooks.endpoints.secrets import new_secret
+from webhooks.endpoints.signing import signature_of
+from webhooks.endpoints.verifying import Pasted, examine
 
 NOW = 1_795_000_000
 ID = "evt_01kfjhr3c8e4bs0dz6wd5n5yry"

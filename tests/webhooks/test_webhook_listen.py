@@ -19,9 +19,9 @@ from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
-from webhooks.listener import TOLERANCE_SECONDS, Receiver, problem_of
-from webhooks.secrets import new_secret
-from webhooks.signing import signed_headers
+from webhooks.endpoints.listener import TOLERANCE_SECONDS, Receiver, problem_of
+from webhooks.endpoints.secrets import new_secret
+from webhooks.endpoints.signing import signed_headers
 
 SECRET, OTHER = new_secret(), new_secret()
 NOW = 1_800_000_000

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
+from webhooks.endpoints.signing import signed_headers
 from webhooks.schedule import FAILING_MAX, RETRY_AFTER_MAX, WAITS
 from webhooks.sending.preparing import USER_AGENT
 from webhooks.services import ENDPOINTS_MAX, PREVIOUS_SECRET_LIVES, REPLAY_MAX
-from webhooks.signing import signed_headers
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "webhooks.md").read_text(encoding="utf-8")
 BODY = '{"id":"evt_1","type":"payment.completed","note":"Grüße"}'.encode()

@@ -16,7 +16,7 @@ from django.utils import timezone
 from webhooks.models import Attempt, Delivery, Endpoint, EndpointLease
 from webhooks.schedule import FAILING_MAX, Outcome, Reply, next_attempt_at
 from webhooks.sending.due_deliveries import DueDelivery
-from webhooks.sending.recovering import go_on
+from webhooks.sending.half_open import go_on
 from webhooks.sending.statements import pipeline
 from webhooks.services import disable_endpoint
 from webhooks.states import DELIVERY_MOVES, DeliveryStatus, DisabledReason, EndpointStatus

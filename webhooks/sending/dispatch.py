@@ -17,6 +17,7 @@ import structlog
 import uvloop
 
 from config import ids
+from webhooks.endpoints.signing import signed_headers
 from webhooks.schedule import Outcome, Reply
 from webhooks.sending.attempts import Sent
 from webhooks.sending.fan_out import fan_out
@@ -26,7 +27,6 @@ from webhooks.sending.outbound import DEADLINE_SECONDS, Outbound
 from webhooks.sending.preparing import USER_AGENT, Prepared
 from webhooks.sending.store import DeliveryStore
 from webhooks.sending.threads import DatabaseLost, DatabaseThread
-from webhooks.signing import signed_headers
 
 logger = structlog.get_logger(__name__)
 

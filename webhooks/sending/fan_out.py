@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from config import ids
 from config.containment import contained
-from webhooks.events import EVERYTHING
+from webhooks.events.catalogue import EVERYTHING
 from webhooks.models import Endpoint
 from webhooks.schedule import ATTEMPTS
 from webhooks.sending.statements import pipeline

@@ -19,7 +19,7 @@ from typing import NamedTuple, Self
 
 from aiohappyeyeballs import start_connection
 
-from webhooks.addresses import is_forbidden, parse_address
+from webhooks.endpoints.addresses import is_forbidden, parse_address
 from webhooks.schedule import Reply
 from webhooks.sending.connection import Connection, shown
 from webhooks.sending.resolving import SharedResolver

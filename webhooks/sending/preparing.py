@@ -14,13 +14,13 @@ from django.conf import settings
 from config.api.renderers import render_json
 from config.containment import contained
 from config.environments import Environment
+from webhooks.endpoints.secrets import SecretUnreadable, live_secrets
+from webhooks.endpoints.targets import url_problem
+from webhooks.events.rebuilding import complete
 from webhooks.models import Endpoint, Event, SigningSecret
-from webhooks.rebuilding import complete
 from webhooks.records import event_record
-from webhooks.secrets import SecretUnreadable, live_secrets
 from webhooks.sending.due_deliveries import DueDelivery
 from webhooks.services import account_secret
-from webhooks.targets import url_problem
 
 logger = structlog.get_logger(__name__)
 

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
-from webhooks.addresses import parse_address
+from webhooks.endpoints.addresses import parse_address
 
 THREADS = 32
 """Look-ups that may hang at a time before others have to wait."""

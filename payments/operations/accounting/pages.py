@@ -24,11 +24,11 @@ from config.environments import Environment
 from config.wording import coins_held, grouped
 from merchants.ledger.chart import Group
 from merchants.models import Merchant
-from payments.deposits.suspense import in_suspense
 from payments.operations.accounting.files import FORMATS, file_name
 from payments.operations.accounting.periods import Days
 from payments.operations.accounting.result import ResultRow, months_between, result_csv, result_of
 from payments.operations.accounting.totals import CoinTotals, balances_at, scale
+from payments.suspense.balances import in_suspense
 from payments.treasury.wallet_balances import one_view_of_the_ledger
 
 MERCHANTS_NAMED = 20

@@ -10,7 +10,7 @@ from config.errors import DomainError, InvalidParameter
 from merchants.four_eyes.models import Proposal, ProposalKind
 from merchants.four_eyes.services import propose, register
 from merchants.models import User
-from payments.deposits.destinations import parse_destination
+from payments.suspense.destinations import parse_destination
 from payments.treasury.house.models import AllowedAddress
 
 logger = structlog.get_logger(__name__)

@@ -17,9 +17,9 @@ from merchants.models import User
 from payments.chains import registry
 from payments.chains.base import OutgoingTransfer
 from payments.chains.errors import ChainError
-from payments.deposits.acceptance import take_discrepancy
 from payments.models import Deposit, Discrepancy
 from payments.states import DiscrepancyStatus
+from payments.suspense.acceptance import take_discrepancy
 from payments.transfers.models import Wallet
 from payments.transfers.payouts import retry_waiting
 from payments.transfers.postings import cold_account

@@ -22,10 +22,10 @@ from merchants.ledger.models import Posting
 from merchants.models import User
 from payments.chains import registry
 from payments.chains.errors import ChainError
-from payments.deposits.acceptance import take_discrepancy
 from payments.deposits.postings import suspense_taken
 from payments.models import Discrepancy
 from payments.states import DiscrepancyStatus
+from payments.suspense.acceptance import take_discrepancy
 from payments.treasury.house.models import Funding
 from payments.treasury.house.states import FundingStatus
 from payments.treasury.house.withdrawals import agreeing

@@ -22,7 +22,7 @@ from payments.states import StatusReason
 from payments.treasury.losses import postings as drafts
 from payments.treasury.losses.holdings import Holding
 from payments.treasury.losses.models import Bearer, MissingCoins, MissingStatus
-from webhooks import events
+from webhooks.events import catalogue
 
 logger = structlog.get_logger(__name__)
 
@@ -83,7 +83,7 @@ def _still_missing(missing: MissingCoins, payment: Payment | None, amount: int) 
         _hold(missing, payment)
     if is_new:
         logger.error("coins are missing", address=missing.address, network=missing.network, coins=missing.coins)
-        _tell_merchant(payment, events.PAYMENT_COINS_MISSING, StatusReason.COINS_MISSING)
+        _tell_merchant(payment, catalogue.PAYMENT_COINS_MISSING, StatusReason.COINS_MISSING)
 
 
 def _returned(missing: MissingCoins, payment: Payment | None) -> None:
@@ -92,7 +92,7 @@ def _returned(missing: MissingCoins, payment: Payment | None) -> None:
     missing.status, missing.ended_at = MissingStatus.RETURNED, timezone.now()
     missing.save()
     logger.warning("missing coins are there again", address=missing.address, coins=missing.coins)
-    _tell_merchant(payment, events.PAYMENT_COINS_RESTORED, None)
+    _tell_merchant(payment, catalogue.PAYMENT_COINS_RESTORED, None)
 
 
 def _spread(holding: Holding, more: int) -> None:
@@ -175,9 +175,9 @@ def _lose_as_agreed(proposal: Proposal, people: str) -> bool:
     _post(draft, missing, payment)
     logger.warning("loss booked", missing=str(missing), bearer=missing.bearer, by=people)
     if missing.bearer == Bearer.MERCHANT:
-        _tell_merchant(payment, events.PAYMENT_COINS_LOST, StatusReason.COINS_LOST)
+        _tell_merchant(payment, catalogue.PAYMENT_COINS_LOST, StatusReason.COINS_LOST)
     else:
-        _tell_merchant(payment, events.PAYMENT_COINS_RESTORED, None)
+        _tell_merchant(payment, catalogue.PAYMENT_COINS_RESTORED, None)
     return True
 
 

@@ -13,7 +13,7 @@ from config.environments import Environment
 from config.money import format_crypto
 from merchants.models import Merchant
 from payments.models import BalanceChange
-from settlements import runs, services
+from settlements import due_runs, services
 from settlements.models import DebtOffset, Settlement, SettlementRun
 
 REQUESTED_BY = "manage.py run_settlements"
@@ -36,7 +36,7 @@ class Command(BaseCommand):
             failed = self._run_now(merchant, options["env"])
         else:
             failed = 0
-            runs.run_due(timezone.now(), merchant=merchant, environment=options["env"], on_run=self._show_progress)
+            due_runs.run_due(timezone.now(), merchant=merchant, environment=options["env"], on_run=self._show_progress)
         if self._shows_progress:
             self.stderr.write("\r\x1b[K", ending="")
         self._show_settlements()
@@ -49,7 +49,9 @@ class Command(BaseCommand):
             try:
                 run = services.run_now(merchant=owner, environment=owner_environment, requested_by=REQUESTED_BY)
             except Exception:
-                runs.logger.exception("settlement run failed", merchant=str(owner.pk), environment=owner_environment)
+                due_runs.logger.exception(
+                    "settlement run failed", merchant=str(owner.pk), environment=owner_environment
+                )
                 failed += 1
             else:
                 self._show_progress(run)

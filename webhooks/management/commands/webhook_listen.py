@@ -10,8 +10,8 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from webhooks.listener import Listener, Receiver
-from webhooks.signing import SECRET_PREFIX, secret_bytes
+from webhooks.endpoints.listener import Listener, Receiver
+from webhooks.endpoints.signing import SECRET_PREFIX, secret_bytes
 
 
 class Command(BaseCommand):

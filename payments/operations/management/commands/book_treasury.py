@@ -15,8 +15,8 @@ from config.errors import DomainError
 from config.money import AmountNotExact, from_units, to_units
 from merchants.ledger.invariants import CouldNotCheck
 from payments.chains import registry
-from payments.deposits.acceptance import take_discrepancy
 from payments.models import Discrepancy
+from payments.suspense.acceptance import take_discrepancy
 from payments.treasury.wallet_balances import WalletBalance, book_treasury, treasury_balance
 
 

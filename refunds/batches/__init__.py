@@ -1,0 +1,1 @@
+"""Refunds by file: checked as a whole, confirmed once, made row by row."""

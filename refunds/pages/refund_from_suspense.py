@@ -1,0 +1,121 @@
+"""Giving back money that waits for a decision, as the merchant's pages offer it; and the refunds that wait."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from django.contrib import messages
+from django.db import transaction
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
+
+from config.errors import DomainError
+from merchants.access.sessions import MemberRequest, member_required
+from merchants.access.single_use import close_form, open_form
+from merchants.audit.recording import fields_of
+from merchants.models import Merchant
+from merchants.roles import Action
+from payments.dashboard import decisions
+from payments.dashboard.decision_rows import GivingBack, RecordRow, Waiting, decision_row, payment_of
+from payments.models import Deposit, Discrepancy, Payment
+from payments.states import DiscrepancyStatus
+from payments.suspense import refund_accounting
+from payments.suspense.destinations import family_of
+from refunds import wording
+from refunds.models import Refund
+from refunds.pages.forms import GiveBackForm
+from refunds.services import NewRefund, create_refund, plan_refund_of
+from refunds.states import RefundStatus
+
+
+def giving_back(discrepancy: Discrepancy, payment: Payment, deposits: Sequence[Deposit]) -> GivingBack:
+    """What giving a discrepancy back would do, by the steps that creating its refund takes; writes nothing."""
+    planned = plan_refund_of(discrepancy, payment)
+    return GivingBack(
+        amount=planned.amount,
+        fiat=planned.fiat_amount,
+        sender=refund_accounting.sender_of(payment, discrepancy, deposits) or "",
+        is_possible=refund_accounting.may_be_given_back(payment, discrepancy),
+        status=refund_accounting.status_once_given_back(payment, discrepancy),
+    )
+
+
+def refunds_waiting(merchant: Merchant, environment: str) -> Waiting:
+    """Refunds that wait until somebody says where the money goes."""
+    waiting = Refund.objects.of(merchant, environment).filter(status=RefundStatus.REQUIRES_ACTION)
+    return Waiting(waiting.select_related("payment").defer("payment__qr_png"), _waiting_row)
+
+
+def _waiting_row(refund: Refund) -> RecordRow:
+    return RecordRow(
+        key=refund.pk,
+        label=_("Refund without an address"),
+        title=wording.price(refund) or wording.coins(refund),
+        happened=_("%(amount)s on %(network)s are set aside for the payer.")
+        % {"amount": wording.coins(refund), "network": wording.network(refund)},
+        what_next=wording.asked(family_of(refund.environment, refund.network)),
+        url=reverse("dashboard_refund", args=[refund.public_id]),
+        action=_("Say where it goes"),
+        created_at=refund.created_at,
+    )
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@member_required(action=Action.GIVE_MONEY_BACK)
+def give_back(request: MemberRequest, discrepancy_id: str) -> HttpResponse:
+    """Says what giving the money back would do; each form makes one refund, and only of what it has shown."""
+    discrepancy = decisions.own_discrepancy(request, discrepancy_id)
+    if discrepancy.status != DiscrepancyStatus.OPEN:
+        return decisions.decided_already(request, discrepancy)
+    families = [family_of(discrepancy.environment, discrepancy.network)]
+    form = GiveBackForm(request.POST or None, families=families)
+    if request.method == "POST" and form.is_valid():
+        if not close_form(request):
+            messages.warning(request, str(decisions.USED_FORM))
+            request.action.refused()
+            return redirect("dashboard_decisions")
+        if (refund := _give_back_as_shown(request, discrepancy, form)) is not None:
+            named = {"refund": refund.public_id, **fields_of(refund, "destination", "memo", "reason")}
+            request.action.done(discrepancy, after=decisions.logged(discrepancy) | named)
+            messages.success(request, _("The refund is made, and its money is set aside."))
+            return redirect("dashboard_refund", refund.public_id)
+        discrepancy = decisions.own_discrepancy(request, discrepancy_id)
+    context = {
+        "section": decisions.SECTION,
+        "row": decision_row(discrepancy, previews=False),
+        "form": form,
+        "form_id": open_form(request),
+    }
+    return render(request, "dashboard/decisions/give_back.html", context, status=400 if form.errors else 200)
+
+
+def _give_back_as_shown(request: MemberRequest, discrepancy: Discrepancy, form: GiveBackForm) -> Refund | None:
+    """The refund; None when it was refused, or would be something else by now than what the page has shown."""
+    asked = form.cleaned_data
+    try:
+        with transaction.atomic():
+            payment = refund_accounting.lock_payment(payment_of(discrepancy).pk)
+            fresh = decisions.fresh(discrepancy)
+            row = decision_row(fresh, previews=False)
+            if asked["shown"] != row.fingerprint:
+                form.add_error(None, str(decisions.CHANGED))
+                return None
+            return create_refund(
+                payment=payment,
+                request=NewRefund(
+                    discrepancy=fresh,
+                    destination=asked["destination"],
+                    memo=asked.get("memo", ""),
+                    memo_type=form.memo_type,
+                    reason=asked["reason"],
+                ),
+                requested_by=request.user.email,
+            )
+    except DomainError as refusal:
+        form.add_refusal(refusal)
+        return None

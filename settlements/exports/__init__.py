@@ -1,0 +1,1 @@
+"""Statements as files: CSV, JSON, and what bookkeeping programs import."""

@@ -1,0 +1,90 @@
+"""The settlements that wait, or that wait for their merchant to decide, as the page of decisions shows them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Final
+
+from django.db.models import Q
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from config import wording
+from config.money import format_crypto
+from merchants.models import Merchant
+from merchants.preferences import Notice
+from payments.chains import registry
+from payments.dashboard.decision_rows import RecordRow, Waiting
+from payments.dashboard.overview import Coming
+from settlements.models import Settlement
+from settlements.states import BLOCKING, SettlementProblem, SettlementStatus
+from settlements.wording import what_next
+from webhooks.events.notices import About, News
+
+COMING_SHOWN = 3
+TOLD_AFTER: Final = timedelta(minutes=15)
+"""Members are told by mail of a settlement that waits for so long: most of what keeps one back is over sooner."""
+
+
+def settlements_waiting(merchant: Merchant, environment: str) -> Waiting:
+    """Settlements that are held, and failed ones whose wallet is paid nothing until the merchant decides."""
+    held = Q(status=SettlementStatus.PENDING) & ~Q(failure_code="")
+    blocked = Q(status=SettlementStatus.FAILED, failure_code__in=BLOCKING, may_retry=False)
+    return Waiting(Settlement.objects.of(merchant, environment).filter(held | blocked), _row)
+
+
+def waiting_news(since: datetime, until: datetime) -> Mapping[About, list[News]]:
+    """The settlements that have waited for TOLD_AFTER from some time since `since` and before `until`, and still do."""
+    waiting = Settlement.objects.filter(
+        status=SettlementStatus.PENDING, waits_since__gte=since - TOLD_AFTER, waits_since__lt=until - TOLD_AFTER
+    )
+    found: defaultdict[About, list[News]] = defaultdict(list)
+    for each in waiting.order_by("-id").iterator():
+        news = News(
+            amount=f"{format_crypto(each.amount, each.decimals)} {each.currency}",
+            public_id=each.public_id,
+            path=reverse("dashboard_settlement", args=[each.public_id]),
+            words=_what_next(each),
+        )
+        found[each.merchant_id, each.environment, Notice.WAITS].append(news)
+    return found
+
+
+def _what_next(settlement: Settlement) -> str:
+    return settlement.failure_message if settlement.waits_for_trustline else what_next(settlement.failure_code)
+
+
+def settlements_coming(merchant: Merchant, environment: str) -> list[Coming]:
+    """The newest settlements that are on their way to the merchant's wallets, and nothing keeps back."""
+    sent = Settlement.objects.of(merchant, environment).filter(status=SettlementStatus.PENDING, failure_code="")
+    return [
+        Coming(
+            amount=wording.coins(each.amount, each.decimals, each.currency),
+            words=_("Settlement to %(wallet)s, with the next on-chain transactions")
+            % {"wallet": wording.short_hash(each.destination)},
+            url=reverse("dashboard_settlement", args=[each.public_id]),
+        )
+        for each in sent.order_by("-pk")[:COMING_SHOWN]
+    ]
+
+
+def _row(settlement: Settlement) -> RecordRow:
+    is_held = settlement.status == SettlementStatus.PENDING
+    where = registry.known_profile(settlement.environment, settlement.network).name
+    return RecordRow(
+        key=settlement.pk,
+        label=_("Settlement that waits") if is_held else _("Settlement that failed"),
+        title=wording.coins(settlement.amount, settlement.decimals, settlement.currency),
+        happened=_("To %(wallet)s on %(network)s. %(problem)s.")
+        % {
+            "wallet": wording.short_hash(settlement.destination),
+            "network": where,
+            "problem": SettlementProblem(settlement.failure_code).label,
+        },
+        what_next=_what_next(settlement),
+        url=reverse("dashboard_settlement", args=[settlement.public_id]),
+        action=_("Open the settlement"),
+        created_at=settlement.created_at,
+    )

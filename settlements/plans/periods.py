@@ -1,0 +1,64 @@
+"""Which periods of a merchant's schedule are still to be run. Runs, previews and pages all ask here.
+
+A period is run once, however the schedule is moved while it lasts: its key says which date, week or month it is. So
+what is shown as coming is what will be run, and what is due has no run yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from datetime import datetime
+from itertools import islice
+
+from django.db.models import Q, QuerySet
+
+from merchants.models import MerchantSettings
+from settlements.models import SettlementRun
+from settlements.plans.schedule import Period, ended_periods, periods_after
+
+RUNS_SHOWN = 3
+"""How many of the coming runs a preview names."""
+
+
+def due_period(chosen: MerchantSettings, last_end: datetime | None, now: datetime) -> Period | None:
+    """The period that ended last and has no run; None when all have one. `last_end` is where the last run ended.
+
+    It includes missed periods: after an outage there is one run, not one for each day.
+    """
+    found = _ending_after(last_end, chosen, ended_periods(chosen, now))
+    if found:
+        runs = _runs(chosen).filter(period_key__in=[period.key for period in found])
+        found = _without(runs.values_list("period_key", flat=True), found)
+    return found[-1] if found else None
+
+
+def coming_periods(chosen: MerchantSettings, now: datetime, count: int) -> list[Period]:
+    """The next `count` periods that will be run, in their order; none when the merchant asks for each settlement."""
+    later = periods_after(chosen, now)
+    found: list[Period] = []
+    while len(found) < count and (more := list(islice(later, count))):
+        # Which of them have a run, and where the last run of all ended: pages ask both at once.
+        newest = Q(pk__in=_runs(chosen).order_by("-id").values("pk")[:1])
+        runs = _runs(chosen).filter(newest | Q(period_key__in=[period.key for period in more])).order_by("-id")
+        known = dict(runs.values_list("period_key", "period_end"))
+        found += _without(known, _ending_after(next(iter(known.values()), None), chosen, more))
+    return found[:count]
+
+
+def last_end_of(chosen: MerchantSettings) -> datetime | None:
+    """Where the merchant's last run ended; None before the first."""
+    return _runs(chosen).order_by("-id").values_list("period_end", flat=True).first()
+
+
+def _ending_after(last_end: datetime | None, chosen: MerchantSettings, periods: Iterable[Period]) -> list[Period]:
+    """Those that end after the last run, or after the merchant was there."""
+    return [period for period in periods if period.ends_at > (last_end or chosen.merchant.created_at)]
+
+
+def _without(run_keys: Collection[str], periods: Iterable[Period]) -> list[Period]:
+    """Those whose date, week or month has no run."""
+    return [period for period in periods if period.key not in run_keys]
+
+
+def _runs(chosen: MerchantSettings) -> QuerySet[SettlementRun]:
+    return SettlementRun.objects.filter(merchant=chosen.merchant_id, environment=chosen.environment)

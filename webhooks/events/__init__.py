@@ -1,0 +1,1 @@
+"""What webhooks say: the catalogue of events, how they are recorded, and samples of each."""
