@@ -1,5 +1,5 @@
-"""`docs/webhook-events.md` and `webhooks/events/samples.json` are written by the code: real events, with what differs from run
-to run made to stand still.
+"""`docs/webhook-events.md` and `webhooks/events/samples.json` are written by the code: real events, with what differs from
+run to run made to stand still.
 
 WRITE_SAMPLES=1 make test PYTEST_ARGS=tests/webhooks/test_samples.py
 """
