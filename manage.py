@@ -20,7 +20,7 @@ def main() -> None:
     from django.core.management import execute_from_command_line
 
     from config.embedded.finding import NoneFound, adopt
-    from config.exits import ending_in_a_line
+    from config.process.exits import ending_in_a_line
 
     try:
         adopt(next(iter(sys.argv[1:]), ""))

@@ -16,10 +16,10 @@ from django.http import HttpRequest, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from config import pulses
-from config.heartbeat import heartbeat_age_seconds
 from config.installation.services import current_standstill
-from config.redis_servers import RedisServers
+from config.work import task_runs
+from config.work.beat_lock import heartbeat_age_seconds
+from config.work.redis_servers import RedisServers
 from payments.operations import work
 from payments.operations.reconciling import EXTENTS, last_run
 
@@ -181,7 +181,7 @@ def _look_at_work(look: _Look) -> None:
         "clocks": {
             "processes": len(clocks),
             "mostSecondsOff": round(max((abs(clock.ahead) for clock in clocks), default=0.0), 1),
-            "limitSeconds": pulses.CLOCK_OFF_SECONDS,
+            "limitSeconds": task_runs.CLOCK_OFF_SECONDS,
         },
     }
 
@@ -202,7 +202,7 @@ def _try_a_write() -> None:
     global _write_due_at
     if time.monotonic() < _write_due_at:
         return
-    pulses.note_clock("web", at_once=True)
+    task_runs.note_clock("web", at_once=True)
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SELECT set_config('work_mem', '64kB', true)")
         cursor.execute("SELECT count(*) FROM (SELECT n FROM generate_series(1, 20000) n ORDER BY -n OFFSET 1) AS n")

@@ -16,7 +16,7 @@ from config.api.exceptions import INVALID_REQUEST, Fault, fault_of
 from config.api.hints import is_program, sends_keys
 from config.api.parsers import MAX_BODY_BYTES, BodyTooLarge
 from config.api.views import error_reply, is_api_path, nothing_here
-from config.logs import REQUEST_ID
+from config.process.logs import REQUEST_ID
 
 NextHandler = Callable[[HttpRequest], HttpResponseBase]
 

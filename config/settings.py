@@ -13,13 +13,13 @@ from urllib.parse import urlsplit
 import django_stubs_ext
 from csp.constants import NONE, SELF
 
-from config import logs, roles
 from config.embedded import postgres
-from config.exits import ending_in_a_line
+from config.hooks import of_a_checkout
 from config.money import FIAT_DIGITS
-from config.providers import of_a_checkout
-from config.redis_servers import RedisAddressInvalid, RedisServers
-from config.variables import Variables
+from config.process import logs, roles
+from config.process.exits import ending_in_a_line
+from config.process.variables import Variables
+from config.work.redis_servers import RedisAddressInvalid, RedisServers
 from payments.chains.operator_settings import read_certificates, read_network_settings
 
 django_stubs_ext.monkeypatch()
@@ -175,7 +175,7 @@ CACHES: dict[str, dict[str, Any]] = {
         "BACKEND": "django.core.cache.backends.redis.RedisCache",
         "LOCATION": [REDIS_URL],  # as a list: an address may have commas of its own
         "OPTIONS": {
-            "pool_class": "config.redis_servers.CachePool",
+            "pool_class": "config.work.redis_servers.CachePool",
             # Django's own choice is pickle, by which whoever writes to Redis could run code here.
             "serializer": "django.core.signing.JSONSerializer",
         },
@@ -233,10 +233,10 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "merchants.access.sessions.SessionLimitsMiddleware",
+    "merchants.access.log_in.sessions.SessionLimitsMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
-    "merchants.access.operator_proof.OperatorProofMiddleware",
+    "merchants.access.log_in.operator_proof.OperatorProofMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 
@@ -256,7 +256,7 @@ TEMPLATES = [
                 "django.contrib.messages.context_processors.messages",
                 "payments.dashboard.decisions.navigation",
             ],
-            "builtins": ["config.template_filters"],
+            "builtins": ["config.pages.template_filters"],
         },
     }
 ]
@@ -373,7 +373,7 @@ MFA_PASSKEY_LOGIN_ENABLED = True
 MFA_WEBAUTHN_USER_VERIFICATION = "required"
 MFA_RECOVERY_CODES_SHOW_ONCE = True
 MFA_TOTP_ISSUER = "Ballast"
-SESSION_ENGINE = "merchants.access.session_store"
+SESSION_ENGINE = "merchants.access.log_in.session_store"
 SESSION_IDLE = timedelta(minutes=30)
 """A session that was not used for this long ends."""
 SESSION_LIFETIME = timedelta(hours=12)
@@ -424,7 +424,7 @@ STATIC_ROOT = BASE_DIR / "staticfiles" if IN_PRODUCTION else None
 STATICFILES_FINDERS = [
     "django.contrib.staticfiles.finders.FileSystemFinder",
     "django.contrib.staticfiles.finders.AppDirectoriesFinder",
-    "config.stylesheet.StylesheetFinder",
+    "config.pages.stylesheet.StylesheetFinder",
 ]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
@@ -471,8 +471,8 @@ LOG_FORMAT = variables.choice("LOG_FORMAT", ("auto", "json", "text"), "auto")
 LOGGING = logs.configuration(
     level=LOG_LEVEL, as_json=LOG_FORMAT == "json" or (LOG_FORMAT == "auto" and not sys.stderr.isatty())
 )
-DEFAULT_EXCEPTION_REPORTER = "config.logs.SecretReporter"
-DEFAULT_EXCEPTION_REPORTER_FILTER = "config.logs.SecretFilter"
+DEFAULT_EXCEPTION_REPORTER = "config.process.logs.SecretReporter"
+DEFAULT_EXCEPTION_REPORTER_FILTER = "config.process.logs.SecretFilter"
 
 # Work in the background. The rows are the queue: a lost message only waits for the next beat.
 IN_PROCESS_BROKER = "memory://in-process"

@@ -10,23 +10,14 @@ from config import health
 from config.api.reference.views import show_reference
 from config.api.views import show_openapi
 from config.environments import Environment
-from merchants import brand_files
-from merchants import dashboard as merchant_pages
-from merchants import dashboard_audit as audit_pages
-from merchants import dashboard_keys as key_pages
-from merchants import dashboard_quick_start as quick_start_pages
-from merchants import dashboard_requests as request_pages
-from merchants.access.sessions import operators_log_in
-from merchants.people import (
-    account_pages,
-    invitation_pages,
-    mailbox,
-    member_pages,
-    preference_pages,
-    reset_pages,
-    second_factor_pages,
-    sign_up_pages,
-)
+from merchants.access.log_in.sessions import operators_log_in
+from merchants.pages import audit_log as audit_pages
+from merchants.pages import brand_files
+from merchants.pages import dashboard as merchant_pages
+from merchants.pages import keys as key_pages
+from merchants.pages import quick_start as quick_start_pages
+from merchants.pages import requests as request_pages
+from merchants.people.pages import account, invitations, mailbox, members, preferences, resets, second_factors, sign_up
 from merchants.viewsets import BalanceViewSet, MerchantRecordViewSet
 from payments.api.link_viewsets import PaymentLinkViewSet
 from payments.api.viewsets import PaymentViewSet
@@ -112,37 +103,35 @@ api_routes = [
 # The names are those that allauth looks for.
 people_routes = [
     path("login", merchant_pages.show_log_in, name="account_login"),
-    path("signup", sign_up_pages.sign_up, name="account_signup"),
-    path("signup/sent", sign_up_pages.show_mail_sent, name="account_email_verification_sent"),
-    path("signup/confirm/<str:key>", sign_up_pages.ConfirmAddressPage.as_view(), name="account_confirm_email"),
-    path("password", reset_pages.ForgottenPasswordPage.as_view(), name="account_reset_password"),
-    path("password/sent", reset_pages.show_reset_sent, name="account_reset_password_done"),
+    path("signup", sign_up.sign_up, name="account_signup"),
+    path("signup/sent", sign_up.show_mail_sent, name="account_email_verification_sent"),
+    path("signup/confirm/<str:key>", sign_up.ConfirmAddressPage.as_view(), name="account_confirm_email"),
+    path("password", resets.ForgottenPasswordPage.as_view(), name="account_reset_password"),
+    path("password/sent", resets.show_reset_sent, name="account_reset_password_done"),
     re_path(
         r"^password/(?P<uidb36>[0-9A-Za-z]+)-(?P<key>.+)$",
-        reset_pages.ResetPasswordPage.as_view(),
+        resets.ResetPasswordPage.as_view(),
         name="account_reset_password_from_key",
     ),
-    path("account", account_pages.show_account, name="account"),
-    path("account/password", account_pages.change_password, name="account_change_password"),
-    path("account/email", account_pages.change_address, name="account_email"),
-    path("account/sessions/others", account_pages.end_other_sessions, name="end_other_sessions"),
-    path("account/sessions/<int:log_in_id>", account_pages.end_session, name="end_session"),
-    path("account/confirm", second_factor_pages.PasswordAgainPage.as_view(), name="account_reauthenticate"),
-    path("account/confirm/code", second_factor_pages.CodeAgainPage.as_view(), name="mfa_reauthenticate"),
-    path("account/app", second_factor_pages.AddAppPage.as_view(), name="mfa_activate_totp"),
-    path("account/app/remove", second_factor_pages.RemoveAppPage.as_view(), name="mfa_deactivate_totp"),
-    path("account/codes", second_factor_pages.RecoveryCodesPage.as_view(), name="mfa_view_recovery_codes"),
-    path("account/codes/new", second_factor_pages.NewCodesPage.as_view(), name="mfa_generate_recovery_codes"),
+    path("account", account.show_account, name="account"),
+    path("account/password", account.change_password, name="account_change_password"),
+    path("account/email", account.change_address, name="account_email"),
+    path("account/sessions/others", account.end_other_sessions, name="end_other_sessions"),
+    path("account/sessions/<int:log_in_id>", account.end_session, name="end_session"),
+    path("account/confirm", second_factors.PasswordAgainPage.as_view(), name="account_reauthenticate"),
+    path("account/confirm/code", second_factors.CodeAgainPage.as_view(), name="mfa_reauthenticate"),
+    path("account/app", second_factors.AddAppPage.as_view(), name="mfa_activate_totp"),
+    path("account/app/remove", second_factors.RemoveAppPage.as_view(), name="mfa_deactivate_totp"),
+    path("account/codes", second_factors.RecoveryCodesPage.as_view(), name="mfa_view_recovery_codes"),
+    path("account/codes/new", second_factors.NewCodesPage.as_view(), name="mfa_generate_recovery_codes"),
     path("account/factors", RedirectView.as_view(pattern_name="account"), name="mfa_index"),
     path("account/passkeys", RedirectView.as_view(pattern_name="account"), name="mfa_list_webauthn"),
-    path("account/passkeys/new", second_factor_pages.AddPasskeyPage.as_view(), name="mfa_add_webauthn"),
-    path(
-        "account/passkeys/<int:pk>/remove", second_factor_pages.RemovePasskeyPage.as_view(), name="mfa_remove_webauthn"
-    ),
-    path("account/confirm/passkey", second_factor_pages.PasskeyAgainPage.as_view(), name="mfa_reauthenticate_webauthn"),
-    path("login/passkey", second_factor_pages.PasskeyLogInPage.as_view(), name="mfa_login_webauthn"),
-    path("login/code", second_factor_pages.SecondStepPage.as_view(), name="mfa_authenticate"),
-    path("invitation/<str:token>", invitation_pages.accept_invitation, name="invitation"),
+    path("account/passkeys/new", second_factors.AddPasskeyPage.as_view(), name="mfa_add_webauthn"),
+    path("account/passkeys/<int:pk>/remove", second_factors.RemovePasskeyPage.as_view(), name="mfa_remove_webauthn"),
+    path("account/confirm/passkey", second_factors.PasskeyAgainPage.as_view(), name="mfa_reauthenticate_webauthn"),
+    path("login/passkey", second_factors.PasskeyLogInPage.as_view(), name="mfa_login_webauthn"),
+    path("login/code", second_factors.SecondStepPage.as_view(), name="mfa_authenticate"),
+    path("invitation/<str:token>", invitations.accept_invitation, name="invitation"),
     path("mailbox", mailbox.show_mailbox, name="mailbox"),
 ]
 
@@ -155,7 +144,7 @@ page_routes = [
     path("dashboard", home_page.home, name="dashboard"),
     path("dashboard/", RedirectView.as_view(pattern_name="dashboard")),
     path("dashboard/environment", merchant_pages.switch_environment, name="switch_environment"),
-    path("dashboard/merchant", member_pages.switch_merchant, name="switch_merchant"),
+    path("dashboard/merchant", members.switch_merchant, name="switch_merchant"),
     path("dashboard/developers", quick_start_pages.show_quick_start, name="dashboard_developers"),
     path("dashboard/first-steps", first_steps.show_first_steps, name="dashboard_first_steps"),
     path("dashboard/first-steps/hide", first_steps.hide, name="dashboard_hide_first_steps"),
@@ -224,14 +213,14 @@ page_routes = [
         settlement_pages.pay_elsewhere,
         name="dashboard_redirect_settlement",
     ),
-    path("dashboard/preferences", preference_pages.edit_preferences, name="dashboard_preferences"),
-    path("dashboard/members", member_pages.list_members, name="dashboard_members"),
-    path("dashboard/members/leave", member_pages.leave, name="dashboard_leave"),
-    path("dashboard/members/invite", invitation_pages.invite_member, name="dashboard_invite_member"),
-    path("dashboard/members/withdraw", invitation_pages.withdraw_invitation, name="dashboard_withdraw_invitation"),
-    path("dashboard/members/<str:member_id>/role", member_pages.change_role, name="dashboard_change_role"),
-    path("dashboard/members/<str:member_id>/remove", member_pages.remove_member, name="dashboard_remove_member"),
-    path("dashboard/members/<str:member_id>/hand-over", member_pages.hand_over, name="dashboard_hand_over"),
+    path("dashboard/preferences", preferences.edit_preferences, name="dashboard_preferences"),
+    path("dashboard/members", members.list_members, name="dashboard_members"),
+    path("dashboard/members/leave", members.leave, name="dashboard_leave"),
+    path("dashboard/members/invite", invitations.invite_member, name="dashboard_invite_member"),
+    path("dashboard/members/withdraw", invitations.withdraw_invitation, name="dashboard_withdraw_invitation"),
+    path("dashboard/members/<str:member_id>/role", members.change_role, name="dashboard_change_role"),
+    path("dashboard/members/<str:member_id>/remove", members.remove_member, name="dashboard_remove_member"),
+    path("dashboard/members/<str:member_id>/hand-over", members.hand_over, name="dashboard_hand_over"),
     path("dashboard/keys", key_pages.list_keys, name="dashboard_keys"),
     path("dashboard/keys/new", key_pages.generate_key, name="dashboard_generate_key"),
     path("dashboard/keys/<str:key_id>/rotate", key_pages.rotate_key, name="dashboard_rotate_key"),

@@ -24,8 +24,8 @@ from django.core.handlers.wsgi import WSGIRequest  # noqa: E402 - likewise
 from django.db import connection, connections  # noqa: E402 - likewise
 
 from config.api.views import unavailable  # noqa: E402 - likewise
-from config.exits import ending_in_a_line  # noqa: E402 - likewise
 from config.installation.checks import require_role_at_start  # noqa: E402 - likewise
+from config.process.exits import ending_in_a_line  # noqa: E402 - likewise
 
 Environ = dict[str, Any]
 Start = Callable[..., Any]

@@ -12,7 +12,7 @@ from django.db.models import TextChoices
 from django.utils import timezone, translation
 from django.utils.translation import gettext_lazy as _
 
-from config.wording import numbers_as
+from config.pages.wording import numbers_as
 from merchants.roles import Role
 
 
@@ -28,7 +28,7 @@ class Notice(TextChoices):
 
 
 class NumberStyle(TextChoices):
-    """How pages write numbers for reading: the names of `config.wording.NUMBERS`."""
+    """How pages write numbers for reading: the names of `config.pages.wording.NUMBERS`."""
 
     COMMA = "comma", "1,234,567.89"
     POINT = "point", "1.234.567,89"

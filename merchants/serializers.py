@@ -23,8 +23,8 @@ from config.api.fields import (
 )
 from config.api.renderers import format_instant
 from config.environments import Environment
+from config.hooks import Provider
 from config.money import CRYPTO_DIGITS, format_crypto, from_units
-from config.providers import Provider
 from merchants.ledger.balances import MerchantBalance, merchant_balances
 from merchants.models import LatePayments, Merchant, MerchantSettings, Plan, SettlementFrequency, Surplus
 from merchants.services import MAX_ALLOWED_WALLETS, SettingsChanges, fee_bps_of

@@ -12,8 +12,8 @@ from django.contrib.sessions.models import Session
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from config.due_work import rows_of
-from config.purging import delete_in_batches
+from config.database.purging import delete_in_batches
+from config.work.due_work import rows_of
 from merchants import counting
 from merchants.access import attempts, authentication, idempotency
 from merchants.audit import purging as audit

@@ -12,7 +12,7 @@ from django.template.response import TemplateResponse
 
 from config import ids
 from config.admin_base import LongList, ReadOnly, ask_first, asks_first
-from config.database_time import database_now
+from config.database.database_time import database_now
 from config.errors import DomainError
 from config.money import FIAT_DIGITS, format_crypto, from_units
 from merchants.four_eyes.admin import ShowsProposals

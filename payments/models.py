@@ -12,7 +12,7 @@ from django.db.models import F, Q
 from django.utils import timezone
 
 from config import ids
-from config.database_time import has_come
+from config.database.database_time import has_come
 from config.environments import Environment
 from config.fields import ExactJSONField, UnitsField
 from merchants.counting import Counted

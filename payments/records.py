@@ -12,9 +12,10 @@ from typing import Any, NamedTuple, Self
 import orjson
 from django.db.models import Func, TextField
 
-from config import ids, qr
+from config import ids
 from config.api.renderers import format_instant
 from config.money import FIAT_DIGITS, format_crypto, from_units
+from config.pages import qr
 from payments.chains import registry
 from payments.chains.base import DepositAddress
 from payments.deposits.models import ScanCursor

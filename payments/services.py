@@ -12,15 +12,16 @@ import orjson
 from django.db import connection, transaction
 from django.utils import timezone
 
-from config import ids, qr
-from config.bulk_insert import insert_together
+from config import ids
 from config.coins import USD_SCALE, usd_worth
-from config.database_time import CLOCKS_APART
+from config.database.bulk_insert import insert_together
+from config.database.database_time import CLOCKS_APART
 from config.environments import Environment
 from config.errors import DomainError, InvalidParameter
 from config.installation.services import SEEN_COLUMNS, StandsStill, is_current
 from config.money import round_up_to_shown, to_units
-from config.samples import SANDBOX_WALLET
+from config.pages import qr
+from config.pages.samples import SANDBOX_WALLET
 from merchants import counting
 from merchants.models import LatePayments, Merchant
 from merchants.wallets import WalletRules

@@ -11,10 +11,10 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db.models import OuterRef, Q, QuerySet
 from django.utils import timezone
 
-from config.advisory_locks import named_lock
-from config.containment import contained
-from config.due_work import rows_of
+from config.database.advisory_locks import named_lock
 from config.environments import Environment
+from config.work.containment import contained
+from config.work.due_work import rows_of
 from payments.chains.errors import ChainError
 from payments.chains.networks import NETWORKS
 from payments.chains.registry import is_simulated, places_in_use

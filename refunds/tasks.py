@@ -9,10 +9,10 @@ import structlog
 from celery import shared_task
 from django.db.models import Exists, OuterRef, QuerySet
 
-from config.advisory_locks import named_lock
-from config.containment import contained
-from config.due_work import rows_of
+from config.database.advisory_locks import named_lock
 from config.errors import DomainError
+from config.work.containment import contained
+from config.work.due_work import rows_of
 from payments.chains.errors import ChainUnavailable
 from payments.dashboard.decision_rows import payment_of
 from payments.deposits.models import ScanCursor

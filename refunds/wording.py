@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.utils.functional import Promise
 from django.utils.translation import gettext, gettext_lazy
 
-from config import wording
+from config.pages import wording
 from merchants.wording import exact
 from payments.chains import registry
 from payments.chains.profiles import Family

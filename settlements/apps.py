@@ -9,7 +9,7 @@ class SettlementsConfig(AppConfig):
 
     def ready(self) -> None:
         from config import ids
-        from merchants import dashboard
+        from merchants.pages import dashboard
         from payments.dashboard import decision_rows, overview, timeline
         from payments.transfers.owners import Owners, register_owners
         from settlements.models import Settlement

@@ -10,7 +10,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from config import ids
-from config.database_time import has_come
+from config.database.database_time import has_come
 from config.environments import Environment
 from config.fields import UnitsField
 from config.money import format_crypto

@@ -9,8 +9,8 @@ from celery import shared_task
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from config.advisory_locks import named_lock
-from config.due_work import rows_of
+from config.database.advisory_locks import named_lock
+from config.work.due_work import rows_of
 from settlements import due_runs
 
 

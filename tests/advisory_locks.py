@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from django.db import connection
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from config.advisory_locks import LockClass
+from config.database.advisory_locks import LockClass
 
 
 def holders(kind: LockClass, number: int | None = None, *, on: BaseDatabaseWrapper | None = None) -> list[int]:

@@ -8,14 +8,14 @@ REMEMBERED: dict[tuple[str, str], object] = {
     ("config.celery", "_paused_until"): 0.0,
     ("config.health", "_write_due_at"): 0.0,
     ("config.pooled.base", "_away_until"): 0.0,
-    ("config.pulses", "_clock_due_at"): 0.0,
-    ("config.pulses", "_noted_at"): {},
+    ("config.work.task_runs", "_clock_due_at"): 0.0,
+    ("config.work.task_runs", "_noted_at"): {},
     ("webhooks.events.recording", "_woken_at"): float("-inf"),
 }
 """Each name of the product that a `global` statement changes, with what it is at the start."""
 
 KEPT = {
-    ("config.logs", "_concealed"): "made of the settings, which stay",
+    ("config.process.logs", "_concealed"): "made of the settings, which stay",
     ("webhooks.sending.dispatch", "_current"): "ends with the run that it belongs to",
 }
 

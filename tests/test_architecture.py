@@ -15,7 +15,7 @@ from pathlib import Path
 from django.apps import apps
 from django.db import models
 
-from config.advisory_locks import LockClass
+from config.database.advisory_locks import LockClass
 from tests.forgetting import KEPT, REMEMBERED
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -316,7 +316,7 @@ def test_each_kind_of_work_has_a_class_of_advisory_locks_of_its_own() -> None:
     """LockClass has no number twice, or it could not be imported, and no statement takes its class from elsewhere."""
     found = {(name, written) for name, tree in sources("config", *APPS) for written in lock_classes(tree)}
     assert found == {
-        ("config/advisory_locks.py", "kind"),  # a LockClass, by its type
+        ("config/database/advisory_locks.py", "kind"),  # a LockClass, by its type
         ("webhooks/sending/leases.py", "LockClass.DISPATCHER"),
     }
     assert len({member.value for member in LockClass}) == len(LockClass.__members__)

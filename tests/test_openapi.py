@@ -18,7 +18,7 @@ from stellar_sdk import Keypair
 from config.api.meanings import MEANINGS
 from config.api.schema import ERROR, BallastSchema
 from config.api.views import openapi_document
-from config.samples import SANDBOX_WALLET
+from config.pages.samples import SANDBOX_WALLET
 from payments.api.examples import NEW_LINK, NEW_PAYMENT
 from tests.api.errors import ERROR_SCHEMA, check_error
 from tests.factories import api_client, make_key, make_merchant

@@ -8,9 +8,9 @@ from django.core.mail import send_mail
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from config.advisory_locks import LockClass, advisory_lock
-from config.containment import contained
+from config.database.advisory_locks import LockClass, advisory_lock
 from config.environments import Environment
+from config.work.containment import contained
 from webhooks.models import Endpoint
 from webhooks.states import DisabledReason, EndpointStatus
 

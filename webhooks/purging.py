@@ -10,7 +10,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 
 from config import ids
-from config.purging import BATCH, delete_in_batches
+from config.database.purging import BATCH, delete_in_batches
 from webhooks.models import Attempt, Delivery, Event
 from webhooks.states import DeliveryStatus
 

@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from config import ids
 from config.api.pagination import KeyRange
-from config.bulk_insert import insert_together
+from config.database.bulk_insert import insert_together
 from config.environments import Environment
 from config.errors import DomainError, InvalidParameter, NotFound
 from merchants.models import Merchant

@@ -28,7 +28,7 @@ from rest_framework.views import set_rollback
 from config import ids
 from config.api.parsers import BodyTooLarge, UnsupportedContentType, shown
 from config.errors import DomainError, FieldError, NotFound, ServiceUnavailable, wait_in_words
-from config.logs import REQUEST_ID
+from config.process.logs import REQUEST_ID
 
 logger = logging.getLogger(__name__)
 

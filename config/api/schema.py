@@ -16,7 +16,7 @@ from config.api.meanings import explain_fields
 from config.api.parsers import BodyTooLarge, InvalidJSON, UnsupportedContentType
 from config.api.refining import refine
 from config.errors import DomainError, InvalidParameter, NotFound, ServiceUnavailable
-from config.samples import cut_addresses, sandbox_addresses
+from config.pages.samples import cut_addresses, sandbox_addresses
 
 Refusals = tuple[type[DomainError], ...]
 Action = TypeVar("Action", bound=Callable[..., Any])

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import psutil
 
-from config.variables import Variables
+from config.process.variables import Variables
 
 BASE_DIR = Path(__file__).resolve().parents[2]
 CHOICES = ("BALLAST_MODE", "DATABASE_URL", "SECRET_KEY")

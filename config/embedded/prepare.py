@@ -7,7 +7,7 @@ from io import StringIO
 import django
 from django.core.management import call_command
 
-from config.exits import ending_in_a_line
+from config.process.exits import ending_in_a_line
 
 
 def main() -> None:

@@ -25,7 +25,7 @@ from config.embedded.finding import settings_of_running
 from config.embedded.postgres import EmbeddedPostgres, PostgresError
 from config.embedded.processes import Child, record, stop_left_overs
 from config.embedded.secrets import ensure_secrets
-from config.variables import Variables
+from config.process.variables import Variables
 
 BASE_DIR = Path(__file__).resolve().parents[2]
 START_SECONDS = 90.0

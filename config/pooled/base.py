@@ -20,7 +20,7 @@ from psycopg import Connection as AnyConnection
 from psycopg.abc import PQGen
 from psycopg.pq import TransactionStatus
 
-from config import sessions
+from config.database import sessions
 
 PATIENCE_SECONDS: Final = 2.0
 """How long a statement waits for an answer before somebody looks whether the database answers at all."""

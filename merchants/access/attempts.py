@@ -12,7 +12,7 @@ from typing import Final
 
 from django.db import transaction
 
-from config.purging import delete_in_batches
+from config.database.purging import delete_in_batches
 from merchants.models import AttemptCount
 
 

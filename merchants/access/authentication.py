@@ -14,8 +14,8 @@ from django.utils import timezone
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
+from config.database.purging import delete_in_batches
 from config.environments import Environment
-from config.purging import delete_in_batches
 from merchants.access import attempts, key_format, keys, signing
 from merchants.access.addresses import IPAddress, client_address, guesser, is_within
 from merchants.access.errors import AuthenticationRefused, PermissionRefused, TooManyRequests

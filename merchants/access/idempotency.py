@@ -18,9 +18,9 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from config.api.parsers import MAX_NUMBER_CHARACTERS, MAX_NUMBER_MAGNITUDE
+from config.database.purging import delete_in_batches
 from config.environments import Environment
 from config.errors import DomainError
-from config.purging import delete_in_batches
 from merchants.models import IdempotencyRecord, Merchant
 
 KEPT_FOR: Final = timedelta(hours=72)

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from django.conf import settings
 
 from config import ids
-from config.purging import delete_in_batches
+from config.database.purging import delete_in_batches
 from merchants.audit.models import LoggedAction
 
 

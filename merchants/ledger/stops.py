@@ -13,8 +13,8 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from config.errors import InvalidParameter
+from config.hooks import Provider
 from config.installation.services import current_standstill, may_act
-from config.providers import Provider
 from merchants.four_eyes.models import Proposal, ProposalKind
 from merchants.four_eyes.people import people_needed
 from merchants.four_eyes.services import NotPermitted, propose, register

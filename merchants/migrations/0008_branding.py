@@ -47,7 +47,7 @@ class Migration(migrations.Migration):
                         primary_key=True,
                         related_name="logo",
                         serialize=False,
-                        to="merchants.branding",
+                        to="merchants.pages.branding",
                     ),
                 ),
                 ("png", models.BinaryField()),

@@ -22,11 +22,12 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from config.errors import DomainError
-from merchants.access import attempts, sessions
+from merchants.access import attempts
 from merchants.access.addresses import client_address
-from merchants.access.devices import remember_device
-from merchants.access.own_actions import log_own_action
-from merchants.access.step_up import confirmed_recently
+from merchants.access.log_in import sessions
+from merchants.access.log_in.devices import remember_device
+from merchants.access.log_in.own_actions import log_own_action
+from merchants.access.log_in.step_up import confirmed_recently
 from merchants.models import User
 from merchants.people import log_ins, services
 from merchants.people.mailing import write_mail

@@ -12,10 +12,10 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from config.purging import delete_in_batches
+from config.database.purging import delete_in_batches
 from merchants import wording
-from merchants.access.session_store import content_of, stored_key
-from merchants.access.sessions import ADDRESS, DEVICE, MERCHANT, USED_AT
+from merchants.access.log_in.session_store import content_of, stored_key
+from merchants.access.log_in.sessions import ADDRESS, DEVICE, MERCHANT, USED_AT
 from merchants.models import Merchant, User
 from merchants.people.models import LogIn
 

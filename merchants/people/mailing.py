@@ -12,7 +12,7 @@ from django.core.mail import EmailMessage, send_mail
 from django.core.mail.backends.base import BaseEmailBackend
 from django.db.models import F
 
-from config.purging import delete_in_batches
+from config.database.purging import delete_in_batches
 from merchants.people.models import Mail
 from merchants.people.sealing import MAILS
 

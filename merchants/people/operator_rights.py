@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from config.environments import Environment
 from config.errors import DomainError
-from merchants.access.step_up import hours_of_waiting
+from merchants.access.log_in.step_up import hours_of_waiting
 from merchants.audit.models import LoggedAction
 from merchants.four_eyes.models import Proposal, ProposalKind
 from merchants.four_eyes.people import counts, note_reset, people_needed, require_counts

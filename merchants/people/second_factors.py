@@ -11,7 +11,7 @@ from allauth.mfa.models import Authenticator
 from django.db import transaction
 from django.utils.translation import gettext
 
-from config.qr import data_uri, render_png
+from config.pages.qr import data_uri, render_png
 from merchants.models import User
 from merchants.people.sealing import SECOND_FACTORS
 

@@ -6,7 +6,7 @@ import re
 from typing import Any, Final
 
 from config.api.renderers import read_json, render_json
-from config.logs import REDACTED, SECRET_NAME, redact
+from config.process.logs import REDACTED, SECRET_NAME, redact
 
 MOST_BYTES: Final = 8_192
 """So much of a body is kept."""

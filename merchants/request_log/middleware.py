@@ -12,7 +12,7 @@ from django.http.response import HttpResponse, HttpResponseBase
 
 from config import ids
 from config.api.views import is_api_path
-from config.logs import REQUEST_ID
+from config.process.logs import REQUEST_ID
 from merchants.access.addresses import client_address
 from merchants.access.authentication import KEY_OF_REQUEST
 from merchants.models import ApiKey

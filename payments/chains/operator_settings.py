@@ -12,7 +12,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal
 
-from config.variables import Variables
+from config.process.variables import Variables
 from payments.chains.errors import InvalidAddress
 from payments.chains.evm import addresses as evm_addresses
 from payments.chains.evm.derivation import FORMER, KEY_BYTES

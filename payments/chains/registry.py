@@ -10,11 +10,11 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 from config.coins import COINS
-from config.containment import contained
 from config.environments import Environment
 from config.errors import DomainError
+from config.hooks import of_a_checkout
 from config.money import Asset
-from config.providers import of_a_checkout
+from config.work.containment import contained
 from payments.chains import configured, operator_settings
 from payments.chains.base import Chain
 from payments.chains.errors import InvalidAddress

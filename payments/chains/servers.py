@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from config.response_bodies import ReplyTooLarge, ReplyUnreadable
+from config.process.response_bodies import ReplyTooLarge, ReplyUnreadable
 from payments.chains.errors import ChainUnavailable
 from payments.chains.wire import Reply, Wire
 

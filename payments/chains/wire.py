@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import httpcore
 import httpx
 
-from config.response_bodies import ACCEPT_ENCODING, Body
+from config.process.response_bodies import ACCEPT_ENCODING, Body
 
 CONNECT_SECONDS = 3.0
 

@@ -13,7 +13,7 @@ from config.errors import DomainError
 from merchants.access import attempts
 from merchants.access.addresses import client_address, guesser
 from merchants.access.errors import TooManyRequests
-from merchants.branding import brand_of
+from merchants.pages.branding import brand_of
 from payments.checkout.claims import ClaimAnswer, answer_payer
 from payments.checkout.forms import ClaimForm
 from payments.checkout.page import payment_of

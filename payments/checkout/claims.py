@@ -9,7 +9,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from config import wording
+from config.pages import wording
 from payments.chains import registry
 from payments.checkout.payer import State, Tone
 from payments.claims.explanation import WHY_FAILED, ClaimCode, ClaimExplanation, ExplainedTransfer

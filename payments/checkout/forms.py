@@ -11,7 +11,7 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from merchants.forms import LookMixin, PriceField
+from merchants.pages.forms import LookMixin, PriceField
 from payments.chains import registry
 from payments.checkout.link_view import LinkView
 from payments.claims.claims import parse_transaction_hash

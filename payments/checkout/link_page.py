@@ -17,7 +17,7 @@ from config.errors import DomainError, InvalidParameter
 from merchants.access import attempts
 from merchants.access.addresses import client_address, guesser
 from merchants.access.errors import TooManyRequests
-from merchants.branding import brand_of
+from merchants.pages.branding import brand_of
 from payments.chains.errors import NetworkUnavailable
 from payments.chains.registry import UnsupportedAsset, UnsupportedNetwork
 from payments.checkout.claim_page import PRIVATE_HEADERS

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from django.utils.translation import gettext as _
 
-from config import wording
+from config.pages import wording
 from payments.checkout.payer import State
 from payments.links.choices import Choice, choices_among
 from payments.links.models import PaymentLink

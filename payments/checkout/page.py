@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from config import ids
-from merchants.branding import brand_of
+from merchants.pages.branding import brand_of
 from payments.checkout.payer import look_at
 from payments.models import Payment
 

@@ -13,8 +13,8 @@ from django.utils.dateformat import format as date_format
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from config import wording
 from config.coins import coin_name
+from config.pages import wording
 from payments.chains import registry
 from payments.chains.profiles import NetworkProfile
 from payments.checkout.paying import HowToPay, how_to_pay

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from config import wording
-from config.qr import data_uri
+from config.pages import wording
+from config.pages.qr import data_uri
 from payments.chains import registry
 from payments.chains.profiles import Family, NetworkProfile
 from payments.models import Payment

@@ -17,12 +17,12 @@ from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.http import require_http_methods, require_safe
 
 from config.errors import DomainError
-from config.qr import data_uri, render_png
-from merchants.access.sessions import MemberRequest, member_required
+from config.pages.qr import data_uri, render_png
+from merchants.access.log_in.sessions import MemberRequest, member_required
 from merchants.audit.recording import fields_of
-from merchants.branding import brand_of, change_branding, palette_of, stylesheet
-from merchants.branding_forms import BrandingForm, ShownForm
 from merchants.models import Branding
+from merchants.pages.branding import brand_of, change_branding, palette_of, stylesheet
+from merchants.pages.branding_forms import BrandingForm, ShownForm
 from merchants.roles import Action, Permission
 from payments.checkout.payer import PayerView, State
 from payments.checkout.paying import HowToPay

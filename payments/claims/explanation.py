@@ -11,8 +11,8 @@ from enum import StrEnum
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy
 
-from config import wording
 from config.money import Asset
+from config.pages import wording
 from merchants.ledger.chart import suspense
 from payments.chains.base import FoundTransaction, IdleMovement, IncomingTransfer
 from payments.chains.profiles import CreditRule, Family, NetworkProfile

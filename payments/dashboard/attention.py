@@ -12,9 +12,9 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from config.providers import Provider
-from merchants.dashboard_keys import ROTATION_REMINDER
+from config.hooks import Provider
 from merchants.models import ApiKey, Merchant
+from merchants.pages.keys import ROTATION_REMINDER
 from payments.dashboard.decision_rows import refunds_waiting, settlements_waiting, undecided
 from webhooks.models import Endpoint
 from webhooks.states import DisabledReason, EndpointStatus

@@ -13,8 +13,8 @@ from typing import Any
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
-from config import wording
-from config.providers import Provider
+from config.hooks import Provider
+from config.pages import wording
 from merchants.models import Merchant
 from merchants.wording import exact
 from payments.chains import registry

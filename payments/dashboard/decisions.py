@@ -16,10 +16,11 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
-from config import ids, wording
+from config import ids
 from config.errors import DomainError
-from merchants.access.sessions import MemberRequest, member_required
-from merchants.access.single_use import close_form, open_form
+from config.pages import wording
+from merchants.access.log_in.sessions import MemberRequest, member_required
+from merchants.access.log_in.single_use import close_form, open_form
 from merchants.models import Merchant
 from merchants.roles import Action
 from payments.dashboard.decision_rows import (

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from config import ids, wording
+from config import ids
+from config.pages import wording
 from merchants.models import LatePayments, Merchant
 from payments.deposits.assessment import Assessment, AssessmentFacts, DepositFact, assess, crumb_limit
 from payments.deposits.facts import cursors_of

@@ -13,7 +13,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from config.environments import Environment
-from merchants.access.sessions import MemberRequest, member_required
+from merchants.access.log_in.sessions import MemberRequest, member_required
 from merchants.counting import total
 from merchants.models import ApiKey, Member
 from merchants.people.second_factors import who_has_any

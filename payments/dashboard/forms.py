@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from config.coins import COINS
-from merchants.forms import FilterForm, LookMixin, SearchField
+from merchants.pages.forms import FilterForm, LookMixin, SearchField
 from payments.chains import registry
 from payments.dashboard.search.filters import PaymentFilter
 from payments.states import DiscrepancyKind, PaymentStatus

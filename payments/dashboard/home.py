@@ -10,11 +10,11 @@ from django.views.decorators.http import require_safe
 
 from config.environments import Environment
 from config.money import FIAT_DIGITS
-from config.samples import SANDBOX_WALLET
-from merchants import curl
+from config.pages.samples import SANDBOX_WALLET
 from merchants import wording as instants
-from merchants.access.sessions import MemberRequest, member_required
-from merchants.dashboard import outlook_of
+from merchants.access.log_in.sessions import MemberRequest, member_required
+from merchants.pages import curl
+from merchants.pages.dashboard import outlook_of
 from payments.chains import registry
 from payments.dashboard import overview, trends
 from payments.dashboard.attention import OF_DECISIONS, needs_attention

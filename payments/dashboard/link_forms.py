@@ -14,7 +14,7 @@ from config.api.fields import http_url_problem
 from config.coins import COINS
 from config.environments import Environment
 from config.money import FIAT_DIGITS
-from merchants.forms import FilterForm, LinesField, LookMixin, PriceField, SearchField
+from merchants.pages.forms import FilterForm, LinesField, LookMixin, PriceField, SearchField
 from merchants.wallets import wallet_key
 from payments.chains import registry
 from payments.links.models import PaymentLink

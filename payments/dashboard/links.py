@@ -18,14 +18,15 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from config import ids, wording
+from config import ids
 from config.errors import DomainError
-from merchants.access.sessions import MemberRequest, member_required
-from merchants.access.single_use import close_form, open_form
-from merchants.access.step_up import waits
+from config.pages import wording
+from merchants.access.log_in.sessions import MemberRequest, member_required
+from merchants.access.log_in.single_use import close_form, open_form
+from merchants.access.log_in.step_up import waits
 from merchants.audit.recording import fields_of
-from merchants.forms import LookMixin
-from merchants.listing import list_context
+from merchants.pages.forms import LookMixin
+from merchants.pages.listing import list_context
 from merchants.roles import Action, Permission
 from merchants.wording import exact
 from payments.chains import registry

@@ -18,10 +18,10 @@ from django.views.decorators.http import require_POST, require_safe
 
 from config import ids
 from config.errors import DomainError
-from config.wording import whole
-from merchants.access.sessions import MemberRequest, member_required
+from config.pages.wording import whole
+from merchants.access.log_in.sessions import MemberRequest, member_required
 from merchants.audit.recording import fields_of
-from merchants.listing import BY_STATUS_AND_DAY, ApiList, list_context
+from merchants.pages.listing import BY_STATUS_AND_DAY, ApiList, list_context
 from merchants.roles import Action
 from payments.dashboard.exports.models import Export
 from payments.dashboard.exports.services import read_file, request_export

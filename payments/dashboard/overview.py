@@ -11,8 +11,8 @@ from django.db.models import Case, Count, F, IntegerField, Max, Sum, When
 from django.urls import reverse
 from django.utils.translation import ngettext
 
-from config import wording
-from config.providers import Provider
+from config.hooks import Provider
+from config.pages import wording
 from merchants.ledger.balances import merchant_balances
 from merchants.models import Merchant
 from payments.chains import registry

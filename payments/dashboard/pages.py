@@ -16,14 +16,15 @@ from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from config import ids, wording
+from config import ids
 from config.environments import Environment
 from config.errors import DomainError
-from config.providers import Provider
-from merchants import curl
-from merchants.access.sessions import MemberRequest, member_required
+from config.hooks import Provider
+from config.pages import wording
+from merchants.access.log_in.sessions import MemberRequest, member_required
 from merchants.audit.recording import fields_of
-from merchants.dashboard import telling
+from merchants.pages import curl
+from merchants.pages.dashboard import telling
 from merchants.roles import Action
 from merchants.wording import exact
 from payments.chains import registry

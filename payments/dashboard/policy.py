@@ -10,10 +10,10 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from merchants.access.sessions import MemberRequest, member_required
-from merchants.dashboard import save_settings
-from merchants.forms import PolicyForm
+from merchants.access.log_in.sessions import MemberRequest, member_required
 from merchants.models import MerchantSettings
+from merchants.pages.dashboard import save_settings
+from merchants.pages.forms import PolicyForm
 from merchants.roles import Action, Permission
 from payments.dashboard.dry_run import DAYS, EXAMPLES, DryRun, Policy, try_policy
 from payments.suspense.surplus_policy import SurplusPolicy

@@ -11,7 +11,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from config import wording
+from config.pages import wording
 from merchants.ledger.chart import AccountKind
 from payments.chains import registry
 from payments.models import Deposit, Discrepancy, Payment

@@ -13,9 +13,10 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from config import ids, wording
-from config.providers import Provider
-from config.wording import whole
+from config import ids
+from config.hooks import Provider
+from config.pages import wording
+from config.pages.wording import whole
 from merchants.audit.models import LoggedAction
 from merchants.models import Member, Merchant
 from merchants.roles import Permission

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from config.money import FIAT_DIGITS, from_units
-from config.wording import in_style, percent, whole
+from config.pages.wording import in_style, percent, whole
 from merchants.models import Merchant
 from payments.chains import registry
 from payments.dashboard.periods import Period

@@ -7,7 +7,7 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from merchants.forms import LookMixin
+from merchants.pages.forms import LookMixin
 from payments.chains import registry
 from payments.merchant_wallets.proving import LONGEST_SIGNATURE
 from payments.merchant_wallets.services import LONGEST_LABEL

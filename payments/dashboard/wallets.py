@@ -18,9 +18,9 @@ from config import ids
 from config.environments import Environment
 from config.errors import DomainError
 from merchants import wording as instants
-from merchants.access.sessions import MemberRequest, member_required
+from merchants.access.log_in.sessions import MemberRequest, member_required
 from merchants.audit.recording import fields_of
-from merchants.dashboard import telling
+from merchants.pages.dashboard import telling
 from merchants.roles import Action
 from payments.chains import registry
 from payments.dashboard.wallet_forms import ProofForm, WalletForm

@@ -12,7 +12,7 @@ from django.db.models.expressions import RawSQL
 from django.utils import timezone
 
 from config import ids
-from config.database_time import CLOCKS_APART
+from config.database.database_time import CLOCKS_APART
 from payments.chains import registry
 from payments.chains.base import DepositAddress, Identity, IncomingTransfer
 from payments.chains.networks import NETWORKS

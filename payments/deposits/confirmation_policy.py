@@ -9,8 +9,8 @@ import structlog
 from django.conf import settings
 from django.db.models import Sum
 
-from config.advisory_locks import LockClass, lock_until_commit
 from config.coins import USD_SCALE, usd_worth
+from config.database.advisory_locks import LockClass, lock_until_commit
 from payments.chains import registry
 from payments.chains.profiles import CreditRule
 from payments.deposits.models import ScanCursor

@@ -14,7 +14,7 @@ from django.utils import timezone
 from config import ids
 from config.environments import Environment
 from config.fields import UnitsField
-from config.wording import coins
+from config.pages.wording import coins
 from payments.models import Deposit
 from payments.states import ReturnStatus
 from payments.transfers.models import Payout

@@ -14,8 +14,8 @@ from django.db import transaction
 from django.db.models import F, Q
 from django.utils import timezone
 
-from config import pulses
-from config.database_time import CLOCKS_APART, database_now, has_come
+from config.database.database_time import CLOCKS_APART, database_now, has_come
+from config.work import task_runs
 from payments.chains.base import IncomingTransfer, Scan
 from payments.chains.errors import ChainUnavailable, FinalityViolation, NotSetUp, RecordUnreadable
 from payments.chains.registry import chain
@@ -49,7 +49,7 @@ def watch_network(environment: str, network: str) -> bool:
     if cursor is None:
         return False
     is_more = _read(cursor)
-    pulses.note(pulses.WATCHER, f"{environment} {network}")
+    task_runs.note(task_runs.WATCHER, f"{environment} {network}")
     return is_more
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from config.samples import SANDBOX_WALLET
+from config.pages.samples import SANDBOX_WALLET
 from merchants.models import Merchant
 from merchants.wallets import wallet_key
 from payments.chains import registry

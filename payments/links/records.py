@@ -9,9 +9,9 @@ from typing import Any
 
 from django.utils import timezone
 
-from config import qr
 from config.api.renderers import format_instant
 from config.money import FIAT_DIGITS, from_units
+from config.pages import qr
 from payments.links.models import PaymentLink
 from payments.links.uses import uses_taken
 

@@ -13,10 +13,10 @@ from typing import Any, Final, TypedDict
 from django.db import transaction
 from django.utils import timezone
 
-from config import wording
 from config.environments import Environment
 from config.errors import DomainError, InvalidParameter
 from config.money import FIAT_DIGITS, from_units
+from config.pages import wording
 from merchants.access import idempotency
 from merchants.models import Merchant
 from merchants.wallets import WalletRules

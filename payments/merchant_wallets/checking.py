@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from config.environments import Environment
 from config.errors import InvalidParameter
-from config.samples import SANDBOX_WALLET
+from config.pages.samples import SANDBOX_WALLET
 from merchants.wallets import WalletRules
 from payments.chains import registry
 from payments.chains.errors import InvalidAddress

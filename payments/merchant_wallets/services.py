@@ -10,9 +10,9 @@ from django.db import transaction
 from django.utils import timezone
 
 from config.celery import wake
-from config.containment import contained
 from config.environments import Environment
 from config.errors import DomainError, InvalidParameter
+from config.work.containment import contained
 from merchants.models import Member, Merchant, MerchantSettings, User
 from merchants.wallets import WalletRules, wallet_key
 from payments.chains import registry

@@ -12,7 +12,7 @@ from django.db.models import Count, Q, Sum
 from django.utils import timezone
 
 from config import ids
-from config.database_time import CLOCKS_APART, database_now
+from config.database.database_time import CLOCKS_APART, database_now
 from config.installation.services import current_standstill
 from config.money import format_crypto
 from merchants.four_eyes.people import lately_reset

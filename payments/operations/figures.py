@@ -11,7 +11,7 @@ from django.db.models import Sum
 
 from config.environments import Environment
 from config.money import Asset, from_units
-from config.wording import coins_held
+from config.pages.wording import coins_held
 from payments.chains import registry
 from payments.deposits.models import ScanCursor
 from payments.operations.models import Alarm, NetworkSnapshot

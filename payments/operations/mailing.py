@@ -11,7 +11,7 @@ from django.core.mail import send_mail
 from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
-from config.advisory_locks import LockClass, advisory_lock
+from config.database.advisory_locks import LockClass, advisory_lock
 from config.environments import Environment
 from payments.operations.models import Alarm
 from payments.operations.states import PATIENCE

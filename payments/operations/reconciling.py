@@ -15,10 +15,10 @@ from django.db.models import Q
 from django.utils import timezone
 
 from config import ids
-from config.advisory_locks import named_lock
+from config.database.advisory_locks import named_lock
+from config.database.purging import delete_in_batches
 from config.environments import Environment
 from config.installation.services import current_standstill
-from config.purging import delete_in_batches
 from merchants.ledger.invariants import Invariant, Scope, registered
 from merchants.ledger.models import ReconcileOutcome, ReconcileRun
 from merchants.ledger.reconciliation import AlreadyRunning, CheckResult, reconcile

@@ -18,11 +18,11 @@ from django.db import connection, transaction
 from django.db.models import Max
 
 from config import ids
-from config.containment import contained
 from config.environments import Environment
 from config.errors import DomainError
 from config.installation import services as standing
 from config.money import Asset, from_units
+from config.work.containment import contained
 from merchants.ledger.invariants import CouldNotCheck, NetworkKey
 from merchants.ledger.posting import InsufficientFunds
 from payments.chains import registry

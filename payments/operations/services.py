@@ -9,7 +9,7 @@ import structlog
 from django.core.exceptions import ImproperlyConfigured
 from django.db import transaction
 
-from config.database_time import database_now
+from config.database.database_time import database_now
 from payments.chains import registry
 from payments.operations.alarm_rules import AlarmCondition, of_providers
 from payments.operations.models import Alarm, NetworkSnapshot, RoleChange

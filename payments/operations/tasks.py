@@ -8,8 +8,8 @@ from __future__ import annotations
 from celery import shared_task
 from django.utils import timezone
 
-from config import pulses
-from config.containment import contained
+from config.work import task_runs
+from config.work.containment import contained
 from payments.chains.registry import places_in_use
 from payments.operations import alarm_rules
 from payments.operations.auditing import audit_wallet
@@ -43,7 +43,7 @@ def audit_wallets() -> None:
 @shared_task(name="operations.reconcile")
 def reconcile() -> None:
     """Run reconcile where it is due."""
-    began = Pulse.objects.filter(kind=pulses.BEGAN).values_list("at", flat=True).first()
+    began = Pulse.objects.filter(kind=task_runs.BEGAN).values_list("at", flat=True).first()
     reconcile_due(timezone.now(), began_at=began)
 
 

@@ -9,10 +9,10 @@ from datetime import timedelta
 from django.db.models import FloatField, Min
 from django.db.models.expressions import RawSQL
 
-from config import pulses
 from config.celery import app
-from config.database_time import database_now
-from config.heartbeat import HEARTBEAT_MAX_SECONDS, heartbeat_age_seconds
+from config.database.database_time import database_now
+from config.work import task_runs
+from config.work.beat_lock import HEARTBEAT_MAX_SECONDS, heartbeat_age_seconds
 from payments.chains.registry import places_in_use
 from payments.deposits.models import ScanCursor
 from payments.operations.models import Pulse
@@ -70,7 +70,7 @@ class Clock:
 
     @property
     def is_off(self) -> bool:
-        return abs(self.ahead) > pulses.CLOCK_OFF_SECONDS
+        return abs(self.ahead) > task_runs.CLOCK_OFF_SECONDS
 
     def __str__(self) -> str:
         return f"{self.process}: {abs(self.ahead):.0f} s {'ahead' if self.ahead > 0 else 'behind'}"
@@ -81,19 +81,19 @@ def all_work() -> list[Work]:
     ages = _ages()
     found = [Work(HEARTBEAT, "", heartbeat_age_seconds(), HEARTBEAT_MAX_SECONDS)]
     found += _of_watcher(ages)
-    found.append(Work(pulses.DISPATCHER, "", _age(ages, pulses.DISPATCHER), DISPATCHER_MAX))
+    found.append(Work(task_runs.DISPATCHER, "", _age(ages, task_runs.DISPATCHER), DISPATCHER_MAX))
     found += _of_wallets(ages)
     for entry in app.conf.beat_schedule.values():
         if (task := entry["task"]) not in WATCHED_CLOSER:
             limit = max(TASK_MIN, TASK_INTERVALS * float(entry["schedule"]))
-            found.append(Work(pulses.TASK, task, _age(ages, pulses.TASK, task), limit))
+            found.append(Work(task_runs.TASK, task, _age(ages, task_runs.TASK, task), limit))
     found += _of_reconcile(ages)
     return found
 
 
 def clocks() -> list[Clock]:
     """The clocks of all running processes."""
-    seen = Pulse.objects.filter(kind=pulses.CLOCK).annotate(age=_AGE).filter(age__lte=CLOCKS_SEEN_WITHIN)
+    seen = Pulse.objects.filter(kind=task_runs.CLOCK).annotate(age=_AGE).filter(age__lte=CLOCKS_SEEN_WITHIN)
     return [Clock(pulse.subject, pulse.ahead_seconds or 0.0) for pulse in seen.order_by("subject")]
 
 
@@ -102,13 +102,13 @@ def place_name(environment: str, network: str) -> str:
 
 
 def _ages() -> dict[tuple[str, str], float]:
-    rows = Pulse.objects.annotate(age=_AGE).exclude(kind=pulses.CLOCK).values_list("kind", "subject", "age")
+    rows = Pulse.objects.annotate(age=_AGE).exclude(kind=task_runs.CLOCK).values_list("kind", "subject", "age")
     return {(kind, subject): float(age) for kind, subject, age in rows}
 
 
 def _age(ages: Mapping[tuple[str, str], float], kind: str, subject: str = "") -> float | None:
     """Seconds since it was last done; since the first process of this installation began when it never was."""
-    return ages.get((kind, subject), ages.get((pulses.BEGAN, "")))
+    return ages.get((kind, subject), ages.get((task_runs.BEGAN, "")))
 
 
 def _of_watcher(ages: Mapping[tuple[str, str], float]) -> Iterator[Work]:
@@ -117,7 +117,7 @@ def _of_watcher(ages: Mapping[tuple[str, str], float]) -> Iterator[Work]:
     for place in places_in_use():
         if place not in halted:
             name = place_name(*place)
-            yield Work(pulses.WATCHER, name, _age(ages, pulses.WATCHER, name), WATCHER_MAX)
+            yield Work(task_runs.WATCHER, name, _age(ages, task_runs.WATCHER, name), WATCHER_MAX)
 
 
 def _of_reconcile(ages: Mapping[tuple[str, str], float]) -> Iterator[Work]:
@@ -132,13 +132,13 @@ def _of_reconcile(ages: Mapping[tuple[str, str], float]) -> Iterator[Work]:
 
 def _of_wallets(ages: Mapping[tuple[str, str], float]) -> Iterator[Work]:
     """The round over all wallets; and each wallet with something due, since it is due or since its last round."""
-    yield Work(pulses.WALLETS, "", _age(ages, pulses.WALLETS), WALLETS_MAX)
+    yield Work(task_runs.WALLETS, "", _age(ages, task_runs.WALLETS), WALLETS_MAX)
     due = _due_for()
     for place in places_in_use():
         if place in due:
             name = place_name(*place)
-            age = min(due[place], ages.get((pulses.WALLETS, name), due[place]))
-            yield Work(pulses.WALLETS, name, age, WALLETS_MAX)
+            age = min(due[place], ages.get((task_runs.WALLETS, name), due[place]))
+            yield Work(task_runs.WALLETS, name, age, WALLETS_MAX)
 
 
 def _due_for() -> dict[tuple[str, str], float]:

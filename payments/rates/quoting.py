@@ -19,9 +19,9 @@ from django.db.models import Max
 from django.utils import timezone
 
 from config.coins import USD
+from config.database.purging import delete_in_batches
 from config.environments import Environment
 from config.errors import DomainError
-from config.purging import delete_in_batches
 from payments.rates import sources
 from payments.rates.agreement import AgreedRate, agree, credible, rule_for
 from payments.rates.models import CurrentRate, RateSnapshot

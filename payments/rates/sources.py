@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 
 import httpx
 
-from config.response_bodies import ACCEPT_ENCODING, Body, ReplyTooLarge, ReplyUnreadable
+from config.process.response_bodies import ACCEPT_ENCODING, Body, ReplyTooLarge, ReplyUnreadable
 from payments.rates.observations import Observation
 from payments.rates.providers import Parser, Provider
 

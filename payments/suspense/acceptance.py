@@ -12,11 +12,11 @@ import structlog
 from django.db import transaction
 from django.db.models import Sum
 
-from config import wording
 from config.coins import USD_SCALE, usd_worth
 from config.errors import DomainError, InvalidParameter
 from config.installation.services import require_resumed
 from config.money import format_crypto
+from config.pages import wording
 from merchants.four_eyes import people as four_eyes
 from merchants.four_eyes.models import Proposal, ProposalKind, ProposalStatus
 from merchants.four_eyes.services import propose, register

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from config.environments import Environment
 from config.errors import InvalidParameter
-from config.samples import SANDBOX_WALLET
+from config.pages.samples import SANDBOX_WALLET
 from payments.chains import registry
 from payments.chains.base import Chain
 from payments.chains.errors import InvalidAddress

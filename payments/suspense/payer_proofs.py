@@ -19,9 +19,9 @@ from django.core import signing
 from django.db import transaction
 from django.utils import timezone
 
-from config import wording
 from config.environments import Environment
 from config.errors import DomainError, InvalidParameter
+from config.pages import wording
 from payments.chains import registry
 from payments.chains.base import KnowsSigners
 from payments.chains.errors import ChainError

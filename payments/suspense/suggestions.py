@@ -10,8 +10,9 @@ from datetime import timedelta
 
 from django.db.models import F, Q, QuerySet
 
-from config import ids, wording
-from config.database_time import CLOCKS_APART
+from config import ids
+from config.database.database_time import CLOCKS_APART
+from config.pages import wording
 from payments.chains.networks import NETWORKS
 from payments.deposits.addresses import is_older
 from payments.models import Deposit, Discrepancy, Payment

@@ -13,8 +13,8 @@ from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
 from config import ids
-from config.containment import contained
 from config.errors import DomainError
+from config.work.containment import contained
 from merchants.models import MerchantSettings, Surplus
 from payments.deposits.assessment import BASIS_POINTS
 from payments.models import Discrepancy

@@ -12,9 +12,9 @@ from datetime import datetime, timedelta
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from config import pulses
-from config.containment import contained
 from config.money import Asset
+from config.work import task_runs
+from config.work.containment import contained
 from payments.chains import registry
 from payments.chains.errors import NotSetUp, SignerRefused, SignerUnavailable
 from payments.transfers import services
@@ -39,7 +39,7 @@ def run_due() -> None:
         if timezone.now() - began_at >= RUN:
             break
         keys = [key for key in keys if _run_contained(*key)]
-    pulses.note(pulses.WALLETS)
+    task_runs.note(task_runs.WALLETS)
 
 
 def due_rows(now: datetime) -> tuple[QuerySet[Payout], QuerySet[Transfer]]:
@@ -81,7 +81,7 @@ def run_round(environment: str, network: str) -> bool:
         with hold(replaced) as held:
             if held:
                 moved |= Round(replaced, chain, is_replaced=True).run()
-    pulses.note(pulses.WALLETS, f"{environment} {network}")
+    task_runs.note(task_runs.WALLETS, f"{environment} {network}")
     return moved
 
 

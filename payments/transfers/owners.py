@@ -17,9 +17,9 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from config import ids
-from config.containment import contained
 from config.errors import DomainError
 from config.money import Asset
+from config.work.containment import contained
 from merchants.ledger.posting import AccountRef, post_draft
 from payments.transfers import postings
 from payments.transfers.models import Payout, Wallet

@@ -13,7 +13,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from config.celery import wake
-from config.database_time import database_now
+from config.database.database_time import database_now
 from config.errors import DomainError, InvalidParameter
 from config.money import Asset
 from merchants.four_eyes.models import Proposal, ProposalKind, ProposalStatus

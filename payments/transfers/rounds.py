@@ -14,7 +14,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from config.database_time import database_now
+from config.database.database_time import database_now
 from merchants.ledger import stops
 from merchants.ledger.posting import InsufficientFunds
 from payments.chains import registry

@@ -13,7 +13,7 @@ from django.db.models import Count, QuerySet
 from django.utils import timezone
 
 from config.celery import wake
-from config.database_time import database_now
+from config.database.database_time import database_now
 from config.money import Asset
 from merchants.ledger import stops
 from merchants.ledger.posting import PostingDraft, lock_accounts, post_drafts

@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from django.utils import timezone
 
-from config.advisory_locks import LockClass, advisory_lock
+from config.database.advisory_locks import LockClass, advisory_lock
 from merchants.four_eyes.people import people_needed
 from merchants.ledger.stops import ELSEWHERE, Listed
 from payments.chains.base import Chain

@@ -14,7 +14,7 @@ from django.db.models import Exists, F, OuterRef, QuerySet, Subquery, Sum
 from django.utils import timezone
 
 from config.money import Asset
-from config.wording import coins_held
+from config.pages.wording import coins_held
 from merchants.ledger import stops
 from payments.chains import registry
 from payments.chains.base import Unsweepable

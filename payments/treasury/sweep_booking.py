@@ -10,10 +10,10 @@ from django.db import transaction
 from django.db.models import QuerySet, Sum
 from django.utils import timezone
 
-from config.containment import contained
 from config.errors import DomainError
 from config.money import Asset
-from config.wording import coins_held
+from config.pages.wording import coins_held
+from config.work.containment import contained
 from merchants.ledger.posting import PostingDraft, post_drafts
 from payments.chains import registry
 from payments.chains.base import Chain, IncomingTransfer, SweptFrom, Unsweepable

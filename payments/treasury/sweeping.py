@@ -15,9 +15,9 @@ from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum
 from django.utils import timezone
 
 from config.celery import wake
-from config.containment import contained
 from config.money import Asset
-from config.wording import coins_held
+from config.pages.wording import coins_held
+from config.work.containment import contained
 from payments.chains import registry
 from payments.chains.base import Costs
 from payments.chains.errors import ChainError

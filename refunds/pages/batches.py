@@ -16,10 +16,11 @@ from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
-from config import ids, wording
-from config.csv_cells import text_cell
+from config import ids
 from config.money import FIAT_DIGITS, from_units
-from merchants.access.sessions import MemberRequest, member_required
+from config.pages import wording
+from config.pages.csv_cells import text_cell
+from merchants.access.log_in.sessions import MemberRequest, member_required
 from merchants.ledger.balances import merchant_balances
 from merchants.models import Merchant
 from merchants.roles import Action, Permission

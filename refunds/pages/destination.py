@@ -9,7 +9,7 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods
 
 from config.errors import DomainError
-from merchants.branding import brand_of
+from merchants.pages.branding import brand_of
 from payments.suspense.destinations import Destination, parse_destination
 from refunds import wording
 from refunds.destination_links import DestinationLink, DestinationLinkInvalid, read_destination_link

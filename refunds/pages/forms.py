@@ -11,7 +11,7 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from merchants.forms import FilterForm, LookMixin, SearchField
+from merchants.pages.forms import FilterForm, LookMixin, SearchField
 from payments.chains.profiles import Family
 from payments.dashboard.forms import ShownForm
 from payments.rates.amounts import MAX_FIAT_AMOUNT

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
-from config import wording as payment_wording
 from config.coins import coin_name
+from config.pages import wording as payment_wording
 from payments.chains.profiles import Family
 from payments.checkout.payer import State
 from payments.suspense.destinations import family_of

@@ -14,8 +14,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from config.errors import DomainError
-from merchants.access.sessions import MemberRequest, member_required
-from merchants.access.single_use import close_form, open_form
+from merchants.access.log_in.sessions import MemberRequest, member_required
+from merchants.access.log_in.single_use import close_form, open_form
 from merchants.audit.recording import fields_of
 from merchants.models import Merchant
 from merchants.roles import Action

@@ -16,14 +16,14 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from config import ids
 from config.errors import DomainError
-from config.wording import fiat, metadata_rows, numbers_as, short_id
-from merchants import curl
-from merchants.access.sessions import MemberRequest, member_required
-from merchants.access.single_use import close_form, open_form
+from config.pages.wording import fiat, metadata_rows, numbers_as, short_id
+from merchants.access.log_in.sessions import MemberRequest, member_required
+from merchants.access.log_in.single_use import close_form, open_form
 from merchants.audit.recording import Fields, fields_of
-from merchants.dashboard import telling
-from merchants.listing import BY_STATUS_AND_DAY, ApiList, list_context
 from merchants.models import Merchant
+from merchants.pages import curl
+from merchants.pages.dashboard import telling
+from merchants.pages.listing import BY_STATUS_AND_DAY, ApiList, list_context
 from merchants.roles import Action, Permission
 from merchants.wording import exact
 from payments.models import Discrepancy, Payment

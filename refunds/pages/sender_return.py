@@ -12,10 +12,10 @@ from django.utils import timezone
 from django.utils.translation import gettext, gettext_lazy
 from django.views.decorators.http import require_http_methods
 
-from config import wording as amounts
 from config.environments import Environment
 from config.errors import DomainError
-from merchants.forms import LookMixin
+from config.pages import wording as amounts
+from merchants.pages.forms import LookMixin
 from payments.chains import registry
 from payments.checkout.payer import State
 from payments.deposits.models import PayerReturn

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from config.wording import coins
+from config.pages.wording import coins
 from merchants import wording as instants
 from payments.chains import registry
 from settlements.models import DebtDecision, DebtEnding

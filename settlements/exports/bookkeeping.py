@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 
 from django.http import HttpResponse
 
-from config.csv_cells import text_cell
+from config.pages.csv_cells import text_cell
 from payments.states import BalanceChangeKind
 from settlements.exports.formats import exact, file_name, file_reply
 from settlements.plans.statements import CoinAccount, Line, LineType, Statement

@@ -10,8 +10,8 @@ from typing import Any
 from django.http import HttpResponse
 
 from config.api.renderers import format_instant, render_json
-from config.csv_cells import text_cell
 from config.money import from_units
+from config.pages.csv_cells import text_cell
 from settlements.models import Settlement
 from settlements.plans.statements import CoinAccount, Line, LineType, OtherSide, Section, Statement
 from settlements.records import shown_rate

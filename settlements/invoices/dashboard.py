@@ -13,10 +13,10 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from config import ids
 from config.api.renderers import render_json
-from config.wording import fiat
-from merchants.access.sessions import MemberRequest, member_required
+from config.pages.wording import fiat
+from merchants.access.log_in.sessions import MemberRequest, member_required
 from merchants.audit.recording import fields_of
-from merchants.forms import LookMixin
+from merchants.pages.forms import LookMixin
 from merchants.roles import Action
 from settlements.invoices.documents import invoice_csv, invoice_record
 from settlements.invoices.issuer import issuer

@@ -8,8 +8,8 @@ from typing import Any
 
 from config import ids
 from config.api.renderers import format_instant
-from config.csv_cells import text_cell
 from config.money import FIAT_DIGITS, from_units
+from config.pages.csv_cells import text_cell
 from settlements.invoices.models import Invoice
 
 CSV_COLUMNS = (

@@ -16,9 +16,9 @@ from django.db import transaction
 from django.utils import timezone
 
 from config.api.renderers import format_instant
-from config.containment import contained
 from config.environments import Environment
 from config.money import FIAT_DIGITS, apportion, from_units
+from config.work.containment import contained
 from merchants.models import MerchantSettings
 from payments.chains import registry
 from payments.operations.accounting.periods import Days

@@ -10,8 +10,8 @@ from django.utils.formats import date_format
 from django.utils.translation import get_language, gettext
 
 from config.environments import Environment
-from config.pdf import Column, Paper, Table, Text, pdf_of
-from config.wording import fiat, grouped, rate
+from config.pages.pdf import Column, Paper, Table, Text, pdf_of
+from config.pages.wording import fiat, grouped, rate
 from merchants import wording as instants
 from payments.chains import registry
 from settlements.invoices.models import Invoice, InvoiceKind

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from celery import shared_task
 
-from config.advisory_locks import named_lock
+from config.database.advisory_locks import named_lock
 from settlements.invoices import issuing
 
 

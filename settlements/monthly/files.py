@@ -11,7 +11,7 @@ from typing import Any
 
 from config import ids
 from config.api.renderers import format_instant, render_json
-from config.csv_cells import text_cell
+from config.pages.csv_cells import text_cell
 from merchants.models import Merchant
 from payments.operations.accounting.periods import Days
 from settlements.exports.formats import exact

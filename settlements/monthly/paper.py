@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from django.utils.formats import date_format
 from django.utils.translation import get_language, gettext
 
-from config.pdf import Column, Paper, Table, Text, pdf_of
+from config.pages.pdf import Column, Paper, Table, Text, pdf_of
 from merchants import wording as instants
 from merchants.models import Merchant
 from payments.operations.accounting.periods import Days

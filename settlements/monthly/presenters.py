@@ -10,7 +10,7 @@ from django.utils.translation import gettext, gettext_lazy
 
 from config import ids
 from config.money import FIAT_DIGITS, to_units
-from config.wording import coins, fiat, in_style, whole
+from config.pages.wording import coins, fiat, in_style, whole
 from merchants import wording as instants
 from merchants.models import Merchant
 from payments.chains import registry

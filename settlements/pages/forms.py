@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 from django import forms
 from django.utils.translation import gettext_lazy
 
-from config.wording import short_hash
-from merchants.forms import FilterForm, LookMixin
+from config.pages.wording import short_hash
+from merchants.pages.forms import FilterForm, LookMixin
 from payments.chains import registry
 from settlements.states import SettlementStatus
 

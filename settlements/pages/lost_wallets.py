@@ -11,7 +11,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from config.errors import DomainError
-from merchants.access.sessions import MemberRequest, member_required
+from merchants.access.log_in.sessions import MemberRequest, member_required
 from merchants.audit.recording import fields_of
 from merchants.roles import Action
 from payments.merchant_wallets.services import wait_of

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_safe
 
 from config.money import FIAT_DIGITS
 from merchants import wording as instants
-from merchants.access.sessions import MemberRequest, member_required
+from merchants.access.log_in.sessions import MemberRequest, member_required
 from merchants.models import MerchantSettings
 from payments.operations.accounting.periods import Days
 from settlements.monthly.files import month_csv, month_json

@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils.translation import gettext, ngettext
 
 from config import ids
-from config.wording import coins, in_style, rate, short_hash, short_id, whole
+from config.pages.wording import coins, in_style, rate, short_hash, short_id, whole
 from merchants import wording as instants
 from payments.chains import registry
 from payments.chains.recipients import person_of

@@ -16,13 +16,13 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from config import ids
 from config.errors import DomainError
-from config.wording import coins, whole
-from merchants import curl
+from config.pages.wording import coins, whole
 from merchants import wording as instants
-from merchants.access.sessions import MemberRequest, member_required
-from merchants.dashboard import Outlook, telling
-from merchants.listing import ApiList, list_context
+from merchants.access.log_in.sessions import MemberRequest, member_required
 from merchants.models import Merchant, MerchantSettings
+from merchants.pages import curl
+from merchants.pages.dashboard import Outlook, telling
+from merchants.pages.listing import ApiList, list_context
 from merchants.roles import Action
 from merchants.wallets import WalletRules
 from payments.chains import registry

@@ -11,8 +11,8 @@ from django.db.models import Q
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from config import wording
 from config.money import format_crypto
+from config.pages import wording
 from merchants.models import Merchant
 from merchants.preferences import Notice
 from payments.chains import registry

@@ -7,7 +7,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 from django.urls import path
 
-from merchants.access.sessions import MemberRequest, log_in, member_required, operators_log_in
+from merchants.access.log_in.sessions import MemberRequest, log_in, member_required, operators_log_in
 from merchants.roles import Action
 
 

@@ -12,8 +12,8 @@ from django.test import Client, RequestFactory, override_settings
 from django.utils import timezone
 
 from config.environments import Environment
-from merchants.access import sessions
-from merchants.access.sessions import LogInRefused, TooManyLogIns
+from merchants.access.log_in import sessions
+from merchants.access.log_in.sessions import LogInRefused, TooManyLogIns
 from merchants.members import add_member
 from merchants.models import AttemptCount, Member
 from merchants.roles import Role
@@ -27,8 +27,8 @@ class Clock:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = timezone.now()
-        monkeypatch.setattr("merchants.access.sessions.time.time", lambda: self.now.timestamp())
-        monkeypatch.setattr("merchants.access.sessions.timezone.now", lambda: self.now)
+        monkeypatch.setattr("merchants.access.log_in.sessions.time.time", lambda: self.now.timestamp())
+        monkeypatch.setattr("merchants.access.log_in.sessions.timezone.now", lambda: self.now)
 
     def advance(self, *, minutes: float = 0, seconds: float = 0) -> None:
         self.now += timedelta(minutes=minutes, seconds=seconds)

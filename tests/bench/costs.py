@@ -10,8 +10,8 @@ from statistics import median
 import qrcode
 from django.test import RequestFactory
 
-from config import qr
 from config.environments import Environment
+from config.pages import qr
 from merchants.access import throttling
 from merchants.access.authentication import authenticate
 from tests.bench.report import Line, ceiling_line

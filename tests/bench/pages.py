@@ -92,7 +92,7 @@ def _lines(many: int, exported: int) -> list[Line]:
     from django.core.management import call_command
     from django.test import override_settings
 
-    from merchants.access import sessions
+    from merchants.access.log_in import sessions
 
     call_command("migrate", verbosity=0)
     vars(sessions)["_USE_IS_NOTED_EVERY_SECONDS"] = 86_400  # else some page a minute writes it down

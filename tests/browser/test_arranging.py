@@ -34,7 +34,7 @@ def owner() -> Member:
 def test_a_schedule_is_shown_through_the_change_of_the_clocks(
     page: Page, complaints: Complaints, owner: Member, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("merchants.dashboard.timezone", SimpleNamespace(now=lambda: BEFORE_SUMMER_TIME))
+    monkeypatch.setattr("merchants.pages.dashboard.timezone", SimpleNamespace(now=lambda: BEFORE_SUMMER_TIME))
     log_in(page, owner.user.email, PASSWORD)
     page.goto("/dashboard/settings")
     page.get_by_label("How often").select_option("daily")

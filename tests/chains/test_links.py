@@ -10,7 +10,7 @@ import zxingcpp
 from PIL import Image
 from stellar_sdk.sep.stellar_uri import PayStellarUri
 
-from config.qr import render_png
+from config.pages.qr import render_png
 from payments.chains.evm import links as evm_links
 from payments.chains.stellar import addresses
 from payments.chains.stellar import links as stellar_links

@@ -24,7 +24,7 @@ from pytest_django.fixtures import Settings
 from pytest_django.live_server_helper import LiveServer
 
 from config.environments import Environment
-from config.samples import SANDBOX_WALLET
+from config.pages.samples import SANDBOX_WALLET
 from refunds.models import Refund
 from settlements.models import Settlement
 from tests.factories import make_key

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.db import OperationalError, connection
 
-from config.database_time import best_known_now, database_now
+from config.database.database_time import best_known_now, database_now
 
 pytestmark = pytest.mark.django_db
 

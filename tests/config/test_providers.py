@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from config.providers import Provider, of_a_checkout
+from config.hooks import Provider, of_a_checkout
 
 ROOT = Path(__file__).resolve().parents[2]
 

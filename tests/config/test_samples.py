@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from config.environments import Environment
-from config.samples import SANDBOX_WALLET, cut_addresses
+from config.pages.samples import SANDBOX_WALLET, cut_addresses
 from tests.dashboard.conftest import browser_of
 from tests.factories import api_client, make_key, make_member
 

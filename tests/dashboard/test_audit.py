@@ -640,7 +640,7 @@ def test_the_filters_narrow_the_page_and_the_file(
 def test_the_file_has_every_field_and_no_formula(
     member: Member, logged: dict[str, LoggedAction], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("merchants.dashboard_audit.EXPORTED_AT_ONCE", 2)
+    monkeypatch.setattr("merchants.pages.audit_log.EXPORTED_AT_ONCE", 2)
     log_action(Action.LOG_OUT, member=member, environment="", origin=Origin(device="=cmd()"))
     file = browser_of(member).get("/dashboard/audit/export")
     assert file.headers["Content-Disposition"].startswith('attachment; filename="ballast-audit-log-')

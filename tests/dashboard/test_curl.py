@@ -9,8 +9,8 @@ from django.conf import settings
 from django.test import Client
 
 from config.environments import Environment
-from merchants import curl
 from merchants.models import Member
+from merchants.pages import curl
 from tests.dashboard.addresses import Records
 from tests.dashboard.conftest import browser_of
 from tests.dashboard.shell import command_on, run

@@ -15,7 +15,7 @@ from django.http import StreamingHttpResponse
 from django.template.loader import render_to_string
 from django.test import Client
 
-from config.stylesheet import stylesheet
+from config.pages.stylesheet import stylesheet
 
 ROOT = Path(settings.BASE_DIR)
 TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))

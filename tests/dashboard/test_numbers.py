@@ -55,7 +55,7 @@ def test_digits_are_grouped_by_the_one_function_that_knows_the_style() -> None:
             if isinstance(part, ast.FormattedValue) and part.format_spec and id(part) not in styled
             if "," in (spec := ast.unparse(part.format_spec)) and "%" not in spec  # of a date
         ]
-    assert found == [], "use whole, fiat or coins of config.wording"
+    assert found == [], "use whole, fiat or coins of config.pages.wording"
 
 
 def files_of_pages() -> list[Path]:

@@ -29,7 +29,7 @@ def test_every_page_takes_twelve_queries_at_most_and_no_more_with_more_records(
     records: Records, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # That a session is used is written down once a minute: on a slow machine by some page in the middle of this.
-    monkeypatch.setattr("merchants.access.sessions._USE_IS_NOTED_EVERY_SECONDS", 86_400)
+    monkeypatch.setattr("merchants.access.log_in.sessions._USE_IS_NOTED_EVERY_SECONDS", 86_400)
     client = browser_of(make_member(records.payment.merchant))
     client.get("/dashboard")  # the first page of a session writes it down
     found = []

@@ -21,7 +21,7 @@ from pytest_django.fixtures import Settings
 from pytest_django.live_server_helper import LiveServer
 
 from config.environments import Environment
-from merchants.programs import LANGUAGES
+from merchants.pages.programs import LANGUAGES
 from payments.models import Payment
 from tests.dashboard.conftest import browser_of
 from tests.factories import make_key, make_member, make_merchant

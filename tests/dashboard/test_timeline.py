@@ -12,7 +12,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from config.wording import short_hash
+from config.pages.wording import short_hash
 from merchants.models import Member, Merchant
 from merchants.roles import Role
 from payments.dashboard import timeline

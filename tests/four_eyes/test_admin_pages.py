@@ -20,7 +20,7 @@ from django.urls import reverse
 from django.urls.converters import UUIDConverter
 from pytest_django.fixtures import Settings
 
-from merchants.access.step_up import LOGGED_IN_AT
+from merchants.access.log_in.step_up import LOGGED_IN_AT
 from merchants.models import Member
 from merchants.people.operator_rights import propose_member
 from tests.factories import PASSWORD, make_merchant, make_user

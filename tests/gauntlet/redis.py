@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from django.db.models import QuerySet
 
 from config.celery import app, queue_of
-from config.database_time import database_now
+from config.database.database_time import database_now
 from payments.operations.models import Pulse
 from tests.gauntlet.installation import BEAT, Installation
 from tests.gauntlet.report import Check, Progress

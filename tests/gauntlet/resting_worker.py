@@ -11,8 +11,8 @@ import time
 from celery.__main__ import main
 from kombu.transport import redis as transport
 
-from config import consumer, pulses
 from config.celery import app
+from config.work import consumer, task_runs
 
 REST, REST_SECONDS = "gauntlet.rest", 1.0
 RESTING = "resting"
@@ -21,7 +21,7 @@ RESTING = "resting"
 @app.task(name=REST)
 def rest(queue: str) -> None:
     """Say that it has begun, and end a while later. Those that wait behind it are taken up then."""
-    pulses.note(RESTING, queue)
+    task_runs.note(RESTING, queue)
     time.sleep(REST_SECONDS)
 
 

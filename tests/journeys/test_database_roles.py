@@ -20,12 +20,12 @@ from django.test.client import ClientHandler
 from django.utils import timezone
 from psycopg.errors import InsufficientPrivilege
 
-from config import consumer
-from config.beat import ElectedScheduler
 from config.celery import app
-from config.exits import COULD_NOT_START
-from config.heartbeat import heartbeat_age_seconds
 from config.installation.database_roles import TABLES, WEB, WORKER, too_much
+from config.process.exits import COULD_NOT_START
+from config.work import consumer
+from config.work.beat import ElectedScheduler
+from config.work.beat_lock import heartbeat_age_seconds
 from merchants.models import User
 from merchants.people.models import SignUp
 from tests.database_address import database_address

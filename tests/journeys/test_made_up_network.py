@@ -11,7 +11,7 @@ from django.core.management import call_command
 from pytest_django.fixtures import Settings
 
 from config.environments import Environment
-from config.variables import Variables
+from config.process.variables import Variables
 from payments.api.serializers import NetworkField
 from payments.chains import registry
 from payments.chains.networks import NETWORKS

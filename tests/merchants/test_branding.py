@@ -14,9 +14,9 @@ from django.test import Client
 from PIL import Image, PngImagePlugin
 
 from config.errors import InvalidParameter
-from merchants import branding
-from merchants.branding import change_branding, contrast, palette_of, small_logo
 from merchants.models import Branding, BrandLogo, Merchant
+from merchants.pages import branding
+from merchants.pages.branding import change_branding, contrast, palette_of, small_logo
 from tests.dashboard.conftest import browser_of
 from tests.factories import make_member, make_merchant
 from tests.payments.linking import make_link

@@ -12,7 +12,7 @@ from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
 
-from config.advisory_locks import LockClass
+from config.database.advisory_locks import LockClass
 from merchants.ledger.models import ReconcileOutcome, ReconcileRun
 from payments.operations import reconciling
 from payments.operations.models import Alarm

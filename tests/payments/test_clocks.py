@@ -8,7 +8,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from config import pulses
+from config.work import task_runs
 from payments import tasks
 from payments.chains.simulated import control
 from payments.deposits.models import ScanCursor
@@ -60,11 +60,11 @@ def test_an_assessment_that_was_asked_for_before_the_clock_was_set_back_is_made(
 
 
 def test_work_is_noted_again_once_the_clock_has_been_set_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pulses, "NOTE_EVERY_SECONDS", 0.0)
-    pulses.note(pulses.WATCHER, "sandbox stellar")
+    monkeypatch.setattr(task_runs, "NOTE_EVERY_SECONDS", 0.0)
+    task_runs.note(task_runs.WATCHER, "sandbox stellar")
     with connection.cursor() as cursor:
         cursor.execute("UPDATE operations_pulse SET at = clock_timestamp() + interval '1 hour'")
-    pulses.note(pulses.WATCHER, "sandbox stellar")
+    task_runs.note(task_runs.WATCHER, "sandbox stellar")
     assert Pulse.objects.get(subject="sandbox stellar").at <= timezone.now() + timedelta(seconds=30)
 
 

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from config.environments import Environment
 from config.errors import DomainError, InvalidParameter
-from config.samples import SANDBOX_WALLET
+from config.pages.samples import SANDBOX_WALLET
 from merchants.models import LatePayments
 from payments.chains.simulated.networks import address_named
 from payments.dashboard.decision_rows import decision_row

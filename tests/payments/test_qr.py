@@ -16,7 +16,7 @@ from PIL import Image
 from qrcode.constants import ERROR_CORRECT_L
 from qrcode.util import MODE_8BIT_BYTE, QRData
 
-from config import qr
+from config.pages import qr
 
 ADDRESS = "0x8626f6940E2eb28930eFb4CeF49B2d1F2C9C1199"
 EIP_681 = f"ethereum:0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359@137/transfer?address={ADDRESS}&uint256=12500000"

@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 
 from config import ids
 from config.api.renderers import format_instant
-from config.qr import data_uri, render_png
+from config.pages.qr import data_uri, render_png
 from merchants.counting import fold_counts
 from merchants.models import Merchant
 from payments.models import Payment

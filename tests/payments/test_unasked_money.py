@@ -9,7 +9,7 @@ from django.core.management import call_command
 from django.db import connection
 from django.db.models import F
 
-from config.database_time import CLOCKS_APART
+from config.database.database_time import CLOCKS_APART
 from payments import tasks
 from payments.chains import registry
 from payments.chains.simulated import control

@@ -6,7 +6,7 @@ import pytest
 from django.contrib.sessions.models import Session
 from django.test import Client
 
-from merchants.access.session_store import stored_key
+from merchants.access.log_in.session_store import stored_key
 from merchants.models import User
 from merchants.people import log_ins
 from merchants.people.models import LogIn

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 from pytest_django.fixtures import Settings
 
-from config.wording import coins, fiat, grouped, numbers_as
+from config.pages.wording import coins, fiat, grouped, numbers_as
 from merchants.audit.models import LoggedAction
 from merchants.models import Member
 from merchants.preferences import Notice, NumberStyle

@@ -104,7 +104,7 @@ class TestTellingNobodyWhoIsKnown:
             hashed.append(text)
             return make_password(text)
 
-        monkeypatch.setattr("merchants.people.sign_up_pages.make_password", hash_and_note)
+        monkeypatch.setattr("merchants.people.pages.sign_up.make_password", hash_and_note)
         known, unknown = Client(), Client()
         replies = [sign_up(known, email=written), sign_up(unknown, email="new@harbour.example")]
         assert [(reply.status_code, reply.headers["Location"], reply.content) for reply in replies] == [

@@ -13,8 +13,8 @@ from kombu.entity import Queue
 from kombu.messaging import Consumer
 from kombu.transport import redis as transport
 
-from config import consumer
 from config.celery import app
+from config.work import consumer
 from tests.access.redis_server import BINARY, RedisServer
 from tests.patience import until
 

@@ -13,7 +13,7 @@ import pytest
 from django.db import connections
 
 from config.embedded.postgres import SUPERUSER, EmbeddedPostgres
-from config.variables import Variables
+from config.process.variables import Variables
 
 
 def read(monkeypatch: pytest.MonkeyPatch, address: str) -> dict[str, Any]:

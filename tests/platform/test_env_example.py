@@ -10,7 +10,7 @@ from tests.platform.test_settings import forked
 
 ROOT = Path(__file__).resolve().parents[2]
 RECORDING = """
-from config.variables import Variables
+from config.process.variables import Variables
 read, names = Variables.text, set()
 Variables.text = lambda self, name, default="": (names.add(name), read(self, name, default))[1]
 import config.settings
@@ -50,7 +50,7 @@ def test_no_other_module_reads_settings_from_the_environment() -> None:
     """A setting read elsewhere would be in no list, and checked by nobody."""
     reading = re.compile(r"os\.environ|os\.getenv|environ\.Env")
     allowed = {
-        "config/variables.py",
+        "config/process/variables.py",
         "config/api/reference/snippets.py",  # programs for developers to copy, which read their own environment
         "config/celery.py",
         "config/wsgi.py",

@@ -8,9 +8,10 @@ from django.test import Client
 from pytest_django.fixtures import Settings
 from pytest_django.plugin import DjangoDbBlocker
 
-from config import beat, health
+from config import health
 from config.celery import app
-from config.redis_servers import RedisServers
+from config.work import beat
+from config.work.redis_servers import RedisServers
 from payments.operations.alarm_rules import AlarmCondition
 from payments.operations.states import AlarmKind
 from tests.operations.scenes import there_is

@@ -17,7 +17,7 @@ from django.test import Client, RequestFactory
 from django.urls import URLPattern, get_resolver, reverse
 from django.views.debug import technical_500_response
 
-from config import logs
+from config.process import logs
 
 SECRETS = (
     "sk_live_" + "A1b2C3d4" * 5,

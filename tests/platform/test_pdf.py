@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from config import pdf
-from config.pdf import Column, Paper, Table, Text, pdf_of
+from config.pages import pdf
+from config.pages.pdf import Column, Paper, Table, Text, pdf_of
 from tests.pdf_text import pages_in, text_in
 
 COLUMNS = [Column("What"), Column("Amount", is_number=True)]

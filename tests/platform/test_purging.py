@@ -11,7 +11,7 @@ from django.contrib.sessions.models import Session
 from django.db import OperationalError, connection
 from django.utils import timezone
 
-from config.purging import BATCH, delete_in_batches
+from config.database.purging import BATCH, delete_in_batches
 from merchants.models import AttemptCount, IdempotencyRecord, SeenSignature
 from merchants.tasks import purge_idempotency
 from tests.factories import make_merchant

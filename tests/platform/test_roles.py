@@ -18,9 +18,9 @@ from django.http import HttpRequest, HttpResponse
 from django.test import RequestFactory
 from django.views.debug import technical_500_response
 
-from config import logs, roles
 from config.embedded import finding
-from config.variables import Variables
+from config.process import logs, roles
+from config.process.variables import Variables
 from tests.networks import with_set
 from tests.platform.test_settings import PRODUCTION, forked
 

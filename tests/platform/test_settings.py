@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from config import roles
+from config.process import roles
 from tests.platform.forks import run_in_fork
 
 ROOT = Path(__file__).resolve().parents[2]

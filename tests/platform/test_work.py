@@ -18,8 +18,8 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from pytest_django.plugin import DjangoDbBlocker
 
-from config import beat, pulses
 from config.celery import app
+from config.work import beat, task_runs
 from payments.deposits.models import ScanCursor
 from payments.operations.models import Alarm, Pulse
 from payments.operations.states import AlarmKind
@@ -44,7 +44,7 @@ TASKS = sorted(entry["task"] for entry in app.conf.beat_schedule.values())
 def running(monkeypatch: pytest.MonkeyPatch) -> Iterator[beat.ElectedScheduler]:
     """An installation in which everything has just been done once."""
     scheduler = beat.ElectedScheduler(app, lazy=True)
-    monkeypatch.setattr(pulses, "NOTE_EVERY_SECONDS", 0.0)
+    monkeypatch.setattr(task_runs, "NOTE_EVERY_SECONDS", 0.0)
     try:
         until(scheduler._is_elected)
         app.loader.import_default_modules()
@@ -150,10 +150,10 @@ def test_what_has_never_run_counts_from_when_the_installation_began(running: bea
 def test_a_process_notes_the_same_work_every_few_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
     with CaptureQueriesContext(connections["default"]) as queries:
         for subject in ("one", "one", "other"):
-            pulses.note(pulses.TASK, subject)
+            task_runs.note(task_runs.TASK, subject)
         assert len(queries) == 2
-        monkeypatch.setattr(pulses, "NOTE_EVERY_SECONDS", 0.0)
-        pulses.note(pulses.TASK, "one")
+        monkeypatch.setattr(task_runs, "NOTE_EVERY_SECONDS", 0.0)
+        task_runs.note(task_runs.TASK, "one")
         assert len(queries) == 3
 
 
@@ -198,7 +198,7 @@ class TestClocks:
     ) -> None:
         right = time.time
         monkeypatch.setattr(time, "time", lambda: right() + ahead)  # the clock of this machine
-        pulses.note_clock("worker", at_once=True)
+        task_runs.note_clock("worker", at_once=True)
         monkeypatch.undo()
 
         assert [record.levelname for record in caplog.records if record.message == "clock_is_off"] == ["ERROR"]
@@ -210,12 +210,12 @@ class TestClocks:
         assert alarm.message.endswith(f": {words} of the database's.")
         assert "worker" in alarm.subject
 
-        pulses.note_clock("worker", at_once=True)
+        task_runs.note_clock("worker", at_once=True)
         raise_alarms()
         assert not Alarm.objects.open().exists()
         work(200)
 
     def test_a_process_that_has_ended_is_not_asked_for(self, running: beat.ElectedScheduler) -> None:
-        pulses.note_clock("worker", at_once=True)
+        task_runs.note_clock("worker", at_once=True)
         Pulse.objects.filter(kind="clock").update(ahead_seconds=300, at=F("at") - timedelta(seconds=121))
         work(200)

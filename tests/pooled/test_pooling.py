@@ -22,13 +22,13 @@ from django.db import DatabaseError, OperationalError, connection, connections, 
 from django.db.backends.base.base import BaseDatabaseWrapper
 from pytest_django.fixtures import Settings
 
-from config import sessions
-from config.advisory_locks import LockClass, named_lock
-from config.beat import LOCK, ElectedScheduler
 from config.celery import app
+from config.database import sessions
+from config.database.advisory_locks import LockClass, named_lock
 from config.embedded.postgres import DATABASE, SUPERUSER, EmbeddedPostgres
 from config.environments import Environment
 from config.pooled.base import DatabaseWrapper
+from config.work.beat import LOCK, ElectedScheduler
 from merchants.access.keys import generate_pair
 from settlements import tasks as settlement_tasks
 from tests.advisory_locks import holders

@@ -10,8 +10,8 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from merchants import dashboard_requests
 from merchants.models import Member
+from merchants.pages import requests
 from merchants.request_log.models import LoggedRequest
 from merchants.request_log.recording import RECORDER
 from payments.models import Payment
@@ -84,7 +84,7 @@ def test_each_filter_finds_its_own_and_nobody_elses(client: Client, member: Memb
 def test_a_page_looks_so_far_and_the_next_one_further(
     client: Client, member: Member, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dashboard_requests, "MOST_LOOKED_THROUGH", 3)
+    monkeypatch.setattr(requests, "MOST_LOOKED_THROUGH", 3)
     shop = api_client(make_key(member.merchant))
     shop.call("GET", "/balance")
     for _ in range(4):

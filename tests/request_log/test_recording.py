@@ -16,7 +16,7 @@ from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from config import ids
-from config.logs import SECRET_NAME
+from config.process.logs import SECRET_NAME
 from merchants.models import ApiKey, Merchant
 from merchants.request_log import recording
 from merchants.request_log.bodies import MOST_BYTES, beginning_of, kept_text

@@ -13,7 +13,7 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
-from config.advisory_locks import LockClass
+from config.database.advisory_locks import LockClass
 from merchants.models import Merchant
 from tests.advisory_locks import holders
 from tests.patience import until

@@ -12,8 +12,8 @@ from django.test import Client
 from pytest_django.fixtures import Settings
 
 from config.environments import Environment
-from merchants import listing
 from merchants.models import Member
+from merchants.pages import listing
 from merchants.roles import Role
 from merchants.services import SettingsChanges, update_settings
 from payments.chains.errors import RecipientProblem

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from config.csv_cells import text_cell
 from config.money import fiat_share, to_units
+from config.pages.csv_cells import text_cell
 from payments.states import BalanceChangeKind
 from settlements.exports.formats import CSV_COLUMNS, statement_csv, statement_record
 from settlements.plans.statements import CoinAccount, StatementDoesNotBalance, build_statement

@@ -8,7 +8,7 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 from stellar_sdk import Keypair
 
-from config.variables import Variables
+from config.process.variables import Variables
 from payments.chains.operator_settings import MAINNET, TESTNET, NetworkSettings, read_network_settings
 from payments.chains.stellar import addresses
 

@@ -9,7 +9,7 @@ from django.core.management import CommandError
 from django.db import connection
 from django.utils import timezone
 
-from config.advisory_locks import LockClass
+from config.database.advisory_locks import LockClass
 from payments.chains import registry
 from payments.chains.base import PayoutInstruction
 from payments.chains.simulated import control

@@ -1,4 +1,4 @@
-"""`docs/webhook-events.md` and `webhooks/events/samples.json` are written by the code: real events, with what differs from
+"""The page of events and `webhooks/events/samples.json` are written by the code: real events, with what differs from
 run to run made to stand still.
 
 WRITE_SAMPLES=1 make test PYTEST_ARGS=tests/webhooks/test_samples.py
@@ -17,7 +17,7 @@ import pytest
 from pytest_django.fixtures import Settings
 
 from config.api.renderers import render_json
-from config.samples import cut_addresses
+from config.pages.samples import cut_addresses
 from payments.chains.simulated import control
 from payments.chains.stellar import addresses
 from payments.models import Payment

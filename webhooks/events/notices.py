@@ -21,10 +21,10 @@ from django.utils import translation
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from config.containment import contained
 from config.environments import Environment
+from config.hooks import Provider
 from config.ids import first_uuid_at
-from config.providers import Provider
+from config.work.containment import contained
 from merchants.models import Member
 from merchants.people.mailing import write_mail
 from merchants.preferences import Notice

@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from config.providers import Provider
+from config.hooks import Provider
 from webhooks.models import Event
 
 FIELD = "qrCode"

@@ -16,9 +16,9 @@ from django.views.decorators.http import require_POST, require_safe
 from config import ids
 from config.api.renderers import render_json
 from config.errors import DomainError
-from config.wording import whole
-from merchants.access.sessions import MemberRequest, member_required
-from merchants.programs import LANGUAGES, program
+from config.pages.wording import whole
+from merchants.access.log_in.sessions import MemberRequest, member_required
+from merchants.pages.programs import LANGUAGES, program
 from merchants.roles import Action, Permission
 from webhooks.endpoints.secrets import live_secrets
 from webhooks.endpoints.signing import signed_headers

@@ -19,11 +19,11 @@ from django.views.decorators.http import require_POST, require_safe
 
 from config import ids
 from config.api.renderers import render_json
-from config.wording import whole
-from merchants import curl
-from merchants.access.sessions import MemberRequest, member_required
-from merchants.dashboard import telling
-from merchants.listing import BY_STATUS_AND_DAY, ApiList, list_context
+from config.pages.wording import whole
+from merchants.access.log_in.sessions import MemberRequest, member_required
+from merchants.pages import curl
+from merchants.pages.dashboard import telling
+from merchants.pages.listing import BY_STATUS_AND_DAY, ApiList, list_context
 from merchants.roles import Action
 from merchants.wording import exact
 from webhooks.events.catalogue import CATALOGUE

@@ -17,8 +17,8 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from config import ids
 from config.environments import Environment
 from config.errors import DomainError
-from merchants.access.sessions import MemberRequest, member_required
-from merchants.access.single_use import close_form, open_form
+from merchants.access.log_in.sessions import MemberRequest, member_required
+from merchants.access.log_in.single_use import close_form, open_form
 from merchants.audit.recording import fields_of
 from merchants.roles import Action
 from merchants.wording import exact

@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy
 
 from config.api.fields import MAX_URL_CHARACTERS
 from config.environments import Environment
-from merchants.forms import FilterForm, LookMixin, SearchField
+from merchants.pages.forms import FilterForm, LookMixin, SearchField
 from webhooks.endpoints.verifying import Pasted
 from webhooks.events.catalogue import CATALOGUE, EVERYTHING, GROUPS, WEBHOOK_TEST
 from webhooks.models import Endpoint

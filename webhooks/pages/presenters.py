@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from config import ids
-from config.wording import percent, short_id, whole
+from config.pages.wording import percent, short_id, whole
 from webhooks.events.catalogue import EVERYTHING
 from webhooks.models import REPLY_START_BYTES, Attempt, Delivery, Endpoint, Event
 from webhooks.states import DeliveryStatus, DisabledReason, EndpointStatus

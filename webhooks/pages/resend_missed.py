@@ -20,8 +20,8 @@ from django.views.decorators.http import require_http_methods
 from config import ids
 from config.api.renderers import format_instant
 from config.errors import DomainError
-from config.wording import whole
-from merchants.access.sessions import MemberRequest, member_required
+from config.pages.wording import whole
+from merchants.access.log_in.sessions import MemberRequest, member_required
 from merchants.audit.recording import fields_of
 from merchants.roles import Action
 from webhooks.events.catalogue import CATALOGUE

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from django.db import connection
 
-from config.advisory_locks import LockClass
+from config.database.advisory_locks import LockClass
 from webhooks.models import EndpointLease
 
 LEASE = timedelta(seconds=30)

@@ -12,8 +12,8 @@ import structlog
 from django.conf import settings
 
 from config.api.renderers import render_json
-from config.containment import contained
 from config.environments import Environment
+from config.work.containment import contained
 from webhooks.endpoints.secrets import SecretUnreadable, live_secrets
 from webhooks.endpoints.targets import url_problem
 from webhooks.events.rebuilding import complete

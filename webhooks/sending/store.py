@@ -14,8 +14,8 @@ from django.db import InterfaceError, OperationalError, connection
 from django.utils import timezone
 from psycopg import Connection
 
-from config import pulses
-from config.sessions import keep_to_one_session
+from config.database.sessions import keep_to_one_session
+from config.work import task_runs
 from webhooks.sending.attempts import Sent, put_off, record
 from webhooks.sending.due_deliveries import Holding, take_due
 from webhooks.sending.leases import hold_number, release_abandoned, release_own
@@ -50,7 +50,7 @@ class DeliveryStore:
             if results:
                 self._record(results)
             self._is_doubtful = False
-            pulses.note(pulses.DISPATCHER)
+            task_runs.note(task_runs.DISPATCHER)
             return self._take(room, probes, holdings)
         except (OperationalError, InterfaceError):
             self._is_doubtful = True  # the reply to a commit may have been lost

@@ -13,7 +13,7 @@ from django.db import transaction
 
 from config.embedded.secrets import write_private
 from config.environments import Environment
-from config.samples import SANDBOX_WALLET
+from config.pages.samples import SANDBOX_WALLET
 from merchants.models import ApiKey, Member, Merchant, User
 from merchants.services import issue_api_key, open_merchant
 

@@ -10,7 +10,7 @@ from typing import cast
 
 from django.db.models import Q
 
-from config.database_time import database_now
+from config.database.database_time import database_now
 from config.money import Asset
 from payments.chains import recipients
 from payments.chains.base import (

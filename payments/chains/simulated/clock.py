@@ -14,7 +14,7 @@ from typing import cast
 from django.conf import settings
 from django.db import connection, transaction
 
-from config.database_time import database_now
+from config.database.database_time import database_now
 from payments.chains.simulated.actions import Action, perform
 from payments.chains.simulated.blocks import newest_stretch
 from payments.chains.simulated.filling import fill

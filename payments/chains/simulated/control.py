@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
-from config.database_time import database_now
+from config.database.database_time import database_now
 from payments.chains.errors import RecipientProblem
 from payments.chains.networks import NETWORKS
 from payments.chains.simulated import actions, clock, mempool

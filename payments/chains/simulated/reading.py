@@ -7,7 +7,7 @@ from itertools import islice
 
 from django.db.models import Q, QuerySet
 
-from config.database_time import database_now
+from config.database.database_time import database_now
 from config.money import Asset
 from payments.chains.base import (
     Cursor,

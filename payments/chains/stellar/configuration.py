@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from django.core.exceptions import ImproperlyConfigured
 
-from config.database_time import best_known_now
+from config.database.database_time import best_known_now
 from config.money import Asset
 from payments.chains.configured import client_of, settings_of, urls_of
 from payments.chains.operator_settings import MAINNET, TESTNET, Kind, NetworkSettings

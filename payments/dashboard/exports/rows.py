@@ -11,8 +11,8 @@ from typing import Any
 
 from config import ids
 from config.api.renderers import format_instant, render_json
-from config.csv_cells import text_cell
 from config.money import FIAT_DIGITS, from_units
+from config.pages.csv_cells import text_cell
 from payments.models import Deposit
 
 COLUMNS = (

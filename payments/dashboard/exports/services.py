@@ -19,10 +19,10 @@ from django.utils import timezone
 
 from config import ids
 from config.celery import wake
-from config.containment import contained
-from config.database_time import database_now, has_come
+from config.database.database_time import database_now, has_come
+from config.database.purging import delete_in_batches
 from config.errors import DomainError
-from config.purging import delete_in_batches
+from config.work.containment import contained
 from merchants import counting
 from merchants.models import Merchant, User
 from payments.dashboard.exports import rows

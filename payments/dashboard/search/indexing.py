@@ -11,7 +11,7 @@ from django.db.models import Exists, OuterRef, QuerySet, Subquery, Value
 from django.db.models.functions import Coalesce
 
 from config import ids
-from config.wording import coins_asked
+from config.pages.wording import coins_asked
 from payments.dashboard.search.models import SearchEntry
 from payments.dashboard.search.pieces import pieces_of
 from payments.models import Payment

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 
 from django.db import connection
 
-from config.purging import delete_in_batches
+from config.database.purging import delete_in_batches
 from payments.deposits.turnover.models import Span, Turnover, TurnoverDelta
 from payments.models import Payment
 from payments.states import PaymentStatus

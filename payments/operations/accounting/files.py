@@ -12,8 +12,8 @@ from io import StringIO
 from types import MappingProxyType
 
 from config.api.renderers import format_instant
-from config.csv_cells import text_cell
 from config.money import from_units
+from config.pages.csv_cells import text_cell
 from merchants.ledger.chart import AccountKind, Group, Side
 from payments.operations.accounting.journal import JournalPosting, postings
 from payments.operations.accounting.periods import Days

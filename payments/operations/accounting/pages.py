@@ -21,7 +21,7 @@ from django.views.decorators.http import require_safe
 
 from config import ids
 from config.environments import Environment
-from config.wording import coins_held, grouped
+from config.pages.wording import coins_held, grouped
 from merchants.ledger.chart import Group
 from merchants.models import Merchant
 from payments.operations.accounting.files import FORMATS, file_name

@@ -11,11 +11,11 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 
-from config import wording
 from config.admin_base import LongList, ReadOnly, asks_first
 from config.environments import Environment
 from config.errors import DomainError
 from config.money import format_crypto
+from config.pages import wording
 from merchants.four_eyes.models import Proposal, ProposalKind, ProposalStatus
 from merchants.ledger.chart import AccountKind
 from merchants.ledger.models import Account

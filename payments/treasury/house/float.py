@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from django.conf import settings
 
-from config import wording
 from config.environments import Environment
 from config.money import Asset, format_crypto
+from config.pages import wording
 from merchants.ledger.balances import balance
 from payments.chains import registry
 from payments.transfers.postings import cold_account, hot_account, moving_account

@@ -11,10 +11,10 @@ import structlog
 from django.db import transaction
 from django.utils import timezone
 
-from config.containment import contained
 from config.errors import DomainError, InvalidParameter
 from config.installation.services import NotResumed
 from config.money import Asset, format_crypto
+from config.work.containment import contained
 from merchants.four_eyes.models import Proposal, ProposalKind
 from merchants.four_eyes.services import propose, register
 from merchants.ledger.invariants import CouldNotCheck

@@ -8,10 +8,11 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils import timezone
 
-from config import ids, wording
+from config import ids
 from config.environments import Environment
 from config.fields import UnitsField
 from config.money import format_crypto
+from config.pages import wording
 from merchants.ledger.models import Posting
 from merchants.models import User
 from payments.chains.networks import NETWORKS

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from django.db.models import Sum
 
-from config import wording
 from config.money import Asset, format_crypto
+from config.pages import wording
 from merchants.ledger.chart import AccountKind, Group, kinds_where
 from merchants.ledger.models import Account
 from merchants.ledger.posting import AccountRef, lock_accounts

@@ -20,12 +20,12 @@ from typing import Any
 import httpx
 import psycopg
 
-from config import roles
 from config.celery import wake
 from config.coins import COINS
 from config.environments import Environment
 from config.installation.database_roles import WEB as WEB_USER
 from config.installation.database_roles import WORKER as WORKER_USER
+from config.process import roles
 from merchants.ledger.balances import balance
 from payments.chains.evm.addresses import encode
 from payments.chains.evm.signing import write_keystore

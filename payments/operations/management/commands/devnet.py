@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from config.providers import of_a_checkout
+from config.hooks import of_a_checkout
 
 Command = of_a_checkout("tests.devnet.start").Command

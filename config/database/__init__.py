@@ -1,0 +1,1 @@
+"""Tools for PostgreSQL: locks, sessions, its clock, and statements for many rows."""

@@ -1,0 +1,118 @@
+"""A beat that may run on several machines: one schedules, and another takes over when it dies."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Collection
+from typing import Any
+
+from celery.beat import ScheduleEntry, Scheduler
+from django.db import DatabaseError, connections
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+from config.celery import queue_of
+from config.database.sessions import SessionShared, new_session, require_own_session
+from config.work import due_work, task_runs
+from config.work.beat_lock import TICK
+from config.work.liveness import note_alive
+from config.work.queued_tasks import is_waiting
+
+logger = logging.getLogger(__name__)
+
+LOCK = 0x42616C6C61737401
+"""The advisory lock of the one beat that schedules; PostgreSQL frees it when the connection of its holder ends."""
+
+STANDBY_SECONDS = 2.0
+LOOK_SECONDS = 0.5
+"""So long the answer holds which tasks have rows to work on."""
+
+
+class ElectedScheduler(Scheduler):  # type: ignore[misc]  # Celery has no types
+    """Schedules only while it holds the lock, which it checks on every tick with a query."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        self._connection: BaseDatabaseWrapper | None = None
+        self._sent_at: dict[str, float] = {}
+        self._with_work: Collection[str] = ()
+        self._looked_at = float("-inf")
+        super().__init__(*arguments, **options)
+
+    def tick(self, *arguments: Any, **options: Any) -> float:
+        try:
+            elected = self._is_elected()
+        except DatabaseError as error:
+            logger.warning("beat_database_unreachable", extra={"error": str(error)})
+            self._resign()
+            elected = False
+        except SessionShared as error:
+            logger.critical("beat_has_no_session_of_its_own", extra={"error": str(error)})
+            elected = False
+        _tell_the_time()
+        note_alive()
+        if not elected:
+            return STANDBY_SECONDS
+        for _ in self.schedule:  # Celery sends one of those that are due
+            if delay := float(super().tick(*arguments, **options)):
+                return delay
+        return 0.0
+
+    def adjust(self, seconds: Any, drift: float = 0.0) -> Any:
+        """Return the seconds until an entry is due: Celery takes 10 ms off, and ticks in a loop for those."""
+        return super().adjust(seconds, drift)
+
+    def apply_async(self, entry: ScheduleEntry, *arguments: Any, **options: Any) -> Any:
+        """Send what is due, unless it has nothing to do or the previous message still waits for a worker."""
+        if self._rests(entry.task) or is_waiting(queue_of(entry.task), entry.task):
+            return None
+        self._sent_at[entry.task] = time.monotonic()
+        return super().apply_async(entry, *arguments, **options)
+
+    def _rests(self, task: str) -> bool:
+        """Whether a task has no rows, and was sent a short while ago."""
+        rested = time.monotonic() - self._sent_at.get(task, float("-inf"))
+        if not due_work.may_rest(task) or rested >= due_work.REST_SECONDS:
+            return False
+        if time.monotonic() - self._looked_at >= LOOK_SECONDS:
+            self._looked_at, self._with_work = time.monotonic(), due_work.with_work()
+        return task not in self._with_work
+
+    def close(self) -> None:
+        self._resign()
+        super().close()
+
+    def _is_elected(self) -> bool:
+        if self._connection is not None:
+            with self._connection.cursor() as cursor:
+                cursor.execute(TICK)
+            return True
+        connection = new_session()
+        try:
+            require_own_session(connection)
+        except SessionShared:
+            connection.close()
+            raise
+        with connection.cursor() as cursor:
+            cursor.execute("select pg_try_advisory_lock(%s)", [LOCK])
+            [elected] = cursor.fetchone() or [False]
+            if elected:
+                cursor.execute(TICK)
+        if not elected:
+            connection.close()
+            return False
+        logger.info("beat_elected")
+        self._connection = connection
+        self._heap = None  # what became due while another beat scheduled has been done
+        return True
+
+    def _resign(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+
+def _tell_the_time() -> None:
+    try:
+        task_runs.note_clock("beat")
+    except DatabaseError:
+        connections["default"].close()  # a lost connection would fail for ever

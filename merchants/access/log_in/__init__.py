@@ -1,0 +1,1 @@
+"""Log-ins of people: sessions, devices, and asking again for what is sensitive."""

@@ -1,0 +1,59 @@
+"""Lets nobody into the operators' admin who has not shown to be that very person, by a second factor or by the proxy in
+front, and asks again before a change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from allauth.account.adapter import get_adapter
+from allauth.account.internal.flows.reauthentication import suspend_request
+from allauth.mfa.models import Authenticator
+from django.conf import settings
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect
+from django.urls import reverse
+
+from merchants.access.addresses import is_from_trusted_proxy
+from merchants.access.log_in.step_up import confirmed_recently
+
+_ADMIN = "/admin/"
+_SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
+
+
+class OperatorProofMiddleware:
+    """While OPERATOR_PROOF_HEADER is set, the admin is for those of whom a trusted proxy says, by that header, the
+    e-mail address that they are logged in by. Anybody else gets 403. Without it, OPERATOR_SECOND_FACTOR sends who has
+    none to their account, to add one. Every change asks again who it is, as `step_up` does."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        return self.get_response(request)
+
+    def process_view(self, request: HttpRequest, *view: Any) -> HttpResponse | None:
+        if not request.path_info.startswith(_ADMIN) or not request.user.is_authenticated:
+            return None
+        header: str = settings.OPERATOR_PROOF_HEADER
+        if header:
+            said = request.headers.get(header, "").strip() if is_from_trusted_proxy(request) else ""
+            if said.casefold() != request.user.get_username().casefold():
+                raise PermissionDenied
+        elif settings.OPERATOR_SECOND_FACTOR and request.user.is_staff and not _has_second_factor(request):
+            messages.warning(request, "Operators need a second factor: add an app or a passkey, then open the admin.")
+            return redirect("account")
+        is_change = request.method not in _SAFE_METHODS and request.path != reverse("admin:logout")
+        if is_change and not confirmed_recently(request):
+            methods = get_adapter().get_reauthentication_methods(request.user)
+            reply: HttpResponse = suspend_request(request, methods[0]["url"] if methods else reverse("login"))
+            return reply
+        return None
+
+
+def _has_second_factor(request: HttpRequest) -> bool:
+    factors = Authenticator.objects.filter(user=request.user.pk)
+    return bool(factors.exclude(type=Authenticator.Type.RECOVERY_CODES).exists())

@@ -1,0 +1,60 @@
+"""The form about how a merchant looks to payers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext_lazy
+
+from merchants.models import Branding
+from merchants.pages.forms import LookMixin
+
+
+class ShownForm(LookMixin):
+    """What a preview can show before it is saved."""
+
+    name = forms.CharField(
+        required=False,
+        max_length=Branding.MOST_OF_A_NAME,
+        label=gettext_lazy("Name that payers see"),
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+        help_text=gettext_lazy("Empty: the name of the account."),
+    )
+    accent = forms.RegexField(
+        r"^#[0-9A-Fa-f]{6}\Z",
+        required=False,
+        label=gettext_lazy("Colour"),
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false", "placeholder": "#14597f"}),
+        help_text=gettext_lazy("# and six digits or letters a to f, as your designer or your website writes it."),
+        error_messages={"invalid": gettext_lazy("Write the colour as # and six digits or letters a to f.")},
+    )
+    support = forms.CharField(
+        required=False,
+        max_length=Branding.MOST_OF_SUPPORT,
+        label=gettext_lazy("Where payers ask for help"),
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+        help_text=gettext_lazy("An e-mail address, or an address that begins with https://."),
+    )
+
+    @classmethod
+    def shown(cls, asked: Mapping[str, Any]) -> dict[str, str]:
+        """What of it is given and makes sense."""
+        form = cls({name: asked[name] for name in cls.base_fields if name in asked})
+        form.is_valid()
+        return {name: value for name, value in form.cleaned_data.items() if name in asked}
+
+
+class BrandingForm(ShownForm):
+    logo = forms.FileField(
+        required=False,
+        label=gettext_lazy("Logo"),
+        widget=forms.FileInput(attrs={"accept": "image/png,image/jpeg,image/webp"}),
+        help_text=gettext_lazy("PNG, JPEG or WebP, at most 1 MB. It is made small, and shown on white."),
+    )
+    drop_logo = forms.BooleanField(required=False, label=gettext_lazy("Remove the logo"))
+
+    @staticmethod
+    def initial_of(branding: Branding) -> dict[str, str]:
+        return {"name": branding.name, "accent": branding.accent, "support": branding.support}

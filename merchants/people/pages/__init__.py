@@ -1,0 +1,1 @@
+"""A person's own pages, and those of a merchant's people."""
