@@ -20,7 +20,7 @@ from config.process import logs, roles
 from config.process.exits import ending_in_a_line
 from config.process.variables import Variables
 from config.work.redis_servers import RedisAddressInvalid, RedisServers
-from payments.chains.operator_settings import read_certificates, read_network_settings
+from payments.chains.settings_parser import read_certificates, read_network_settings
 
 django_stubs_ext.monkeypatch()
 
@@ -254,7 +254,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "payments.dashboard.decisions.navigation",
+                "payments.dashboard.decisions.pages.navigation",
             ],
             "builtins": ["config.pages.template_filters"],
         },

@@ -22,14 +22,14 @@ from merchants.viewsets import BalanceViewSet, MerchantRecordViewSet
 from payments.api.link_viewsets import PaymentLinkViewSet
 from payments.api.viewsets import PaymentViewSet
 from payments.checkout import claim_page, link_page, page, preview, wallet_page
-from payments.dashboard import decisions as decision_pages
-from payments.dashboard import first_steps
-from payments.dashboard import home as home_page
 from payments.dashboard import links as link_pages
 from payments.dashboard import listing as payment_list
-from payments.dashboard import pages as payment_pages
-from payments.dashboard import policy as policy_pages
+from payments.dashboard import payment_page as payment_pages
 from payments.dashboard import wallets as wallet_pages
+from payments.dashboard.decisions import pages as decision_pages
+from payments.dashboard.decisions import policy as policy_pages
+from payments.dashboard.overview import first_steps
+from payments.dashboard.overview import home as home_page
 from payments.operations.accounting import pages as accounting_pages
 from payments.operations.admin import show_start
 from refunds.pages import batches as batch_pages

@@ -33,7 +33,7 @@ from payments.rates import recording
 from payments.rates.quoting import refresh_rates as refresh
 from payments.states import DepositStatus
 from payments.suspense import small_remainders, surplus_policy
-from payments.transfers.executor import check_set_up
+from payments.transfers.execution.executor import check_set_up
 from payments.treasury import native_deposits, sweep_booking, sweeping
 from payments.treasury.models import NativeCoin, Sweep, SweepRequest
 

@@ -8,7 +8,9 @@ class RefundsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from payments.dashboard import attention, decision_rows, pages, timeline
+        from payments.dashboard import payment_page, timeline
+        from payments.dashboard.decisions import rows
+        from payments.dashboard.overview import attention
         from payments.transfers.owners import Owners, register_owners
         from refunds.models import Refund
         from refunds.pages.of_a_payment import refund_story, refunds_of
@@ -19,8 +21,8 @@ class RefundsConfig(AppConfig):
         register_owners(
             "refunds", Owners(Refund.objects.to_follow, follow_payout, FOUND_OWNERS, possible_refunds, refund_found)
         )
-        pages.refunds_of.register(refunds_of)
+        payment_page.refunds_of.register(refunds_of)
         timeline.refund_story.register(refund_story)
         attention.refunds_held.register(held_refunds)
-        decision_rows.giving_back.register(giving_back)
-        decision_rows.refunds_waiting.register(refunds_waiting)
+        rows.giving_back.register(giving_back)
+        rows.refunds_waiting.register(refunds_waiting)

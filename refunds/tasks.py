@@ -14,7 +14,7 @@ from config.errors import DomainError
 from config.work.containment import contained
 from config.work.due_work import rows_of
 from payments.chains.errors import ChainUnavailable
-from payments.dashboard.decision_rows import payment_of
+from payments.dashboard.decisions.rows import payment_of
 from payments.deposits.models import ScanCursor
 from payments.models import Deposit
 from payments.suspense.surplus_policy import BATCH as SURPLUS_BATCH

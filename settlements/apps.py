@@ -10,7 +10,9 @@ class SettlementsConfig(AppConfig):
     def ready(self) -> None:
         from config import ids
         from merchants.pages import dashboard
-        from payments.dashboard import decision_rows, overview, timeline
+        from payments.dashboard import timeline
+        from payments.dashboard.decisions import rows
+        from payments.dashboard.overview import figures
         from payments.transfers.owners import Owners, register_owners
         from settlements.models import Settlement
         from settlements.pages.of_a_payment import settlement_story
@@ -25,6 +27,6 @@ class SettlementsConfig(AppConfig):
         notices.further_news.register(waiting_news)
         timeline.settlement_story.register(settlement_story)
         dashboard.outlook_of.register(outlook_of)
-        overview.waiting_settlements.register(waiting_notice)
-        overview.settlements_coming.register(settlements_coming)
-        decision_rows.settlements_waiting.register(settlements_waiting)
+        figures.waiting_settlements.register(waiting_notice)
+        figures.settlements_coming.register(settlements_coming)
+        rows.settlements_waiting.register(settlements_waiting)

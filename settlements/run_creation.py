@@ -27,7 +27,7 @@ from payments.chains import registry
 from payments.merchant_wallets.models import MerchantWallet
 from payments.models import BalanceChange
 from payments.states import BalanceChangeKind
-from payments.transfers.arrivals import as_shown
+from payments.transfers.execution.arrivals import as_shown
 from payments.transfers.models import Payout
 from payments.transfers.owners import attribute_payout, networks_to_decide
 from payments.transfers.postings import payout_account

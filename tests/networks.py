@@ -10,8 +10,8 @@ import pytest
 from django.conf import settings
 
 from payments.chains.networks import NETWORKS
-from payments.chains.operator_settings import MAINNET, AllNetworkSettings, Kind, NetworkSettings
 from payments.chains.profiles import NetworkProfile
+from payments.chains.settings_parser import MAINNET, AllNetworkSettings, Kind, NetworkSettings
 from payments.chains.simulated import networks as simulated
 from tests.evm.network import devnet
 

@@ -52,7 +52,7 @@ def wait_for_everything() -> None:
 
     _Look.start = _look_here  # type: ignore[assignment, method-assign]
     _Look.join = lambda *_: None  # type: ignore[method-assign]
-    from payments.transfers import executor, rounds
+    from payments.transfers.execution import executor, rounds
 
     wait_for_redis()
     for module, name in ((executor, "RUN"), (rounds, "ROUND_MAX")):

@@ -402,7 +402,7 @@ def test_what_signs_is_imported_where_the_recursion_limit_is_kept() -> None:
         if (isinstance(part, ast.ImportFrom) and (part.module or "").startswith(("eth_account", "eth_keys", "py_ecc")))
         or (isinstance(part, ast.Import) and any(each.name.startswith("eth_account") for each in part.names))
     }
-    assert importing == {"payments/chains/evm/accounts.py"}
+    assert importing == {"payments/chains/evm/keys/accounts.py"}
 
 
 def test_the_top_level_holds_exactly_what_the_design_says() -> None:

@@ -1,1 +1,1 @@
-"""How periodic work is scheduled, found due, and kept going: beat, the broker, and what each process shows of itself."""
+"""How periodic work is scheduled, found due and kept going: beat, the broker, and signs of life."""

@@ -15,17 +15,17 @@ from config.errors import DomainError
 from config.hooks import of_a_checkout
 from config.money import Asset
 from config.work.containment import contained
-from payments.chains import configured, operator_settings
+from payments.chains import settings_lookup, settings_parser
 from payments.chains.base import Chain
 from payments.chains.errors import InvalidAddress
 from payments.chains.evm import addresses as evm_addresses
-from payments.chains.evm import configuration as evm
+from payments.chains.evm import factory as evm
 from payments.chains.networks import NETWORKS
 from payments.chains.profiles import NetworkProfile
 from payments.chains.simulated.adapter import SimulatedChain
 from payments.chains.simulated.networks import simulated_profile
 from payments.chains.stellar import addresses as stellar_addresses
-from payments.chains.stellar import configuration as stellar
+from payments.chains.stellar import factory as stellar
 
 Adapter = Callable[[NetworkProfile], Chain]
 
@@ -116,21 +116,23 @@ def decided_by_one(environment: str) -> tuple[str, ...]:
     """The networks in use where one provider decides about money alone, because the operator lets it."""
     kind = kind_of(environment)
     return tuple(
-        network for network in networks(environment) if kind is not None and configured.decided_by_one(network, kind)
+        network
+        for network in networks(environment)
+        if kind is not None and settings_lookup.decided_by_one(network, kind)
     )
 
 
 def counted_as_one(environment: str) -> dict[str, dict[str, int]]:
     """By network in use: the owners of several addresses that are listed for it, and of how many."""
     kind = kind_of(environment)
-    return {} if kind is None else {each: configured.counted_as_one(each, kind) for each in networks(environment)}
+    return {} if kind is None else {each: settings_lookup.counted_as_one(each, kind) for each in networks(environment)}
 
 
-def kind_of(environment: str) -> operator_settings.Kind | None:
+def kind_of(environment: str) -> settings_parser.Kind | None:
     """Whose settings its networks are asked by; None where they need none."""
     if environment == Environment.SANDBOX:
-        return operator_settings.TESTNET if settings.SANDBOX_CHAIN == TESTNET else None
-    return operator_settings.MAINNET
+        return settings_parser.TESTNET if settings.SANDBOX_CHAIN == TESTNET else None
+    return settings_parser.MAINNET
 
 
 def is_simulated(environment: str) -> bool:
@@ -140,23 +142,23 @@ def is_simulated(environment: str) -> bool:
 
 def real_profile(network: str) -> NetworkProfile:
     """A real network's data, with what the operator has chosen."""
-    return _as_chosen(NETWORKS[network].real, operator_settings.MAINNET)
+    return _as_chosen(NETWORKS[network].real, settings_parser.MAINNET)
 
 
-def _as_chosen(found: NetworkProfile, kind: operator_settings.Kind) -> NetworkProfile:
+def _as_chosen(found: NetworkProfile, kind: settings_parser.Kind) -> NetworkProfile:
     """With the issuers that the operator trusts, and whether payouts may be set aside."""
     return _with_issuers(with_set_aside(found, kind), kind)
 
 
-def with_set_aside(found: NetworkProfile, kind: operator_settings.Kind) -> NetworkProfile:
+def with_set_aside(found: NetworkProfile, kind: settings_parser.Kind) -> NetworkProfile:
     """Whether payouts may be set aside, as the operator has chosen."""
-    chosen = configured.settings_of(found.network, kind).claimable_balances
+    chosen = settings_lookup.settings_of(found.network, kind).claimable_balances
     return found if found.sets_aside == chosen else replace(found, sets_aside=chosen)
 
 
-def _with_issuers(found: NetworkProfile, kind: operator_settings.Kind) -> NetworkProfile:
+def _with_issuers(found: NetworkProfile, kind: settings_parser.Kind) -> NetworkProfile:
     issued, network = dict(found.assets), found.network
-    for code, issuer in configured.settings_of(network, kind).issuers.items():
+    for code, issuer in settings_lookup.settings_of(network, kind).issuers.items():
         contract = _checked_contract(found, code, issuer, kind)
         issued[code] = Asset(network, code, found.decimals[code], contract)
     if len(issued) == len(found.assets):
@@ -169,7 +171,7 @@ def testnet_profile(network: str) -> NetworkProfile:
     tests = {name: each.test for name, each in NETWORKS.items() if each.test is not None}
     found = tests[network]
     if found.family == "stellar":
-        return _as_chosen(found, operator_settings.TESTNET)
+        return _as_chosen(found, settings_parser.TESTNET)
     tests = {name: test for name, test in tests.items() if test.family == "evm"}
     coins = dict(found.assets)
     for name, contract in settings.TESTNET_TOKENS.items():
@@ -204,7 +206,7 @@ _SANDBOXES: Mapping[str, Sandbox] = {
         lambda: tuple(
             name
             for name, each in NETWORKS.items()
-            if each.test and configured.settings_of(name, operator_settings.TESTNET).rpc_urls
+            if each.test and settings_lookup.settings_of(name, settings_parser.TESTNET).rpc_urls
         ),
         testnet_profile,
         lambda found: _ON_TESTNET[found.family](found),
@@ -222,7 +224,7 @@ def _sandbox() -> Sandbox:
     return _SANDBOXES[found]
 
 
-def _checked_contract(found: NetworkProfile, code: str, issuer: str, kind: operator_settings.Kind) -> str:
+def _checked_contract(found: NetworkProfile, code: str, issuer: str, kind: settings_parser.Kind) -> str:
     """CODE:ISSUER of an issuer that was set, which may call the coin something else: USDT0:G…."""
     setting = f"{kind}{found.network.upper()}_ISSUERS"
     if code not in (open_to_choice := [coin for coin in COINS if coin not in found.assets]):

@@ -19,13 +19,13 @@ from django.utils.safestring import SafeString
 from config.admin_base import LongList, ReadOnly, ask_first, asks_first
 from merchants.wording import from_now
 from payments.chains import registry
-from payments.chains.operator_settings import single_provider_name
+from payments.chains.settings_parser import single_provider_name
 from payments.operations import work
 from payments.operations.figures import CoinFigures, NetworkFigures, coins_text, figures_of, snapshots_in_use
 from payments.operations.models import Alarm, NetworkSnapshot, RoleChange
 from payments.operations.services import acknowledge_alarm, know_role_change, let_providers_back
 from payments.treasury.models import SweepRequest
-from payments.treasury.passed_over import describe
+from payments.treasury.sweep_failures import describe
 from payments.treasury.sweeping import request_sweep
 
 ASKED_SHOWN = 5

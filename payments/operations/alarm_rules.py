@@ -27,10 +27,10 @@ from payments.operations.models import NetworkSnapshot, RoleChange
 from payments.operations.reconciling import EXTENTS, last_run
 from payments.operations.states import PROVIDER_ALARMS, AlarmKind
 from payments.states import OF_THE_WHOLE_COIN
+from payments.transfers.audit.overdue import late_transfers
 from payments.transfers.models import Payout, Transfer, Wallet
-from payments.transfers.overdue import late_transfers
 from payments.transfers.states import OPEN_TRANSFERS, HoldReason, PayoutStatus, TransferPurpose
-from payments.treasury import passed_over
+from payments.treasury import sweep_failures
 from payments.treasury.cold import unknown_moves
 from payments.treasury.losses.models import MissingCoins, MissingStatus
 from payments.treasury.models import SweptAddress
@@ -180,14 +180,14 @@ def _of_sweeps(environment: str, network: str) -> Iterator[AlarmCondition]:
 def _of_passed_over(environment: str, network: str) -> Iterator[AlarmCondition]:
     """One for each address, or one for a coin that cannot be moved from any."""
     whole: defaultdict[str, list[SweptAddress]] = defaultdict(list)
-    for line in passed_over.passed_over(environment, network):
+    for line in sweep_failures.passed_over(environment, network):
         if line.reason in OF_THE_WHOLE_COIN:
             whole[line.sweep.asset].append(line)
         else:
             subject = f"{line.sweep.asset} at {line.payment.deposit_address}"
-            yield AlarmCondition(AlarmKind.ADDRESS_PASSED_OVER, passed_over.describe(line), subject)
+            yield AlarmCondition(AlarmKind.ADDRESS_PASSED_OVER, sweep_failures.describe(line), subject)
     for code, lines in whole.items():
-        yield AlarmCondition(AlarmKind.ADDRESS_PASSED_OVER, passed_over.describe_all(lines), code)
+        yield AlarmCondition(AlarmKind.ADDRESS_PASSED_OVER, sweep_failures.describe_all(lines), code)
 
 
 def _of_missing_coins(environment: str, network: str) -> Iterator[AlarmCondition]:

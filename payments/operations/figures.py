@@ -21,7 +21,7 @@ from payments.transfers.states import PayoutStatus
 from payments.treasury import native_deposits
 from payments.treasury.dust import Fees, WaitingAddress
 from payments.treasury.models import Sweep, SweptAddress
-from payments.treasury.passed_over import passed_over
+from payments.treasury.sweep_failures import passed_over
 from payments.treasury.sweeping import addresses_worth_sweeping, all_that_waits, fees_at
 
 USUAL_ADDRESSES, USUAL_PAYOUTS = 50, 10

@@ -35,9 +35,7 @@ from payments.deposits.unattributed import book_unattributed
 from payments.deposits.watching import record_arrivals, watch_network
 from payments.models import Payment
 from payments.transfers import services
-from payments.transfers.models import Transfer, Wallet
-from payments.transfers.owners import FOUND, LEFT_OUT, attribute_found, follow_payouts, found_payouts
-from payments.transfers.recovery import (
+from payments.transfers.audit.adopt_unknown import (
     NotAPayout,
     SequenceTaken,
     Unknown,
@@ -49,14 +47,16 @@ from payments.transfers.recovery import (
     mined_as,
     unknown_transfers,
 )
-from payments.transfers.sequences import known_sequence
+from payments.transfers.audit.wallet_snapshot import WalletSnapshot, take_wallet_snapshot
+from payments.transfers.execution.nonces import known_sequence
+from payments.transfers.models import Transfer, Wallet
+from payments.transfers.owners import FOUND, LEFT_OUT, attribute_found, follow_payouts, found_payouts
 from payments.transfers.services import Mined
-from payments.transfers.wallet_snapshot import WalletSnapshot, take_wallet_snapshot
 from payments.transfers.wallets import expected_sequences, hold, wallet_of
 from payments.treasury.cold import cold_wallet_of, cold_wallets
 from payments.treasury.house import fundings
-from payments.treasury.house.by_hand import attribute
-from payments.treasury.house.cold_moves import follow
+from payments.treasury.house.cold.moves import follow
+from payments.treasury.house.manual_transfers import attribute
 from payments.treasury.lost_sweeps import adopt_sweep, lost_sweeps
 from payments.treasury.sweep_booking import book_found, book_sweeps
 from payments.treasury.wallet_balances import book_treasury, is_kept_in_ledger, treasury_balance

@@ -7,7 +7,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from config.environments import Environment
 from payments.chains import registry
-from payments.chains.operator_settings import single_provider_name
+from payments.chains.settings_parser import single_provider_name
 
 logger = structlog.get_logger(__name__)
 

@@ -18,8 +18,9 @@ from merchants.four_eyes.models import ProposalKind, ProposalStatus
 from merchants.four_eyes.people import people_needed
 from merchants.models import User
 from payments.chains.errors import ChainError
-from payments.chains.said_by import in_words
-from payments.transfers import recovery, services
+from payments.chains.sources import in_words
+from payments.transfers import services
+from payments.transfers.audit import adopt_unknown
 from payments.transfers.models import (
     Channel,
     Envelope,
@@ -272,12 +273,12 @@ class WalletAdmin(ReadOnly, admin.ModelAdmin[Wallet]):
     def _thaw(self, request: HttpRequest, wallet: Wallet) -> None:
         """Propose that it signs again if all that it has sent is in the ledger: otherwise it might be paid again."""
         try:
-            if unknown := recovery.unknown_transfers(wallet):
+            if unknown := adopt_unknown.unknown_transfers(wallet):
                 told = f"{wallet} has sent {len(unknown)} transfers that the ledger does not have. Look at them: "
                 told += f"manage.py thaw_wallet --env {wallet.environment} --network {wallet.network}"
                 self.message_user(request, told, messages.ERROR)
                 return
-            proposal = recovery.propose_thaw(wallet, by=_me(request))
+            proposal = adopt_unknown.propose_thaw(wallet, by=_me(request))
         except ChainError as error:
             self.message_user(request, f"{wallet} stays frozen: the network did not answer: {error}", messages.ERROR)
             return

@@ -13,11 +13,11 @@ from config import ids
 from merchants.ledger.invariants import CouldNotCheck, Finding, Scope, Severity, invariant, unequal
 from merchants.ledger.models import Stop
 from payments.chains.errors import ChainError
+from payments.transfers.audit.outgoing import Comparison
+from payments.transfers.audit.overdue import late_transfers
+from payments.transfers.audit.wallet_snapshot import WalletSnapshot, take_wallet_snapshots, wallet_snapshots
 from payments.transfers.models import Transfer, Wallet
-from payments.transfers.outgoing_audit import Comparison
-from payments.transfers.overdue import late_transfers
 from payments.transfers.states import HoldReason, PayoutStatus, TransferStatus
-from payments.transfers.wallet_snapshot import WalletSnapshot, take_wallet_snapshots, wallet_snapshots
 
 VOIDED_WITHIN = timedelta(minutes=1)
 """How long the owner of a payout may take to return the money of one that failed."""

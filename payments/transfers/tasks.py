@@ -12,7 +12,7 @@ from django.utils import timezone
 from config.database.advisory_locks import named_lock
 from config.work.due_work import rows_of
 from payments.transfers import owners
-from payments.transfers.executor import due_rows, run_due
+from payments.transfers.execution.executor import due_rows, run_due
 
 
 @shared_task(name="transfers.drive")

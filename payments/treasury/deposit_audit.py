@@ -9,13 +9,13 @@ from django.db.models import Min, QuerySet
 
 from merchants.ledger.invariants import Finding, Severity
 from payments.chains.base import Identity, IncomingTransfer, Scan
-from payments.chains.said_by import another_provider
+from payments.chains.sources import another_provider
 from payments.deposits.addresses import PaymentAddresses
 from payments.deposits.models import ReadingRequest, ScanCursor
 from payments.deposits.unattributed import Surpluses
 from payments.models import Deposit
 from payments.states import DepositStatus
-from payments.transfers.wallet_snapshot import WalletSnapshot
+from payments.transfers.audit.wallet_snapshot import WalletSnapshot
 
 DEPOSITS_AT_A_TIME = 500
 

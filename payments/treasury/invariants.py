@@ -8,11 +8,11 @@ from datetime import timedelta
 from merchants.ledger.invariants import CouldNotCheck, Finding, Scope, Severity, invariant, unequal
 from payments.chains import registry
 from payments.chains.errors import ChainError
-from payments.transfers.wallet_snapshot import networks_with_wallets, take_wallet_snapshots, wallet_snapshots
+from payments.transfers.audit.wallet_snapshot import networks_with_wallets, take_wallet_snapshots, wallet_snapshots
 from payments.treasury.deposit_audit import DepositAudit
 from payments.treasury.models import SweptAddress
-from payments.treasury.passed_over import describe, passed_over
 from payments.treasury.sweep_booking import UNBOOKED_MAX, sweeps_not_booked
+from payments.treasury.sweep_failures import describe, passed_over
 from payments.treasury.wallet_balances import wallet_findings
 
 SWEPT_SHORT = """

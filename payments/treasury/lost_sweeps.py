@@ -14,9 +14,9 @@ from payments.chains.base import Chain, IncomingTransfer
 from payments.models import Deposit, Payment
 from payments.states import DepositStatus
 from payments.transfers import services
-from payments.transfers.hashes import signed_as
+from payments.transfers.audit.adopt_unknown import as_signed
+from payments.transfers.execution.hashes import signed_as
 from payments.transfers.models import Transfer, Wallet
-from payments.transfers.recovery import as_signed
 from payments.transfers.states import TransferPurpose
 from payments.treasury.cold import cold_wallets
 from payments.treasury.models import Sweep

@@ -24,7 +24,7 @@ from payments.deposits.address_derivations import require_addresses
 from payments.deposits.addresses import WATCHED_AFTER_END, sibling_networks
 from payments.deposits.models import ScanCursor
 from payments.models import Payment
-from payments.transfers.executor import sign_sweep
+from payments.transfers.execution.executor import sign_sweep
 from payments.transfers.models import Transfer
 from payments.transfers.states import TransferStatus
 from payments.treasury import postings

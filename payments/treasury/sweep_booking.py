@@ -22,10 +22,10 @@ from payments.models import Deposit, Payment
 from payments.transfers.models import Transfer, Wallet
 from payments.transfers.payouts import retry_waiting
 from payments.transfers.states import TransferStatus
-from payments.treasury import native_deposits, passed_over, postings
+from payments.treasury import native_deposits, postings, sweep_failures
 from payments.treasury.cold import cold_wallets
 from payments.treasury.models import ColdWallet, Sweep, SweepRequest, SweptAddress
-from payments.treasury.surplus import book_surplus
+from payments.treasury.unrecorded_coins import book_surplus
 
 logger = structlog.get_logger(__name__)
 
@@ -220,7 +220,7 @@ def _follow_on(sweep: Sweep, passed: Sequence[SweptAddress], refused: Mapping[in
         before = newest.get(line.payment_id)
         if line.expected:
             line.tries = before.tries if before and not before.left else 0
-            passed_over.note_refusal(line, refused.get(line.payment.sequence))
+            sweep_failures.note_refusal(line, refused.get(line.payment.sequence))
 
 
 def _fees(sweep: Sweep, outcomes: Sequence[SweptFrom]) -> list[PostingDraft]:
@@ -240,7 +240,7 @@ def _outcome(sweep: Sweep, lines: Sequence[SweptAddress]) -> str:
 
 
 def _left(passed: Sequence[SweptAddress]) -> str:
-    return passed_over.describe_all([line for line in passed if line.try_again_at is not None])
+    return sweep_failures.describe_all([line for line in passed if line.try_again_at is not None])
 
 
 def _addresses(number: int) -> str:

@@ -26,10 +26,10 @@ from payments.deposits.address_derivations import require_addresses
 from payments.deposits.models import ScanCursor
 from payments.models import Deposit, Payment
 from payments.states import DepositStatus
-from payments.transfers.executor import sign_sweep
+from payments.transfers.execution.executor import sign_sweep
 from payments.transfers.models import Payout, Transfer
 from payments.transfers.states import HoldReason, PayoutStatus
-from payments.treasury import passed_over
+from payments.treasury import sweep_failures
 from payments.treasury.cold import sweeps_go_to
 from payments.treasury.dust import Fees, WaitingAddress
 from payments.treasury.models import Sweep, SweepRequest
@@ -64,7 +64,7 @@ def _sweep_coin(cursor: ScanCursor, asset: Asset, *, most: int) -> bool:
         environment=environment, network=network, asset=asset.code, done_at__isnull=True
     )
     is_requested = requests.exists()
-    passed_over.look_again(environment, network, asset, at_once=is_requested)
+    sweep_failures.look_again(environment, network, asset, at_once=is_requested)
     chosen = _swept_together(cursor, _choose(cursor, asset, is_requested=is_requested, most=most))
     transfer = _sign(environment, asset, _free(cursor, asset.code), chosen) if chosen else None
     if is_requested and (transfer is not None or not chosen):
@@ -80,8 +80,8 @@ def _close_requests(
     chosen: Sequence[WaitingAddress],
 ) -> None:
     """Write into the requests for a sweep what it takes and what it leaves; booking it writes that again."""
-    left = passed_over.passed_over(cursor.environment, cursor.network).filter(sweep__asset=asset.code)
-    stays = passed_over.describe_all(left)
+    left = sweep_failures.passed_over(cursor.environment, cursor.network).filter(sweep__asset=asset.code)
+    stays = sweep_failures.describe_all(left)
     swept = f"{coins_held(_sum(chosen), asset.decimals)} {asset.code}" if chosen else ""
     does = f"A sweep of {swept} from {len(chosen)} of the addresses is on its way." if transfer else "Nothing is swept."
     nothing = "" if transfer or stays else " Nothing that is worth it waits there."
@@ -175,7 +175,7 @@ def _free(cursor: ScanCursor, code: str) -> QuerySet[Deposit]:
         sweep__isnull=False,
         sweep__booked_at__isnull=True,
     )
-    return _not_swept(cursor, code).exclude(Exists(on_its_way)).exclude(passed_over.is_kept_back())
+    return _not_swept(cursor, code).exclude(Exists(on_its_way)).exclude(sweep_failures.is_kept_back())
 
 
 def _mark_taken_along(waiting: QuerySet[Deposit]) -> None:
@@ -200,7 +200,7 @@ def _is_needed(environment: str, asset: Asset) -> bool:
 def _choose(cursor: ScanCursor, asset: Asset, *, is_requested: bool, most: int) -> Sequence[WaitingAddress]:
     """The addresses to empty now. None while too little waits, or while it would cost more than it brings, or while
     the coin can be moved from nowhere."""
-    if passed_over.is_stopped(cursor.environment, asset.network, asset.code):
+    if sweep_failures.is_stopped(cursor.environment, asset.network, asset.code):
         return []
     if _is_needed(cursor.environment, asset):
         return waiting_addresses(cursor, asset.code, most=most)

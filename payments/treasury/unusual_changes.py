@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from config.money import Asset, format_crypto
 from payments.chains.base import UnusualChange, UnusualKind
-from payments.transfers.wallet_snapshot import WalletSnapshot
+from payments.transfers.audit.wallet_snapshot import WalletSnapshot
 
 WORDS: Mapping[UnusualKind, str] = {
     "clawback": "taken back by its issuer (clawback)",

@@ -23,10 +23,10 @@ from payments.chains.errors import ChainError
 from payments.deposits.models import ReadingRequest, ScanCursor
 from payments.models import Deposit
 from payments.states import DepositStatus
+from payments.transfers.audit.wallet_snapshot import WalletSnapshot, take_wallet_snapshot
 from payments.transfers.models import Envelope, Payout, Transfer
 from payments.transfers.postings import cold_account, gas_account, hot_account
 from payments.transfers.states import OPEN_TRANSFERS, PayoutStatus, TransferPurpose, TransferStatus
-from payments.transfers.wallet_snapshot import WalletSnapshot, take_wallet_snapshot
 from payments.treasury import unusual_changes
 from payments.treasury.cold import cold_wallets, not_booked_yet
 from payments.treasury.models import ColdMove, ColdWallet, Sweep, TreasuryBooking

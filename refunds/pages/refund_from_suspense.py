@@ -19,8 +19,8 @@ from merchants.access.log_in.single_use import close_form, open_form
 from merchants.audit.recording import fields_of
 from merchants.models import Merchant
 from merchants.roles import Action
-from payments.dashboard import decisions
-from payments.dashboard.decision_rows import GivingBack, RecordRow, Waiting, decision_row, payment_of
+from payments.dashboard.decisions import pages
+from payments.dashboard.decisions.rows import GivingBack, RecordRow, Waiting, decision_row, payment_of
 from payments.models import Deposit, Discrepancy, Payment
 from payments.states import DiscrepancyStatus
 from payments.suspense import refund_accounting
@@ -69,24 +69,24 @@ def _waiting_row(refund: Refund) -> RecordRow:
 @member_required(action=Action.GIVE_MONEY_BACK)
 def give_back(request: MemberRequest, discrepancy_id: str) -> HttpResponse:
     """Says what giving the money back would do; each form makes one refund, and only of what it has shown."""
-    discrepancy = decisions.own_discrepancy(request, discrepancy_id)
+    discrepancy = pages.own_discrepancy(request, discrepancy_id)
     if discrepancy.status != DiscrepancyStatus.OPEN:
-        return decisions.decided_already(request, discrepancy)
+        return pages.decided_already(request, discrepancy)
     families = [family_of(discrepancy.environment, discrepancy.network)]
     form = GiveBackForm(request.POST or None, families=families)
     if request.method == "POST" and form.is_valid():
         if not close_form(request):
-            messages.warning(request, str(decisions.USED_FORM))
+            messages.warning(request, str(pages.USED_FORM))
             request.action.refused()
             return redirect("dashboard_decisions")
         if (refund := _give_back_as_shown(request, discrepancy, form)) is not None:
             named = {"refund": refund.public_id, **fields_of(refund, "destination", "memo", "reason")}
-            request.action.done(discrepancy, after=decisions.logged(discrepancy) | named)
+            request.action.done(discrepancy, after=pages.logged(discrepancy) | named)
             messages.success(request, _("The refund is made, and its money is set aside."))
             return redirect("dashboard_refund", refund.public_id)
-        discrepancy = decisions.own_discrepancy(request, discrepancy_id)
+        discrepancy = pages.own_discrepancy(request, discrepancy_id)
     context = {
-        "section": decisions.SECTION,
+        "section": pages.SECTION,
         "row": decision_row(discrepancy, previews=False),
         "form": form,
         "form_id": open_form(request),
@@ -100,10 +100,10 @@ def _give_back_as_shown(request: MemberRequest, discrepancy: Discrepancy, form: 
     try:
         with transaction.atomic():
             payment = refund_accounting.lock_payment(payment_of(discrepancy).pk)
-            fresh = decisions.fresh(discrepancy)
+            fresh = pages.fresh(discrepancy)
             row = decision_row(fresh, previews=False)
             if asked["shown"] != row.fingerprint:
-                form.add_error(None, str(decisions.CHANGED))
+                form.add_error(None, str(pages.CHANGED))
                 return None
             return create_refund(
                 payment=payment,

@@ -26,7 +26,7 @@ from merchants.pages.listing import ApiList, list_context
 from merchants.roles import Action
 from merchants.wallets import WalletRules
 from payments.chains import registry
-from payments.dashboard.overview import Notice
+from payments.dashboard.overview.figures import Notice
 from payments.rates.tables import source_in_words
 from payments.suspense.recipient_checks import ask_about
 from payments.transfers.wording import how_to_claim, set_aside_on

@@ -16,8 +16,8 @@ from config.pages import wording
 from merchants.models import Merchant
 from merchants.preferences import Notice
 from payments.chains import registry
-from payments.dashboard.decision_rows import RecordRow, Waiting
-from payments.dashboard.overview import Coming
+from payments.dashboard.decisions.rows import RecordRow, Waiting
+from payments.dashboard.overview.figures import Coming
 from settlements.models import Settlement
 from settlements.states import BLOCKING, SettlementProblem, SettlementStatus
 from settlements.wording import what_next

@@ -24,7 +24,7 @@ from payments.chains.simulated.models import SimulatedNetwork, SimulatedStatus, 
 from payments.chains.simulated.networks import address_named
 from payments.merchant_wallets.services import apply_due, set_wallet
 from payments.rates.tables import bundled_rates
-from payments.transfers import executor
+from payments.transfers.execution import executor
 from payments.transfers.owners import follow_payouts
 from payments.treasury.house.models import AllowedAddress
 from refunds.models import Refund as RefundRow

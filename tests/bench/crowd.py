@@ -11,8 +11,8 @@ import orjson
 
 from payments.chains.evm import abi
 from payments.chains.evm.addresses import encode
-from payments.chains.evm.questions import TRANSFER
-from payments.chains.evm.rpc import Rpc
+from payments.chains.evm.nodes.questions import TRANSFER
+from payments.chains.evm.nodes.rpc import Rpc
 from payments.chains.networks import NETWORKS
 from tests.evm.compiling import compiled
 from tests.evm.network import devnet

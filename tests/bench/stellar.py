@@ -24,10 +24,10 @@ from merchants.services import open_merchant
 from payments.chains import registry
 from payments.chains.base import Cursor
 from payments.chains.stellar.adapter import StellarChain
-from payments.chains.stellar.horizon import Horizon
-from payments.chains.stellar.keys import Keys
-from payments.chains.stellar.providers import Horizons
-from payments.chains.stellar.records import PAGE, token_after
+from payments.chains.stellar.horizon.client import Horizon
+from payments.chains.stellar.horizon.providers import Horizons
+from payments.chains.stellar.horizon.records import PAGE, token_after
+from payments.chains.stellar.keys.wallet_keys import Keys
 from payments.transfers.models import Payout, Transfer
 from payments.transfers.postings import hot_account
 from payments.transfers.states import PayoutStatus

@@ -21,7 +21,7 @@ from config.environments import Environment
 from merchants.models import Merchant
 from merchants.services import open_merchant
 from payments.chains.evm import abi
-from payments.chains.evm.rpc import Rpc
+from payments.chains.evm.nodes.rpc import Rpc
 from payments.chains.registry import DEVNET
 from payments.deposits.models import ScanCursor
 from payments.models import Payment

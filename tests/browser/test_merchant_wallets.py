@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 from pytest_django.fixtures import Settings
 
 from merchants.people.models import Mail
-from payments.chains.evm.accounts import Account
+from payments.chains.evm.keys.accounts import Account
 from payments.merchant_wallets.models import MerchantWallet
 from tests.browser.conftest import Complaints
 from tests.browser.pages import log_in, wait_for_path

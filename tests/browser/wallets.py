@@ -13,7 +13,7 @@ from typing import Any
 
 from playwright.sync_api import Page
 
-from payments.chains.evm.rpc import RpcError
+from payments.chains.evm.nodes.rpc import RpcError
 from tests.evm.node import TestNode
 from tests.evm.personal_signatures import personal_signature
 

@@ -13,7 +13,7 @@ from stellar_sdk.sep.stellar_uri import PayStellarUri
 from config.pages.qr import render_png
 from payments.chains.evm import links as evm_links
 from payments.chains.stellar import addresses
-from payments.chains.stellar import links as stellar_links
+from payments.chains.stellar.payer_wallets import links as stellar_links
 
 ISSUER = "GBBD47IF6LWK7P7MDEVSCWR7DPUWV3NY3DTQEVFL4NAT4AQH3ZLLFLA5"
 ACCOUNT = "GA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVSGZ"

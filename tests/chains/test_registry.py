@@ -15,8 +15,8 @@ from payments.chains.base import Chain
 from payments.chains.errors import NotSetUp
 from payments.chains.evm import addresses as evm_addresses
 from payments.chains.networks import NETWORKS
-from payments.chains.operator_settings import TESTNET
 from payments.chains.servers import owner_of
+from payments.chains.settings_parser import TESTNET
 from payments.chains.simulated.networks import look_alike, mint, simulated_profile
 from payments.chains.stellar import addresses as stellar_addresses
 from tests.evm.network import devnet

@@ -16,8 +16,8 @@ from django.test.utils import CaptureQueriesContext
 
 from merchants.ledger.balances import merchant_balances
 from merchants.models import Member, Merchant
-from payments.dashboard.decision_rows import DecisionRow, decision_row
-from payments.dashboard.decisions import waiting_count
+from payments.dashboard.decisions.pages import waiting_count
+from payments.dashboard.decisions.rows import DecisionRow, decision_row
 from payments.models import Discrepancy, Payment
 from payments.services import cancel_payment
 from payments.suspense.acceptance import accept_discrepancy
@@ -222,7 +222,7 @@ def test_everything_that_waits_is_listed_newest_first_and_by_kind(client: Client
 def test_a_long_list_costs_no_more_than_a_short_one_and_leaves_nothing_out(
     client: Client, member: Member, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("payments.dashboard.decisions.PAGE_SIZE", 2)
+    monkeypatch.setattr("payments.dashboard.decisions.pages.PAGE_SIZE", 2)
     for _ in range(2):
         overpaid(member.merchant)
     ask(paid_by_two(merchant=member.merchant))
@@ -233,7 +233,7 @@ def test_a_long_list_costs_no_more_than_a_short_one_and_leaves_nothing_out(
     second = page(client, address[1])
     assert [each.count('class="decision"') for each in (first, second)] == [2, 1]
 
-    monkeypatch.setattr("payments.dashboard.decisions.PAGE_SIZE", 20)
+    monkeypatch.setattr("payments.dashboard.decisions.pages.PAGE_SIZE", 20)
     with CaptureQueriesContext(connection) as long_list:
         page(client)
     assert len(long_list) == len(short_list) <= 14

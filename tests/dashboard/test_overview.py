@@ -14,9 +14,9 @@ from django.utils import timezone
 
 from merchants.models import ApiKey, Member
 from merchants.rotation import rotate_api_key
-from payments.dashboard import trends
-from payments.dashboard.attention import needs_attention
-from payments.dashboard.periods import PERIODS, period_named
+from payments.dashboard.overview import trends
+from payments.dashboard.overview.attention import needs_attention
+from payments.dashboard.overview.periods import PERIODS, period_named
 from payments.deposits.turnover.counting import fold_turnover
 from payments.deposits.turnover.models import Span, Turnover
 from payments.deposits.turnover.reading import Came

@@ -10,8 +10,8 @@ from django.test import Client
 from django.utils import timezone
 
 from merchants.models import LatePayments, Member, Merchant, MerchantSettings
-from payments.dashboard import dry_run
-from payments.dashboard.dry_run import Policy, try_policy
+from payments.dashboard.decisions import dry_run
+from payments.dashboard.decisions.dry_run import Policy, try_policy
 from payments.models import Payment
 from payments.suspense.acceptance import accept_discrepancy
 from tests.payments.scenes import (

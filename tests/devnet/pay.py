@@ -12,7 +12,7 @@ from config.coins import COINS
 from config.money import to_units
 from payments.chains.errors import ChainError
 from payments.chains.evm import abi
-from payments.chains.evm.rpc import Rpc
+from payments.chains.evm.nodes.rpc import Rpc
 from tests.evm.network import devnet
 from tests.stellar.network import client, keys
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from payments.chains.networks import NETWORKS
-from payments.chains.operator_settings import MAINNET
 from payments.chains.profiles import NetworkProfile
 from payments.chains.registry import Sandbox, with_set_aside
+from payments.chains.settings_parser import MAINNET
 from tests.evm.network import devnet as evm
 from tests.stellar.network import devnet as stellar
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from payments.chains.evm.rpc import Rpc
+from payments.chains.evm.nodes.rpc import Rpc
 from payments.chains.networks import NETWORKS
 from tests.evm.network import devnet
 from tests.evm.network.node import LocalNode, NodeMissing

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from payments.chains.evm.artifacts import CONTRACTS, FORMER_CONTRACTS
+from payments.chains.evm.deposit_addresses.artifacts import CONTRACTS, FORMER_CONTRACTS
 from tests.evm.network import devnet
 
 COMPILER = "0.4.3"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from payments.chains.evm.derivation import Derivation, Derivations
+from payments.chains.evm.deposit_addresses.derivation import Derivation, Derivations
 from tests.evm.network import devnet
 
 ADDRESS_KEY = "5a" * 32

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import orjson
 
-from payments.chains.evm.rpc import Rpc
+from payments.chains.evm.nodes.rpc import Rpc
 
 CHAIN_ID = 137
 

@@ -9,7 +9,7 @@ import httpx
 import orjson
 
 from payments.chains.evm import abi
-from payments.chains.evm.questions import TRANSFER
+from payments.chains.evm.nodes.questions import TRANSFER
 
 SHARES = {"error": 0.20, "empty": 0.20, "stale": 0.10, "wrong chain": 0.05, "cut": 0.05}
 STALE_BLOCKS = 3

@@ -15,10 +15,10 @@ from urllib.parse import urlsplit
 import httpx
 import orjson
 
-from payments.chains.evm.accounts import Account
 from payments.chains.evm.addresses import keccak256
-from payments.chains.evm.rpc import Rpc
-from payments.chains.evm.signing import Transaction, read_signed
+from payments.chains.evm.keys.accounts import Account
+from payments.chains.evm.keys.signing import Transaction, read_signed
+from payments.chains.evm.nodes.rpc import Rpc
 from tests.evm.fakes import Refusal
 
 GWEI = 10**9

@@ -15,11 +15,11 @@ from payments.chains.errors import RecipientProblem
 from payments.chains.evm import abi
 from payments.chains.evm.adapter import EvmChain
 from payments.chains.evm.addresses import encode, forwarder_of, parse
-from payments.chains.evm.artifacts import artifact
+from payments.chains.evm.deposit_addresses.artifacts import artifact
 from payments.chains.evm.fees import FeeRules
-from payments.chains.evm.providers import Providers
-from payments.chains.evm.rpc import Rpc
-from payments.chains.evm.signing import Transaction, signer_from_key
+from payments.chains.evm.keys.signing import Transaction, signer_from_key
+from payments.chains.evm.nodes.providers import Providers
+from payments.chains.evm.nodes.rpc import Rpc
 from payments.chains.networks import NETWORKS
 from payments.chains.profiles import NetworkProfile
 from tests.chains.harness import Outcome

@@ -13,13 +13,13 @@ from payments.chains.base import PayoutInstruction
 from payments.chains.evm import abi
 from payments.chains.evm.adapter import EvmChain
 from payments.chains.evm.addresses import forwarder_of
-from payments.chains.evm.artifacts import artifact
-from payments.chains.evm.deployment import deposit_address
-from payments.chains.evm.derivation import Derivation, Derivations
+from payments.chains.evm.deposit_addresses.artifacts import artifact
+from payments.chains.evm.deposit_addresses.deployment import deposit_address
+from payments.chains.evm.deposit_addresses.derivation import Derivation, Derivations
 from payments.chains.evm.fees import FeeRules
-from payments.chains.evm.providers import Providers
-from payments.chains.evm.questions import TRANSFER
-from payments.chains.evm.signing import signer_from_key
+from payments.chains.evm.keys.signing import signer_from_key
+from payments.chains.evm.nodes.providers import Providers
+from payments.chains.evm.nodes.questions import TRANSFER
 from payments.chains.networks import NETWORKS
 from tests.chains.harness import Watched
 from tests.evm.fakes import FakeProvider, block_hash

@@ -14,7 +14,7 @@ import httpx
 import orjson
 
 from payments.chains.evm import abi
-from payments.chains.evm.questions import TRANSFER
+from payments.chains.evm.nodes.questions import TRANSFER
 
 DRIP_SECONDS = 0.2
 

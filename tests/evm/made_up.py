@@ -12,7 +12,7 @@ import httpx
 import orjson
 
 from config.money import Asset
-from payments.chains.evm.rpc import Rpc
+from payments.chains.evm.nodes.rpc import Rpc
 from payments.chains.profiles import CreditRule, Network, NetworkProfile, Simulation, coins
 from tests.evm.front import Front
 from tests.evm.harness import NodeHarness

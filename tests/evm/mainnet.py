@@ -15,10 +15,10 @@ from django.conf import settings
 
 from payments.chains.evm import abi
 from payments.chains.evm.addresses import encode
-from payments.chains.evm.artifacts import artifact
-from payments.chains.evm.questions import TRANSFER
+from payments.chains.evm.deposit_addresses.artifacts import artifact
+from payments.chains.evm.nodes.questions import TRANSFER
 from payments.chains.networks import NETWORKS
-from payments.chains.operator_settings import MAINNET, AllNetworkSettings, NetworkSettings, urls_name
+from payments.chains.settings_parser import MAINNET, AllNetworkSettings, NetworkSettings, urls_name
 from tests.evm.derivations import ADDRESS_KEY
 from tests.evm.network import devnet
 from tests.evm.node import TestNode, running_node

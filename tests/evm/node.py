@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from payments.chains.evm import abi
-from payments.chains.evm.artifacts import artifact
-from payments.chains.evm.rpc import Rpc
+from payments.chains.evm.deposit_addresses.artifacts import artifact
+from payments.chains.evm.nodes.rpc import Rpc
 from tests.evm.network import devnet
 from tests.evm.network.node import LocalNode, NodeMissing
 

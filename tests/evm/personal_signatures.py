@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from payments.chains.evm.accounts import Account
+from payments.chains.evm.keys.accounts import Account
 
 
 def personal_signature(key: str, text: bytes) -> str:

@@ -20,7 +20,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 from payments.chains.base import IncomingTransfer
 from payments.chains.evm import abi
-from payments.chains.evm.questions import TRANSFER
+from payments.chains.evm.nodes.questions import TRANSFER
 from tests.chains.harness import Outcome, Reader
 from tests.evm.harness import NodeHarness, prepared
 from tests.evm.node import stop_nodes

@@ -27,7 +27,7 @@ os.environ.setdefault("BALLAST_MODE", "test")
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 from payments.chains.evm.addresses import keccak256
-from payments.chains.evm.rpc import Rpc
+from payments.chains.evm.nodes.rpc import Rpc
 from tests.evm.front import GWEI, Front
 
 PROVIDERS = ("/one", "/two")

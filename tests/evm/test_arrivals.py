@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from payments.chains.evm import abi, questions
+from payments.chains.evm import abi
 from payments.chains.evm.addresses import encode
-from payments.chains.evm.questions import TRANSFER
+from payments.chains.evm.nodes import questions
+from payments.chains.evm.nodes.questions import TRANSFER
 from payments.chains.evm.reading import RecipientsOfScan
 from tests.chains.harness import Watched
 from tests.evm.fakes import block_hash

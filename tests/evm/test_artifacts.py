@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from payments.chains.evm.artifacts import CONTRACTS, artifact
+from payments.chains.evm.deposit_addresses.artifacts import CONTRACTS, artifact
 from tests.evm.compiling import COMPILER, FOLDERS, compiled, sources
 
 # EIP-170 and EIP-3860.

@@ -13,7 +13,7 @@ from pytest_django.fixtures import Settings
 from config.environments import Environment
 from merchants.ledger.balances import balance
 from payments.chains import registry
-from payments.chains.evm import abi, configuration
+from payments.chains.evm import abi, factory
 from payments.chains.evm.adapter import EvmChain
 from payments.deposits.models import ScanCursor
 from payments.models import Payment
@@ -22,7 +22,7 @@ from payments.operations.states import AlarmKind
 from payments.operations.tasks import raise_alarms
 from payments.operations.watching_roles import watch_roles
 from payments.transfers.postings import cold_account, hot_account
-from payments.treasury.house.cold_moves import follow_cold
+from payments.treasury.house.cold.moves import follow_cold
 from payments.treasury.models import Sweep, SweptAddress
 from tests.evm.mainnet import settings_for_production_alone
 from tests.evm.shop import RATE_SOURCES
@@ -103,7 +103,7 @@ def test_going_over_sweeping_and_refilling_is_clean_at_every_step(scene: Scene, 
     scene.sweep()
     assert not Sweep.objects.exists(), "nothing is swept to a treasury that the settings do not name"
     go_cold(scene, settings)
-    configuration._readiness.cache_clear()  # what was found wrong is asked again after half a minute
+    factory._readiness.cache_clear()  # what was found wrong is asked again after half a minute
     scene.sweep()
     assert (scene.held(COLD), booked()) == (UNSWEPT * COIN, (FLOAT, UNSWEPT))
     assert_clean()
@@ -145,11 +145,11 @@ def test_the_factory_goes_to_another_owner_and_sweeps_go_on(scene: Scene, settin
     another = scene.mainnet.node.accounts[7]
     scene.tell_factory("transfer_ownership(address)", another)
     scene.tell_factory("accept_ownership()", sender=another)
-    configuration._readiness.cache_clear()
+    factory._readiness.cache_clear()
     scene.sweep()
     assert not Sweep.objects.exists(), "the settings name the owner of before"
     settings.NETWORK_SETTINGS = with_set(POLYGON, cold_wallet=COLD, owner=another)
-    configuration._readiness.cache_clear()
+    factory._readiness.cache_clear()
     scene.sweep()
     assert (scene.held(COLD), booked()) == (UNSWEPT * COIN, (FLOAT, UNSWEPT))
     call_command("factory_roles", stdout=io.StringIO())

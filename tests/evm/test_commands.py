@@ -12,8 +12,8 @@ from django.core.management import CommandError, call_command
 from django.test import override_settings
 from pytest_django.fixtures import Settings
 
-from payments.chains.evm import configuration
-from payments.chains.evm.signing import write_keystore
+from payments.chains.evm import factory
+from payments.chains.evm.keys.signing import write_keystore
 from tests.evm.derivations import DERIVATIONS
 from tests.evm.harness import NodeHarness, profile_of
 from tests.evm.network import devnet
@@ -58,8 +58,8 @@ def test_what_has_been_swept_is_not_found_again(harness: NodeHarness) -> None:
 
 def check(settings: Settings, path: Path, password: str) -> None:
     settings.NETWORK_SETTINGS = with_set("polygon", hot_wallet_key="", keystore=str(path), keystore_password=password)
-    configuration._signer.cache_clear()  # the worker is started again
-    configuration._readiness.cache_clear()
+    factory._signer.cache_clear()  # the worker is started again
+    factory._readiness.cache_clear()
     call_command("check_networks", signing=True, stdout=io.StringIO())
 
 

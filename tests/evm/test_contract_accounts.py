@@ -13,9 +13,9 @@ from config.environments import Environment
 from payments.chains import registry
 from payments.chains.base import KnowsSigners
 from payments.chains.evm import abi
-from payments.chains.evm.accounts import Account
 from payments.chains.evm.adapter import EvmChain
-from payments.chains.evm.artifacts import artifact
+from payments.chains.evm.deposit_addresses.artifacts import artifact
+from payments.chains.evm.keys.accounts import Account
 from payments.merchant_wallets.models import MerchantWallet
 from payments.merchant_wallets.services import set_wallet
 from tests.dashboard.conftest import browser_of

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from payments.chains.evm import abi
 from payments.chains.evm.addresses import ZERO_ADDRESS, clone_address, encode, parse
-from payments.chains.evm.artifacts import artifact
-from payments.chains.evm.deployment import appointment, with_owner
+from payments.chains.evm.deposit_addresses.artifacts import artifact
+from payments.chains.evm.deposit_addresses.deployment import appointment, with_owner
 from tests.evm.node import ETHEREUM_ID, Receipt, TestNode, running_node
 
 SWEEP, SWEEP_NATIVE = "sweep(uint256[],address)", "sweep_native(uint256[])"

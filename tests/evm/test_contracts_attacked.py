@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from payments.chains.evm import abi
 from payments.chains.evm.addresses import encode, parse
-from payments.chains.evm.artifacts import artifact
-from payments.chains.evm.deployment import appointment, with_owner
-from payments.chains.evm.rpc import RpcError
+from payments.chains.evm.deposit_addresses.artifacts import artifact
+from payments.chains.evm.deposit_addresses.deployment import appointment, with_owner
+from payments.chains.evm.nodes.rpc import RpcError
 from tests.evm.node import ETHEREUM_ID, TestNode, running_node
 from tests.evm.test_contracts import SWEEP, Deposits, failures
 

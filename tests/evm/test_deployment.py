@@ -10,12 +10,13 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.test import override_settings
 
-from payments.chains.evm import abi, deployment
+from payments.chains.evm import abi
 from payments.chains.evm.addresses import ZERO_ADDRESS, forwarder_of, parse
-from payments.chains.evm.deployment import DEPLOYER, NotDeployed, People
-from payments.chains.evm.providers import Providers
-from payments.chains.evm.rpc import Rpc
-from payments.chains.evm.signing import signer_from_key
+from payments.chains.evm.deposit_addresses import deployment
+from payments.chains.evm.deposit_addresses.deployment import DEPLOYER, NotDeployed, People
+from payments.chains.evm.keys.signing import signer_from_key
+from payments.chains.evm.nodes.providers import Providers
+from payments.chains.evm.nodes.rpc import Rpc
 from tests.evm.mainnet import settings_for
 from tests.evm.network import devnet
 from tests.evm.node import ETHEREUM_ID, POLYGON_ID, TestNode, running_node

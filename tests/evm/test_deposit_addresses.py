@@ -10,9 +10,9 @@ from django.core.management import CommandError, call_command
 from pytest_django.fixtures import Settings
 
 from payments.chains.errors import NetworkUnavailable
-from payments.chains.evm import deployment
 from payments.chains.evm.addresses import parse
-from payments.chains.evm.derivation import Derivation, derivations
+from payments.chains.evm.deposit_addresses import deployment
+from payments.chains.evm.deposit_addresses.derivation import Derivation, derivations
 from payments.deposits.address_derivations import ROOM, last_number
 from payments.deposits.models import AddressDerivation, ScanCursor
 from payments.models import Deposit, Payment

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pytest_django.fixtures import Settings
 
-from payments.chains.configured import settings_of
 from payments.chains.errors import FeesAboveCap
-from payments.chains.evm.configuration import fee_rules
+from payments.chains.evm.factory import fee_rules
 from payments.chains.evm.fees import GWEI, FeeRules, Offer, with_margin
+from payments.chains.settings_lookup import settings_of
 from tests.networks import with_set
 
 prices = st.integers(0, 10**12)

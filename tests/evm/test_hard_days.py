@@ -25,11 +25,11 @@ from payments.models import Deposit
 from payments.operations.models import Alarm
 from payments.operations.states import AlarmKind
 from payments.operations.tasks import measure_networks, raise_alarms
-from payments.transfers import executor
+from payments.transfers.execution import executor
 from payments.transfers.models import Envelope, Payout, PayoutPolicy, Transfer
 from payments.transfers.states import OPEN_TRANSFERS, HoldReason, PayoutStatus
 from payments.treasury.house.addresses import add_address
-from payments.treasury.house.own import house_balances
+from payments.treasury.house.house_balance import house_balances
 from payments.treasury.house.withdrawals import propose_withdrawal
 from payments.treasury.models import Sweep
 from refunds.models import Refund

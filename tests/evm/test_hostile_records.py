@@ -14,7 +14,7 @@ from merchants.ledger.invariants import Scope
 from payments.chains import registry
 from payments.chains.errors import ChainUnavailable
 from payments.chains.evm import abi
-from payments.chains.evm.questions import TRANSFER
+from payments.chains.evm.nodes.questions import TRANSFER
 from payments.deposits import watching
 from payments.deposits.invariants import records_set_aside
 from payments.deposits.models import ReadingRequest, ScanCursor

@@ -24,9 +24,9 @@ from hypothesis import strategies as st
 
 from payments.chains import wire
 from payments.chains.errors import ChainUnavailable, FinalityViolation, RecipientRefused, TokenChanged, TransferRefused
-from payments.chains.evm import questions
 from payments.chains.evm.adapter import EvmChain
-from payments.chains.evm.rpc import LARGEST_REPLY_BYTES, Call, Rpc, RpcError
+from payments.chains.evm.nodes import questions
+from payments.chains.evm.nodes.rpc import LARGEST_REPLY_BYTES, Call, Rpc, RpcError
 from payments.chains.servers import LONGEST_TEXT, ProviderFailed
 from tests.evm.fakes import CHAIN_ID, FakeProvider
 from tests.evm.hostile import World, changes, values

@@ -10,15 +10,20 @@ import orjson
 import pytest
 
 from payments.chains.evm.addresses import parse
-from payments.chains.evm.deployment import appointment, with_owner
-from payments.chains.evm.derivation import derivations
+from payments.chains.evm.deposit_addresses.deployment import appointment, with_owner
+from payments.chains.evm.deposit_addresses.derivation import derivations
+from payments.chains.evm.deposit_addresses.new_addresses import (
+    MEASURED_SECONDS,
+    MOST_TIMES_USUAL,
+    USUAL_GAS,
+    NewAddresses,
+)
 from payments.chains.evm.fees import FeeRules
-from payments.chains.evm.new_addresses import MEASURED_SECONDS, MOST_TIMES_USUAL, USUAL_GAS, NewAddresses
+from payments.chains.evm.keys.signing import read_signed, signer_from_key
+from payments.chains.evm.nodes.providers import Providers
+from payments.chains.evm.nodes.rpc import Rpc
 from payments.chains.evm.prices import prices
-from payments.chains.evm.providers import Providers
-from payments.chains.evm.rpc import Rpc
 from payments.chains.evm.sending import Sending
-from payments.chains.evm.signing import read_signed, signer_from_key
 from tests.evm.fakes import FakeProvider, Refusal
 from tests.evm.network import devnet
 from tests.evm.node import ETHEREUM_ID, running_node

@@ -17,8 +17,9 @@ from django.db.models import F
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
-from payments.transfers import executor, services
+from payments.transfers import services
 from payments.transfers import tasks as transfer_tasks
+from payments.transfers.execution import executor
 from payments.transfers.models import Envelope, Payout, Transfer
 from payments.transfers.owners import follow_payouts
 from payments.transfers.states import OPEN_TRANSFERS, PayoutStatus, TransferStatus

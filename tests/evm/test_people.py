@@ -19,11 +19,11 @@ from config.environments import Environment
 from payments import tasks as payment_tasks
 from payments.chains import registry
 from payments.chains.errors import NetworkUnavailable
-from payments.chains.evm import abi, configuration
+from payments.chains.evm import abi, factory
 from payments.chains.evm.adapter import EvmChain
 from payments.chains.evm.addresses import parse
-from payments.chains.evm.deployment import appointment, with_owner
-from payments.chains.evm.set_up import PEOPLE_SECONDS
+from payments.chains.evm.deposit_addresses.deployment import appointment, with_owner
+from payments.chains.evm.readiness_checks import PEOPLE_SECONDS
 from payments.chains.readiness import ASK_AGAIN_SECONDS
 from payments.deposits.models import ScanCursor
 from payments.models import Payment
@@ -57,7 +57,7 @@ class Scene:
 
     def __init__(self, mainnet: Mainnet) -> None:
         self.mainnet, self.now = mainnet, 1_000.0
-        configuration._readiness.cache_clear()
+        factory._readiness.cache_clear()
         chain = registry.chain(PRODUCTION, POLYGON)
         assert isinstance(chain, EvmChain)
         chain._set_up._readiness.clock = lambda: self.now

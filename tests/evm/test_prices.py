@@ -12,10 +12,10 @@ from payments.chains.base import PayoutInstruction
 from payments.chains.errors import ChainUnavailable
 from payments.chains.evm import sending
 from payments.chains.evm.fees import GWEI, FeeRules
+from payments.chains.evm.keys.signing import read_signed, signer_from_key
+from payments.chains.evm.nodes.providers import Providers
 from payments.chains.evm.prices import prices
-from payments.chains.evm.providers import Providers
 from payments.chains.evm.sending import Sending
-from payments.chains.evm.signing import read_signed, signer_from_key
 from payments.chains.networks import NETWORKS
 from tests.evm.derivations import DERIVATIONS
 from tests.evm.fakes import FakeProvider, Refusal

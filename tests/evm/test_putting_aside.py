@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from payments.chains.errors import ChainUnavailable
-from payments.chains.evm.questions import Log, header, nonce, receipt
+from payments.chains.evm.nodes.questions import Log, header, nonce, receipt
 from payments.chains.provider_pool import PROBE_SECONDS, ProviderPool
-from payments.chains.putting_aside import APART_SECONDS, ASIDE_SECONDS, WITHIN_SECONDS
+from payments.chains.quarantine import APART_SECONDS, ASIDE_SECONDS, WITHIN_SECONDS
 from tests.evm.fakes import FakeProvider
 from tests.evm.test_providers import SENT, Scene, receipt_of
 

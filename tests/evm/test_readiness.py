@@ -11,13 +11,13 @@ from structlog.testing import capture_logs
 
 from config.environments import Environment
 from payments import tasks
-from payments.chains.configured import settings_of
 from payments.chains.errors import ChainUnavailable, NetworkUnavailable, NotSetUp
 from payments.chains.readiness import ASK_AGAIN_SECONDS, Readiness
+from payments.chains.settings_lookup import settings_of
 from payments.deposits.models import ScanCursor
 from payments.rates.quoting import RateUnavailable
 from payments.services import NewPayment, create_payment
-from payments.transfers import executor
+from payments.transfers.execution import executor
 from payments.transfers.models import Transfer, Wallet
 from tests.evm.harness import NodeHarness, profile_of
 from tests.evm.network import devnet

@@ -16,8 +16,8 @@ from config.money import Asset
 from payments.chains.errors import ChainUnavailable, RecipientRefused, SendingBlocked
 from payments.chains.evm import abi
 from payments.chains.evm.addresses import encode
-from payments.chains.evm.providers import Providers
-from payments.chains.evm.trying import ANYBODY, Trials
+from payments.chains.evm.nodes.providers import Providers
+from payments.chains.evm.simulation import ANYBODY, Trials
 from payments.chains.networks import NETWORKS
 from payments.models import Payment
 from payments.operations import tasks as operation_tasks

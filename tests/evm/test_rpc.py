@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from payments.chains.errors import ChainUnavailable
-from payments.chains.evm.rpc import LARGEST_REPLY_BYTES, Call, RpcError
+from payments.chains.evm.nodes.rpc import LARGEST_REPLY_BYTES, Call, RpcError
 from payments.chains.servers import ProviderFailed
 from tests.evm.fakes import FakeProvider, Refusal
 from tests.evm.node import TestNode

@@ -12,9 +12,9 @@ from pathlib import Path
 import eth_keys.backends
 import pytest
 
-from payments.chains.evm.accounts import Account
 from payments.chains.evm.addresses import keccak256
-from payments.chains.evm.signing import (
+from payments.chains.evm.keys.accounts import Account
+from payments.chains.evm.keys.signing import (
     KeyRefused,
     Transaction,
     signer_from_key,
@@ -119,7 +119,7 @@ def test_the_web_process_never_imports_what_signs() -> None:
     program = """
 import sys, django
 django.setup()
-import config.urls, payments.chains.registry, payments.chains.evm.signing, payments.chains.evm.providers
+import config.urls, payments.chains.registry, payments.chains.evm.keys.signing, payments.chains.evm.nodes.providers
 print([name for name in ("eth_account", "eth_abi", "coincurve", "pydantic") if name in sys.modules])
 """
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
@@ -129,7 +129,7 @@ print([name for name in ("eth_account", "eth_abi", "coincurve", "pydantic") if n
 def test_what_signs_leaves_python_its_limits() -> None:
     program = """
 import json
-from payments.chains.evm.accounts import Account
+from payments.chains.evm.keys.accounts import Account
 try:
     json.loads("[" * 100_000)
 except RecursionError:

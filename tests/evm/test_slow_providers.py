@@ -11,7 +11,7 @@ import pytest
 
 from payments.chains import rounds
 from payments.chains.errors import ChainUnavailable
-from payments.chains.evm.questions import broadcast, header, logs, nonce, usual_tip
+from payments.chains.evm.nodes.questions import broadcast, header, logs, nonce, usual_tip
 from payments.chains.provider_pool import DOWN_AFTER_SECONDS, PROBE_SECONDS
 from tests.evm.fakes import FakeProvider
 from tests.evm.test_providers import Scene

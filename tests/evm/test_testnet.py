@@ -16,9 +16,9 @@ from config.environments import Environment
 from payments import tasks
 from payments.chains import registry
 from payments.chains.errors import NetworkUnavailable
-from payments.chains.evm import deployment
-from payments.chains.evm.derivation import Derivation
-from payments.chains.operator_settings import TESTNET
+from payments.chains.evm.deposit_addresses import deployment
+from payments.chains.evm.deposit_addresses.derivation import Derivation
+from payments.chains.settings_parser import TESTNET
 from payments.deposits.address_derivations import ROOM, last_number
 from payments.deposits.models import ScanCursor
 from payments.models import Payment

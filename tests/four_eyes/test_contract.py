@@ -31,10 +31,10 @@ from payments.models import Discrepancy
 from payments.suspense.acceptance import propose_acceptance
 from payments.suspense.attribution import propose_attribution
 from payments.suspense.sender_returns import propose_return
+from payments.transfers.audit.adopt_unknown import propose_thaw
 from payments.transfers.models import PayoutPolicy, Wallet, approval_count
 from payments.transfers.payouts import approve_payout, policy_of
 from payments.transfers.policy_changes import propose_policy
-from payments.transfers.recovery import propose_thaw
 from payments.transfers.services import freeze_wallet
 from payments.transfers.wallets import wallet_of
 from payments.treasury.house.addresses import allow_address

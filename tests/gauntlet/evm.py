@@ -26,11 +26,12 @@ from typing import Any
 
 from django.conf import settings
 
-from payments.chains.evm import providers
+from payments.chains.evm.nodes import providers
 from payments.chains.networks import NETWORKS
 from payments.models import Payment
-from payments.transfers import rounds, services
+from payments.transfers import services
 from payments.transfers import tasks as transfer_tasks
+from payments.transfers.execution import rounds
 from payments.transfers.models import Envelope, Payout, Transfer
 from payments.transfers.owners import follow_payouts
 from payments.transfers.states import OPEN_TRANSFERS, PayoutStatus, TransferStatus

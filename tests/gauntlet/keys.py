@@ -35,17 +35,18 @@ from merchants.ledger.balances import balance
 from merchants.ledger.models import Stop
 from payments import tasks as payment_tasks
 from payments.chains import registry
-from payments.chains.evm import abi, configuration, deployment
+from payments.chains.evm import abi, factory
 from payments.chains.evm.adapter import EvmChain
-from payments.chains.evm.signing import Transaction, signer_from_key
+from payments.chains.evm.deposit_addresses import deployment
+from payments.chains.evm.keys.signing import Transaction, signer_from_key
 from payments.models import Payment
-from payments.transfers import executor
+from payments.transfers.execution import executor
 from payments.transfers.models import Payout, Transfer, Wallet
 from payments.transfers.owners import follow_payouts
 from payments.transfers.postings import cold_account, hot_account
 from payments.transfers.states import OPEN_TRANSFERS, HoldReason, PayoutStatus
-from payments.treasury.house.cold_moves import follow_cold
-from payments.treasury.house.skims import WAITING
+from payments.treasury.house.cold.moves import follow_cold
+from payments.treasury.house.cold.skims import WAITING
 from tests import stopping
 from tests.evm.mainnet import Mainnet, environment_for, settings_for
 from tests.evm.network import devnet
@@ -116,7 +117,7 @@ class House:
         """In this process and all that it starts, as if all were restarted."""
         settings.NETWORK_SETTINGS = with_set(POLYGON, **fields)
         os.environ |= {f"EVM_{name.upper()}": value for name, value in fields.items()}
-        configuration._readiness.cache_clear()
+        factory._readiness.cache_clear()
 
     def appoint(self, treasury: str = COLD) -> None:
         self.node.succeed(OWNER, FACTORY, deployment.appointment(self.hot, treasury))

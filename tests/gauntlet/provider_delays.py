@@ -15,7 +15,7 @@ from statistics import fmean
 
 from payments import tasks as payment_tasks
 from payments.chains import rounds
-from payments.chains.evm import configuration
+from payments.chains.evm import factory
 from payments.models import Payment
 from payments.states import PaymentStatus
 from tests.evm.mainnet import Mainnet
@@ -54,7 +54,7 @@ class Track:
 
     def delays(self, case: Case, payments: int) -> list[float]:
         """Seconds from the block of each payment to when it is completed."""
-        configuration._providers.cache_clear()
+        factory._providers.cache_clear()
         self._read()
         paid, blocks = self._open(payments), list[float]()
         is_over = threading.Event()

@@ -28,7 +28,8 @@ from config.coins import COINS
 from config.environments import Environment
 from payments.chains import registry
 from payments.chains.base import Chain, IncomingTransfer
-from payments.chains.evm import abi, deployment
+from payments.chains.evm import abi
+from payments.chains.evm.deposit_addresses import deployment
 from payments.chains.networks import NETWORKS
 from payments.chains.stellar.adapter import StellarChain
 from payments.models import Payment

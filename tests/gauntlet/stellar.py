@@ -25,11 +25,12 @@ from django.db import connections
 from payments import tasks as payment_tasks
 from payments.chains import provider_pool
 from payments.chains.networks import NETWORKS
-from payments.chains.stellar import configuration
+from payments.chains.stellar import factory
 from payments.deposits.models import ScanCursor
 from payments.models import Payment
-from payments.transfers import rounds, services
+from payments.transfers import services
 from payments.transfers import tasks as transfer_tasks
+from payments.transfers.execution import rounds
 from payments.transfers.models import Envelope, Payout, Transfer
 from payments.transfers.owners import follow_payouts
 from payments.transfers.states import OPEN_TRANSFERS, PayoutStatus
@@ -179,7 +180,7 @@ def _give_back(payment: Payment, count: int) -> None:
 
 
 def _prepare(crashes: Path, armed: Failpoint | None) -> None:
-    configuration._horizons.cache_clear()  # each life has its own connections
+    factory._horizons.cache_clear()  # each life has its own connections
     vars(rounds)["FEES_PAUSE"] = vars(rounds)["TROUBLE_PAUSE"] = PATIENCE
     logging.getLogger().addHandler(_Errors(crashes))
     if armed is not None:

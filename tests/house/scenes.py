@@ -16,8 +16,8 @@ from merchants.services import change_fee
 from payments import tasks as payment_tasks
 from payments.transfers.owners import follow_payouts
 from payments.treasury.house.addresses import add_address
+from payments.treasury.house.house_balance import HouseBalance, house_balances
 from payments.treasury.house.models import AllowedAddress, Withdrawal
-from payments.treasury.house.own import HouseBalance, house_balances
 from payments.treasury.house.withdrawals import propose_withdrawal
 from settlements.models import Settlement
 from tests.factories import make_merchant

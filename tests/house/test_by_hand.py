@@ -20,7 +20,7 @@ from payments.chains import registry
 from payments.chains.base import PayoutInstruction
 from payments.chains.simulated import control
 from payments.transfers.models import Payout, Transfer
-from payments.treasury.house.by_hand import NotSentByHand, SentByHand, find_sent, propose_booking
+from payments.treasury.house.manual_transfers import NotSentByHand, SentByHand, find_sent, propose_booking
 from payments.treasury.house.models import Withdrawal
 from tests import stopping
 from tests.house.scenes import COIN, People, held_in, house, its_address, leave, reconcile, run, unit, withdraw

@@ -27,9 +27,9 @@ from payments.transfers.payouts import policy_of
 from payments.transfers.states import HoldReason, PayoutStatus
 from payments.transfers.wallets import wallet_of
 from payments.treasury.cold import cold_wallet_of
-from payments.treasury.house.cold_moves import follow_cold, propose_explanation
+from payments.treasury.house.cold.moves import follow_cold, propose_explanation
+from payments.treasury.house.cold.skims import MoreThanFree, propose_skim
 from payments.treasury.house.models import Withdrawal
-from payments.treasury.house.skims import MoreThanFree, propose_skim
 from payments.treasury.house.withdrawals import cancel_withdrawal
 from payments.treasury.models import ColdMove, Sweep
 from payments.treasury.wallet_balances import NothingToBook, book_treasury, treasury_balance

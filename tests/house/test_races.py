@@ -16,8 +16,8 @@ from merchants.ledger.chart import AccountKind
 from merchants.ledger.posting import AccountRef
 from merchants.services import update_settings
 from payments.treasury.house import withdrawals
+from payments.treasury.house.house_balance import HouseBalance, house_balance
 from payments.treasury.house.models import Withdrawal
-from payments.treasury.house.own import HouseBalance, house_balance
 from settlements import due_runs
 from settlements.models import Settlement
 from tests.factories import make_merchant

@@ -38,9 +38,9 @@ from payments.transfers.postings import cold_account, hot_account
 from payments.transfers.states import PayoutStatus
 from payments.treasury.house import tasks as house_tasks
 from payments.treasury.house.addresses import add_address
+from payments.treasury.house.cold.skims import propose_skim
 from payments.treasury.house.fundings import propose_funding
 from payments.treasury.house.models import AllowedAddress, Funding
-from payments.treasury.house.skims import propose_skim
 from payments.treasury.house.withdrawals import propose_withdrawal
 from payments.treasury.losses.models import MissingCoins
 from payments.treasury.sweeping import request_sweep

@@ -30,10 +30,10 @@ from payments.operations.auditing import audit_wallet
 from payments.operations.models import NetworkSnapshot
 from payments.operations.reconciling import reconcile_due
 from payments.suspense.refund_accounting import RefundExceedsPayment
+from payments.transfers.audit.wallet_snapshot import WalletSnapshot, take_wallet_snapshot
 from payments.transfers.models import Payout, Transfer, Wallet
 from payments.transfers.owners import follow_payouts
 from payments.transfers.postings import cold_account, hot_account
-from payments.transfers.wallet_snapshot import WalletSnapshot, take_wallet_snapshot
 from payments.transfers.wallets import wallet_of
 from payments.treasury.house.models import Withdrawal
 from payments.treasury.losses.models import MissingCoins

@@ -15,7 +15,7 @@ from config.process.variables import Variables
 from payments.api.serializers import NetworkField
 from payments.chains import registry
 from payments.chains.networks import NETWORKS
-from payments.chains.operator_settings import read_network_settings
+from payments.chains.settings_parser import read_network_settings
 from payments.models import Payment
 from payments.transfers.models import Transfer
 from tests.chains.simulation import Simulation

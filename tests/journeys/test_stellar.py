@@ -17,8 +17,8 @@ from django.utils import timezone
 from pytest_django.fixtures import Settings
 from stellar_sdk.operation import ChangeTrust, ManageData, ManageSellOffer, PathPaymentStrictReceive
 
-from payments.chains.stellar import providers
 from payments.chains.stellar.addresses import mux
+from payments.chains.stellar.horizon import providers
 from payments.models import Discrepancy, Payment
 from payments.states import DiscrepancyStatus
 from payments.transfers.models import Payout, Transfer

@@ -22,7 +22,7 @@ from stellar_sdk.operation import ChangeTrust, ClaimClaimableBalance
 from payments.claims.claims import explain_claim
 from payments.claims.explanation import ClaimCode
 from payments.operations import alarm_rules, tasks
-from payments.transfers import rounds
+from payments.transfers.execution import rounds
 from payments.transfers.models import Payout
 from payments.transfers.owners import follow_payouts
 from refunds import tasks as refund_tasks

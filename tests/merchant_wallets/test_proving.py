@@ -11,7 +11,7 @@ from stellar_sdk import Keypair
 
 from config.environments import Environment
 from config.errors import DomainError
-from payments.chains.evm.accounts import Account
+from payments.chains.evm.keys.accounts import Account
 from payments.chains.stellar.addresses import mux
 from payments.merchant_wallets.models import MerchantWallet
 from payments.merchant_wallets.proving import (

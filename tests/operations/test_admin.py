@@ -15,7 +15,7 @@ from pytest_django.fixtures import Settings
 
 from payments import tasks as payment_tasks
 from payments.chains import registry
-from payments.chains.operator_settings import TESTNET
+from payments.chains.settings_parser import TESTNET
 from payments.operations.alarm_rules import AlarmCondition
 from payments.operations.models import Alarm, NetworkSnapshot
 from payments.operations.services import acknowledge_alarm

@@ -17,13 +17,13 @@ from payments import tasks as payment_tasks
 from payments.chains import registry
 from payments.chains.base import Chain
 from payments.chains.evm.adapter import EvmChain
-from payments.chains.evm.derivation import Derivation, Derivations
+from payments.chains.evm.deposit_addresses.derivation import Derivation, Derivations
 from payments.chains.evm.fees import FeeRules
-from payments.chains.evm.providers import Providers
-from payments.chains.evm.questions import nonce
+from payments.chains.evm.nodes.providers import Providers
+from payments.chains.evm.nodes.questions import nonce
 from payments.chains.networks import NETWORKS
 from payments.chains.provider_pool import DOWN_AFTER_SECONDS, PROBE_SECONDS
-from payments.chains.putting_aside import APART_SECONDS, CONTRADICTIONS
+from payments.chains.quarantine import APART_SECONDS, CONTRADICTIONS
 from payments.chains.simulated import control
 from payments.deposits.finality_halts import clear_halt
 from payments.deposits.models import ScanCursor

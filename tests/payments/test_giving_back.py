@@ -20,7 +20,7 @@ from merchants.ledger.chart import AccountKind
 from merchants.ledger.posting import AccountRef
 from merchants.models import User
 from payments.chains import registry
-from payments.chains.evm.accounts import Account
+from payments.chains.evm.keys.accounts import Account
 from payments.chains.simulated import control
 from payments.deposits.finality_halts import clear_halt
 from payments.deposits.models import PayerReturn

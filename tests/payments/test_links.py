@@ -14,7 +14,7 @@ from config.errors import DomainError, InvalidParameter
 from config.pages.samples import SANDBOX_WALLET
 from merchants.models import LatePayments
 from payments.chains.simulated.networks import address_named
-from payments.dashboard.decision_rows import decision_row
+from payments.dashboard.decisions.rows import decision_row
 from payments.links import services
 from payments.links.models import PaymentLink
 from payments.links.services import LinkNotActive, update_link

@@ -21,7 +21,7 @@ from payments.deposits.finality_halts import clear_halt
 from payments.deposits.models import ScanCursor
 from payments.models import Deposit, Payment
 from payments.suspense.acceptance import accept_discrepancy
-from payments.transfers import executor
+from payments.transfers.execution import executor
 from payments.transfers.models import Transfer, Wallet
 from payments.transfers.payouts import request_payout
 from payments.transfers.postings import hot_account, payout_account

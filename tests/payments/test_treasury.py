@@ -21,8 +21,8 @@ from payments.chains.simulated import control
 from payments.deposits.watching import watch_network
 from payments.models import Deposit, Discrepancy
 from payments.states import DiscrepancyStatus
+from payments.transfers.audit.wallet_snapshot import take_wallet_snapshots, wallet_snapshots
 from payments.transfers.models import Transfer
-from payments.transfers.wallet_snapshot import take_wallet_snapshots, wallet_snapshots
 from payments.treasury.models import TreasuryBooking
 from payments.treasury.wallet_balances import (
     NothingToBook,

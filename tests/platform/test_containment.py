@@ -93,7 +93,7 @@ STEPS_OF_NETWORKS: dict[str, list[str]] = {
     "operations.measure_networks": ["payments.operations.tasks.measure_network"],
     "operations.audit_wallets": ["payments.operations.tasks.audit_wallet"],
     "operations.watch_dangers": ["payments.operations.alarm_rules.of_rows"],
-    "transfers.drive": ["payments.transfers.executor.run_round"],
+    "transfers.drive": ["payments.transfers.execution.executor.run_round"],
 }
 """By task, what it does for each network in turn, in the order in which it is done."""
 

@@ -24,7 +24,7 @@ from payments.deposits.models import ScanCursor
 from payments.operations.models import Alarm, Pulse
 from payments.operations.states import AlarmKind
 from payments.operations.tasks import raise_alarms
-from payments.transfers.executor import run_due
+from payments.transfers.execution.executor import run_due
 from payments.transfers.models import Payout
 from tests.factories import make_user
 from tests.patience import until

@@ -10,7 +10,7 @@ from typing import Any
 import z3
 from halmos.utils import EVM, con_addr
 
-from payments.chains.evm.artifacts import CONTRACTS, FORMER_CONTRACTS, artifact
+from payments.chains.evm.deposit_addresses.artifacts import CONTRACTS, FORMER_CONTRACTS, artifact
 from tests.proofs.engine import Ending, Unproven, anyone, called_with, encoded, endings, selector, term
 
 FACTORY, FORWARDER, CLONE, TOKEN = (con_addr(0xFAC << 148 | number) for number in range(1, 5))

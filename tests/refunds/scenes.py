@@ -15,7 +15,7 @@ from merchants.models import Merchant
 from payments.chains.simulated import control
 from payments.chains.simulated.networks import address_named
 from payments.models import Discrepancy, Payment
-from payments.transfers import executor
+from payments.transfers.execution import executor
 from payments.transfers.owners import follow_payouts
 from payments.transfers.postings import payout_account
 from refunds import tasks

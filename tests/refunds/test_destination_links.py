@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from config import ids
 from payments.chains.simulated import control
-from payments.transfers import executor
+from payments.transfers.execution import executor
 from payments.transfers.owners import follow_payouts
 from refunds.destination_links import LINK_LIFETIME, DestinationLinkInvalid, destination_link_url, read_destination_link
 from refunds.models import Refund

@@ -16,7 +16,7 @@ from payments.chains.simulated.adapter import SimulatedChain
 from payments.chains.stellar import addresses as stellar_addresses
 from payments.models import Payment
 from payments.states import DiscrepancyStatus
-from payments.transfers import executor
+from payments.transfers.execution import executor
 from payments.transfers.models import Payout
 from payments.transfers.owners import follow_payouts
 from payments.transfers.payouts import fail_payout

@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from payments.transfers import executor
+from payments.transfers.execution import executor
 from payments.transfers.owners import follow_payouts
 from refunds import tasks
 from refunds.models import Refund

@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from config.money import FIAT_DIGITS, fiat_share, to_units
-from payments.dashboard.decision_rows import decision_row
+from payments.dashboard.decisions.rows import decision_row
 from payments.models import Payment
 from payments.suspense.acceptance import accept_discrepancy
 from refunds.services import NewRefund, create_refund

@@ -10,10 +10,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from payments.chains.evm.deployment import DEPLOYER
+from payments.chains.evm.deposit_addresses.deployment import DEPLOYER
 from payments.chains.evm.fees import GWEI, FeeRules
-from payments.chains.evm.signing import signer_from_key
-from payments.chains.evm.signing_rules import EvmWallet
+from payments.chains.evm.keys.signing import signer_from_key
+from payments.chains.evm.keys.signing_rules import EvmWallet
 from payments.chains.signer.client import SignerClient
 from payments.chains.signer.connection import Certificates
 from payments.chains.signer.messages import Intent, intent_mac
@@ -21,8 +21,8 @@ from payments.chains.signer.policy import Place, read_policy
 from payments.chains.signer.record import Record
 from payments.chains.signer.server import listening
 from payments.chains.signer.service import Service, WalletSigner
-from payments.chains.stellar.keys import Keys
-from payments.chains.stellar.signing_rules import StellarWallet
+from payments.chains.stellar.keys.signing_rules import StellarWallet
+from payments.chains.stellar.keys.wallet_keys import Keys
 from tests.evm.network import devnet
 from tests.stellar.network import devnet as stellar_devnet
 from tests.stellar.network import keys as stellar_keys

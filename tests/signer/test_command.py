@@ -15,8 +15,8 @@ import pytest
 
 from config.money import Asset
 from payments.chains.errors import SignerRefused
-from payments.chains.evm.remote_signing import request_for
-from payments.chains.evm.signing import Purpose
+from payments.chains.evm.keys.remote_signing import request_for
+from payments.chains.evm.keys.signing import Purpose
 from payments.chains.networks import NETWORKS
 from payments.chains.signer.client import SignerClient
 from tests.evm.network import devnet

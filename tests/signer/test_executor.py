@@ -19,7 +19,7 @@ from payments.chains.signer.service import Service
 from payments.chains.stellar.adapter import StellarChain
 from payments.chains.stellar.channels import Channels
 from payments.chains.stellar.fees import FeeRules
-from payments.chains.stellar.remote_signing import RemoteKeys
+from payments.chains.stellar.keys.remote_signing import RemoteKeys
 from payments.operations.alarm_rules import of_rows
 from payments.operations.states import AlarmKind
 from payments.transfers.models import Envelope, Payout, Transfer

@@ -12,16 +12,16 @@ from hexbytes import HexBytes
 from stellar_sdk import Keypair
 
 from payments.chains.errors import SignerUnavailable
-from payments.chains.evm.accounts import Account, TypedTransaction
 from payments.chains.evm.fees import GWEI, FeeRules
-from payments.chains.evm.service_keys import ServiceKeySigner
-from payments.chains.evm.signing import read_signed
-from payments.chains.evm.signing_rules import EvmWallet
+from payments.chains.evm.keys.accounts import Account, TypedTransaction
+from payments.chains.evm.keys.service_keys import ServiceKeySigner
+from payments.chains.evm.keys.signing import read_signed
+from payments.chains.evm.keys.signing_rules import EvmWallet
 from payments.chains.key_services.base import KeyServiceFailed
 from payments.chains.key_services.configuration import ed_key, secp_key
-from payments.chains.stellar.keys import Keys
-from payments.chains.stellar.service_keys import ServiceKeypair
-from payments.chains.stellar.signing_rules import StellarWallet
+from payments.chains.stellar.keys.service_keys import ServiceKeypair
+from payments.chains.stellar.keys.signing_rules import StellarWallet
+from payments.chains.stellar.keys.wallet_keys import Keys
 from tests.evm.network import devnet
 from tests.signer import services
 from tests.signer.services import ORDER, Kms, Vault, listening

@@ -9,14 +9,15 @@ import pytest
 from stellar_sdk import Asset, ChangeTrust, CreateAccount, ManageData, Operation, Payment, SetOptions
 
 from payments.chains.errors import SignerRefused
-from payments.chains.evm import deployment
-from payments.chains.evm.deployment import DEPLOYER
-from payments.chains.evm.remote_signing import RemoteSigner
-from payments.chains.evm.signing import Purpose, read_signed
-from payments.chains.stellar import addresses, envelopes
+from payments.chains.evm.deposit_addresses import deployment
+from payments.chains.evm.deposit_addresses.deployment import DEPLOYER
+from payments.chains.evm.keys.remote_signing import RemoteSigner
+from payments.chains.evm.keys.signing import Purpose, read_signed
+from payments.chains.stellar import addresses
 from payments.chains.stellar.channels import entry_name
-from payments.chains.stellar.keys import Keys
-from payments.chains.stellar.remote_signing import RemoteKeys
+from payments.chains.stellar.keys import envelopes
+from payments.chains.stellar.keys.remote_signing import RemoteKeys
+from payments.chains.stellar.keys.wallet_keys import Keys
 from tests.evm.network import devnet
 from tests.signer.signer import POLYGON, PROFILES, STELLAR, OwnSigner
 from tests.signer.test_service import SOMEBODY as SOMEBODY_ON_EVM

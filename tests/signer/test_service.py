@@ -13,11 +13,11 @@ from config.ids import new_uuid
 from payments.chains.errors import SignerRefused
 from payments.chains.evm import abi
 from payments.chains.evm.fees import GWEI
-from payments.chains.evm.remote_signing import request_for
-from payments.chains.evm.signing import Purpose, Transaction, read_signed, signer_from_key
+from payments.chains.evm.keys.remote_signing import request_for
+from payments.chains.evm.keys.signing import Purpose, Transaction, read_signed, signer_from_key
 from payments.chains.signer.messages import Reply, SigningRequest
 from payments.chains.signer.service import SEQUENCES_PER_PAYOUT, SIGNED_AGAIN_FOR, SIGNED_WITHIN
-from payments.chains.stellar.keys import Keys
+from payments.chains.stellar.keys.wallet_keys import Keys
 from tests.evm.network import devnet
 from tests.signer.signer import POLYGON, PROFILES, STELLAR, OwnSigner, intent
 from tests.stellar.network.keys import HOT_WALLET_KEY

@@ -12,8 +12,8 @@ from stellar_sdk import Keypair
 
 from payments.chains.base import PayoutInstruction
 from payments.chains.signer.messages import SigningRequest
-from payments.chains.stellar import envelopes
-from payments.chains.stellar.keys import Keys
+from payments.chains.stellar.keys import envelopes
+from payments.chains.stellar.keys.wallet_keys import Keys
 from tests.signer.signer import PROFILES, STELLAR, OwnSigner, intent
 from tests.stellar.network.keys import HOT_WALLET_KEY, PASSPHRASE
 

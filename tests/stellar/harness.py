@@ -18,10 +18,10 @@ from payments.chains.profiles import NetworkProfile, coins
 from payments.chains.stellar import addresses, fees
 from payments.chains.stellar.adapter import StellarChain
 from payments.chains.stellar.fees import FeeRules
-from payments.chains.stellar.horizon import Horizon, Submission
-from payments.chains.stellar.keys import Keys
-from payments.chains.stellar.providers import Horizons
-from payments.chains.stellar.reading import RECORDS_PER_SCAN
+from payments.chains.stellar.horizon.client import Horizon, Submission
+from payments.chains.stellar.horizon.providers import Horizons
+from payments.chains.stellar.horizon.reading import RECORDS_PER_SCAN
+from payments.chains.stellar.keys.wallet_keys import Keys
 from tests.chains.harness import Outcome
 from tests.stellar.network.horizon import LocalHorizon
 from tests.stellar.network.keys import HOT_WALLET, HOT_WALLET_KEY, ISSUERS, PASSPHRASE

@@ -10,9 +10,9 @@ from payments.chains.base import PayoutInstruction, SignedTransfer
 from payments.chains.stellar.adapter import StellarChain
 from payments.chains.stellar.channels import Channels
 from payments.chains.stellar.fees import FeeRules
-from payments.chains.stellar.horizon import Horizon
-from payments.chains.stellar.keys import Keys, Signer
-from payments.chains.stellar.providers import Horizons
+from payments.chains.stellar.horizon.client import Horizon
+from payments.chains.stellar.horizon.providers import Horizons
+from payments.chains.stellar.keys.wallet_keys import Keys, Signer
 from tests.stellar.front import Front
 from tests.stellar.network import devnet, keys
 from tests.stellar.network.horizon import LocalHorizon

@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import orjson
 
-from payments.chains.stellar.horizon import Horizon
+from payments.chains.stellar.horizon.client import Horizon
 
 _FILE = Path(__file__).with_name("recorded.json")
 

@@ -10,7 +10,7 @@ from pytest_django.fixtures import Settings
 from stellar_sdk import Keypair, TransactionEnvelope
 
 from config.environments import Environment
-from payments.chains.stellar import configuration
+from payments.chains.stellar import factory
 from payments.deposits.crediting import assess_due
 from payments.deposits.watching import watch_network
 from tests.networks import STELLAR
@@ -41,7 +41,7 @@ def read() -> None:
 
     As a new process does it, which takes no head for new that was so a second ago and leaves no server alone.
     """
-    configuration._horizons.cache_clear()
+    factory._horizons.cache_clear()
     while watch_network(Environment.SANDBOX, STELLAR):
         pass
     assess_due()

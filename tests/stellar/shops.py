@@ -25,8 +25,8 @@ from merchants.ledger.balances import balance
 from merchants.models import Merchant
 from payments import tasks as payment_tasks
 from payments.chains import registry
-from payments.chains.operator_settings import MAINNET, NetworkSettings
 from payments.chains.profiles import NetworkProfile
+from payments.chains.settings_parser import MAINNET, NetworkSettings
 from payments.models import Payment
 from payments.services import NewPayment, create_payment
 from payments.transfers import tasks as transfer_tasks

@@ -21,7 +21,7 @@ from stellar_sdk import (
 from payments.chains.base import BuildsPayments
 from payments.chains.errors import PayerRefused, TransferRefused
 from payments.chains.stellar import addresses
-from payments.chains.stellar.asked import Asked, hash_of, is_signed, unsigned
+from payments.chains.stellar.payer_wallets.payment_request import Asked, hash_of, is_signed, unsigned
 from tests.stellar.network import keys
 from tests.stellar.place import USDC, WALLET, XLM, Place, key_of
 

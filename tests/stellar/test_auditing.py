@@ -30,7 +30,7 @@ from payments.models import Deposit
 from payments.operations import alarm_rules, tasks
 from payments.operations.states import AlarmKind
 from payments.states import PaymentStatus
-from payments.transfers.wallet_snapshot import WalletSnapshot, take_wallet_snapshot
+from payments.transfers.audit.wallet_snapshot import WalletSnapshot, take_wallet_snapshot
 from payments.treasury.wallet_balances import book_treasury, treasury_balance, wallet_findings
 from tests.payments.scenes import SANDBOX, STELLAR, make_payment
 from tests.stellar.harness import LocalHarness, key_of

@@ -22,7 +22,8 @@ from stellar_sdk import (
 
 from config.money import Asset
 from payments.chains.base import PayoutInstruction
-from payments.chains.stellar import addresses, envelopes
+from payments.chains.stellar import addresses
+from payments.chains.stellar.keys import envelopes
 
 PASSPHRASE = "A network of tests ; 2026"
 WALLET, CHANNEL, ISSUER, RECIPIENT = (Keypair.from_raw_ed25519_seed(bytes([number] * 32)) for number in (1, 2, 3, 4))

@@ -11,9 +11,9 @@ import orjson
 import pytest
 
 from payments.chains.servers import Behind, ProviderFailed
-from payments.chains.stellar import records
-from payments.chains.stellar.horizon import LARGEST_REPLY_BYTES, Horizon, NotKnown, Submission
-from payments.chains.stellar.pages import in_order
+from payments.chains.stellar.horizon import records
+from payments.chains.stellar.horizon.client import LARGEST_REPLY_BYTES, Horizon, NotKnown, Submission
+from payments.chains.stellar.horizon.pages import in_order
 from tests.evm.test_hostile_replies import served
 from tests.stellar.recordings import ToldHorizon, recorded, told
 

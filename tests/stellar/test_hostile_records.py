@@ -28,8 +28,9 @@ from stellar_sdk.operation import Payment
 
 from merchants.ledger.invariants import Scope
 from payments.chains import registry
-from payments.chains.stellar import addresses, envelope_check, operations
-from payments.chains.stellar.pages import concerns
+from payments.chains.stellar import addresses, envelope_check
+from payments.chains.stellar.horizon import operations
+from payments.chains.stellar.horizon.pages import concerns
 from payments.deposits import watching
 from payments.deposits.invariants import records_set_aside
 from payments.deposits.models import ReadingRequest, ScanCursor

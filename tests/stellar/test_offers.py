@@ -9,7 +9,8 @@ import pytest
 
 from payments.chains.base import PayoutInstruction
 from payments.chains.errors import ChainUnavailable, FeesAboveCap
-from payments.chains.stellar import addresses, envelopes
+from payments.chains.stellar import addresses
+from payments.chains.stellar.keys import envelopes
 from tests.stellar.network import keys
 from tests.stellar.place import STOCK, USDC, WALLET, XLM, Place
 
@@ -157,7 +158,7 @@ def test_channels_lend_their_sequences_and_the_wallet_pays_for_all_of_it(channel
 
 
 def test_channels_are_the_same_for_the_same_key_and_others_for_any_other(channelled: Place) -> None:
-    from payments.chains.stellar.keys import Keys
+    from payments.chains.stellar.keys.wallet_keys import Keys
 
     assert Keys(keys.HOT_WALLET_KEY, channels=3).channels[:2] == channelled.chain.channels()
     assert not set(Keys(keys.PAYER_KEY, channels=3).channels) & set(channelled.chain.channels())

@@ -9,7 +9,7 @@ from django.core.exceptions import ImproperlyConfigured
 from stellar_sdk import Keypair
 
 from config.process.variables import Variables
-from payments.chains.operator_settings import MAINNET, TESTNET, NetworkSettings, read_network_settings
+from payments.chains.settings_parser import MAINNET, TESTNET, NetworkSettings, read_network_settings
 from payments.chains.stellar import addresses
 
 WALLET = Keypair.from_raw_ed25519_seed(b"\x01" * 32)

@@ -12,10 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from payments.chains.errors import ChainUnavailable, FinalityViolation, NotSetUp
-from payments.chains.stellar import records
 from payments.chains.stellar.adapter import StellarChain
-from payments.chains.stellar.horizon import Horizon
-from payments.chains.stellar.providers import LAG_SECONDS, ROOT_SECONDS, Horizons
+from payments.chains.stellar.horizon import records
+from payments.chains.stellar.horizon.client import Horizon
+from payments.chains.stellar.horizon.providers import LAG_SECONDS, ROOT_SECONDS, Horizons
 from tests.chains.harness import Watched
 from tests.evm.hostile import changes
 from tests.stellar.front import Front

@@ -32,7 +32,7 @@ from stellar_sdk.operation import (
 from payments.chains.errors import ChainUnavailable
 from payments.chains.stellar import addresses
 from payments.chains.stellar.adapter import StellarChain
-from payments.chains.stellar.reading import READ_AGAIN, HistoryMissing, Reading
+from payments.chains.stellar.horizon.reading import READ_AGAIN, HistoryMissing, Reading
 from tests.chains.harness import Reader, Watched
 from tests.stellar.front import Front, records
 from tests.stellar.harness import LocalHarness, key_of

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from payments.chains.stellar import operations, records
-from payments.chains.stellar.records import Memo
+from payments.chains.stellar.horizon import operations, records
+from payments.chains.stellar.horizon.records import Memo
 from tests.evm.hostile import changes as any_changes
 from tests.stellar.recordings import payment_of, recorded
 

@@ -11,7 +11,7 @@ from stellar_sdk import BumpSequence
 
 from payments.chains.base import PayoutInstruction, TransactionStatus
 from payments.chains.errors import ChainUnavailable, RecipientProblem, TransferRefused
-from payments.chains.stellar import envelopes
+from payments.chains.stellar.keys import envelopes
 from tests.stellar.network import keys
 from tests.stellar.place import STOCK, USDC, WALLET, XLM, Place, key_of
 

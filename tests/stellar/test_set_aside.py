@@ -21,13 +21,13 @@ from payments.chains.stellar import addresses
 from payments.operations import figures
 from payments.operations.measuring import measure_network
 from payments.operations.models import NetworkSnapshot
-from payments.transfers import recovery
+from payments.transfers.audit import adopt_unknown
+from payments.transfers.audit.outgoing import Comparison
+from payments.transfers.audit.wallet_snapshot import WalletSnapshot, take_wallet_snapshot
 from payments.transfers.models import Envelope, Payout, Transfer, TransferLine, Wallet
-from payments.transfers.outgoing_audit import Comparison
 from payments.transfers.payouts import SET_ASIDE_AFTER
 from payments.transfers.postings import hot_account
 from payments.transfers.states import HoldReason, PayoutStatus, TransferStatus
-from payments.transfers.wallet_snapshot import WalletSnapshot, take_wallet_snapshot
 from payments.treasury import unusual_changes
 from payments.treasury.wallet_balances import wallet_findings
 from tests.stellar.place import WALLET, XLM, Place, key_of
@@ -450,9 +450,9 @@ def lost_by_a_restore(place: Place, *claimants: str) -> tuple[Payout, str]:
 
 def test_what_a_lost_ledger_had_set_aside_is_adopted(place: Place) -> None:
     payout, digest = lost_by_a_restore(place, LATE.public_key)
-    [unknown] = recovery.unknown_transfers(the_wallet(STELLAR), since_block=1)
+    [unknown] = adopt_unknown.unknown_transfers(the_wallet(STELLAR), since_block=1)
     assert (unknown.payout, unknown.sent.transaction_hash) == (payout, digest)
-    assert recovery.adopt(the_wallet(STELLAR), [unknown]) == 1
+    assert adopt_unknown.adopt(the_wallet(STELLAR), [unknown]) == 1
     assert fresh(payout).status == PayoutStatus.PAID
     assert set_aside(place) == [(fresh(payout).claimable_balance, 9)]
     assert (findings(place), hot(STELLAR)) == ([], STOCK - 9)
@@ -460,5 +460,5 @@ def test_what_a_lost_ledger_had_set_aside_is_adopted(place: Place) -> None:
 
 def test_one_that_another_may_claim_as_well_has_paid_nobody(place: Place) -> None:
     _, _ = lost_by_a_restore(place, LATE.public_key, key_of(5).public_key)
-    [unknown] = recovery.unknown_transfers(the_wallet(STELLAR), since_block=1)
+    [unknown] = adopt_unknown.unknown_transfers(the_wallet(STELLAR), since_block=1)
     assert unknown.payout is None

@@ -26,7 +26,7 @@ from payments.chains import registry
 from payments.chains.errors import NotSetUp
 from payments.chains.stellar.accounts import MEMO_REQUIRED
 from payments.chains.stellar.channels import Channels, entry_name
-from payments.chains.stellar.keys import Keys
+from payments.chains.stellar.keys.wallet_keys import Keys
 from payments.deposits import watching
 from payments.models import Deposit
 from payments.operations.alarm_rules import of_rows

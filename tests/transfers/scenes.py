@@ -18,7 +18,7 @@ from merchants.models import Merchant, User
 from payments.chains import registry
 from payments.chains.simulated import control
 from payments.chains.simulated.networks import address_named
-from payments.transfers import executor
+from payments.transfers.execution import executor
 from payments.transfers.models import Payout, Transfer, Wallet
 from payments.transfers.payouts import request_payout
 from payments.transfers.postings import hot_account, payout_account

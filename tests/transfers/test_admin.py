@@ -19,7 +19,8 @@ from merchants.four_eyes.services import agree
 from merchants.models import User
 from payments.chains import registry
 from payments.chains.simulated import control
-from payments.transfers import recovery, services
+from payments.transfers import services
+from payments.transfers.audit import adopt_unknown
 from payments.transfers.models import Payout, PayoutPolicy, Transfer
 from payments.transfers.payouts import approve_payout, policy_of
 from payments.transfers.states import PayoutStatus
@@ -164,18 +165,18 @@ class TestWallets:
         """A thaw falls when the wallet was frozen anew since, or has sent what the ledger lacks."""
         wallet, (_, ada), (_, bob) = the_wallet(ETHEREUM), operator(), operator()
         services.freeze_wallet(wallet, reason="odd")
-        first = recovery.propose_thaw(the_wallet(ETHEREUM), by=ada)
+        first = adopt_unknown.propose_thaw(the_wallet(ETHEREUM), by=ada)
         services.thaw_wallet(wallet, {}, thawed_by="two others")
         services.freeze_wallet(wallet, reason="odd again")
         assert agree(first, by=bob).status == ProposalStatus.FALLEN
-        second = recovery.propose_thaw(the_wallet(ETHEREUM), by=ada)
+        second = adopt_unknown.propose_thaw(the_wallet(ETHEREUM), by=ada)
         asset = registry.asset(SANDBOX, ETHEREUM, "USDC")
         thief = somebody(ETHEREUM, "a thief")
         control.pay(ETHEREUM, sender=wallet.address, recipient=thief, contract=asset.contract, amount=5)
         control.mine(ETHEREUM, 1 + control.deepest_reorg(ETHEREUM))
         assert agree(second, by=bob).status == ProposalStatus.FALLEN
         assert the_wallet(ETHEREUM).frozen_at is not None
-        third = recovery.propose_thaw(the_wallet(ETHEREUM), recovery.unknown_transfers(wallet), by=ada)
+        third = adopt_unknown.propose_thaw(the_wallet(ETHEREUM), adopt_unknown.unknown_transfers(wallet), by=ada)
         assert agree(third, by=bob).status == ProposalStatus.DONE
         assert the_wallet(ETHEREUM).frozen_at is None
 

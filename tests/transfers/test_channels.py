@@ -12,9 +12,9 @@ from payments.chains import registry
 from payments.chains.networks import NETWORKS
 from payments.chains.simulated import control, networks
 from payments.chains.simulated.adapter import SimulatedChain
+from payments.transfers.audit.wallet_snapshot import WalletSnapshot, take_wallet_snapshot
 from payments.transfers.models import Channel, Transfer, TransferLine
 from payments.transfers.states import PayoutStatus, TransferStatus
-from payments.transfers.wallet_snapshot import WalletSnapshot, take_wallet_snapshot
 from payments.treasury.wallet_balances import wallet_findings
 from tests.networks import put
 from tests.payments.scenes import watch

@@ -21,10 +21,11 @@ from payments.chains.base import PayoutInstruction, TransactionStatus
 from payments.chains.simulated import control
 from payments.chains.simulated.adapter import SimulatedChain
 from payments.chains.simulated.networks import simulated_profile
-from payments.transfers import rounds, services
+from payments.transfers import services
+from payments.transfers.execution import rounds
+from payments.transfers.execution.rounds import Round
 from payments.transfers.models import Envelope, Payout, Transfer, Wallet
 from payments.transfers.payouts import PayoutNotCancellable, cancel_payout, request_payout, retry_held
-from payments.transfers.rounds import Round
 from payments.transfers.states import HoldReason, PayoutStatus, TransferStatus
 from tests.factories import make_merchant
 from tests.networks import put_simulated

@@ -11,9 +11,9 @@ from django.utils import timezone
 from payments.chains import registry
 from payments.chains.simulated import control, mempool, signing
 from payments.chains.simulated.clock import locked
+from payments.transfers.audit.wallet_snapshot import WalletSnapshot, take_wallet_snapshot
 from payments.transfers.models import Transfer
 from payments.transfers.states import PayoutStatus, TransferStatus
-from payments.transfers.wallet_snapshot import WalletSnapshot, take_wallet_snapshot
 from payments.treasury.wallet_balances import wallet_balances
 from tests.networks import put_simulated
 from tests.payments.scenes import watch

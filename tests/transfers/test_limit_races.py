@@ -12,7 +12,8 @@ from django.db import connection
 
 from merchants.ledger import stops
 from payments.chains.simulated.adapter import SimulatedChain
-from payments.transfers import executor, services
+from payments.transfers import services
+from payments.transfers.execution import executor
 from payments.transfers.models import Payout, PayoutPolicy, Transfer
 from payments.transfers.payouts import carry, policy_of
 from payments.transfers.states import HoldReason, PayoutStatus

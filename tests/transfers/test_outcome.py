@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 
 from payments.chains.base import TransactionStatus
-from payments.transfers.outcome import Outcome, OutcomeKind, outcome_of
+from payments.transfers.execution.outcome import Outcome, OutcomeKind, outcome_of
 
 UNKNOWN = TransactionStatus("unknown")
 PENDING = TransactionStatus("pending")

@@ -8,7 +8,8 @@ from merchants.ledger.models import Posting
 from payments.chains import registry
 from payments.operations.alarm_rules import of_rows
 from payments.operations.states import AlarmKind
-from payments.transfers import rounds, services
+from payments.transfers import services
+from payments.transfers.execution import rounds
 from payments.transfers.models import Payout, Transfer
 from payments.transfers.states import HoldReason, PayoutStatus, TransferStatus
 from tests.transfers.scenes import (

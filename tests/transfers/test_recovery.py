@@ -13,7 +13,7 @@ from config.database.advisory_locks import LockClass
 from payments.chains import registry
 from payments.chains.base import PayoutInstruction
 from payments.chains.simulated import control
-from payments.transfers import recovery
+from payments.transfers.audit import adopt_unknown
 from payments.transfers.models import Payout, Transfer, Wallet
 from payments.transfers.states import PayoutStatus
 from tests.transfers.scenes import (
@@ -125,7 +125,7 @@ def test_a_long_network_is_not_looked_through_from_its_beginning(monkeypatch: py
     paid = ask(ETHEREUM)
     send_behind_the_books(ETHEREUM, [paid])
     drive(ETHEREUM)
-    monkeypatch.setattr(recovery, "BLOCKS_MAX", 1)
+    monkeypatch.setattr(adopt_unknown, "BLOCKS_MAX", 1)
     with pytest.raises(CommandError, match=r"no transfer of this wallet to begin looking from.*--since-block"):
         thaw(ETHEREUM)
     assert the_wallet(ETHEREUM).frozen_at is not None

@@ -15,7 +15,7 @@ from payments.chains.simulated import actions, adapter, control
 from payments.chains.simulated.adapter import SimulatedChain
 from payments.chains.simulated.clock import locked
 from payments.chains.simulated.networks import payout_work
-from payments.transfers import rounds
+from payments.transfers.execution import rounds
 from payments.transfers.models import Envelope, Payout, Transfer, Wallet
 from payments.transfers.postings import gas_account
 from payments.transfers.states import OPEN_TRANSFERS, HoldReason, PayoutStatus

@@ -16,9 +16,9 @@ from payments import tasks as payment_tasks
 from payments.chains import registry
 from payments.chains.errors import ChainUnavailable
 from payments.chains.simulated.adapter import SimulatedChain
-from payments.transfers import executor, rounds
+from payments.transfers.execution import executor, rounds
+from payments.transfers.execution.rounds import Round
 from payments.transfers.models import Payout, Transfer
-from payments.transfers.rounds import Round
 from payments.transfers.states import PayoutStatus, TransferPurpose
 from payments.transfers.wallets import wallet_of
 from payments.treasury.models import Sweep

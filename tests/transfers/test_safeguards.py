@@ -14,7 +14,7 @@ from payments.chains.base import PayoutInstruction
 from payments.chains.simulated import control
 from payments.chains.simulated.networks import first_sequence
 from payments.deposits.postings import chain_account
-from payments.transfers import executor, rounds
+from payments.transfers.execution import executor, rounds
 from payments.transfers.models import Payout, PayoutPolicy, Transfer, approval_count
 from payments.transfers.payouts import approve_payout, policy_of, reject_payout
 from payments.transfers.postings import hot_account

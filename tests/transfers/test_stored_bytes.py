@@ -12,7 +12,8 @@ from payments.chains import registry
 from payments.chains.base import SignedTransfer
 from payments.chains.simulated import control
 from payments.chains.simulated.adapter import SimulatedChain
-from payments.transfers import rounds, services
+from payments.transfers import services
+from payments.transfers.execution import rounds
 from payments.transfers.models import Envelope, Payout, PayoutPolicy, Transfer
 from payments.transfers.payouts import approve_payout, lock_policy, policy_of
 from payments.transfers.spending import Allowance

@@ -22,7 +22,7 @@ from payments.chains.simulated import control
 from payments.chains.stellar import addresses
 from payments.models import Payment
 from payments.services import cancel_payment
-from payments.transfers import executor
+from payments.transfers.execution import executor
 from payments.treasury.losses.models import Bearer
 from refunds.models import Refund
 from refunds.services import cancel_refund, follow_payout, give_destination

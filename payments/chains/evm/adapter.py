@@ -31,17 +31,19 @@ from payments.chains.base import (
     WatchList,
 )
 from payments.chains.errors import ChainUnavailable, NotSetUp, TokenChanged
-from payments.chains.evm import addresses, contract_accounts, deployment, links, messages, questions
-from payments.chains.evm.derivation import Derivations
+from payments.chains.evm import addresses, contract_accounts, links, messages
+from payments.chains.evm.deposit_addresses import deployment
+from payments.chains.evm.deposit_addresses.derivation import Derivations
+from payments.chains.evm.deposit_addresses.new_addresses import NewAddresses
+from payments.chains.evm.deposit_addresses.sweeps import swept_from
 from payments.chains.evm.fees import FeeRules
-from payments.chains.evm.new_addresses import NewAddresses
-from payments.chains.evm.providers import Providers
+from payments.chains.evm.keys.signing import Signer, read_signed
+from payments.chains.evm.nodes import questions
+from payments.chains.evm.nodes.providers import Providers
+from payments.chains.evm.readiness_checks import SetUp
 from payments.chains.evm.reading import BLOCKS_PER_SCAN, Pace, Reading
 from payments.chains.evm.sending import Sending
-from payments.chains.evm.set_up import SetUp
-from payments.chains.evm.signing import Signer, read_signed
-from payments.chains.evm.sweeps import swept_from
-from payments.chains.evm.trying import Trials
+from payments.chains.evm.simulation import Trials
 from payments.chains.profiles import NetworkProfile
 from payments.chains.readiness import Readiness
 

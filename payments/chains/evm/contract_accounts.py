@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from payments.chains.errors import ChainUnavailable
-from payments.chains.evm import abi, messages, questions
-from payments.chains.evm.providers import Providers
-from payments.chains.evm.rpc import RpcError
+from payments.chains.evm import abi, messages
+from payments.chains.evm.nodes import questions
+from payments.chains.evm.nodes.providers import Providers
+from payments.chains.evm.nodes.rpc import RpcError
 
 _FUNCTION = "isValidSignature(bytes32,bytes)"
 MOST_GAS = 10_000_000

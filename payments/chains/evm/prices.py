@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from payments.chains.errors import ChainUnavailable
-from payments.chains.evm import questions
 from payments.chains.evm.fees import believable_tip, with_margin
-from payments.chains.evm.providers import Providers
+from payments.chains.evm.nodes import questions
+from payments.chains.evm.nodes.providers import Providers
 
 TIP_BLOCKS = 20
 """How many blocks say what tips have been paid lately."""

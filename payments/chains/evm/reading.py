@@ -21,10 +21,11 @@ from payments.chains.base import (
     WatchList,
 )
 from payments.chains.errors import ChainUnavailable, FinalityViolation, RecordUnreadable
-from payments.chains.evm import abi, addresses, questions
-from payments.chains.evm.disagreement import has_moved
-from payments.chains.evm.providers import Provider, Providers
-from payments.chains.evm.questions import (
+from payments.chains.evm import abi, addresses
+from payments.chains.evm.nodes import questions
+from payments.chains.evm.nodes.disagreement import has_moved
+from payments.chains.evm.nodes.providers import Provider, Providers
+from payments.chains.evm.nodes.questions import (
     QUESTIONS_PER_BATCH,
     TRANSFER,
     Header,
@@ -34,7 +35,7 @@ from payments.chains.evm.questions import (
     SentTransaction,
     UnreadReceipt,
 )
-from payments.chains.evm.rpc import RpcError
+from payments.chains.evm.nodes.rpc import RpcError
 from payments.chains.evm.token_fees import TokenFees, with_neighbours
 from payments.chains.profiles import NetworkProfile
 from payments.chains.readiness import require_fields

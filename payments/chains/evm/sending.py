@@ -9,15 +9,16 @@ from typing import Any
 from config.money import Asset
 from payments.chains.base import Costs, Head, PayoutInstruction, SentTransaction, SignedTransfer, TransactionStatus
 from payments.chains.errors import ChainUnavailable, TransferRefused
-from payments.chains.evm import abi, questions
-from payments.chains.evm.derivation import Derivations
+from payments.chains.evm import abi
+from payments.chains.evm.deposit_addresses.derivation import Derivations
+from payments.chains.evm.deposit_addresses.new_addresses import NewAddresses
 from payments.chains.evm.fees import FeeRules, Offer
-from payments.chains.evm.new_addresses import NewAddresses
+from payments.chains.evm.keys.signing import Purpose, Signer, Transaction, read_signed
+from payments.chains.evm.nodes import questions
+from payments.chains.evm.nodes.providers import Providers
+from payments.chains.evm.nodes.questions import QUESTIONS_PER_BATCH, Receipt
+from payments.chains.evm.nodes.rpc import RpcError
 from payments.chains.evm.prices import gas_limit, prices
-from payments.chains.evm.providers import Providers
-from payments.chains.evm.questions import QUESTIONS_PER_BATCH, Receipt
-from payments.chains.evm.rpc import RpcError
-from payments.chains.evm.signing import Purpose, Signer, Transaction, read_signed
 from payments.chains.profiles import NetworkProfile
 
 # When a node says that a transfer would fail now, it may still be right later, as when the money for it is on its way.

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from payments.chains.evm import abi, questions
-from payments.chains.evm.providers import Providers
-from payments.chains.evm.questions import Log
-from payments.chains.evm.rpc import RpcError
+from payments.chains.evm import abi
+from payments.chains.evm.nodes import questions
+from payments.chains.evm.nodes.providers import Providers
+from payments.chains.evm.nodes.questions import Log
+from payments.chains.evm.nodes.rpc import RpcError
 
 _RATE_SCALE = 10_000
 

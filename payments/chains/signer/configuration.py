@@ -12,14 +12,14 @@ from django.core.exceptions import ImproperlyConfigured
 
 from config.environments import Environment
 from payments.chains import registry
-from payments.chains.evm import configuration as evm
-from payments.chains.evm.signing_rules import EvmWallet
-from payments.chains.operator_settings import MAINNET, AllNetworkSettings, NetworkSettings
+from payments.chains.evm import factory as evm
+from payments.chains.evm.keys.signing_rules import EvmWallet
 from payments.chains.profiles import NetworkProfile
+from payments.chains.settings_parser import MAINNET, AllNetworkSettings, NetworkSettings
 from payments.chains.signer.policy import Place, PolicyRefused, read_policy
 from payments.chains.signer.record import Record, RecordRefused, utc_now
 from payments.chains.signer.service import Service, WalletSigner
-from payments.chains.stellar import configuration as stellar
+from payments.chains.stellar import factory as stellar
 
 POLICY, RECORD, STOP = "policy.toml", "record.jsonl", "stop"
 """Files of the signer's folder."""
@@ -74,6 +74,6 @@ def _wallet(profile: NetworkProfile, found: NetworkSettings, clock: Callable[[],
         signer, factories = evm.signer(found, profile.network), evm.factories(found)
         deployments = evm.deployments(found)
         return EvmWallet(profile, signer, factories=factories, rules=evm.fee_rules(found), deployments=deployments)
-    from payments.chains.stellar.signing_rules import StellarWallet
+    from payments.chains.stellar.keys.signing_rules import StellarWallet
 
     return StellarWallet(profile, stellar.keys(found), cap=found.fee_cap_stroops, clock=clock)

@@ -56,7 +56,7 @@ from payments.chains.simulated.networks import (
 )
 from payments.chains.simulated.reading import SCAN_TRANSACTIONS, Reading
 from payments.chains.stellar import addresses as stellar_addresses
-from payments.chains.stellar import links as stellar_links
+from payments.chains.stellar.payer_wallets import links as stellar_links
 
 VALIDITY = timedelta(minutes=5)
 """How long a signed transfer stays good where transfers can expire."""

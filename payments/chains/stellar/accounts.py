@@ -13,12 +13,12 @@ from payments.chains import recipients
 from payments.chains.base import PayoutInstruction
 from payments.chains.errors import NotSetUp, RecipientRefused, SendingBlocked
 from payments.chains.profiles import NetworkProfile
-from payments.chains.stellar import holdings
-from payments.chains.stellar.horizon import Horizon
+from payments.chains.stellar.horizon import holdings
+from payments.chains.stellar.horizon.client import Horizon
+from payments.chains.stellar.horizon.operations import Payment
+from payments.chains.stellar.horizon.providers import Horizons
+from payments.chains.stellar.horizon.records import AccountRecord, Trustline
 from payments.chains.stellar.messages import Signers
-from payments.chains.stellar.operations import Payment
-from payments.chains.stellar.providers import Horizons
-from payments.chains.stellar.records import AccountRecord, Trustline
 
 Told = TypeVar("Told")
 

@@ -34,19 +34,21 @@ from payments.chains.base import (
 from payments.chains.profiles import NetworkProfile
 from payments.chains.readiness import Readiness
 from payments.chains.recipients import account_of
-from payments.chains.stellar import addresses, fees, links, lookups
+from payments.chains.stellar import addresses, fees
 from payments.chains.stellar.accounts import Accounts
-from payments.chains.stellar.asking import Asking
 from payments.chains.stellar.channels import Channels
 from payments.chains.stellar.fees import FeeRules
-from payments.chains.stellar.providers import Horizons, LacksHistory
-from payments.chains.stellar.reading import POLL_SECONDS, RECORDS_PER_SCAN, Reading
-from payments.chains.stellar.set_up import SetUp
+from payments.chains.stellar.horizon import lookups
+from payments.chains.stellar.horizon.providers import Horizons, LacksHistory
+from payments.chains.stellar.horizon.reading import POLL_SECONDS, RECORDS_PER_SCAN, Reading
+from payments.chains.stellar.payer_wallets import links
+from payments.chains.stellar.payer_wallets.wallet_requests import Asking
+from payments.chains.stellar.readiness_checks import SetUp
 
 if TYPE_CHECKING:
-    from payments.chains.stellar.keys import Signer
+    from payments.chains.stellar.keys.wallet_keys import Signer
+    from payments.chains.stellar.provisioning import Preparation
     from payments.chains.stellar.sending import Sending
-    from payments.chains.stellar.setting_up import Preparation
 
 
 class StellarChain:
@@ -205,7 +207,7 @@ class StellarChain:
 
     def preparation(self) -> Preparation:
         """What `manage.py setup_stellar` does to the hot wallet."""
-        from payments.chains.stellar.setting_up import Preparation
+        from payments.chains.stellar.provisioning import Preparation
 
         return Preparation(
             self.profile, self._accounts, self.horizons, wallet=self._wallet, keys=self._keys, sending=self._sending

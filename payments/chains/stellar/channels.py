@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 from django.core.exceptions import ImproperlyConfigured
 
 from payments.chains.errors import NotSetUp
-from payments.chains.stellar import addresses, holdings
-from payments.chains.stellar.horizon import Horizon
-from payments.chains.stellar.providers import Horizons
+from payments.chains.stellar import addresses
+from payments.chains.stellar.horizon import holdings
+from payments.chains.stellar.horizon.client import Horizon
+from payments.chains.stellar.horizon.providers import Horizons
 
 if TYPE_CHECKING:
-    from payments.chains.stellar.keys import Signer
+    from payments.chains.stellar.keys.wallet_keys import Signer
 
 
 def entry_name(number: int) -> str:

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from payments.chains.stellar import addresses
-from payments.chains.stellar.records import Memo, text_memo
-from payments.chains.stellar.values import NATIVE
+from payments.chains.stellar.horizon.records import Memo, text_memo
+from payments.chains.stellar.horizon.values import NATIVE
 
 _V0, _V1, _BUMP = 0, 2, 5
 _MUXED = 0x100

@@ -9,9 +9,9 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from payments.chains.errors import FeesAboveCap
-from payments.chains.stellar.horizon import Horizon
-from payments.chains.stellar.providers import Horizons
-from payments.chains.stellar.records import fee_stats
+from payments.chains.stellar.horizon.client import Horizon
+from payments.chains.stellar.horizon.providers import Horizons
+from payments.chains.stellar.horizon.records import fee_stats
 
 LEAST = 100
 """What the network asks for an operation while there is room in ledgers."""

@@ -10,10 +10,11 @@ from stellar_sdk import ChangeTrust, CreateAccount, ManageData, Operation, SetOp
 from stellar_sdk.utils import to_xdr_amount
 
 from payments.chains.servers import ProviderFailed
-from payments.chains.stellar import envelopes, records
 from payments.chains.stellar.accounts import MOST_OF_A_CHANNEL
-from payments.chains.stellar.horizon import Horizon
-from payments.chains.stellar.records import TransactionRecord
+from payments.chains.stellar.horizon import records
+from payments.chains.stellar.horizon.client import Horizon
+from payments.chains.stellar.horizon.records import TransactionRecord
+from payments.chains.stellar.keys import envelopes
 
 MOST_PAGES = 50
 _SEQUENCE_BITS = 32

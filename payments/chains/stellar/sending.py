@@ -17,13 +17,15 @@ from stellar_sdk import Operation
 from payments.chains.base import Head, PayoutInstruction, SignedTransfer, TransactionStatus
 from payments.chains.errors import ChainUnavailable, TransferRefused
 from payments.chains.profiles import NetworkProfile
-from payments.chains.stellar import envelopes, fees, lookups, records, results
+from payments.chains.stellar import fees, results
 from payments.chains.stellar.claimable import balance_id
 from payments.chains.stellar.fees import FeeRules, Offer
-from payments.chains.stellar.horizon import Horizon, NotKnown, Submission
-from payments.chains.stellar.keys import Signer
-from payments.chains.stellar.providers import Horizons
-from payments.chains.stellar.records import TransactionRecord
+from payments.chains.stellar.horizon import lookups, records
+from payments.chains.stellar.horizon.client import Horizon, NotKnown, Submission
+from payments.chains.stellar.horizon.providers import Horizons
+from payments.chains.stellar.horizon.records import TransactionRecord
+from payments.chains.stellar.keys import envelopes
+from payments.chains.stellar.keys.wallet_keys import Signer
 
 VALIDITY = timedelta(minutes=5)
 """How long a signed transfer stays good."""

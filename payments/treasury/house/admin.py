@@ -23,12 +23,12 @@ from merchants.models import User
 from payments.chains.errors import ChainError
 from payments.treasury.house.addresses import add_address, allow_address
 from payments.treasury.house.admin_parts import tell
-from payments.treasury.house.by_hand import find_sent, propose_booking
-from payments.treasury.house.cold_admin import ColdMoveAdmin, ColdWalletAdmin
+from payments.treasury.house.cold.admin import ColdMoveAdmin, ColdWalletAdmin
 from payments.treasury.house.forms import AllowedAddressForm, ByHandForm, WithdrawalForm
 from payments.treasury.house.funding_admin import FundingAdmin
+from payments.treasury.house.house_balance import HouseBalance, house_balances
+from payments.treasury.house.manual_transfers import find_sent, propose_booking
 from payments.treasury.house.models import AllowedAddress, Withdrawal
-from payments.treasury.house.own import HouseBalance, house_balances
 from payments.treasury.house.withdrawals import cancel_withdrawal, propose_withdrawal, remove_address
 
 __all__ = ["AllowedAddressAdmin", "ColdMoveAdmin", "ColdWalletAdmin", "FundingAdmin", "WithdrawalAdmin"]

@@ -11,7 +11,7 @@ from config.environments import Environment
 from config.money import AmountNotExact, to_units
 from payments.chains import registry
 from payments.transfers.states import MemoType
-from payments.treasury.house.float import floats
+from payments.treasury.house.cold.wallet_target import floats
 from payments.treasury.house.models import AllowedAddress
 from payments.treasury.models import ColdMove
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from celery import shared_task
 
 from config.database.advisory_locks import named_lock
-from payments.treasury.house import cold_moves, fundings
+from payments.treasury.house import fundings
+from payments.treasury.house.cold import moves
 
 
 @shared_task(name="house.book_fundings")
@@ -21,4 +22,4 @@ def follow_cold() -> None:
     """Book what has left the cold wallets."""
     with named_lock("follow cold wallets") as is_ours:
         if is_ours:
-            cold_moves.follow_cold()
+            moves.follow_cold()

@@ -22,8 +22,8 @@ from payments.transfers.payouts import PayoutNotCancellable, approve_as_agreed, 
 from payments.transfers.postings import payout_account
 from payments.transfers.states import ENDED_PAYOUTS, PayoutStatus
 from payments.treasury.house import postings
+from payments.treasury.house.house_balance import HouseBalance, house_balance, lock_house
 from payments.treasury.house.models import AllowedAddress, Withdrawal
-from payments.treasury.house.own import HouseBalance, house_balance, lock_house
 from payments.treasury.house.states import WITHDRAWAL_MOVES, WithdrawalStatus
 
 logger = structlog.get_logger(__name__)

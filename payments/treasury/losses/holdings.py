@@ -15,9 +15,9 @@ from django.db.models import Min
 from merchants.ledger.invariants import ROWS_AT_A_TIME
 from payments.deposits.models import ScanCursor
 from payments.models import Deposit
+from payments.transfers.audit.wallet_snapshot import WalletSnapshot
 from payments.transfers.models import Envelope
 from payments.transfers.states import TransferPurpose
-from payments.transfers.wallet_snapshot import WalletSnapshot
 from payments.treasury.lost_sweeps import gone_to_us
 
 ADDRESSES_OF_A_QUICK_RUN = 1_000

@@ -12,7 +12,7 @@ from config.money import format_crypto
 from merchants.ledger.invariants import CouldNotCheck, Finding, Scope, Severity, invariant, unequal
 from payments.chains.errors import ChainError
 from payments.deposits.models import ScanCursor
-from payments.transfers.wallet_snapshot import WalletSnapshot, take_wallet_snapshots, wallet_snapshots
+from payments.transfers.audit.wallet_snapshot import WalletSnapshot, take_wallet_snapshots, wallet_snapshots
 from payments.treasury.losses import services
 from payments.treasury.losses.holdings import Comparison, Holding, compare
 

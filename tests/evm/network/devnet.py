@@ -12,16 +12,17 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from payments.chains.configured import settings_of
-from payments.chains.evm import abi, deployment
+from payments.chains.evm import abi
 from payments.chains.evm.adapter import EvmChain
 from payments.chains.evm.addresses import decode, encode, keccak256, parse
-from payments.chains.evm.artifacts import artifact
-from payments.chains.evm.configuration import chain_by
-from payments.chains.evm.deployment import DEPLOYER
-from payments.chains.evm.rpc import Rpc
+from payments.chains.evm.deposit_addresses import deployment
+from payments.chains.evm.deposit_addresses.artifacts import artifact
+from payments.chains.evm.deposit_addresses.deployment import DEPLOYER
+from payments.chains.evm.factory import chain_by
+from payments.chains.evm.nodes.rpc import Rpc
 from payments.chains.networks import NETWORKS
 from payments.chains.profiles import CreditRule, NetworkProfile
+from payments.chains.settings_lookup import settings_of
 
 CONTRACTS = Path(__file__).parent / "contracts"
 """Tokens with money for anyone who asks: for tests and local nodes, never for a real network."""

@@ -28,7 +28,7 @@ from config.installation.database_roles import WORKER as WORKER_USER
 from config.process import roles
 from merchants.ledger.balances import balance
 from payments.chains.evm.addresses import encode
-from payments.chains.evm.signing import write_keystore
+from payments.chains.evm.keys.signing import write_keystore
 from payments.chains.networks import NETWORKS
 from payments.transfers.postings import hot_account
 from tests.evm.mainnet import Mainnet

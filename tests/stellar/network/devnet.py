@@ -7,11 +7,11 @@ from functools import cache
 from types import MappingProxyType
 
 from config.coins import COINS
-from payments.chains.configured import settings_of
 from payments.chains.networks import NETWORKS
 from payments.chains.profiles import NetworkProfile, coins
+from payments.chains.settings_lookup import settings_of
 from payments.chains.stellar.adapter import StellarChain
-from payments.chains.stellar.configuration import chain_by
+from payments.chains.stellar.factory import chain_by
 from tests.stellar.network import keys
 
 BLOCK_SECONDS = 2.0

@@ -8,15 +8,17 @@ from typing import Any
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from payments.chains.configured import settings_of
 from payments.chains.errors import ChainError, InvalidAddress
-from payments.chains.evm import addresses, configuration, deployment, questions
-from payments.chains.evm.deployment import DEPLOYER, Deployment
-from payments.chains.evm.providers import Providers
-from payments.chains.evm.rpc import RpcError
+from payments.chains.evm import addresses, factory
+from payments.chains.evm.deposit_addresses import deployment
+from payments.chains.evm.deposit_addresses.deployment import DEPLOYER, Deployment
+from payments.chains.evm.nodes import questions
+from payments.chains.evm.nodes.providers import Providers
+from payments.chains.evm.nodes.rpc import RpcError
 from payments.chains.networks import NETWORKS
-from payments.chains.operator_settings import MAINNET, TESTNET, NetworkSettings
 from payments.chains.profiles import NetworkProfile
+from payments.chains.settings_lookup import settings_of
+from payments.chains.settings_parser import MAINNET, TESTNET, NetworkSettings
 
 POLL_SECONDS = 1.0
 
@@ -30,7 +32,7 @@ class Command(BaseCommand):
     requires_system_checks = ()
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--network", choices=configuration.networks(), required=True)
+        parser.add_argument("--network", choices=factory.networks(), required=True)
         parser.add_argument("--testnet", action="store_true", help="On its test network, by the TESTNET_ settings.")
         parser.add_argument("--show", action="store_true", help="Only show what anyone may send; needs no key.")
         parser.add_argument("--first-owner", help="The owner that EVM_FACTORY was first deployed with, if another.")
@@ -44,12 +46,12 @@ class Command(BaseCommand):
             raise CommandError(f"There is no test network of {network}.")
         try:
             found = settings_of(network, kind)
-            wallet = configuration.address(found, "hot_wallet")
+            wallet = factory.address(found, "hot_wallet")
             wanted = _wanted(found, wallet, first_owner)
             if show:
                 self.stdout.write(f"factory  {wanted.factory}\nto       {DEPLOYER}\ndata     0x{wanted.data.hex()}")
                 return
-            providers = configuration.providers(profile, kind)
+            providers = factory.providers(profile, kind)
             if deployment.is_deployed(providers, wanted.factory):
                 self.stdout.write(f"The factory stands on {network} already.")
             else:
@@ -70,7 +72,7 @@ class Command(BaseCommand):
     ) -> None:
         if not deployment.has_deployer(providers):
             raise CommandError(f"{profile.name} has no deterministic deployer at {DEPLOYER}.")
-        rules, signer = configuration.fee_rules(found), configuration.signer(found, profile.network)
+        rules, signer = factory.fee_rules(found), factory.signer(found, profile.network)
         signed = deployment.sign_deployment(
             wanted, providers, chain_id=profile.evm_chain_id, rules=rules, signer=signer
         )
@@ -88,18 +90,18 @@ class Command(BaseCommand):
 
 def _wanted(found: NetworkSettings, wallet: str, first_owner: str | None) -> Deployment:
     """The deployment that stands at EVM_FACTORY, where that is set; else one of the present version."""
-    owner = configuration.address(found, "owner")
+    owner = factory.address(found, "owner")
     try:
         newest = deployment.with_owner(addresses.parse(first_owner) if first_owner else owner)
     except InvalidAddress as error:
         raise CommandError(f"--first-owner: {error}") from error
-    if not found.factory or newest.factory == (factory := configuration.address(found, "factory")):
+    if not found.factory or newest.factory == (there := factory.address(found, "factory")):
         return newest
     first = deployment.of_version_1(deployment.People(owner, wallet, wallet))
-    if first.factory == factory:
+    if first.factory == there:
         return first
     raise CommandError(
-        f"{found.kind}EVM_FACTORY is {factory}, which began with other people, and would begin with them here as well. "
+        f"{found.kind}EVM_FACTORY is {there}, which began with other people, and would begin with them here as well. "
         "Name its first owner (--first-owner), if that key is safe. Else unset it here to deploy another factory, and "
         "see docs/operations.md for how to go over to that."
     )

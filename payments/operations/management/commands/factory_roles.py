@@ -12,8 +12,8 @@ from config.errors import DomainError
 from payments.chains import registry
 from payments.chains.base import Role
 from payments.chains.errors import ChainError, InvalidAddress
-from payments.chains.evm import deployment
 from payments.chains.evm.adapter import EvmChain
+from payments.chains.evm.deposit_addresses import deployment
 
 
 class Command(BaseCommand):

@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandParser
 
 from config.environments import Environment
-from payments.chains.operator_settings import single_provider_name
+from payments.chains.settings_parser import single_provider_name
 from payments.operations.figures import NetworkFigures, coins_text, figures_of, snapshots_in_use
 
 

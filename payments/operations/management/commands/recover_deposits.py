@@ -13,10 +13,12 @@ from config.environments import Environment
 from config.money import Asset
 from payments.chains import registry
 from payments.chains.errors import ChainError, InvalidAddress
-from payments.chains.evm import addresses, deployment, questions
+from payments.chains.evm import addresses
 from payments.chains.evm.adapter import EvmChain
-from payments.chains.evm.derivation import Derivation, Derivations
-from payments.chains.evm.providers import Providers
+from payments.chains.evm.deposit_addresses import deployment
+from payments.chains.evm.deposit_addresses.derivation import Derivation, Derivations
+from payments.chains.evm.nodes import questions
+from payments.chains.evm.nodes.providers import Providers
 
 NUMBERS_AT_ONCE = 50
 

@@ -14,7 +14,7 @@ from payments.chains.base import SignedTransfer
 from payments.chains.errors import ChainError
 from payments.chains.networks import NETWORKS
 from payments.chains.stellar.adapter import StellarChain
-from payments.chains.stellar.configuration import stellar_chain
+from payments.chains.stellar.factory import stellar_chain
 from payments.transfers.models import Transfer
 from payments.transfers.states import OPEN_TRANSFERS
 from payments.transfers.wallets import hold, wallet_of

@@ -15,10 +15,10 @@ from merchants.four_eyes.people import operator_of_command, people_needed
 from payments.chains import registry
 from payments.chains.errors import ChainError
 from payments.transfers import services
+from payments.transfers.audit.adopt_unknown import StartUnknown, Unknown, adopt, propose_thaw, unknown_transfers
+from payments.transfers.execution.nonces import known_sequence
 from payments.transfers.models import Wallet
 from payments.transfers.owners import found_payouts
-from payments.transfers.recovery import StartUnknown, Unknown, adopt, propose_thaw, unknown_transfers
-from payments.transfers.sequences import known_sequence
 from payments.transfers.wallets import expected_sequences, hold, wallet_of
 
 

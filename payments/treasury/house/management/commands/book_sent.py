@@ -11,7 +11,7 @@ from config.errors import DomainError
 from merchants.four_eyes.models import ProposalStatus
 from merchants.four_eyes.people import operator_of_command
 from payments.chains.errors import ChainError
-from payments.treasury.house.by_hand import find_sent, propose_booking
+from payments.treasury.house.manual_transfers import find_sent, propose_booking
 
 
 class Command(BaseCommand):

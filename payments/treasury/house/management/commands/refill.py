@@ -13,8 +13,8 @@ from config.errors import DomainError
 from config.money import AmountNotExact, to_units
 from payments.chains import registry
 from payments.treasury.cold import cold_wallet_of
-from payments.treasury.house.float import Float, floats
-from payments.treasury.house.refills import transfer_of
+from payments.treasury.house.cold.refills import transfer_of
+from payments.treasury.house.cold.wallet_target import Float, floats
 
 
 class Command(BaseCommand):

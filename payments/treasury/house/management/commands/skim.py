@@ -15,8 +15,8 @@ from merchants.four_eyes.models import ProposalStatus
 from merchants.four_eyes.people import operator_of_command
 from payments.chains import registry
 from payments.chains.errors import ChainError
-from payments.treasury.house.float import in_use
-from payments.treasury.house.skims import propose_skim
+from payments.treasury.house.cold.skims import propose_skim
+from payments.treasury.house.cold.wallet_target import in_use
 
 
 class Command(BaseCommand):

@@ -14,8 +14,8 @@ from config.money import AmountNotExact, to_units
 from merchants.four_eyes.models import ProposalStatus
 from merchants.four_eyes.people import operator_of_command
 from payments.chains import registry
+from payments.treasury.house.house_balance import house_balances
 from payments.treasury.house.models import AllowedAddress
-from payments.treasury.house.own import house_balances
 from payments.treasury.house.withdrawals import propose_withdrawal
 
 

@@ -1,0 +1,263 @@
+"""The Horizons of the stellar network: what they are asked, and what of it is believed (payments.chains.provider_pool).
+
+A question is a function of one Horizon. Each Horizon has read the ledgers between its oldest and its newest, and an
+absence that it tells of proves something for these alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+
+from payments.chains import provider_pool
+from payments.chains.base import Head
+from payments.chains.errors import ChainUnavailable
+from payments.chains.provider_pool import Believed, Groups, ProviderPool, middle
+from payments.chains.servers import Behind, ProviderFailed, WrongChain
+from payments.chains.stellar.horizon import records
+from payments.chains.stellar.horizon.client import Horizon, NotKnown
+from payments.chains.stellar.horizon.operations import Payment
+from payments.chains.stellar.horizon.records import LedgerRecord, RootRecord, TransactionRecord
+
+Answer = TypeVar("Answer")
+Question = Callable[[Horizon], Answer]
+
+LAG_SECONDS = 60.0
+"""A newest ledger older than that is old; who has only an old one does not say where the head is."""
+
+ROOT_SECONDS = 60.0
+"""For how long it is believed which network a Horizon is on, and which ledgers it has."""
+
+FIRST_LEDGER = 2
+"""The first ledger that a Horizon reads. The one before it has no transactions."""
+
+_LONGEST_ANSWER = 300
+
+Provider = provider_pool.Provider[Horizon]
+
+
+class LacksHistory(ChainUnavailable):
+    """Too few Horizons have the ledgers that a question is about: they keep only so many."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    root: RootRecord
+    asked_at: float
+
+
+class Horizons(ProviderPool[Horizon]):
+    """All Horizons of a network, in order of preference. One object per process and network."""
+
+    def __init__(
+        self,
+        horizons: Sequence[Horizon],
+        *,
+        network: str,
+        passphrase: str,
+        one_may_decide: bool = False,
+        agreeing: int = provider_pool.BELIEVED,
+        clock: Callable[[], float] = time.monotonic,
+        read_time: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        super().__init__(
+            horizons,
+            network=network,
+            old_after_seconds=LAG_SECONDS,
+            one_may_decide=one_may_decide,
+            agreeing=agreeing,
+            clock=clock,
+            read_time=read_time,
+        )
+        self._passphrase = passphrase
+        for each in horizons:
+            each.network_id = hashlib.sha256(passphrase.encode()).digest()
+        self._roots: dict[str, _Known] = {}
+        self._head: tuple[Head, float] | None = None
+
+    def require_enough(self) -> None:
+        """NotSetUp when there are fewer than must say the same, so that nothing will ever be known."""
+        prefix = self.network.upper()
+        self._require_enough(setting=f"{prefix}_HORIZON_URLS", single_setting=f"{prefix}_SINGLE_PROVIDER")
+
+    # Asking
+
+    def any(self, question: Question[Answer]) -> Answer:
+        """The first usable answer: for what only helps."""
+        found = self._first(lambda provider: (self._answer(provider, question),))
+        assert found is not None  # noqa: S101 - narrows the type: any answer will do
+        return found[0]
+
+    def anyone(self, question: Question[Answer | None]) -> Answer | None:
+        """Something that any Horizon knows of; None when nobody does."""
+        return self._first(lambda provider: self._answer(provider, question), lambda found: found is not None)
+
+    def tell(self, question: Question[Answer]) -> list[Answer]:
+        """What all Horizons answer that do; ChainUnavailable when none does."""
+        said = self._all(lambda provider: self._answer(provider, question)).said
+        if not said:
+            raise ChainUnavailable(f"No provider of {self.network} answers.")
+        return [answer for _, answer in said]
+
+    def middle(self, question: Question[int]) -> int:
+        """A number about which honest Horizons differ: the middle of what they say, the lower one of two.
+
+        ChainUnavailable when too few say one.
+        """
+        asking = self._all(lambda provider: self._answer(provider, question))
+        said = sorted(number for _, number in asking.said)
+        if len(said) < self.needed:
+            raise self._too_few(len(said))
+        return middle(said, silent=asking.silent)
+
+    def agree(
+        self,
+        question: Question[Answer],
+        *,
+        told: str = "",
+        first_height: int = 0,
+        up_to: int = 0,
+        may_differ: Callable[[], bool] = lambda: False,
+    ) -> Answer:
+        """What as many Horizons answer alike as must; see believe."""
+        return self.believe(question, told=told, first_height=first_height, up_to=up_to, may_differ=may_differ).said
+
+    def believe(
+        self,
+        question: Question[Answer],
+        *,
+        told: str = "",
+        first_height: int = 0,
+        up_to: int = 0,
+        may_differ: Callable[[], bool] = lambda: False,
+    ) -> Believed[Answer]:
+        """As agree, with the names of those who said so. `told` names the question for the alarm where they differ.
+
+        `may_differ`, asked after them, says whether a difference is nobody's fault, so that no alarm tells of it.
+        Only those are asked that have the ledgers from `first_height` to `up_to`. LacksHistory when too few go back so
+        far, ChainUnavailable when too few answer, or no two say the same: nothing is known then.
+        """
+        lacking = list[Provider]()
+
+        def ask(provider: Provider) -> Answer:
+            root = self._root(provider, up_to=up_to)
+            if root.latest_ledger < up_to:
+                raise Behind(f"{provider.name} has not read ledger {up_to} yet")
+            if first_height and root.elder_ledger > max(first_height, FIRST_LEDGER):
+                lacking.append(provider)
+                raise Behind(f"{provider.name} has no ledger before {root.elder_ledger}")
+            with provider.server.needing(up_to):
+                return self._answer(provider, question)
+
+        def note(groups: Groups[Answer, Horizon]) -> None:
+            if may_differ():
+                return
+            for each in self._against(groups):
+                said, other = _differing(each.mine, each.theirs)
+                message = f"{told or 'A question'}: it says {said}; {each.others} says {other}"
+                is_about_money = _is_about_money(each.mine, each.theirs)
+                self._note_disagreement(each.provider, message, invents=is_about_money)
+                if each.is_outvoted and is_about_money:
+                    self._contradict(each.provider, message)
+
+        try:
+            return self._believed(ask, lambda mine, theirs: mine == theirs, note)
+        except ChainUnavailable as error:
+            if first_height and lacking and len(self._providers) - len(lacking) < self.needed:
+                oldest = "; ".join(f"{each.name} from {self._roots[each.name].root.elder_ledger}" for each in lacking)
+                raise LacksHistory(
+                    f"The history of {self.network} from ledger {first_height} on is needed, and these servers have "
+                    f"less: {oldest}."
+                ) from error
+            raise
+
+    def head(self, *, within_seconds: float = 0.0) -> Head:
+        """The newest ledger that enough Horizons have read, now or so many seconds ago. A closed ledger is final.
+
+        With seconds, a ledger that is the newest still is not asked for again.
+        """
+        if self._head is not None and self._clock() - self._head[1] < within_seconds:
+            return self._head[0]
+        asking = self._all(self._ask_root, for_head=True)
+        self._probe(self._ask_root)
+        roots = [root for _, root in asking.said]
+        fresh = [root for root in roots if not self._is_old(root.latest_closed_at)] or roots
+        most = self._most_of(len(fresh) + asking.silent)
+        if len(fresh) < most:
+            raise self._too_few(len(fresh))
+        height = sorted((root.latest_ledger for root in fresh), reverse=True)[most - 1]
+        if within_seconds and self._head is not None and self._head[0].height == height:
+            self._head = self._head[0], self._clock()
+            return self._head[0]
+        newest = self.ledger(height)
+        head = Head(height, newest.hash, newest.closed_at, finalized_height=height)
+        self._head = head, self._clock()
+        return head
+
+    def ledger(self, height: int) -> LedgerRecord:
+        """The ledger with this number; LacksHistory when it is older than what enough Horizons keep."""
+
+        def ask(horizon: Horizon) -> LedgerRecord:
+            found = horizon.ask(records.ledger, f"/ledgers/{height}")
+            if found.sequence != height:
+                raise ProviderFailed(f"{horizon.name} answered for ledger {height} with another one")
+            return found
+
+        return self.agree(ask, told=f"Ledger {height}", first_height=height, up_to=height)
+
+    # How each is doing
+
+    def _root(self, provider: Provider, *, up_to: int = 0) -> RootRecord:
+        """What a Horizon has read, at least as of the last time it was asked; asked again where that is too little."""
+        known = self._roots.get(provider.name)
+        if known is None or known.root.latest_ledger < up_to or self._clock() - known.asked_at >= ROOT_SECONDS:
+            return self._ask_root(provider)
+        return known.root
+
+    def _ask_root(self, provider: Provider) -> RootRecord:
+        root = self._asked(provider, self._read_root)
+        self._roots[provider.name] = _Known(root, self._clock())
+        self._note_age(provider, root.latest_closed_at)
+        return root
+
+    def _read_root(self, horizon: Horizon) -> RootRecord:
+        root = horizon.ask(records.root, "/")
+        if root.passphrase != self._passphrase:
+            said, meant = repr(root.passphrase[:100]), repr(self._passphrase)
+            raise WrongChain(f"{horizon.name} speaks for the network {said}, not for {meant}")
+        return root
+
+    def _answer(self, provider: Provider, question: Question[Answer]) -> Answer:
+        """What one Horizon answers; ProviderFailed where it does not."""
+        self._root(provider)
+        try:
+            return self._asked(provider, question)
+        except NotKnown as error:  # said of something that every Horizon should have
+            raise Behind(str(error)) from error
+
+
+def _differing(mine: Any, theirs: Any) -> tuple[str, str]:
+    """What two answers differ in, as a person can compare it: of lists the first that the other has not."""
+    if isinstance(mine, tuple) and isinstance(theirs, tuple):
+        mine, theirs = (
+            next((each for each in some if each not in others), None)
+            for some, others in ((mine, theirs), (theirs, mine))
+        )
+    elif is_dataclass(mine) and type(mine) is type(theirs) and not isinstance(mine, Payment):
+        values = ((getattr(mine, each.name), getattr(theirs, each.name)) for each in fields(mine))
+        return _differing(*next((one, other) for one, other in values if one != other))
+    return _told(mine), _told(theirs)
+
+
+def _told(answer: Any) -> str:
+    text = "nothing" if answer is None else str(answer)
+    return text if len(text) <= _LONGEST_ANSWER else f"{text[:_LONGEST_ANSWER]}…"
+
+
+def _is_about_money(*answers: Any) -> bool:
+    """Whether one of them tells of a transaction, or of payments, that another does not tell of alike."""
+    return any(isinstance(each, TransactionRecord | tuple) or hasattr(each, "payments") for each in answers)

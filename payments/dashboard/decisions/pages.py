@@ -1,0 +1,197 @@
+"""The page of everything that waits for the merchant, and the one that accepts money after saying what that does."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.contrib import messages
+from django.db import transaction
+from django.db.models import Q
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.functional import SimpleLazyObject
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_safe
+
+from config import ids
+from config.errors import DomainError
+from config.pages import wording
+from merchants.access.log_in.sessions import MemberRequest, member_required
+from merchants.access.log_in.single_use import close_form, open_form
+from merchants.models import Merchant
+from merchants.roles import Action
+from payments.dashboard.decisions.rows import (
+    DecisionRow,
+    RecordRow,
+    decision_row,
+    decision_rows,
+    payment_of,
+    refunds_waiting,
+    settlements_waiting,
+    undecided,
+)
+from payments.dashboard.forms import AcceptForm, DecisionFilterForm
+from payments.models import Discrepancy, Payment
+from payments.states import DiscrepancyKind, DiscrepancyStatus
+from payments.suspense.acceptance import DiscrepancyResolved, accept_discrepancy
+
+SECTION = "dashboard_decisions"
+PAGE_SIZE = 20
+MOST_COUNTED = 100
+"""The number in the navigation counts no further than this of each kind."""
+
+CHANGED = gettext_lazy("What this would do has changed since you opened the page. Look at it again.")
+USED_FORM = gettext_lazy("That form was used already: nothing was done a second time.")
+
+
+def waiting_count(merchant: Merchant, environment: str) -> int:
+    """How many things wait for a merchant, by one query; no more than MOST_COUNTED of each kind are counted."""
+    found = [
+        undecided(merchant, environment),
+        refunds_waiting(merchant, environment).records,
+        settlements_waiting(merchant, environment).records,
+    ]
+    keys = [each.order_by().values_list("pk")[:MOST_COUNTED] for each in found]
+    return keys[0].union(*keys[1:], all=True).count()
+
+
+def navigation(request: HttpRequest) -> dict[str, object]:
+    """For templates: how many decisions wait, counted when a merchant's page shows it."""
+
+    def count() -> int:
+        merchant = getattr(request, "merchant", None)
+        return waiting_count(merchant, getattr(request, "environment", "")) if merchant else 0
+
+    return {"decisions_waiting": SimpleLazyObject(count)}
+
+
+# --- the list ----------------------------------------------------------------------------------------
+
+
+@never_cache
+@require_safe
+@member_required
+def list_decisions(request: MemberRequest) -> HttpResponse:
+    form = DecisionFilterForm(request.GET)
+    rows: list[DecisionRow | RecordRow] = []
+    kind = form.cleaned_data["kind"] if form.is_valid() else ""
+    before = _key_in(request.GET.get("before", ""))
+    if form.is_valid():
+        rows = _newest(request, kind, before)
+    shown = rows[:PAGE_SIZE]
+
+    def url(last: uuid.UUID | None) -> str:
+        query = request.GET.copy()
+        query.pop("before", None)
+        if last is not None:
+            query["before"] = str(last)
+        return f"{reverse(SECTION)}?{query.urlencode()}" if query else reverse(SECTION)
+
+    context = {
+        "section": SECTION,
+        "form": form,
+        "rows": shown,
+        "filtered": bool(kind),
+        "first_url": url(None) if before else "",
+        "next_url": url(shown[-1].key) if len(rows) > PAGE_SIZE else "",
+    }
+    return render(request, "dashboard/decisions/list.html", context)
+
+
+def _newest(request: MemberRequest, kind: str, before: uuid.UUID | None) -> list[DecisionRow | RecordRow]:
+    """A page of what waits, newest first, and one more if there is more. Keys of all kinds sort by their time."""
+    merchant, environment = request.merchant, request.environment
+    older = Q(pk__lt=before) if before else Q()
+    found: list[DecisionRow | RecordRow] = []
+    if kind == "" or kind in DiscrepancyKind.values:
+        own = undecided(merchant, environment).filter(older, Q(kind=kind) if kind else Q())
+        own = own.select_related("payment__payment_link", "deposit").defer("payment__qr_png").order_by("-pk")
+        found += decision_rows(list(own[: PAGE_SIZE + 1]))
+    for name, provider in (("refund", refunds_waiting), ("settlement", settlements_waiting)):
+        if kind in ("", name):
+            waiting = provider(merchant, environment)
+            records = waiting.records.filter(older).order_by("-pk")[: PAGE_SIZE + 1]
+            found += map(waiting.row, records)
+    return sorted(found, key=lambda row: row.key, reverse=True)[: PAGE_SIZE + 1]
+
+
+def _key_in(text: str) -> uuid.UUID | None:
+    try:
+        return uuid.UUID(text)
+    except ValueError:
+        return None
+
+
+# --- accepting ---------------------------------------------------------------------------------------
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@member_required(action=Action.ACCEPT_MONEY)
+def accept(request: MemberRequest, discrepancy_id: str) -> HttpResponse:
+    """Says what accepting would do and asks why; each form accepts once, and only what it has shown."""
+    discrepancy = own_discrepancy(request, discrepancy_id)
+    if discrepancy.status != DiscrepancyStatus.OPEN:
+        return decided_already(request, discrepancy)
+    form = AcceptForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        if not close_form(request):
+            messages.warning(request, str(USED_FORM))
+            request.action.refused()
+            return redirect(SECTION)
+        if _accept_as_shown(request, discrepancy, form):
+            messages.success(request, _("The money is accepted and in your balance."))
+            return redirect("dashboard_payment", payment_of(discrepancy).public_id)
+    context = {
+        "section": SECTION,
+        "row": decision_row(own_discrepancy(request, discrepancy_id)),
+        "form": form,
+        "form_id": open_form(request),
+    }
+    return render(request, "dashboard/decisions/accept.html", context, status=400 if form.errors else 200)
+
+
+def _accept_as_shown(request: MemberRequest, discrepancy: Discrepancy, form: AcceptForm) -> bool:
+    """Whether it was accepted: not when that would do something else by now than what the page has shown."""
+    try:
+        with transaction.atomic():
+            Payment.objects.select_for_update().get(pk=payment_of(discrepancy).pk)
+            row = decision_row(fresh(discrepancy))
+            if row.acceptance is None or form.cleaned_data["shown"] != row.fingerprint:
+                form.add_error(None, str(CHANGED))
+                return False
+            accept_discrepancy(discrepancy, resolved_by=request.user.email, note=form.cleaned_data["reason"])
+    except DomainError as refusal:
+        form.add_refusal(refusal)
+        return False
+    request.action.done(discrepancy, after=logged(discrepancy) | {"reason": form.cleaned_data["reason"]})
+    return True
+
+
+def logged(discrepancy: Discrepancy) -> dict[str, str]:
+    """What the audit log keeps of a decision about this money."""
+    with wording.numbers_as("comma"):
+        amount = wording.coins(discrepancy.amount, discrepancy.decimals, discrepancy.asset)
+    return {"payment": payment_of(discrepancy).public_id, "amount": amount}
+
+
+def own_discrepancy(request: MemberRequest, discrepancy_id: str) -> Discrepancy:
+    """Money of a payment of this merchant and environment, decided or not; Http404 for any other."""
+    own = Discrepancy.objects.filter(merchant=request.merchant, environment=request.environment, payment__isnull=False)
+    found = own.select_related("payment__payment_link", "deposit").defer("payment__qr_png")
+    return get_object_or_404(found, pk=ids.DISCREPANCY.decode(discrepancy_id))
+
+
+def decided_already(request: MemberRequest, discrepancy: Discrepancy) -> HttpResponse:
+    """Back to the payment, with the word that there is nothing left to decide."""
+    messages.info(request, _(DiscrepancyResolved.message))
+    request.action.refused()
+    return redirect("dashboard_payment", payment_of(discrepancy).public_id)
+
+
+def fresh(discrepancy: Discrepancy) -> Discrepancy:
+    """The discrepancy as it is now, with its payment."""
+    return Discrepancy.objects.select_related("payment__payment_link", "deposit").get(pk=discrepancy.pk)

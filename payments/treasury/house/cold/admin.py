@@ -1,0 +1,153 @@
+"""The cold wallets in the admin: what hot and cold hold, a skim, a refill, and what left that nobody knows."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from django.contrib import admin
+from django.core.exceptions import PermissionDenied
+from django.forms import Form
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+
+from config.admin_base import LongList, ReadOnly
+from config.errors import DomainError
+from merchants.four_eyes.models import Proposal, ProposalKind, ProposalStatus
+from merchants.models import User
+from payments.chains.errors import ChainError
+from payments.treasury.house.admin_parts import tell
+from payments.treasury.house.cold.moves import propose_explanation
+from payments.treasury.house.cold.refills import transfer_of
+from payments.treasury.house.cold.skims import propose_skim
+from payments.treasury.house.cold.wallet_target import Float, in_use
+from payments.treasury.house.forms import ColdMoveForm, SkimForm
+from payments.treasury.models import ColdMove, ColdWallet
+
+WALLETS = "admin:payments_coldwallet_changelist"
+
+
+@admin.register(ColdWallet)
+class ColdWalletAdmin(ReadOnly, admin.ModelAdmin[ColdWallet]):
+    """What hot and cold wallets hold beside what they should; adding proposes a skim."""
+
+    list_display = ("address", "environment", "network", "first_height", "read_to")
+    list_filter = ("environment", "network")
+    change_list_template = "admin/house/cold_wallets.html"
+    add_label = "Skim to the cold wallet"
+
+    def has_add_permission(self, request: HttpRequest, *args: Any) -> bool:
+        return request.user.has_perm("house.add_withdrawal")
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        waiting = Proposal.objects.filter(
+            kind__in=(ProposalKind.SKIM, ProposalKind.COLD_MOVE), status=ProposalStatus.WAITING
+        )
+        shown = {
+            "floats": _rows(),
+            "waiting": waiting.order_by("pk"),
+            "proposals": reverse("admin:four_eyes_proposal_changelist"),
+            "unknown": ColdMove.objects.filter(kind=ColdMove.Kind.UNKNOWN).count(),
+        }
+        return super().changelist_view(request, {**(extra_context or {}), **shown})
+
+    def add_view(
+        self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        if not self.has_add_permission(request):
+            raise PermissionDenied
+        form = SkimForm(request.POST or None)
+        if request.method == "POST" and form.is_valid():
+            given = form.cleaned_data
+
+            def proposed() -> Proposal:
+                return propose_skim(
+                    given["environment"],
+                    given["asset"],
+                    amount=given["units"],
+                    reason=given["reason"],
+                    by=cast("User", request.user),
+                )
+
+            if _is_proposed(self, request, form, proposed):
+                return HttpResponseRedirect(reverse(WALLETS))
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.model._meta,
+            "title": "Skim to the cold wallet",
+            "form": form,
+            "floats": _rows(),
+        }
+        return TemplateResponse(request, "admin/house/skim.html", context)
+
+
+@admin.register(ColdMove)
+class ColdMoveAdmin(ReadOnly, LongList, admin.ModelAdmin[ColdMove]):
+    """What has left cold wallets."""
+
+    list_display = ("coins", "kind", "wallet", "recipient", "transaction_hash", "height", "seen_at", "note")
+    list_filter = ("wallet__environment", "wallet__network", "asset", "kind")
+    list_select_related = ("wallet",)
+    search_fields = ("recipient", "transaction_hash")
+    search_help_text = "An address, or a transaction hash."
+    fields = ("coins", "kind", "note", "wallet", "recipient", "transaction_hash", "height", "posting", "seen_at")
+    readonly_fields = fields
+    change_list_template = "admin/house/cold_moves.html"
+
+    def get_urls(self) -> list[URLPattern]:
+        own = path("explain/", self.admin_site.admin_view(self.explain_view), name="payments_coldmove_explain")
+        return [own, *super().get_urls()]
+
+    def explain_view(self, request: HttpRequest) -> HttpResponse:
+        """Propose what coins were that left a cold wallet for somewhere."""
+        if not request.user.has_perm("house.add_withdrawal"):
+            raise PermissionDenied
+        form = ColdMoveForm(request.POST or None)
+        if request.method == "POST" and form.is_valid():
+            given = form.cleaned_data
+
+            def proposed() -> Proposal:
+                is_lost, by = given["what"] == "lost", cast("User", request.user)
+                return propose_explanation(given["move"], is_lost=is_lost, reason=given["reason"], by=by)
+
+            if _is_proposed(self, request, form, proposed):
+                return HttpResponseRedirect(reverse("admin:payments_coldmove_changelist"))
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.model._meta,
+            "title": "Say what left the cold wallet",
+            "form": form,
+        }
+        return TemplateResponse(request, "admin/house/cold_explain.html", context)
+
+
+def _is_proposed(page: admin.ModelAdmin[Any], request: HttpRequest, form: Form, proposed: Any) -> bool:
+    """Whether what the form asks for is proposed, or done; the form says why not."""
+    try:
+        proposal = proposed()
+    except ChainError as error:
+        form.add_error(None, f"The network did not answer: {error}")
+        return False
+    except DomainError as error:
+        form.add_error(error.param if error.param in form.fields else None, error.message)
+        return False
+    tell(page, request, proposal)
+    return True
+
+
+def _rows() -> list[dict[str, Any]]:
+    """Each coin of each network with a cold wallet, and the transfer that refills its hot wallet."""
+    return [_row(each) for each in in_use()]
+
+
+def _row(each: Float) -> dict[str, Any]:
+    return {
+        "float": each,
+        "hot": each.shown(each.hot),
+        "moving": each.shown(each.moving) if each.moving else "",
+        "free": each.shown(each.free),
+        "cold": each.shown(each.cold),
+        "wanted": each.shown(each.wanted) if each.wanted else "",
+        "to_skim": each.shown(each.to_skim) if each.to_skim else "",
+        "refill": transfer_of(each, each.to_refill).items() if each.to_refill else (),
+    }
