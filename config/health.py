@@ -20,8 +20,8 @@ from config.installation.services import current_standstill
 from config.work import task_runs
 from config.work.beat_lock import heartbeat_age_seconds
 from config.work.redis_servers import RedisServers
-from payments.operations import work
-from payments.operations.reconciling import EXTENTS, last_run
+from payments.monitoring import work
+from payments.monitoring.reconciling import EXTENTS, last_run
 
 OK = "ok"
 UNAVAILABLE = "unavailable"

@@ -201,7 +201,7 @@ INSTALLED_APPS = [
     "payments.merchant_wallets",
     "payments.treasury.house",
     "payments.treasury.losses",
-    "payments.operations",
+    "payments.monitoring",
     "payments.rates",
     "payments.transfers",
     "refunds",

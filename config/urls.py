@@ -30,8 +30,8 @@ from payments.dashboard.decisions import pages as decision_pages
 from payments.dashboard.decisions import policy as policy_pages
 from payments.dashboard.overview import first_steps
 from payments.dashboard.overview import home as home_page
-from payments.operations.accounting import pages as accounting_pages
-from payments.operations.admin import show_start
+from payments.monitoring.accounting import pages as accounting_pages
+from payments.monitoring.admin import show_start
 from refunds.pages import batches as batch_pages
 from refunds.pages import refund_from_suspense as giving_back_pages
 from refunds.pages import refunds as refund_pages

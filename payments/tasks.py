@@ -27,8 +27,8 @@ from payments.deposits.turnover import counting as turnover
 from payments.deposits.turnover.models import TurnoverDelta
 from payments.deposits.watching import watch_network
 from payments.models import Deposit, Payment
-from payments.operations.services import note_providers
-from payments.operations.states import AlarmKind
+from payments.monitoring.services import note_providers
+from payments.monitoring.states import AlarmKind
 from payments.rates import recording
 from payments.rates.quoting import refresh_rates as refresh
 from payments.states import DepositStatus

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -284,6 +285,14 @@ def test_rows_of_money_are_never_deleted_with_what_they_point_to() -> None:
 
 
 # Files.
+
+MODULES_MAX = 15
+
+
+def test_no_folder_has_more_modules_than_a_reader_can_overlook() -> None:
+    files = [Path(name) for name, _ in sources(*APPS, "config") if not name.endswith("__init__.py")]
+    counted = Counter(str(file.parent) for file in files)
+    assert {folder: count for folder, count in counted.items() if count > MODULES_MAX} == {}
 
 
 def test_nothing_is_called_by_a_name_that_says_nothing() -> None:

@@ -1,7 +1,7 @@
 """When each piece of periodic work was last done, and how far the clock of each process is off.
 
 Every instant is by the database's clock, so a process whose clock is wrong can be found and hides nothing. Plain SQL,
-because every layer notes its work here; the table is that of `payments.operations.models.Pulse`.
+because every layer notes its work here; the table is that of `payments.monitoring.models.Pulse`.
 """
 
 from __future__ import annotations

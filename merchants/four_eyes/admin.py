@@ -17,6 +17,14 @@ from merchants.four_eyes.services import agree, withdraw
 from merchants.models import User
 
 
+def show_outcome(page: admin.ModelAdmin[Any], request: HttpRequest, proposal: Proposal) -> None:
+    """Shows an operator whether what was proposed is done, or waits for another."""
+    if proposal.status == ProposalStatus.DONE:
+        page.message_user(request, f"{proposal}: done.", messages.SUCCESS)
+    else:
+        page.message_user(request, f"{proposal}: another operator must agree, under Proposals.", messages.WARNING)
+
+
 class ShowsProposals:
     """What operators have proposed and agreed to about a row, on its page; and the answer to who proposes there."""
 

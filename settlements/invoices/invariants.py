@@ -15,7 +15,7 @@ from config.money import FIAT_DIGITS, to_units
 from merchants.ledger.invariants import Finding, Scope, Severity, invariant, unequal
 from merchants.models import Merchant, MerchantSettings
 from payments.chains import registry
-from payments.operations.accounting.periods import Days
+from payments.monitoring.accounting.periods import Days
 from settlements.invoices.fees import invoiced_by
 from settlements.invoices.models import BillingDetails, Invoice, InvoiceSeries
 from settlements.monthly.reading import told_of

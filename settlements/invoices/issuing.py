@@ -21,7 +21,7 @@ from config.money import FIAT_DIGITS, apportion, from_units
 from config.work.containment import contained
 from merchants.models import MerchantSettings
 from payments.chains import registry
-from payments.operations.accounting.periods import Days
+from payments.monitoring.accounting.periods import Days
 from payments.rates.quoting import RateUnavailable, quote
 from settlements.exports.formats import exact
 from settlements.invoices.fees import Fee, not_invoiced

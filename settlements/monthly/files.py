@@ -13,7 +13,7 @@ from config import ids
 from config.api.renderers import format_instant, render_json
 from config.pages.csv_cells import text_cell
 from merchants.models import Merchant
-from payments.operations.accounting.periods import Days
+from payments.monitoring.accounting.periods import Days
 from settlements.exports.formats import exact
 from settlements.monthly.months import name_of
 from settlements.monthly.reading import MonthAccount, MonthEntry, accounts_of, entries_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from payments.operations.accounting.periods import Days
+from payments.monitoring.accounting.periods import Days
 
 
 def month_named(name: str, timezone: str, *, opened_at: datetime, now: datetime) -> Days | None:

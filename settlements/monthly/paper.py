@@ -10,7 +10,7 @@ from django.utils.translation import get_language, gettext
 from config.pages.pdf import Column, Paper, Table, Text, pdf_of
 from merchants import wording as instants
 from merchants.models import Merchant
-from payments.operations.accounting.periods import Days
+from payments.monitoring.accounting.periods import Days
 from settlements.monthly.presenters import MonthAccountPage
 
 

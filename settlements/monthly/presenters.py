@@ -14,7 +14,7 @@ from config.pages.wording import coins, fiat, in_style, whole
 from merchants import wording as instants
 from merchants.models import Merchant
 from payments.chains import registry
-from payments.operations.accounting.periods import Days
+from payments.monitoring.accounting.periods import Days
 from settlements import wording
 from settlements.monthly.reading import (
     BALANCE,

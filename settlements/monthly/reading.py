@@ -24,7 +24,7 @@ from merchants.ledger.models import Account, Entry, Posting
 from merchants.models import Merchant
 from payments.chains import registry
 from payments.models import BalanceChange, Discrepancy, Payment
-from payments.operations.accounting.periods import Days
+from payments.monitoring.accounting.periods import Days
 from settlements.models import Settlement
 from settlements.monthly.own_payouts import PAYOUT_ACCOUNTS, asked_between
 from settlements.plans.conversion import converted

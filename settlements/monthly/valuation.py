@@ -14,7 +14,7 @@ from decimal import ROUND_HALF_EVEN, Decimal, localcontext
 from config import ids
 from config.money import FIAT_DIGITS, from_units
 from merchants.models import MerchantSettings
-from payments.operations.accounting.periods import Days
+from payments.monitoring.accounting.periods import Days
 from payments.rates.recording import KnownRate, RecordedRates
 from settlements.monthly.reading import MonthAccount, MonthEntry
 

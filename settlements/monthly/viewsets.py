@@ -18,7 +18,7 @@ from config.errors import InvalidParameter, NotFound
 from merchants.access.scopes import Scope
 from merchants.access.viewsets import MerchantViewSet
 from merchants.models import MerchantSettings
-from payments.operations.accounting.periods import Days
+from payments.monitoring.accounting.periods import Days
 from settlements.monthly.files import month_csv, month_json, month_record
 from settlements.monthly.months import months, name_of
 from settlements.monthly.paper import month_pdf

@@ -16,7 +16,7 @@ from config.money import FIAT_DIGITS
 from merchants import wording as instants
 from merchants.access.log_in.sessions import MemberRequest, member_required
 from merchants.models import MerchantSettings
-from payments.operations.accounting.periods import Days
+from payments.monitoring.accounting.periods import Days
 from settlements.monthly.files import month_csv, month_json
 from settlements.monthly.months import month_named, months, name_of
 from settlements.monthly.paper import month_pdf

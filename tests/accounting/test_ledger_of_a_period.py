@@ -19,10 +19,10 @@ from config import ids
 from config.environments import Environment
 from merchants.ledger.chart import CHART, Group
 from merchants.ledger.posting import AccountRef, Line, post
-from payments.operations.accounting.files import account_name, balances_csv, beancount, journal_csv
-from payments.operations.accounting.journal import postings
-from payments.operations.accounting.periods import Days
-from payments.operations.accounting.totals import CAPITAL, SummedAccount
+from payments.monitoring.accounting.files import account_name, balances_csv, beancount, journal_csv
+from payments.monitoring.accounting.journal import postings
+from payments.monitoring.accounting.periods import Days
+from payments.monitoring.accounting.totals import CAPITAL, SummedAccount
 from tests.accounting.clock import made_at
 from tests.ledger.books import COINS, FEES, HOT_WALLET, PRODUCTION, SANDBOX, available_account, move, payment_account
 

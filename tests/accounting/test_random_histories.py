@@ -17,9 +17,9 @@ from merchants.ledger.balances import merchant_balances
 from merchants.ledger.chart import AccountKind, Group
 from merchants.ledger.models import Account, Posting
 from payments.models import BalanceChange
-from payments.operations.accounting.files import beancount
-from payments.operations.accounting.periods import Days
-from payments.operations.accounting.totals import balances_at
+from payments.monitoring.accounting.files import beancount
+from payments.monitoring.accounting.periods import Days
+from payments.monitoring.accounting.totals import balances_at
 from payments.suspense.balances import in_suspense
 from settlements.models import Settlement
 from settlements.monthly.months import months

@@ -12,8 +12,8 @@ from django.test import Client
 from django.urls import reverse
 
 from merchants.ledger.posting import AccountRef
-from payments.operations.accounting.result import months_between, result_csv, result_of
-from payments.operations.accounting.totals import balances_at
+from payments.monitoring.accounting.result import months_between, result_csv, result_of
+from payments.monitoring.accounting.totals import balances_at
 from tests.accounting.clock import made_at
 from tests.factories import make_user
 from tests.ledger.books import COINS, FEES, PRODUCTION, SANDBOX, available_account, move

@@ -19,8 +19,8 @@ from payments.chains.quarantine import APART_SECONDS
 from payments.checkout.payer import look_at
 from payments.deposits.models import ScanCursor
 from payments.models import Deposit, Payment
-from payments.operations.models import Alarm
-from payments.operations.tasks import raise_alarms
+from payments.monitoring.models import Alarm
+from payments.monitoring.tasks import raise_alarms
 from payments.services import NewPayment, create_payment
 from payments.transfers import tasks as transfer_tasks
 from payments.transfers.models import Transfer

@@ -17,10 +17,10 @@ from payments.chains.evm import abi, factory
 from payments.chains.evm.adapter import EvmChain
 from payments.deposits.models import ScanCursor
 from payments.models import Payment
-from payments.operations.models import Alarm
-from payments.operations.states import AlarmKind
-from payments.operations.tasks import raise_alarms
-from payments.operations.watching_roles import watch_roles
+from payments.monitoring.models import Alarm
+from payments.monitoring.states import AlarmKind
+from payments.monitoring.tasks import raise_alarms
+from payments.monitoring.watching_roles import watch_roles
 from payments.transfers.postings import cold_account, hot_account
 from payments.treasury.house.cold.moves import follow_cold
 from payments.treasury.models import Sweep, SweptAddress

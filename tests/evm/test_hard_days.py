@@ -22,9 +22,9 @@ from payments import tasks as payment_tasks
 from payments.chains.evm import abi
 from payments.chains.evm.adapter import EvmChain
 from payments.models import Deposit
-from payments.operations.models import Alarm
-from payments.operations.states import AlarmKind
-from payments.operations.tasks import measure_networks, raise_alarms
+from payments.monitoring.models import Alarm
+from payments.monitoring.states import AlarmKind
+from payments.monitoring.tasks import measure_networks, raise_alarms
 from payments.transfers.execution import executor
 from payments.transfers.models import Envelope, Payout, PayoutPolicy, Transfer
 from payments.transfers.states import OPEN_TRANSFERS, HoldReason, PayoutStatus

@@ -19,8 +19,8 @@ from payments.deposits import watching
 from payments.deposits.invariants import records_set_aside
 from payments.deposits.models import ReadingRequest, ScanCursor
 from payments.models import Deposit
-from payments.operations.alarm_rules import of_rows
-from payments.operations.states import AlarmKind
+from payments.monitoring.alarm_rules import of_rows
+from payments.monitoring.states import AlarmKind
 from tests.chains.harness import Watched
 from tests.evm.fakes import block_hash
 from tests.evm.hostile import PAID_IN, SENT, WALLET, World, scalars

@@ -22,9 +22,9 @@ from payments.chains.evm import abi
 from payments.chains.evm.reading import READINGS
 from payments.deposits.addresses import LOOK_AHEAD
 from payments.models import Deposit, Discrepancy
-from payments.operations.alarm_rules import of_rows
-from payments.operations.measuring import COMPARED_BLOCKS, measure_network
-from payments.operations.states import AlarmKind
+from payments.monitoring.alarm_rules import of_rows
+from payments.monitoring.measuring import COMPARED_BLOCKS, measure_network
+from payments.monitoring.states import AlarmKind
 from payments.transfers.models import Payout
 from payments.treasury import native_deposits
 from payments.treasury.models import NativeCoin, Sweep

@@ -13,8 +13,8 @@ from merchants.ledger.invariants import Finding, Scope, registered
 from payments.chains.evm import abi, prices, sending
 from payments.deposits.postings import chain_account
 from payments.models import Payment
-from payments.operations.alarm_rules import AlarmCondition, of_rows
-from payments.operations.states import AlarmKind
+from payments.monitoring.alarm_rules import AlarmCondition, of_rows
+from payments.monitoring.states import AlarmKind
 from payments.transfers.models import Transfer
 from payments.treasury import sweeping
 from payments.treasury.models import Sweep, SweepRequest, SweptAddress

@@ -27,11 +27,11 @@ from payments.chains.evm.readiness_checks import PEOPLE_SECONDS
 from payments.chains.readiness import ASK_AGAIN_SECONDS
 from payments.deposits.models import ScanCursor
 from payments.models import Payment
-from payments.operations.models import Alarm, NetworkSnapshot, RoleChange
-from payments.operations.services import know_role_change
-from payments.operations.states import AlarmKind
-from payments.operations.tasks import raise_alarms
-from payments.operations.watching_roles import watch_roles
+from payments.monitoring.models import Alarm, NetworkSnapshot, RoleChange
+from payments.monitoring.services import know_role_change
+from payments.monitoring.states import AlarmKind
+from payments.monitoring.tasks import raise_alarms
+from payments.monitoring.watching_roles import watch_roles
 from payments.services import NewPayment, create_payment
 from payments.transfers import tasks as transfer_tasks
 from payments.transfers.models import Transfer

@@ -20,8 +20,8 @@ from payments.chains.evm.nodes.providers import Providers
 from payments.chains.evm.simulation import ANYBODY, Trials
 from payments.chains.networks import NETWORKS
 from payments.models import Payment
-from payments.operations import tasks as operation_tasks
-from payments.operations.models import Alarm
+from payments.monitoring import tasks as operation_tasks
+from payments.monitoring.models import Alarm
 from payments.transfers import tasks as transfer_tasks
 from payments.transfers.models import Payout, Transfer
 from payments.transfers.owners import follow_payouts

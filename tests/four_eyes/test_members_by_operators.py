@@ -19,8 +19,8 @@ from merchants.models import ApiKey, Member, Merchant, User
 from merchants.people.models import Mail
 from merchants.people.operator_rights import propose_rights
 from merchants.roles import SENSITIVE, Action, Role
-from payments.operations.alarm_rules import of_installation
-from payments.operations.states import AlarmKind
+from payments.monitoring.alarm_rules import of_installation
+from payments.monitoring.states import AlarmKind
 from tests.factories import PASSWORD, make_member, make_merchant, make_user
 
 pytestmark = pytest.mark.django_db

@@ -23,7 +23,7 @@ from payments.chains import provider_pool, registry
 from payments.chains.evm.adapter import EvmChain
 from payments.deposits.models import ScanCursor
 from payments.models import Deposit, Payment
-from payments.operations.models import Alarm
+from payments.monitoring.models import Alarm
 from payments.states import PaymentStatus
 from payments.transfers.models import Transfer
 from payments.transfers.owners import follow_payouts
@@ -64,7 +64,7 @@ Mood = Callable[["Street", Provider, Payment], None]
 
 def run(installation: Installation, chance: random.Random) -> list[Check]:
     progress = Progress()
-    for name in (provider_pool.__name__, "payments.deposits.watching", "payments.operations.services"):
+    for name in (provider_pool.__name__, "payments.deposits.watching", "payments.monitoring.services"):
         logging.getLogger(name).setLevel(logging.CRITICAL)  # several lines for each lie
     with ExitStack() as stack:
         node = stack.enter_context(

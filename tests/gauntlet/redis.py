@@ -19,7 +19,7 @@ from django.db.models import QuerySet
 
 from config.celery import app, queue_of
 from config.database.database_time import database_now
-from payments.operations.models import Pulse
+from payments.monitoring.models import Pulse
 from tests.gauntlet.installation import BEAT, Installation
 from tests.gauntlet.report import Check, Progress
 from tests.gauntlet.resting_worker import REST, REST_SECONDS, RESTING

@@ -26,6 +26,7 @@ from stellar_sdk import Asset, ChangeTrust, Keypair
 
 from config.coins import COINS
 from config.environments import Environment
+from payments import restore
 from payments.chains import registry
 from payments.chains.base import Chain, IncomingTransfer
 from payments.chains.evm import abi
@@ -33,7 +34,6 @@ from payments.chains.evm.deposit_addresses import deployment
 from payments.chains.networks import NETWORKS
 from payments.chains.stellar.adapter import StellarChain
 from payments.models import Payment
-from payments.operations import resuming
 from payments.treasury import lost_sweeps
 from payments.treasury.losses.models import MissingCoins
 from payments.treasury.models import Sweep
@@ -228,7 +228,7 @@ def _drill(installation: Installation, progress: Progress, shop: BusyShop) -> li
     shop.work()
     with (
         patch.object(lost_sweeps, "lost_sweeps", _none_found),
-        patch.object(resuming, "lost_sweeps", _none_found),
+        patch.object(restore, "lost_sweeps", _none_found),
     ):
         call_command("resume_after_restore", by="Ada", look_ahead=LOOK_AHEAD, stdout=StringIO())
         shop.work()

@@ -18,9 +18,9 @@ from payments.chains import registry
 from payments.chains.simulated import actions, control
 from payments.chains.simulated.blocks import next_sequences
 from payments.chains.simulated.clock import locked
-from payments.operations.models import Alarm
-from payments.operations.states import AlarmKind
-from payments.operations.tasks import raise_alarms
+from payments.monitoring.models import Alarm
+from payments.monitoring.states import AlarmKind
+from payments.monitoring.tasks import raise_alarms
 from payments.transfers.models import Payout, PayoutPolicy
 from payments.transfers.owners import follow_payouts
 from payments.transfers.payouts import policy_of

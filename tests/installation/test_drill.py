@@ -21,8 +21,8 @@ from merchants.ledger.balances import balance
 from payments.chains import registry
 from payments.deposits.postings import available_account
 from payments.models import Payment
-from payments.operations import tasks as operation_tasks
-from payments.operations.models import Alarm
+from payments.monitoring import tasks as operation_tasks
+from payments.monitoring.models import Alarm
 from payments.services import NewPayment, create_payment
 from payments.states import PaymentStatus
 from payments.transfers import tasks as transfer_tasks

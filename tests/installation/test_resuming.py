@@ -26,9 +26,9 @@ from payments.chains.simulated import actions, control
 from payments.chains.simulated.clock import locked
 from payments.chains.simulated.models import SimulatedTransfer
 from payments.models import Discrepancy, Payment
-from payments.operations.auditing import audit_wallet
-from payments.operations.models import NetworkSnapshot
-from payments.operations.reconciling import reconcile_due
+from payments.monitoring.auditing import audit_wallet
+from payments.monitoring.models import NetworkSnapshot
+from payments.monitoring.reconciling import reconcile_due
 from payments.suspense.refund_accounting import RefundExceedsPayment
 from payments.transfers.audit.wallet_snapshot import WalletSnapshot, take_wallet_snapshot
 from payments.transfers.models import Payout, Transfer, Wallet

@@ -21,7 +21,7 @@ from stellar_sdk.operation import ChangeTrust, ClaimClaimableBalance
 
 from payments.claims.claims import explain_claim
 from payments.claims.explanation import ClaimCode
-from payments.operations import alarm_rules, tasks
+from payments.monitoring import alarm_rules, tasks
 from payments.transfers.execution import rounds
 from payments.transfers.models import Payout
 from payments.transfers.owners import follow_payouts

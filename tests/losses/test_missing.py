@@ -18,7 +18,7 @@ from merchants.models import Merchant
 from payments import tasks
 from payments.deposits.models import ScanCursor
 from payments.models import BalanceChange
-from payments.operations.models import Alarm
+from payments.monitoring.models import Alarm
 from payments.treasury.losses import holdings
 from payments.treasury.losses.models import Bearer, MissingCoins
 from payments.treasury.losses.services import MissingDecided, propose_loss

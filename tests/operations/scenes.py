@@ -7,11 +7,11 @@ from datetime import timedelta
 from django.db.models import F
 
 from payments.deposits.models import ScanCursor
-from payments.operations import tasks
-from payments.operations.alarm_rules import AlarmCondition
-from payments.operations.models import Alarm
-from payments.operations.services import set_alarms
-from payments.operations.states import AlarmKind
+from payments.monitoring import tasks
+from payments.monitoring.alarm_rules import AlarmCondition
+from payments.monitoring.models import Alarm
+from payments.monitoring.services import set_alarms
+from payments.monitoring.states import AlarmKind
 from tests.payments.scenes import PRODUCTION, SANDBOX
 
 __all__ = ["PRODUCTION", "SANDBOX"]

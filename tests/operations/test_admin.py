@@ -16,10 +16,10 @@ from pytest_django.fixtures import Settings
 from payments import tasks as payment_tasks
 from payments.chains import registry
 from payments.chains.settings_parser import TESTNET
-from payments.operations.alarm_rules import AlarmCondition
-from payments.operations.models import Alarm, NetworkSnapshot
-from payments.operations.services import acknowledge_alarm
-from payments.operations.states import AlarmKind
+from payments.monitoring.alarm_rules import AlarmCondition
+from payments.monitoring.models import Alarm, NetworkSnapshot
+from payments.monitoring.services import acknowledge_alarm
+from payments.monitoring.states import AlarmKind
 from payments.transfers.models import Transfer
 from payments.treasury.models import SweepRequest
 from tests.factories import make_user

@@ -27,9 +27,9 @@ from payments.chains.quarantine import APART_SECONDS, CONTRADICTIONS
 from payments.chains.simulated import control
 from payments.deposits.finality_halts import clear_halt
 from payments.deposits.models import ScanCursor
-from payments.operations import tasks
-from payments.operations.models import Alarm, NetworkSnapshot
-from payments.operations.services import note_providers
+from payments.monitoring import tasks
+from payments.monitoring.models import Alarm, NetworkSnapshot
+from payments.monitoring.services import note_providers
 from payments.transfers.models import Payout, Transfer, Wallet
 from payments.transfers.services import freeze_wallet, thaw_wallet
 from payments.treasury import sweeping

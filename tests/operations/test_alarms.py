@@ -16,10 +16,10 @@ from structlog.testing import capture_logs
 from payments.chains.simulated import control
 from payments.chains.simulated.adapter import SimulatedChain
 from payments.chains.simulated.networks import simulated_profile
-from payments.operations.alarm_rules import AlarmCondition
-from payments.operations.models import Alarm
-from payments.operations.services import acknowledge_alarm, clear_alarms_of_unused
-from payments.operations.states import ADVICE, AlarmKind
+from payments.monitoring.alarm_rules import AlarmCondition
+from payments.monitoring.models import Alarm
+from payments.monitoring.services import acknowledge_alarm, clear_alarms_of_unused
+from payments.monitoring.states import ADVICE, AlarmKind
 from tests.operations.scenes import PRODUCTION, let_alarms_age, open_alarms, there_is
 
 pytestmark = pytest.mark.django_db

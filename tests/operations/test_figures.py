@@ -14,8 +14,8 @@ from payments.chains import registry
 from payments.chains.networks import NETWORKS
 from payments.chains.simulated import control
 from payments.chains.simulated.adapter import SimulatedChain
-from payments.operations.figures import CoinFigures, NetworkFigures, coins_text, figures_of, snapshots_in_use
-from payments.operations.models import NetworkSnapshot
+from payments.monitoring.figures import CoinFigures, NetworkFigures, coins_text, figures_of, snapshots_in_use
+from payments.monitoring.models import NetworkSnapshot
 from payments.treasury import native_deposits
 from tests.operations.scenes import SANDBOX, look
 from tests.payments.scenes import ETHEREUM, STELLAR, confirm, make_payment, mine, pay, pay_and_confirm, watch

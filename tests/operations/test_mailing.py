@@ -8,11 +8,11 @@ import pytest
 from django.core import mail
 from pytest_django.fixtures import Settings
 
-from payments.operations.alarm_rules import AlarmCondition
-from payments.operations.mailing import LOCK, mail_alarms
-from payments.operations.models import Alarm
-from payments.operations.states import AlarmKind
-from payments.operations.tasks import raise_alarms
+from payments.monitoring.alarm_rules import AlarmCondition
+from payments.monitoring.mailing import LOCK, mail_alarms
+from payments.monitoring.models import Alarm
+from payments.monitoring.states import AlarmKind
+from payments.monitoring.tasks import raise_alarms
 from tests.advisory_locks import beside_another
 from tests.operations.scenes import let_alarms_age, there_is
 

@@ -14,10 +14,10 @@ from django.utils import timezone
 
 from config.database.advisory_locks import LockClass
 from merchants.ledger.models import ReconcileOutcome, ReconcileRun
-from payments.operations import reconciling
-from payments.operations.models import Alarm
-from payments.operations.reconciling import EXTENTS, LastRun, is_full_due, is_quick_due, last_run, reconcile_due
-from payments.operations.tasks import raise_alarms
+from payments.monitoring import reconciling
+from payments.monitoring.models import Alarm
+from payments.monitoring.reconciling import EXTENTS, LastRun, is_full_due, is_quick_due, last_run, reconcile_due
+from payments.monitoring.tasks import raise_alarms
 from tests.advisory_locks import beside_another
 from tests.payments.scenes import STELLAR, confirm, make_payment, pay
 

@@ -14,7 +14,7 @@ from payments.chains.simulated import control
 from payments.deposits.models import ScanCursor
 from payments.deposits.watching import watch_network
 from payments.models import Deposit, Payment
-from payments.operations.models import Alarm, Pulse
+from payments.monitoring.models import Alarm, Pulse
 from tests.operations.scenes import look, open_alarms
 from tests.payments.scenes import (
     ETHEREUM,

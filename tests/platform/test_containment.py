@@ -90,9 +90,9 @@ STEPS_OF_NETWORKS: dict[str, list[str]] = {
         "payments.treasury.native_deposits.sweep_asked",
     ],
     "payments.look_for_native_coin": ["payments.treasury.native_deposits.look_for_some"],
-    "operations.measure_networks": ["payments.operations.tasks.measure_network"],
-    "operations.audit_wallets": ["payments.operations.tasks.audit_wallet"],
-    "operations.watch_dangers": ["payments.operations.alarm_rules.of_rows"],
+    "operations.measure_networks": ["payments.monitoring.tasks.measure_network"],
+    "operations.audit_wallets": ["payments.monitoring.tasks.audit_wallet"],
+    "operations.watch_dangers": ["payments.monitoring.alarm_rules.of_rows"],
     "transfers.drive": ["payments.transfers.execution.executor.run_round"],
 }
 """By task, what it does for each network in turn, in the order in which it is done."""
@@ -100,7 +100,7 @@ STEPS_OF_NETWORKS: dict[str, list[str]] = {
 LAST_STEPS = {
     "payments.watch_networks": "payments.deposits.crediting.assess_due",
     "payments.sweep": "payments.treasury.sweep_booking.book_sweeps",
-    "operations.watch_dangers": "payments.operations.tasks.mail_alarms",
+    "operations.watch_dangers": "payments.monitoring.tasks.mail_alarms",
 }
 """What a task does in the end for all networks together."""
 

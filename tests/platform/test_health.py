@@ -12,8 +12,8 @@ from config import health
 from config.celery import app
 from config.work import beat
 from config.work.redis_servers import RedisServers
-from payments.operations.alarm_rules import AlarmCondition
-from payments.operations.states import AlarmKind
+from payments.monitoring.alarm_rules import AlarmCondition
+from payments.monitoring.states import AlarmKind
 from tests.operations.scenes import there_is
 
 

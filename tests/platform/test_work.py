@@ -21,9 +21,9 @@ from pytest_django.plugin import DjangoDbBlocker
 from config.celery import app
 from config.work import beat, task_runs
 from payments.deposits.models import ScanCursor
-from payments.operations.models import Alarm, Pulse
-from payments.operations.states import AlarmKind
-from payments.operations.tasks import raise_alarms
+from payments.monitoring.models import Alarm, Pulse
+from payments.monitoring.states import AlarmKind
+from payments.monitoring.tasks import raise_alarms
 from payments.transfers.execution.executor import run_due
 from payments.transfers.models import Payout
 from tests.factories import make_user

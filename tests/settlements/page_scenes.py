@@ -12,7 +12,7 @@ from payments.chains import registry
 from payments.chains.errors import RecipientProblem
 from payments.chains.simulated import control
 from payments.models import Payment
-from payments.operations.accounting.periods import Days
+from payments.monitoring.accounting.periods import Days
 from payments.transfers.owners import follow_payouts
 from settlements.invoices.issuer import Issuer
 from settlements.invoices.issuing import issue_month

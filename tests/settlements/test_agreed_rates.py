@@ -10,7 +10,7 @@ from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from merchants.ledger.chart import AccountKind
-from payments.operations.accounting.result import months_between, result_csv, result_of
+from payments.monitoring.accounting.result import months_between, result_csv, result_of
 from payments.rates.models import CurrentRate
 from payments.rates.quoting import forget_rates
 from settlements import services

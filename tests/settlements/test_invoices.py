@@ -22,7 +22,7 @@ from merchants.models import Merchant
 from merchants.roles import Role
 from merchants.services import update_settings
 from payments.chains import registry
-from payments.operations.accounting.periods import Days
+from payments.monitoring.accounting.periods import Days
 from payments.rates.quoting import RateUnavailable
 from settlements.invoices import issuing
 from settlements.invoices.documents import money

@@ -20,7 +20,7 @@ from config.environments import Environment
 from merchants.models import Member, Merchant
 from merchants.services import change_fee, update_settings
 from payments.chains.simulated.networks import address_named
-from payments.operations.accounting.periods import Days
+from payments.monitoring.accounting.periods import Days
 from refunds.services import NewRefund, create_refund
 from settlements.monthly import presenters
 from settlements.monthly.months import month_named, months, name_of

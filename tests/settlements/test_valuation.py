@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from config.environments import Environment
 from merchants.models import Merchant
-from payments.operations.accounting.periods import Days
+from payments.monitoring.accounting.periods import Days
 from payments.rates.models import RecordedRate
 from payments.rates.recording import record_rates
 from settlements.monthly.files import month_csv, month_json

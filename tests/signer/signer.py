@@ -21,8 +21,8 @@ from payments.chains.signer.policy import Place, read_policy
 from payments.chains.signer.record import Record
 from payments.chains.signer.server import listening
 from payments.chains.signer.service import Service, WalletSigner
-from payments.chains.stellar.keys.signing_rules import StellarWallet
 from payments.chains.stellar.keys.wallet_keys import Keys
+from payments.chains.stellar.signing_rules import StellarWallet
 from tests.evm.network import devnet
 from tests.stellar.network import devnet as stellar_devnet
 from tests.stellar.network import keys as stellar_keys

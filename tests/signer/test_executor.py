@@ -20,8 +20,8 @@ from payments.chains.stellar.adapter import StellarChain
 from payments.chains.stellar.channels import Channels
 from payments.chains.stellar.fees import FeeRules
 from payments.chains.stellar.keys.remote_signing import RemoteKeys
-from payments.operations.alarm_rules import of_rows
-from payments.operations.states import AlarmKind
+from payments.monitoring.alarm_rules import of_rows
+from payments.monitoring.states import AlarmKind
 from payments.transfers.models import Envelope, Payout, Transfer
 from payments.transfers.postings import hot_account
 from payments.transfers.states import HoldReason, PayoutStatus

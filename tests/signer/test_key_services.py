@@ -20,8 +20,8 @@ from payments.chains.evm.keys.signing_rules import EvmWallet
 from payments.chains.key_services.base import KeyServiceFailed
 from payments.chains.key_services.configuration import ed_key, secp_key
 from payments.chains.stellar.keys.service_keys import ServiceKeypair
-from payments.chains.stellar.keys.signing_rules import StellarWallet
 from payments.chains.stellar.keys.wallet_keys import Keys
+from payments.chains.stellar.signing_rules import StellarWallet
 from tests.evm.network import devnet
 from tests.signer import services
 from tests.signer.services import ORDER, Kms, Vault, listening

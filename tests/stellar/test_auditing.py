@@ -27,8 +27,8 @@ from payments.deposits.models import ReadingRequest, ScanCursor
 from payments.deposits.unattributed import book_unattributed
 from payments.deposits.watching import watch_network
 from payments.models import Deposit
-from payments.operations import alarm_rules, tasks
-from payments.operations.states import AlarmKind
+from payments.monitoring import alarm_rules, tasks
+from payments.monitoring.states import AlarmKind
 from payments.states import PaymentStatus
 from payments.transfers.audit.wallet_snapshot import WalletSnapshot, take_wallet_snapshot
 from payments.treasury.wallet_balances import book_treasury, treasury_balance, wallet_findings

@@ -28,16 +28,16 @@ from stellar_sdk.operation import Payment
 
 from merchants.ledger.invariants import Scope
 from payments.chains import registry
-from payments.chains.stellar import addresses, envelope_check
-from payments.chains.stellar.horizon import operations
+from payments.chains.stellar import addresses
+from payments.chains.stellar.horizon import envelope_check, operations
 from payments.chains.stellar.horizon.pages import concerns
 from payments.deposits import watching
 from payments.deposits.invariants import records_set_aside
 from payments.deposits.models import ReadingRequest, ScanCursor
 from payments.models import Deposit
 from payments.models import Payment as PaymentRow
-from payments.operations.alarm_rules import of_rows
-from payments.operations.states import AlarmKind
+from payments.monitoring.alarm_rules import of_rows
+from payments.monitoring.states import AlarmKind
 from tests.networks import STELLAR
 from tests.payments.scenes import make_payment
 from tests.stellar.front import records

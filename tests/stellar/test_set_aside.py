@@ -18,9 +18,9 @@ from merchants.ledger.posting import Line, post
 from payments.chains import registry
 from payments.chains.base import SignedTransfer
 from payments.chains.stellar import addresses
-from payments.operations import figures
-from payments.operations.measuring import measure_network
-from payments.operations.models import NetworkSnapshot
+from payments.monitoring import figures
+from payments.monitoring.measuring import measure_network
+from payments.monitoring.models import NetworkSnapshot
 from payments.transfers.audit import adopt_unknown
 from payments.transfers.audit.outgoing import Comparison
 from payments.transfers.audit.wallet_snapshot import WalletSnapshot, take_wallet_snapshot

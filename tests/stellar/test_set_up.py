@@ -29,7 +29,7 @@ from payments.chains.stellar.channels import Channels, entry_name
 from payments.chains.stellar.keys.wallet_keys import Keys
 from payments.deposits import watching
 from payments.models import Deposit
-from payments.operations.alarm_rules import of_rows
+from payments.monitoring.alarm_rules import of_rows
 from payments.transfers.postings import hot_account
 from payments.transfers.states import PayoutStatus
 from payments.treasury.wallet_balances import treasury_balance

@@ -6,8 +6,8 @@ import pytest
 
 from merchants.ledger.models import Posting
 from payments.chains import registry
-from payments.operations.alarm_rules import of_rows
-from payments.operations.states import AlarmKind
+from payments.monitoring.alarm_rules import of_rows
+from payments.monitoring.states import AlarmKind
 from payments.transfers import services
 from payments.transfers.execution import rounds
 from payments.transfers.models import Payout, Transfer

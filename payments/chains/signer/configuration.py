@@ -74,6 +74,6 @@ def _wallet(profile: NetworkProfile, found: NetworkSettings, clock: Callable[[],
         signer, factories = evm.signer(found, profile.network), evm.factories(found)
         deployments = evm.deployments(found)
         return EvmWallet(profile, signer, factories=factories, rules=evm.fee_rules(found), deployments=deployments)
-    from payments.chains.stellar.keys.signing_rules import StellarWallet
+    from payments.chains.stellar.signing_rules import StellarWallet
 
     return StellarWallet(profile, stellar.keys(found), cap=found.fee_cap_stroops, clock=clock)

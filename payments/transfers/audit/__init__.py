@@ -1,0 +1,1 @@
+"""What networks show of the hot wallets beside what the ledger has."""

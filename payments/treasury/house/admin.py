@@ -16,14 +16,14 @@ from config.environments import Environment
 from config.errors import DomainError
 from config.money import format_crypto
 from config.pages import wording
+from merchants.four_eyes.admin import show_outcome
 from merchants.four_eyes.models import Proposal, ProposalKind, ProposalStatus
 from merchants.ledger.chart import AccountKind
 from merchants.ledger.models import Account
 from merchants.models import User
 from payments.chains.errors import ChainError
 from payments.treasury.house.addresses import add_address, allow_address
-from payments.treasury.house.admin_parts import tell
-from payments.treasury.house.cold.admin import ColdMoveAdmin, ColdWalletAdmin
+from payments.treasury.house.cold_admin import ColdMoveAdmin, ColdWalletAdmin
 from payments.treasury.house.forms import AllowedAddressForm, ByHandForm, WithdrawalForm
 from payments.treasury.house.funding_admin import FundingAdmin
 from payments.treasury.house.house_balance import HouseBalance, house_balances
@@ -172,7 +172,7 @@ class WithdrawalAdmin(ReadOnly, LongList, admin.ModelAdmin[Withdrawal]):
         except DomainError as error:
             form.add_error(error.param if error.param in form.fields else None, error.message)
             return False
-        tell(self, request, proposal)
+        show_outcome(self, request, proposal)
         return True
 
     def _proposed(self, request: HttpRequest, form: WithdrawalForm) -> bool:
@@ -189,7 +189,7 @@ class WithdrawalAdmin(ReadOnly, LongList, admin.ModelAdmin[Withdrawal]):
         except DomainError as error:
             form.add_error(error.param if error.param in form.fields else None, error.message)
             return False
-        tell(self, request, proposal)
+        show_outcome(self, request, proposal)
         return True
 
     @admin.action(description="Cancel: what is not signed yet is called back", permissions=["cancel"])
@@ -249,7 +249,7 @@ class AllowedAddressAdmin(admin.ModelAdmin[AllowedAddress]):
                 form.add_error(field if field in form.fields else None, error.message)
             else:
                 self.log_addition(request, listed, "Proposed.")
-                tell(self, request, proposal)
+                show_outcome(self, request, proposal)
                 return HttpResponseRedirect(reverse("admin:house_allowedaddress_changelist"))
         context = {
             **self.admin_site.each_context(request),
@@ -273,7 +273,7 @@ class AllowedAddressAdmin(admin.ModelAdmin[AllowedAddress]):
                 self.message_user(request, f"{listed}: {error.message}", messages.ERROR)
                 continue
             self.log_change(request, listed, f"{proposal.get_status_display()}.")
-            tell(self, request, proposal)
+            show_outcome(self, request, proposal)
 
     @admin.action(description="Remove: nothing more is paid there", permissions=["add"])
     @asks_first(

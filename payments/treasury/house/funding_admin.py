@@ -13,9 +13,9 @@ from django.urls import reverse
 
 from config.admin_base import LongList, ReadOnly, asks_first
 from config.errors import DomainError
+from merchants.four_eyes.admin import show_outcome
 from merchants.models import User
 from payments.chains import registry
-from payments.treasury.house.admin_parts import tell
 from payments.treasury.house.forms import FundingForm
 from payments.treasury.house.fundings import cancel_funding, propose_funding
 from payments.treasury.house.models import Funding
@@ -78,7 +78,7 @@ class FundingAdmin(ReadOnly, LongList, admin.ModelAdmin[Funding]):
         except DomainError as error:
             form.add_error(error.param if error.param in form.fields else None, error.message)
             return False
-        tell(self, request, proposal)
+        show_outcome(self, request, proposal)
         return True
 
     @admin.action(description="Cancel: these coins are not waited for any more", permissions=["cancel"])

@@ -1,0 +1,1 @@
+"""What Horizons say of the stellar network, read and compared."""

@@ -15,8 +15,8 @@ from config.work import task_runs
 from config.work.beat_lock import HEARTBEAT_MAX_SECONDS, heartbeat_age_seconds
 from payments.chains.registry import places_in_use
 from payments.deposits.models import ScanCursor
-from payments.operations.models import Pulse
-from payments.operations.reconciling import QUICK_EVERY, QUICK_RESTS, last_run
+from payments.monitoring.models import Pulse
+from payments.monitoring.reconciling import QUICK_EVERY, QUICK_RESTS, last_run
 from payments.transfers.models import Payout, Transfer
 from payments.transfers.states import OPEN_TRANSFERS, PayoutStatus
 

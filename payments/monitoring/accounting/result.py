@@ -18,8 +18,8 @@ from config import ids
 from config.money import from_units
 from merchants.ledger.chart import AccountKind, Group, kinds_where
 from merchants.ledger.models import Account, Entry, Posting
-from payments.operations.accounting.periods import Days
-from payments.operations.accounting.totals import CAPITAL, scale
+from payments.monitoring.accounting.periods import Days
+from payments.monitoring.accounting.totals import CAPITAL, scale
 
 COLUMNS = (
     "environment", "month", "network", "coin", "group", "account", "account_name", "posting_kind", "amount",

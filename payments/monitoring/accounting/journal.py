@@ -14,7 +14,7 @@ from config import ids
 from merchants.ledger.chart import AccountKind, Owner
 from merchants.ledger.models import Account, Entry, Posting
 from payments.models import Payment
-from payments.operations.accounting.totals import OF_MERCHANTS, SummedAccount
+from payments.monitoring.accounting.totals import OF_MERCHANTS, SummedAccount
 from payments.transfers.models import Payout
 
 POSTINGS_AT_A_TIME = 1_000

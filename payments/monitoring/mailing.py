@@ -13,8 +13,8 @@ from django.utils import timezone
 
 from config.database.advisory_locks import LockClass, advisory_lock
 from config.environments import Environment
-from payments.operations.models import Alarm
-from payments.operations.states import PATIENCE
+from payments.monitoring.models import Alarm
+from payments.monitoring.states import PATIENCE
 
 logger = structlog.get_logger(__name__)
 

@@ -14,8 +14,8 @@ from config.money import Asset, from_units
 from config.pages.wording import coins_held
 from payments.chains import registry
 from payments.deposits.models import ScanCursor
-from payments.operations.models import Alarm, NetworkSnapshot
-from payments.operations.states import PROVIDER_ALARMS
+from payments.monitoring.models import Alarm, NetworkSnapshot
+from payments.monitoring.states import PROVIDER_ALARMS
 from payments.transfers.models import Payout
 from payments.transfers.states import PayoutStatus
 from payments.treasury import native_deposits

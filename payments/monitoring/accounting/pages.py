@@ -24,10 +24,10 @@ from config.environments import Environment
 from config.pages.wording import coins_held, grouped
 from merchants.ledger.chart import Group
 from merchants.models import Merchant
-from payments.operations.accounting.files import FORMATS, file_name
-from payments.operations.accounting.periods import Days
-from payments.operations.accounting.result import ResultRow, months_between, result_csv, result_of
-from payments.operations.accounting.totals import CoinTotals, balances_at, scale
+from payments.monitoring.accounting.files import FORMATS, file_name
+from payments.monitoring.accounting.periods import Days
+from payments.monitoring.accounting.result import ResultRow, months_between, result_csv, result_of
+from payments.monitoring.accounting.totals import CoinTotals, balances_at, scale
 from payments.suspense.balances import in_suspense
 from payments.treasury.wallet_balances import one_view_of_the_ledger
 

@@ -13,10 +13,10 @@ from django.urls import URLPattern, path, reverse
 
 from config.admin_base import LongList, ReadOnly
 from config.errors import DomainError
+from merchants.four_eyes.admin import show_outcome
 from merchants.four_eyes.models import Proposal, ProposalKind, ProposalStatus
 from merchants.models import User
 from payments.chains.errors import ChainError
-from payments.treasury.house.admin_parts import tell
 from payments.treasury.house.cold.moves import propose_explanation
 from payments.treasury.house.cold.refills import transfer_of
 from payments.treasury.house.cold.skims import propose_skim
@@ -131,7 +131,7 @@ def _is_proposed(page: admin.ModelAdmin[Any], request: HttpRequest, form: Form, 
     except DomainError as error:
         form.add_error(error.param if error.param in form.fields else None, error.message)
         return False
-    tell(page, request, proposal)
+    show_outcome(page, request, proposal)
     return True
 
 

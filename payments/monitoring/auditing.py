@@ -15,8 +15,8 @@ from merchants.ledger.invariants import CouldNotCheck
 from payments.chains import registry
 from payments.chains.base import UnusualChange
 from payments.chains.errors import ChainError
-from payments.operations.models import NetworkSnapshot
-from payments.operations.states import AlarmKind
+from payments.monitoring.models import NetworkSnapshot
+from payments.monitoring.states import AlarmKind
 from payments.transfers.audit.wallet_snapshot import WalletSnapshot, take_wallet_snapshot
 from payments.treasury import unusual_changes
 from payments.treasury.wallet_balances import WalletBalance, is_kept_in_ledger, one_view_of_the_ledger, wallet_balances

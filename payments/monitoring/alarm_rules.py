@@ -21,11 +21,11 @@ from payments.chains import registry
 from payments.chains.base import ProviderState
 from payments.chains.profiles import NetworkProfile
 from payments.deposits.models import ReadingRequest, ScanCursor
-from payments.operations import work
-from payments.operations.figures import coins_text, figures_of
-from payments.operations.models import NetworkSnapshot, RoleChange
-from payments.operations.reconciling import EXTENTS, last_run
-from payments.operations.states import PROVIDER_ALARMS, AlarmKind
+from payments.monitoring import work
+from payments.monitoring.figures import coins_text, figures_of
+from payments.monitoring.models import NetworkSnapshot, RoleChange
+from payments.monitoring.reconciling import EXTENTS, last_run
+from payments.monitoring.states import PROVIDER_ALARMS, AlarmKind
 from payments.states import OF_THE_WHOLE_COIN
 from payments.transfers.audit.overdue import late_transfers
 from payments.transfers.models import Payout, Transfer, Wallet

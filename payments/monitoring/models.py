@@ -12,7 +12,7 @@ from django.utils import timezone
 from config.environments import Environment
 from config.fields import UnitsField
 from payments.chains.base import Costs
-from payments.operations.states import ADVICE, AlarmKind
+from payments.monitoring.states import ADVICE, AlarmKind
 
 
 class AlarmQuerySet(models.QuerySet["Alarm"]):

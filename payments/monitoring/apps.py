@@ -4,11 +4,11 @@ from django.apps import AppConfig
 
 
 class OperationsConfig(AppConfig):
-    name = "payments.operations"
+    name = "payments.monitoring"
     label = "operations"
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from payments.operations.starting import warn_of_single_providers
+        from payments.monitoring.starting import warn_of_single_providers
 
         warn_of_single_providers()

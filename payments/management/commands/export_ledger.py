@@ -10,8 +10,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from config.environments import Environment
-from payments.operations.accounting.files import FORMATS, file_name
-from payments.operations.accounting.periods import Days
+from payments.monitoring.accounting.files import FORMATS, file_name
+from payments.monitoring.accounting.periods import Days
 from payments.treasury.wallet_balances import one_view_of_the_ledger
 
 

@@ -11,15 +11,15 @@ from django.utils import timezone
 from config.work import task_runs
 from config.work.containment import contained
 from payments.chains.registry import places_in_use
-from payments.operations import alarm_rules
-from payments.operations.auditing import audit_wallet
-from payments.operations.mailing import mail_alarms
-from payments.operations.measuring import measure_network
-from payments.operations.models import Pulse
-from payments.operations.reconciling import reconcile_due
-from payments.operations.services import clear_alarms_of_unused, set_alarms
-from payments.operations.states import HOUSE, INSTALLATION_ALARMS, ROW_ALARMS
-from payments.operations.watching_roles import watch_roles
+from payments.monitoring import alarm_rules
+from payments.monitoring.auditing import audit_wallet
+from payments.monitoring.mailing import mail_alarms
+from payments.monitoring.measuring import measure_network
+from payments.monitoring.models import Pulse
+from payments.monitoring.reconciling import reconcile_due
+from payments.monitoring.services import clear_alarms_of_unused, set_alarms
+from payments.monitoring.states import HOUSE, INSTALLATION_ALARMS, ROW_ALARMS
+from payments.monitoring.watching_roles import watch_roles
 
 
 @shared_task(name="operations.measure_networks")

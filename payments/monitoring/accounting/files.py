@@ -15,9 +15,9 @@ from config.api.renderers import format_instant
 from config.money import from_units
 from config.pages.csv_cells import text_cell
 from merchants.ledger.chart import AccountKind, Group, Side
-from payments.operations.accounting.journal import JournalPosting, postings
-from payments.operations.accounting.periods import Days
-from payments.operations.accounting.totals import CAPITAL, SummedAccount, movements, scale
+from payments.monitoring.accounting.journal import JournalPosting, postings
+from payments.monitoring.accounting.periods import Days
+from payments.monitoring.accounting.totals import CAPITAL, SummedAccount, movements, scale
 
 JOURNAL_COLUMNS = (
     "posting_id", "date", "time", "environment", "kind", "reference", "memo", "line",

@@ -10,7 +10,7 @@ from django.db import transaction
 
 from payments.chains import registry
 from payments.chains.errors import ChainError
-from payments.operations.models import NetworkSnapshot, RoleChange
+from payments.monitoring.models import NetworkSnapshot, RoleChange
 
 logger = structlog.get_logger(__name__)
 

@@ -9,7 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from config.environments import Environment
-from payments.operations.accounting.result import months_between, result_csv
+from payments.monitoring.accounting.result import months_between, result_csv
 
 
 class Command(BaseCommand):

@@ -18,7 +18,7 @@ from payments.chains.base import Chain
 from payments.chains.errors import ChainError, SendingBlocked, TokenChanged
 from payments.deposits.models import ScanCursor
 from payments.models import Deposit
-from payments.operations.models import NetworkSnapshot
+from payments.monitoring.models import NetworkSnapshot
 from payments.states import DepositStatus
 from payments.treasury.losses.models import MissingCoins, MissingStatus
 

@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandParser
 
 from config.environments import Environment
 from payments.chains.settings_parser import single_provider_name
-from payments.operations.figures import NetworkFigures, coins_text, figures_of, snapshots_in_use
+from payments.monitoring.figures import NetworkFigures, coins_text, figures_of, snapshots_in_use
 
 
 class Command(BaseCommand):

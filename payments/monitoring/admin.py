@@ -20,10 +20,10 @@ from config.admin_base import LongList, ReadOnly, ask_first, asks_first
 from merchants.wording import from_now
 from payments.chains import registry
 from payments.chains.settings_parser import single_provider_name
-from payments.operations import work
-from payments.operations.figures import CoinFigures, NetworkFigures, coins_text, figures_of, snapshots_in_use
-from payments.operations.models import Alarm, NetworkSnapshot, RoleChange
-from payments.operations.services import acknowledge_alarm, know_role_change, let_providers_back
+from payments.monitoring import work
+from payments.monitoring.figures import CoinFigures, NetworkFigures, coins_text, figures_of, snapshots_in_use
+from payments.monitoring.models import Alarm, NetworkSnapshot, RoleChange
+from payments.monitoring.services import acknowledge_alarm, know_role_change, let_providers_back
 from payments.treasury.models import SweepRequest
 from payments.treasury.sweep_failures import describe
 from payments.treasury.sweeping import request_sweep

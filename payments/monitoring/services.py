@@ -11,9 +11,9 @@ from django.db import transaction
 
 from config.database.database_time import database_now
 from payments.chains import registry
-from payments.operations.alarm_rules import AlarmCondition, of_providers
-from payments.operations.models import Alarm, NetworkSnapshot, RoleChange
-from payments.operations.states import PROVIDER_ALARMS, STEADY_FOR, AlarmKind
+from payments.monitoring.alarm_rules import AlarmCondition, of_providers
+from payments.monitoring.models import Alarm, NetworkSnapshot, RoleChange
+from payments.monitoring.states import PROVIDER_ALARMS, STEADY_FOR, AlarmKind
 
 logger = structlog.get_logger(__name__)
 

@@ -1,0 +1,1 @@
+"""Commands that reach over several rooms of payments."""
