@@ -47,7 +47,7 @@ class Migration(migrations.Migration):
                         primary_key=True,
                         related_name="logo",
                         serialize=False,
-                        to="merchants.pages.branding",
+                        to="merchants.branding",
                     ),
                 ),
                 ("png", models.BinaryField()),
