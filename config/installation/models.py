@@ -26,8 +26,8 @@ class Installation(models.Model):
     table_oid = models.BigIntegerField(help_text="Of the very table that holds this row.")
     timeline = models.BigIntegerField(null=True)
     requires_proven_wallets = models.BooleanField(
-        db_default=False, help_text="It began with this rule, which REQUIRE_PROVEN_WALLETS overrides."
-    )  # true in a database that had no merchant when the column was added: migration 0002
+        db_default=True, help_text="It began with this rule, which REQUIRE_PROVEN_WALLETS overrides."
+    )
     stopped_at = models.DateTimeField(null=True, help_text="Since then no address is given out and nothing is paid.")
 
     class Meta:

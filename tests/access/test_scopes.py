@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
-from importlib import import_module
 from itertools import product
 from pathlib import Path
 
 import pytest
-from django.db import connection
 
 from config.environments import Environment
 from merchants.access.scopes import DESCRIPTIONS, GROUPS, NEEDS, Scope, allows
@@ -72,26 +70,6 @@ def is_made(change: Callable[[], object]) -> bool:
         assert list(ApiKey.objects.order_by("pk").values()) == before
         return False
     return True
-
-
-@pytest.mark.django_db
-def test_keys_that_could_accept_money_still_can() -> None:
-    scopes: tuple[list[str], ...] = (
-        ["payments:write", "refunds:read"],
-        ["payments:read"],
-        [],
-        ["decisions:write", "payments:write"],
-    )
-    keys = [make_key(scopes=each).key for each in scopes]
-    migration = import_module("merchants.migrations.0005_decisions_scope")
-    with connection.cursor() as cursor:
-        cursor.execute(migration.GIVE)
-    assert [ApiKey.objects.get(pk=key.pk).scopes for key in keys] == [
-        ["decisions:write", "payments:write", "refunds:read"],
-        ["payments:read"],
-        [],
-        ["decisions:write", "payments:write"],
-    ]
 
 
 def test_the_document_shows_who_gives_which_scope() -> None:

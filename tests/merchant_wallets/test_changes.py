@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
-from importlib import import_module
 
 import pytest
-from django.db import connection
 from pytest_django.fixtures import Settings
 
 from config.environments import Environment
@@ -150,17 +148,6 @@ class TestWaiting:
         settings.REQUIRE_PROVEN_WALLETS = False
         assert not requires_proof(PRODUCTION)
         settings.REQUIRE_PROVEN_WALLETS = None
-        migration = import_module("config.installation.migrations.0002_proven_wallets")
-        with connection.cursor() as cursor:  # as an installation that has a merchant already meets the migration
-            cursor.execute(
-                "ALTER TABLE installation_installation ALTER COLUMN requires_proven_wallets SET DEFAULT false"
-            )
-            cursor.execute("UPDATE installation_installation SET requires_proven_wallets = false")
-            cursor.execute(migration.SET_WHERE_NOBODY_IS)
-        assert not requires_proof(PRODUCTION)
-        Installation.objects.all().delete()
-        Installation.objects.create(database_oid=1, table_oid=1)
-        assert not requires_proof(PRODUCTION)
 
 
 def test_without_a_wait_another_wallet_is_in_use_at_once() -> None:

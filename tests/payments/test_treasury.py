@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from importlib import import_module
 from typing import Any
 
 import pytest
@@ -23,7 +22,6 @@ from payments.models import Deposit, Discrepancy
 from payments.states import DiscrepancyStatus
 from payments.transfers.audit.wallet_snapshot import take_wallet_snapshots, wallet_snapshots
 from payments.transfers.models import Transfer
-from payments.treasury.models import TreasuryBooking
 from payments.treasury.wallet_balances import (
     NothingToBook,
     WalletBalance,
@@ -346,25 +344,6 @@ def test_what_is_missing_less_the_fees_that_may_have_been_paid() -> None:
         return WalletBalance(SANDBOX, native, account, 1, 100, on_chain, (), in_flight).unexplained
 
     assert [unexplained(100, 0), unexplained(105, 9), unexplained(91, 9), unexplained(90, 9)] == [0, 5, 0, -1]
-
-
-def test_coins_booked_before_heights_had_a_table_are_explained_after_the_upgrade(db: None) -> None:
-    put_in(POLYGON, 250)
-    book(POLYGON)
-    control.fund_native(POLYGON, address=hot_wallet(POLYGON), amount=5)
-    mine(POLYGON, BLOCKS_UNTIL_FINAL[POLYGON] + 10)
-    book(POLYGON, "POL")
-    before = list(TreasuryBooking.objects.values_list("posting__reference", "height").order_by("posting"))
-    assert before == [("sandbox:polygon:USDC:1", 1), ("sandbox:polygon:POL:1", 14)]
-    # At block 0 there are the coins for fees that a simulated wallet begins with, and nothing is booked yet.
-    at_the_beginning = [("POL", 10**24, Severity.WARNING)]
-    assert told(POLYGON, at_block=0) == at_the_beginning
-    TreasuryBooking.objects.all().delete()
-    upgrade = import_module("payments.migrations.0009_heights_of_treasury_bookings")
-    with connection.cursor() as cursor:
-        cursor.execute(upgrade.FROM_MEMOS)
-    assert list(TreasuryBooking.objects.values_list("posting__reference", "height").order_by("posting")) == before
-    assert told(POLYGON, at_block=0) == at_the_beginning
 
 
 def test_postings_of_the_treasury_by_hand_count_for_every_height(db: None) -> None:

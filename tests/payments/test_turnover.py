@@ -12,7 +12,6 @@ from payments.chains.simulated import control
 from payments.deposits.turnover import counting
 from payments.deposits.turnover.models import Span, Turnover, TurnoverDelta
 from payments.invariants import turnover_is_exact
-from payments.models import Payment
 from tests.payments.scenes import (
     ETHEREUM,
     POLYGON,
@@ -111,21 +110,3 @@ def test_a_change_outside_of_a_database_transaction_is_refused(monkeypatch: pyte
     monkeypatch.setattr(transaction.get_connection(), "in_atomic_block", False)
     with pytest.raises(RuntimeError):
         counting.share_changed(payment, counting.Share(paid=1))
-
-
-def test_what_was_there_before_is_counted_by_the_migration() -> None:
-    from importlib import import_module
-
-    from django.db import connection
-
-    pay_and_confirm(make_payment(POLYGON, amount="12.50", currency="EUR"))
-    left = make_payment(ETHEREUM, amount="7")
-    end_window(left)
-    watch()
-    expected = counted(), counted(Span.HOUR)
-    Turnover.objects.all().delete()
-    migration = import_module("payments.migrations.0014_the_list_and_its_files")
-    with connection.cursor() as cursor:
-        cursor.execute(migration.COUNT_WHAT_IS_THERE)
-    assert (counted(), counted(Span.HOUR)) == expected
-    assert Payment.objects.count() == 2

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from importlib import import_module
 
 import pytest
-from django.apps import apps
 from django.utils import timezone
 
 from merchants.members import prefer
@@ -80,13 +78,6 @@ def test_one_that_is_paid_before_is_not_told(owner: Member) -> None:
     paid = pay_out(settlement)
     assert (paid.status, paid.waits_since) == (SettlementStatus.COMPLETED, None)
     assert rounds(settlement) == [0, 0, 0, 0]
-
-
-def test_one_that_waited_when_this_came_is_told_too(owner: Member) -> None:
-    settlement = waiting(owner.merchant, has_payout=True)
-    Settlement.objects.update(waits_since=None)  # as in an installation of yesterday
-    import_module("settlements.migrations.0006_waits_since").note_those_that_wait(apps, None)
-    assert rounds(fresh(settlement))[:2] == [0, 1]
 
 
 def test_what_goes_on_and_waits_again_waits_anew(owner: Member) -> None:
