@@ -23,7 +23,7 @@ from django.db.migrations.operations.base import Operation
 from django.db.migrations.state import ProjectState
 from django.db.models import NOT_PROVIDED, Field
 
-FIRST: Final = ("0001_tables", "0002_database_rules")
+FIRST: Final = ("0001_tables",)
 """The migrations that make the tables of the first release: no process of a version before runs on them."""
 
 OURS: Final = ("config", "merchants", "payments", "refunds", "settlements", "webhooks")

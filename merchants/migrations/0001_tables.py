@@ -1,4 +1,7 @@
-"""The tables of this app as of the first release."""
+"""The tables of this app as of the first release.
+
+PostgreSQL keeps an owner for every merchant that has one, whoever changes the table, and how.
+"""
 
 import config.ids
 import datetime
@@ -9,6 +12,30 @@ import django.db.models.functions.text
 import django.utils.timezone
 from django.conf import settings
 from django.db import migrations, models
+
+
+# Two transactions that each take one of two owners away wait for each other by the lock of the merchant; the second
+# then sees what the first has done.
+KEEP_AN_OWNER = """
+    CREATE FUNCTION merchants_require_owner() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+        PERFORM FROM merchants_merchant WHERE id = OLD.merchant_id FOR NO KEY UPDATE;
+        IF NOT EXISTS (SELECT FROM merchants_member WHERE merchant_id = OLD.merchant_id AND role = 'owner') THEN
+            RAISE EXCEPTION 'merchant % needs at least one owner', OLD.merchant_id
+                USING ERRCODE = 'integrity_constraint_violation';
+        END IF;
+        RETURN NULL;
+    END $$;
+
+    CREATE CONSTRAINT TRIGGER member_keeps_an_owner AFTER UPDATE OR DELETE ON merchants_member
+        DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (OLD.role = 'owner')
+        EXECUTE FUNCTION merchants_require_owner();
+"""
+
+DROP = """
+    DROP TRIGGER member_keeps_an_owner ON merchants_member;
+    DROP FUNCTION merchants_require_owner;
+"""
 
 
 class Migration(migrations.Migration):
@@ -24,6 +51,7 @@ class Migration(migrations.Migration):
         ("merchants", "0009_first_steps"),
         ("merchants", "0010_four_eyes"),
         ("merchants", "0011_pepper_of_a_key"),
+        ("merchants", "0012_let_in_by_operators"),
     ]
 
     initial = True
@@ -588,4 +616,5 @@ class Migration(migrations.Migration):
                 name="settings_surplus",
             ),
         ),
+        migrations.RunSQL(KEEP_AN_OWNER, DROP),
     ]

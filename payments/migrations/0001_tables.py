@@ -1,4 +1,8 @@
-"""The tables of this app as of the first release."""
+"""The tables of this app as of the first release.
+
+The numbers that deposit addresses derive from, never used twice; and PostgreSQL refuses to let a return to a sender leave a
+state that has no moves.
+"""
 
 import config.fields
 import config.ids
@@ -10,6 +14,17 @@ import django.utils.timezone
 import payments.links.models
 from django.conf import settings
 from django.db import migrations, models
+
+
+GUARDS = """
+    CREATE TRIGGER payer_return_end_state BEFORE UPDATE ON payments_payerreturn
+        FOR EACH ROW WHEN (OLD.status IS DISTINCT FROM NEW.status)
+        EXECUTE FUNCTION refuse_to_leave_end_state('completed', 'failed', 'replaced');
+"""
+
+WITHOUT = """
+    DROP TRIGGER payer_return_end_state ON payments_payerreturn;
+"""
 
 
 class Migration(migrations.Migration):
@@ -43,11 +58,13 @@ class Migration(migrations.Migration):
         ("payments", "0027_database_defaults"),
         ("payments", "0028_end_states"),
         ("payments", "0029_settled_ahead"),
+        ("payments", "0030_proposals"),
     ]
 
     initial = True
 
     dependencies = [
+        ("transfers", "0001_tables"),
         ("ledger", "0001_tables"),
         ("merchants", "0001_tables"),
         ("transfers", "0001_tables"),
@@ -1675,4 +1692,6 @@ class Migration(migrations.Migration):
                 condition=models.Q(("arrived__lte", models.F("left")), ("left__gte", 0)), name="swept_address_amounts"
             ),
         ),
+        migrations.RunSQL("CREATE SEQUENCE payments_deposit_sequence", "DROP SEQUENCE payments_deposit_sequence"),
+        migrations.RunSQL(GUARDS, WITHOUT),
     ]

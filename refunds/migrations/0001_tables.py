@@ -1,9 +1,23 @@
-"""The tables of this app as of the first release."""
+"""The tables of this app as of the first release.
+
+PostgreSQL refuses to let a refund leave a state that has no moves.
+"""
 
 import config.fields
 import config.ids
 import django.db.models.deletion
 from django.db import migrations, models
+
+
+GUARDS = """
+    CREATE TRIGGER refund_end_state BEFORE UPDATE ON refunds_refund
+        FOR EACH ROW WHEN (OLD.status IS DISTINCT FROM NEW.status)
+        EXECUTE FUNCTION refuse_to_leave_end_state('completed', 'failed', 'cancelled');
+"""
+
+WITHOUT = """
+    DROP TRIGGER refund_end_state ON refunds_refund;
+"""
 
 
 class Migration(migrations.Migration):
@@ -15,11 +29,13 @@ class Migration(migrations.Migration):
         ("refunds", "0005_set_aside"),
         ("refunds", "0006_fees_of_refunds"),
         ("refunds", "0007_database_defaults"),
+        ("refunds", "0008_end_states"),
     ]
 
     initial = True
 
     dependencies = [
+        ("transfers", "0001_tables"),
         ("merchants", "0001_tables"),
         ("payments", "0001_tables"),
         ("transfers", "0001_tables"),
@@ -360,4 +376,5 @@ class Migration(migrations.Migration):
             model_name="refundbatchrow",
             constraint=models.UniqueConstraint(fields=("batch", "payment"), name="refund_batch_payment_once"),
         ),
+        migrations.RunSQL(GUARDS, WITHOUT),
     ]

@@ -1,4 +1,7 @@
-"""The tables of this app as of the first release."""
+"""The tables of this app as of the first release.
+
+PostgreSQL refuses to let a settlement leave a state that has no moves.
+"""
 
 import config.fields
 import config.ids
@@ -6,6 +9,17 @@ import django.db.models.deletion
 import django.db.models.expressions
 import django.utils.timezone
 from django.db import migrations, models
+
+
+GUARDS = """
+    CREATE TRIGGER settlement_end_state BEFORE UPDATE ON settlements_settlement
+        FOR EACH ROW WHEN (OLD.status IS DISTINCT FROM NEW.status)
+        EXECUTE FUNCTION refuse_to_leave_end_state('completed', 'failed');
+"""
+
+WITHOUT = """
+    DROP TRIGGER settlement_end_state ON settlements_settlement;
+"""
 
 
 class Migration(migrations.Migration):
@@ -21,11 +35,13 @@ class Migration(migrations.Migration):
         ("settlements", "0009_lost_wallets"),
         ("settlements", "0010_rates_agreed"),
         ("settlements", "0011_database_defaults"),
+        ("settlements", "0012_end_states"),
     ]
 
     initial = True
 
     dependencies = [
+        ("transfers", "0001_tables"),
         ("ledger", "0001_tables"),
         ("merchants", "0001_tables"),
         ("transfers", "0001_tables"),
@@ -483,4 +499,5 @@ class Migration(migrations.Migration):
                 name="debt_offset_elsewhere",
             ),
         ),
+        migrations.RunSQL(GUARDS, WITHOUT),
     ]

@@ -24,7 +24,7 @@ def asked() -> dict[str, set[str]]:
     """The methods by which each function asks providers, by module and function."""
     found = defaultdict[str, set[str]](set)
     for family in ("evm", "stellar"):
-        for path in sorted((ROOT / "payments/chains" / family).glob("*.py")):
+        for path in sorted((ROOT / "payments/chains" / family).rglob("*.py")):
             for function, method in questions_in(ast.parse(path.read_text()), ""):
                 found[f"{family}.{path.stem}.{function}"].add(method)
     return found

@@ -1,4 +1,7 @@
-"""The tables of this app as of the first release."""
+"""The tables of this app as of the first release.
+
+PostgreSQL refuses to let a payout or a transfer leave a state that has no moves, whatever the way in.
+"""
 
 import config.fields
 import config.ids
@@ -6,6 +9,32 @@ import django.contrib.postgres.fields
 import django.db.models.deletion
 import django.utils.timezone
 from django.db import migrations, models
+
+
+FUNCTION = """
+    CREATE FUNCTION refuse_to_leave_end_state() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+        IF OLD.status::text = ANY (TG_ARGV) THEN
+            RAISE EXCEPTION '% % has ended as %: it does not become %', TG_TABLE_NAME, OLD.id, OLD.status, NEW.status
+                USING ERRCODE = 'restrict_violation', HINT = 'What has ended is never begun again: make another.';
+        END IF;
+        RETURN NEW;
+    END $$;
+"""
+
+GUARDS = """
+    CREATE TRIGGER payout_end_state BEFORE UPDATE ON transfers_payout
+        FOR EACH ROW WHEN (OLD.status IS DISTINCT FROM NEW.status)
+        EXECUTE FUNCTION refuse_to_leave_end_state('paid', 'failed', 'cancelled');
+    CREATE TRIGGER transfer_end_state BEFORE UPDATE ON transfers_transfer
+        FOR EACH ROW WHEN (OLD.status IS DISTINCT FROM NEW.status)
+        EXECUTE FUNCTION refuse_to_leave_end_state('final', 'failed', 'dead');
+"""
+
+WITHOUT = """
+    DROP TRIGGER payout_end_state ON transfers_payout;
+    DROP TRIGGER transfer_end_state ON transfers_transfer;
+"""
 
 
 class Migration(migrations.Migration):
@@ -27,6 +56,7 @@ class Migration(migrations.Migration):
         ("transfers", "0015_database_defaults"),
         ("transfers", "0016_end_states"),
         ("transfers", "0017_proposals"),
+        ("transfers", "0018_stops"),
     ]
 
     initial = True
@@ -560,4 +590,6 @@ class Migration(migrations.Migration):
                 condition=models.Q(("next_sequence__gte", 0)), name="channel_sequence_not_negative"
             ),
         ),
+        migrations.RunSQL(FUNCTION, "DROP FUNCTION refuse_to_leave_end_state()"),
+        migrations.RunSQL(GUARDS, WITHOUT),
     ]

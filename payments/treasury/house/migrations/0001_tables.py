@@ -1,4 +1,7 @@
-"""The tables of this app as of the first release."""
+"""The tables of this app as of the first release.
+
+PostgreSQL refuses to let a withdrawal leave a state that has no moves.
+"""
 
 import config.fields
 import config.ids
@@ -8,6 +11,17 @@ from django.conf import settings
 from django.db import migrations, models
 
 
+GUARDS = """
+    CREATE TRIGGER withdrawal_end_state BEFORE UPDATE ON house_withdrawal
+        FOR EACH ROW WHEN (OLD.status IS DISTINCT FROM NEW.status)
+        EXECUTE FUNCTION refuse_to_leave_end_state('completed', 'failed');
+"""
+
+WITHOUT = """
+    DROP TRIGGER withdrawal_end_state ON house_withdrawal;
+"""
+
+
 class Migration(migrations.Migration):
     replaces = [
         ("house", "0001_initial"),
@@ -15,11 +29,13 @@ class Migration(migrations.Migration):
         ("house", "0003_fundings"),
         ("house", "0004_skims"),
         ("house", "0005_end_states"),
+        ("house", "0006_withdrawals_found_after_a_restore"),
     ]
 
     initial = True
 
     dependencies = [
+        ("transfers", "0001_tables"),
         ("ledger", "0001_tables"),
         ("transfers", "0001_tables"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
@@ -272,4 +288,5 @@ class Migration(migrations.Migration):
                 name="withdrawal_ended_with_its_end",
             ),
         ),
+        migrations.RunSQL(GUARDS, WITHOUT),
     ]
