@@ -13,9 +13,9 @@ from config.process.exits import ending_in_a_line
 def main() -> None:
     with ending_in_a_line():
         django.setup()
-        from config.installation.checks import require_finished_books  # needs the settings
+        from config.installation.checks import require_tables_of_release  # needs the settings
 
-        require_finished_books()
+        require_tables_of_release()
         call_command("migrate", interactive=False, verbosity=0)
         call_command("create_demo")
         call_command("stock_sandbox", verbosity=0, stdout=StringIO())

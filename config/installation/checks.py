@@ -23,18 +23,9 @@ _HINT = (
     f"Run `manage.py database_roles` as that user, and set DATABASE_URL to one that connects as {WEB} or {WORKER}: "
     "docs/operations.md has the steps under Roles of PostgreSQL."
 )
-_FINISHES = "64b523b"
-"""The last commit that finishes books of earlier versions."""
-_NEEDS_NONE = ("ledger", "0016_no_unsummed_entries")
-_FINISHED_SINCE = {("ledger", "0013_day_sums"), ("payments", "0005_passed_over")}
-_UNFINISHED = {
-    "entries are in no day's sum yet": "ledger_unsummedentries",
-    "sweeps have not been read address by address": "payments_sweep WHERE booked_at IS NOT NULL AND NOT is_itemised",
-    "merchants have money available beside a debt (I20)": """ledger_account AS available
-        JOIN ledger_account AS receivable USING (environment, network, asset, owner)
-        WHERE available.kind = 'merchant:available' AND receivable.kind = 'merchant:receivable'
-            AND available.balance < 0 AND receivable.balance > 0""",
-}
+_LEADS_HERE = "e6575a0"
+"""The commit whose `migrate` turns the tables of versions before the first release into those of the release."""
+_FIRST_TABLES = ("ledger", "0001_tables")
 _ONE_FACTOR = "OPERATOR_SECOND_FACTOR is false: a password alone lets an operator into the admin."
 
 
@@ -53,30 +44,22 @@ def check_database_role(app_configs: Sequence[AppConfig] | None, **options: Any)
 
 
 @register(Tags.database)
-def check_books(
+def check_tables(
     app_configs: Sequence[AppConfig] | None, databases: Sequence[str] | None = None, **options: Any
 ) -> list[CheckMessage]:
-    """What `migrate` does first."""
+    """Nothing, or ImproperlyConfigured: `migrate` checks this before it changes anything."""
     if databases:
-        require_finished_books()
+        require_tables_of_release()
     return []
 
 
-def require_finished_books() -> None:
-    """ImproperlyConfigured for a database that has yet to be brought up to date, and that an earlier commit must finish
-    before."""
+def require_tables_of_release() -> None:
+    """Raises ImproperlyConfigured for a database of before the first release, naming the commit to run first."""
     applied = MigrationRecorder(connection).applied_migrations().keys()
-    if not applied or _NEEDS_NONE in applied:
-        return
-    found = [] if applied >= _FINISHED_SINCE else ["it is of a version before"]
-    with connection.cursor() as cursor:
-        for fault, rows in _UNFINISHED.items() if not found else ():
-            cursor.execute(f"SELECT FROM {rows} LIMIT 1")
-            found += [fault] if cursor.rowcount else []
-    if found:
+    if _FIRST_TABLES not in applied and any(app == "ledger" for app, _ in applied):
         raise ImproperlyConfigured(
-            f"This database cannot be brought up to date yet: {', '.join(found)}. Run commit {_FINISHES} with its "
-            "workers and beat until `manage.py reconcile` there is clean, then come back."
+            "This database is of a version before the first release. Run `manage.py migrate` (or `make run`) of commit "
+            f"{_LEADS_HERE} once, then come back."
         )
 
 

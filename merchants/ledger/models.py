@@ -1,7 +1,7 @@
 """The ledger: accounts, the postings that move money between them, and the runs that check it.
 
 Written by `posting.py` alone. The database itself refuses what is not double entry: see the triggers in
-`migrations/0002_guards.py`.
+`migrations/0001_tables.py`.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class Entry(models.Model):
 class DaySum(models.Model):
     """What the entries of an account sum to in one day of UTC, by the times of their postings.
 
-    PostgreSQL writes it in the statement that writes the entries (`migrations/0013_day_sums.py`): of accounts that
+    PostgreSQL writes it in the statement that writes the entries (`0001_tables.py`): of accounts that
     belong to a merchant or to nobody. Those of single payments, deposits and payouts have few entries and no sums.
     """
 

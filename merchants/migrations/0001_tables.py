@@ -39,21 +39,6 @@ DROP = """
 
 
 class Migration(migrations.Migration):
-    replaces = [
-        ("merchants", "0001_initial"),
-        ("merchants", "0002_roles"),
-        ("merchants", "0003_owners"),
-        ("merchants", "0004_key_rotation"),
-        ("merchants", "0005_decisions_scope"),
-        ("merchants", "0006_surplus"),
-        ("merchants", "0007_preferences"),
-        ("merchants", "0008_branding"),
-        ("merchants", "0009_first_steps"),
-        ("merchants", "0010_four_eyes"),
-        ("merchants", "0011_pepper_of_a_key"),
-        ("merchants", "0012_let_in_by_operators"),
-    ]
-
     initial = True
 
     dependencies = [

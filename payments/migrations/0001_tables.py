@@ -28,39 +28,6 @@ WITHOUT = """
 
 
 class Migration(migrations.Migration):
-    replaces = [
-        ("payments", "0001_initial"),
-        ("payments", "0002_deposit_sequence"),
-        ("payments", "0003_unasked_money"),
-        ("payments", "0004_discrepancy_approval"),
-        ("payments", "0005_passed_over"),
-        ("payments", "0006_missing_coins"),
-        ("payments", "0007_transfers_of_a_payment"),
-        ("payments", "0008_token_fees"),
-        ("payments", "0009_heights_of_treasury_bookings"),
-        ("payments", "0010_words_of_the_glossary"),
-        ("payments", "0011_muxed_accounts"),
-        ("payments", "0012_attributions"),
-        ("payments", "0013_fee_bumped_deposits"),
-        ("payments", "0014_the_list_and_its_files"),
-        ("payments", "0015_indexes_of_the_list"),
-        ("payments", "0016_payment_links"),
-        ("payments", "0017_refused_wallets"),
-        ("payments", "0018_debts_offset"),
-        ("payments", "0019_said_by"),
-        ("payments", "0020_debts_ended"),
-        ("payments", "0021_address_derivations"),
-        ("payments", "0022_clock_ahead_seconds"),
-        ("payments", "0023_fees_of_refunds"),
-        ("payments", "0024_returns"),
-        ("payments", "0025_cold_wallets"),
-        ("payments", "0026_records_set_aside"),
-        ("payments", "0027_database_defaults"),
-        ("payments", "0028_end_states"),
-        ("payments", "0029_settled_ahead"),
-        ("payments", "0030_proposals"),
-    ]
-
     initial = True
 
     dependencies = [

@@ -21,17 +21,6 @@ WITHOUT = """
 
 
 class Migration(migrations.Migration):
-    replaces = [
-        ("refunds", "0001_initial"),
-        ("refunds", "0002_token_fees"),
-        ("refunds", "0003_memo_types"),
-        ("refunds", "0004_batches"),
-        ("refunds", "0005_set_aside"),
-        ("refunds", "0006_fees_of_refunds"),
-        ("refunds", "0007_database_defaults"),
-        ("refunds", "0008_end_states"),
-    ]
-
     initial = True
 
     dependencies = [

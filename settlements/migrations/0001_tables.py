@@ -23,21 +23,6 @@ WITHOUT = """
 
 
 class Migration(migrations.Migration):
-    replaces = [
-        ("settlements", "0001_initial"),
-        ("settlements", "0002_blocked_coins"),
-        ("settlements", "0003_token_fees"),
-        ("settlements", "0004_set_aside"),
-        ("settlements", "0005_fees_given_back"),
-        ("settlements", "0006_waits_since"),
-        ("settlements", "0007_debt_offsets"),
-        ("settlements", "0008_debts_ended"),
-        ("settlements", "0009_lost_wallets"),
-        ("settlements", "0010_rates_agreed"),
-        ("settlements", "0011_database_defaults"),
-        ("settlements", "0012_end_states"),
-    ]
-
     initial = True
 
     dependencies = [

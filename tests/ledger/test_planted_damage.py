@@ -188,9 +188,9 @@ DAMAGE: dict[str, tuple[str, Plant]] = {
         "I19",
         sql(
             "INSERT INTO losses_missingcoins (environment, network, asset, decimals, address, payment_id, amount, held,"
-            " hold_count, height, status, found_at, bearer, reason, proposed_by, approved_by)"
+            " hold_count, height, status, found_at, bearer, reason, approved_by)"
             " SELECT environment, network, cryptocurrency, decimals, deposit_address, id, 5, 5,"
-            f" 1, 1, 'open', now(), '', '', '', '' FROM payments_payment WHERE id = {COMPLETED}"
+            f" 1, 1, 'open', now(), '', '', '' FROM payments_payment WHERE id = {COMPLETED}"
         ),
     ),
     "the ledger is older than the chain": ("I13", sql("UPDATE transfers_wallet SET next_sequence = 0")),

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from importlib import import_module
 
 import pytest
 from allauth.account.models import EmailAddress
-from django.apps import apps
 from django.contrib.auth.hashers import make_password
 from django.test import Client
 from django.utils import timezone
@@ -195,16 +193,3 @@ def test_somebody_whom_a_command_has_added_needs_no_confirmation() -> None:
     address = EmailAddress.objects.get()
     assert (address.email, address.verified, address.primary) == ("added@harbour.example", True, True)
     assert not Mail.objects.exists()
-
-
-def test_people_of_an_older_installation_count_as_confirmed() -> None:
-    """The migration, run on people without rows for their addresses; whoever has one keeps it as it is."""
-    make_user("Old@Harbour.example")
-    sign_up(Client())
-    migration = import_module("merchants.people.migrations.0002_confirmed_addresses")
-    migration.confirm(apps, None)
-    migration.confirm(apps, None)
-    assert {address.email: (address.primary, address.verified) for address in EmailAddress.objects.all()} == {
-        "old@harbour.example": (True, True),
-        "jo@harbour.example": (True, False),
-    }

@@ -9,13 +9,6 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    replaces = [
-        ("webhooks", "0001_initial"),
-        ("webhooks", "0002_early_tries"),
-        ("webhooks", "0003_noticeround"),
-        ("webhooks", "0004_samples_of_events"),
-    ]
-
     initial = True
 
     dependencies = [

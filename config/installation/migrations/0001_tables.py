@@ -6,8 +6,6 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    replaces = [("installation", "0001_initial"), ("installation", "0002_proven_wallets")]
-
     initial = True
 
     dependencies = []

@@ -55,8 +55,6 @@ DROP = """
 
 
 class Migration(migrations.Migration):
-    replaces = [("audit", "0001_initial"), ("audit", "0002_append_only"), ("audit", "0003_by_record")]
-
     initial = True
 
     dependencies = [

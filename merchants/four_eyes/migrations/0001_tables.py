@@ -7,19 +7,6 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    replaces = [
-        ("four_eyes", "0001_four_eyes"),
-        ("four_eyes", "0002_debts_ended"),
-        ("four_eyes", "0003_withdrawals"),
-        ("four_eyes", "0004_sent_by_hand"),
-        ("four_eyes", "0005_fundings"),
-        ("four_eyes", "0006_skims"),
-        ("four_eyes", "0007_halts_members_fees_findings"),
-        ("four_eyes", "0008_thaws"),
-        ("four_eyes", "0009_kinds"),
-        ("four_eyes", "0010_stops"),
-    ]
-
     initial = True
 
     dependencies = [

@@ -130,26 +130,6 @@ DROP_DAY_SUMS = """
 
 
 class Migration(migrations.Migration):
-    replaces = [
-        ("ledger", "0001_initial"),
-        ("ledger", "0002_guards"),
-        ("ledger", "0003_unasked_money"),
-        ("ledger", "0004_held_and_lost"),
-        ("ledger", "0005_explained_findings"),
-        ("ledger", "0006_token_fees"),
-        ("ledger", "0007_words"),
-        ("ledger", "0008_debt_offset"),
-        ("ledger", "0009_debts_ended"),
-        ("ledger", "0010_withdrawals"),
-        ("ledger", "0011_spread"),
-        ("ledger", "0012_cold_wallets"),
-        ("ledger", "0013_day_sums"),
-        ("ledger", "0014_breaker_of_a_coin"),
-        ("ledger", "0015_stops"),
-        ("ledger", "0016_no_unsummed_entries"),
-        ("ledger", "0017_kinds_are_data"),
-    ]
-
     initial = True
 
     dependencies = []

@@ -7,14 +7,6 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    replaces = [
-        ("people", "0001_initial"),
-        ("people", "0002_confirmed_addresses"),
-        ("people", "0003_log_ins"),
-        ("people", "0004_invitation"),
-        ("people", "0005_sealed_mails"),
-    ]
-
     initial = True
 
     dependencies = [

@@ -6,8 +6,6 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    replaces = [("request_log", "0001_initial")]
-
     initial = True
 
     dependencies = [

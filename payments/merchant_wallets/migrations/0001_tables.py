@@ -8,12 +8,6 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    replaces = [
-        ("merchant_wallets", "0001_initial"),
-        ("merchant_wallets", "0002_lost_wallets"),
-        ("merchant_wallets", "0003_proofs_by_contracts"),
-    ]
-
     initial = True
 
     dependencies = [

@@ -7,29 +7,6 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    replaces = [
-        ("operations", "0001_initial"),
-        ("operations", "0002_passed_over"),
-        ("operations", "0003_database_restored"),
-        ("operations", "0004_coins_missing"),
-        ("operations", "0005_pulses"),
-        ("operations", "0006_blocked_coins"),
-        ("operations", "0007_words"),
-        ("operations", "0008_audits"),
-        ("operations", "0009_native_reserve"),
-        ("operations", "0010_set_aside"),
-        ("operations", "0011_reconcile_not_clean"),
-        ("operations", "0012_roles"),
-        ("operations", "0013_signer"),
-        ("operations", "0014_clock_and_chain_differ"),
-        ("operations", "0015_providers_put_aside"),
-        ("operations", "0016_cold_wallets"),
-        ("operations", "0017_role_changes_of_former_factories"),
-        ("operations", "0018_providers_let_back"),
-        ("operations", "0019_records_set_aside"),
-        ("operations", "0020_operator_reset"),
-    ]
-
     initial = True
 
     dependencies = []

@@ -5,8 +5,6 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    replaces = [("rates", "0001_initial"), ("rates", "0002_recorded_rates")]
-
     initial = True
 
     dependencies = []

@@ -38,27 +38,6 @@ WITHOUT = """
 
 
 class Migration(migrations.Migration):
-    replaces = [
-        ("transfers", "0001_initial"),
-        ("transfers", "0002_blocked_coins"),
-        ("transfers", "0003_token_fees"),
-        ("transfers", "0004_words"),
-        ("transfers", "0005_channels"),
-        ("transfers", "0006_trustlines"),
-        ("transfers", "0007_memo_types"),
-        ("transfers", "0008_set_aside"),
-        ("transfers", "0009_four_eyes"),
-        ("transfers", "0010_said_by"),
-        ("transfers", "0011_payouts_of_the_house"),
-        ("transfers", "0012_signer"),
-        ("transfers", "0013_refill_needed"),
-        ("transfers", "0014_payouts_stopped"),
-        ("transfers", "0015_database_defaults"),
-        ("transfers", "0016_end_states"),
-        ("transfers", "0017_proposals"),
-        ("transfers", "0018_stops"),
-    ]
-
     initial = True
 
     dependencies = [

@@ -28,8 +28,6 @@ WITHOUT = """
 
 
 class Migration(migrations.Migration):
-    replaces = [("invoices", "0001_initial"), ("invoices", "0002_never_changed"), ("invoices", "0003_carried")]
-
     initial = True
 
     dependencies = [

@@ -6,14 +6,6 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    replaces = [
-        ("simulated_chain", "0001_initial"),
-        ("simulated_chain", "0002_words"),
-        ("simulated_chain", "0003_refused"),
-        ("simulated_chain", "0004_muxed_accounts"),
-        ("simulated_chain", "0005_fee_bumps"),
-    ]
-
     initial = True
 
     dependencies = []

@@ -23,15 +23,6 @@ WITHOUT = """
 
 
 class Migration(migrations.Migration):
-    replaces = [
-        ("house", "0001_initial"),
-        ("house", "0002_sent_by_hand"),
-        ("house", "0003_fundings"),
-        ("house", "0004_skims"),
-        ("house", "0005_end_states"),
-        ("house", "0006_withdrawals_found_after_a_restore"),
-    ]
-
     initial = True
 
     dependencies = [

@@ -7,8 +7,6 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    replaces = [("losses", "0001_initial"), ("losses", "0002_proposals"), ("losses", "0003_columns")]
-
     initial = True
 
     dependencies = [
