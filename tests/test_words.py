@@ -17,18 +17,7 @@ HISTORY = r".*/migrations/.*|CHANGELOG\.md|docs/glossary\.md|tests/test_words\.p
 
 WORDS = (
     (TEXTS, r"\bjudg(e|es|ed|ing|ements?)\b", "assess, assessment"),
-    (TEXTS, r"(?i)\b(the|in|in no|than|such|these|old) books\b(?!\()", "the ledger"),
     (TEXTS, r"\b(network's|the) own coin\b|\bgas money\b", "native coin, gas balance"),
-    (
-        SOURCES,
-        r"; answers\b(?!\.)|\band answers (how|the|what|whether|its|their|one)\b|\"\"\"Answers (how|what|the)\b",
-        "returns",
-    ),
-    (SOURCES, r"\b[Ss]weeps (over rows|that are due)|\"\"\"Sweeps:", "periodic task: a sweep moves coins"),
-    (r"(webhooks|settlements|merchants/access/idempotency).*\.py", r"(?i)\bclaim(s|ed|ing)?\b", "take, lease, acquire"),
-    (SOURCES, r"\b(Sight|sights?|look_at_wallets)\b(?! it)", "wallet snapshot"),
-    (TEXTS, r"[Nn]obody calls upwards|became of his\b|three in the morning|keeps none waiting", "a plain sentence"),
-    (SOURCES, r"\b(turn_at|together\(\)|Desk|Danger|Verdict|Judgement)\b", "a name of the glossary"),
 )
 
 

@@ -18,7 +18,7 @@ RESET_WAIT = timedelta(hours=24)
 """How long somebody who got a new password by a link, or lost the second factors, does not count."""
 
 
-class DoesNotCount(DomainError):
+class NotEligible(DomainError):
     code = "operator_does_not_count"
     message = (
         "Your word does not count for this at the moment: for 24 hours after your password was reset or your second "
@@ -38,7 +38,7 @@ def people_needed(environment: str) -> int:
     return int(settings.OPERATORS_TO_DECIDE)
 
 
-def counts(environment: str, *, operator: str = "operator__", at: str = "") -> Q:
+def eligible(environment: str, *, operator: str = "operator__", at: str = "") -> Q:
     """The filter of rows whose operator's word counts in an environment: `operator` is the path to the person, `at` the
     column of when it was said. Where one is enough, nobody's reset stands in the way."""
     still = Q(**{f"{operator}is_active": True, f"{operator}is_staff": True})
@@ -51,10 +51,10 @@ def counts(environment: str, *, operator: str = "operator__", at: str = "") -> Q
     return still & unchanged & Q(**{f"{operator}is_password_known": False})
 
 
-def require_counts(user: User, *, environment: str) -> None:
-    """DoesNotCount unless this person's word counts now."""
-    if not User.objects.filter(counts(environment, operator=""), pk=user.pk).exists():
-        raise DoesNotCount
+def require_eligible(user: User, *, environment: str) -> None:
+    """NotEligible unless this person's word counts now."""
+    if not User.objects.filter(eligible(environment, operator=""), pk=user.pk).exists():
+        raise NotEligible
 
 
 def lately_reset() -> QuerySet[User]:

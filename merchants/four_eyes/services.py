@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from config.errors import DomainError
 from merchants.four_eyes.models import Proposal, ProposalKind, ProposalStatus
-from merchants.four_eyes.people import counts, people_needed, require_counts
+from merchants.four_eyes.people import eligible, people_needed, require_eligible
 from merchants.models import User
 
 logger = structlog.get_logger(__name__)
@@ -107,7 +107,7 @@ def propose(
     if tell := _KINDS[kind].tell:
         proposal.told = tell(proposal)
     with transaction.atomic():
-        require_counts(by, environment=environment)
+        require_eligible(by, environment=environment)
         is_alone = (people or people_needed(environment)) == 1
         waiting = _waiting(kind, subject)
         if waiting is not None:
@@ -137,7 +137,7 @@ def who_agreed(proposals: QuerySet[Proposal], *, environment: str) -> set[int]:
     done = proposals.filter(status=ProposalStatus.DONE)
     found: set[int] = set()
     for person, at in (("proposed_by", "proposed_at"), ("decided_by", "decided_at")):
-        counting = done.filter(counts(environment, operator=f"{person}__", at=at))
+        counting = done.filter(eligible(environment, operator=f"{person}__", at=at))
         found.update(counting.values_list(f"{person}_id", flat=True))
     return found
 
@@ -150,7 +150,7 @@ def _agree(proposal: Proposal, *, by: User, heard: Any, reason: str = "") -> Pro
         permission = _KINDS[proposal.kind].permission
         if not (by.has_perm(permission) if permission else by.is_superuser):
             raise NotPermitted
-        require_counts(by, environment=proposal.environment)
+        require_eligible(by, environment=proposal.environment)
         is_alone = people_needed(proposal.environment) == 1
         if proposal.proposed_by_id == by.pk and not is_alone:
             raise AnotherMustAgree
@@ -177,7 +177,7 @@ def _waiting(kind: ProposalKind, subject: object) -> Proposal | None:
 
 
 def _proposer_counts(proposal: Proposal) -> bool:
-    still = counts(proposal.environment, operator="proposed_by__", at="proposed_at")
+    still = eligible(proposal.environment, operator="proposed_by__", at="proposed_at")
     return Proposal.objects.filter(still, pk=proposal.pk).exists()
 
 

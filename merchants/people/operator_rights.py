@@ -17,7 +17,7 @@ from config.errors import DomainError
 from merchants.access.log_in.step_up import hours_of_waiting
 from merchants.audit.models import LoggedAction
 from merchants.four_eyes.models import Proposal, ProposalKind
-from merchants.four_eyes.people import counts, note_reset, people_needed, require_counts
+from merchants.four_eyes.people import eligible, note_reset, people_needed, require_eligible
 from merchants.four_eyes.services import AnotherMustAgree, propose, register
 from merchants.members import add_member, remove_member
 from merchants.models import Member, Merchant, User
@@ -116,10 +116,10 @@ def remove_factors_alone(user: User, *, by: User) -> int:
     alarm, and the person's own word does not count for a day."""
     if by.pk == user.pk:
         raise AnotherMustAgree
-    others = User.objects.filter(counts(Environment.PRODUCTION, operator=""), is_superuser=True)
+    others = User.objects.filter(eligible(Environment.PRODUCTION, operator=""), is_superuser=True)
     if not user.is_staff or others.exclude(pk__in=[user.pk, by.pk]).exists():
         raise AnotherCanAgree
-    require_counts(by, environment=Environment.PRODUCTION)
+    require_eligible(by, environment=Environment.PRODUCTION)
     return remove_factors(user, by=by, people=by.email)
 
 

@@ -88,11 +88,11 @@ class IncomingTransfer:
 
 
 IdleKind = Literal["", "claimable_balance", "clawback", "account_merge"]
-"""What an on-chain transaction did beside moving the native coin, or nothing; see IdleMovement."""
+"""What an on-chain transaction did beside moving the native coin, or nothing; see NonDeposit."""
 
 
 @dataclass(frozen=True, slots=True)
-class IdleMovement:
+class NonDeposit:
     """What an on-chain transaction did for an address and no deposit can be made of.
 
     Either the native coin moved, which has no contract, or a token's transfer moved nothing. Of the native coin
@@ -125,7 +125,7 @@ class FoundTransaction:
     state: Literal["pending", "included", "failed"]
     height: int | None = None
     transfers: tuple[IncomingTransfer, ...] = ()
-    idle: tuple[IdleMovement, ...] = ()
+    idle: tuple[NonDeposit, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

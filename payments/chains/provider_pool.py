@@ -19,7 +19,7 @@ import structlog
 
 from payments.chains.base import LONGEST_PROVIDER_NAME, ProviderState
 from payments.chains.errors import ChainUnavailable, NotSetUp
-from payments.chains.quarantine import CONTRADICTIONS, Conduct
+from payments.chains.quarantine import CONTRADICTIONS, Quarantine
 from payments.chains.rounds import Round, ask_apart
 from payments.chains.servers import Behind, ProviderFailed, Server, WrongChain
 
@@ -57,7 +57,7 @@ class Provider(Generic[AnyServer]):
     newest_height: int = 0
     final_height: int = 0
     """Of the newest block, and of the newest final one, that it has told of."""
-    conduct: Conduct = field(default_factory=Conduct)
+    conduct: Quarantine = field(default_factory=Quarantine)
     disagrees_until: float = 0.0
     invents: bool = False
     """What it disagrees about is money."""

@@ -16,7 +16,7 @@ ASIDE_SECONDS, LONGEST_ASIDE_SECONDS = 3_600.0, 86_400.0
 
 
 @dataclass(slots=True)
-class Conduct:
+class Quarantine:
     """What others have said against one provider, by the clock of its pool."""
 
     contradicted_at: list[float] = field(default_factory=list)

@@ -49,7 +49,7 @@ def answer_payer(payment: Payment, explanation: ClaimExplanation) -> ClaimAnswer
 
 
 def _state(payment: Payment, explanation: ClaimExplanation) -> State:
-    chosen, code = explanation.chosen, _told(payment, explanation)
+    chosen, code = explanation.chosen, _code_for(payment, explanation)
     title, *sentences = ANSWERS[code]
     detail = " ".join(map(str, sentences))
     if code == ClaimCode.FAILED and explanation.network and (why := WHY_FAILED.get(explanation.network.family)):
@@ -82,7 +82,7 @@ def _state(payment: Payment, explanation: ClaimExplanation) -> State:
     )
 
 
-def _told(payment: Payment, explanation: ClaimExplanation) -> ClaimCode:
+def _code_for(payment: Payment, explanation: ClaimExplanation) -> ClaimCode:
     """The code that the payer may see: other payments are only their merchant's business."""
     chosen = explanation.chosen
     if chosen is None or explanation.code != ClaimCode.OTHER_PAYMENT:

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy
 from config.money import Asset
 from config.pages import wording
 from merchants.ledger.chart import suspense
-from payments.chains.base import FoundTransaction, IdleMovement, IncomingTransfer
+from payments.chains.base import FoundTransaction, IncomingTransfer, NonDeposit
 from payments.chains.profiles import CreditRule, Family, NetworkProfile
 from payments.deposits.addresses import WATCHED_AFTER_END, is_older
 from payments.deposits.models import ScanCursor
@@ -200,7 +200,7 @@ def _code(facts: ClaimFacts, reply: NetworkReply, transfer: IncomingTransfer) ->
     return _credit(payment, reply, standing)
 
 
-def _elsewhere(facts: ClaimFacts, moved: IncomingTransfer | IdleMovement) -> ClaimCode | None:
+def _elsewhere(facts: ClaimFacts, moved: IncomingTransfer | NonDeposit) -> ClaimCode | None:
     """Whom it is for, when that is not this payment; None when it is, or would be if it had its memo."""
     payment, memo = facts.payment, moved.memo or ""
     if moved.recipient == payment.deposit_address and memo in (payment.memo, ""):
@@ -248,7 +248,7 @@ def _waiting(payment: Payment, reply: NetworkReply, deposit: Deposit) -> ClaimCo
     return ClaimCode.AWAITING_FINALITY if confirmed and waits_for_finality else ClaimCode.CONFIRMING
 
 
-def _idle_code(facts: ClaimFacts, moved: IdleMovement) -> ClaimCode:
+def _idle_code(facts: ClaimFacts, moved: NonDeposit) -> ClaimCode:
     if moved.kind == "clawback" and moved.sender == facts.payment.deposit_address:
         return ClaimCode.CLAWBACK
     if elsewhere := _elsewhere(facts, moved):
@@ -261,7 +261,7 @@ def _idle_code(facts: ClaimFacts, moved: IdleMovement) -> ClaimCode:
 def _explained(
     facts: ClaimFacts,
     reply: NetworkReply,
-    moved: IncomingTransfer | IdleMovement,
+    moved: IncomingTransfer | NonDeposit,
     code: ClaimCode,
     *,
     height: int | None,

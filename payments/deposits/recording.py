@@ -70,7 +70,7 @@ def record_assessment(
     payment.booking_count += effects.booking_count
     payment.status_reasons = effects.reasons
     payment.assess_at = None
-    types = _told_now(payment, effects)
+    types = _events_due(payment, effects)
     save_payment(payment, assessment.status, fields=ASSESSED_FIELDS, is_told=bool(types))
     if types:
         record = payment_record(payment, deposits=evidence.deposits, heads=evidence.heads)
@@ -128,7 +128,7 @@ def post(drafts: Sequence[PostingDraft], payment: Payment, *, reference: str = "
         record_balance_changes(drafts, payment, reference=reference, returns_fee=returns_fee)
 
 
-def _told_now(payment: Payment, effects: AssessmentEffects) -> Sequence[str]:
+def _events_due(payment: Payment, effects: AssessmentEffects) -> Sequence[str]:
     """The events to record now. A payment that goes on and on telling of more money waits a while with the next.
 
     What is not told yet is kept, and the payment assessed again once its time has come. A change of the status, and

@@ -259,7 +259,7 @@ class NetworkAdmin(ReadOnly, admin.ModelAdmin[NetworkSnapshot]):
             chosen.filter(pk__in=[figures.snapshot.pk for figures, _ in found]),
             action="sweep_now",
             title="Sweep now?",
-            consequence=" ".join(["The worker sweeps within seconds:", *starmap(_told, found), "Dust stays."]),
+            consequence=" ".join(["The worker sweeps within seconds:", *starmap(_coin_text, found), "Dust stays."]),
         )
         if question is None:
             for figures, coin in found:
@@ -268,7 +268,7 @@ class NetworkAdmin(ReadOnly, admin.ModelAdmin[NetworkSnapshot]):
                 request_sweep(**place, asset=coin.asset.code, requested_by=by)
                 self.log_change(request, snapshot, f"Asked for a sweep of {coin.asset.code}.")
                 told_later = "The page of the network says what was taken and what not."
-                self.message_user(request, f"Asked for: {_told(figures, coin)} {told_later}", messages.SUCCESS)
+                self.message_user(request, f"Asked for: {_coin_text(figures, coin)} {told_later}", messages.SUCCESS)
         return question
 
     @admin.action(description="Ask providers again that were put aside", permissions=["let_back"])
@@ -331,7 +331,7 @@ def _figures(snapshot: NetworkSnapshot) -> NetworkFigures:
     return figures
 
 
-def _told(figures: NetworkFigures, coin: CoinFigures) -> str:
+def _coin_text(figures: NetworkFigures, coin: CoinFigures) -> str:
     cost = coins_text(coin.sweep_cost, figures.native)
     loss = "" if coin.is_paid else ", which is more than it brings"
     again = f" Tried again: {coin.passed_over_text} that a sweep passed over." if coin.passed_over else ""

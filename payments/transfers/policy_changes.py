@@ -46,12 +46,13 @@ def propose_policy(environment: str, changes: Mapping[str, object], *, by: User)
             subject=policy.pk,
             before={name: getattr(policy, name) for name in changes},
             after=changes,
-            told=f"Payouts in {environment}: " + "; ".join(_told(policy, name, changes[name]) for name in changes),
+            told=f"Payouts in {environment}: "
+            + "; ".join(_value_text(policy, name, changes[name]) for name in changes),
             by=by,
         )
 
 
-def _told(policy: PayoutPolicy, name: str, value: object) -> str:
+def _value_text(policy: PayoutPolicy, name: str, value: object) -> str:
     old = getattr(policy, name)
     return f"{name} {'none' if old is None else old} → {'none' if value is None else value}"
 

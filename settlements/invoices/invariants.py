@@ -207,7 +207,7 @@ def statements_say_the_settlements(scope: Scope) -> Iterator[Finding]:
                     "compare it with its posting settlement_reserved; nothing may edit either",
                 )
         if whose != (environment, merchant_id):
-            yield from _told_otherwise(whose, months, zones)
+            yield from _differs_from_document(whose, months, zones)
             whose, months = (environment, merchant_id), {}
         if posting_id is not None:
             month = ids.created_at_of(posting_id).astimezone(zones[merchant_id, environment]).date().replace(day=1)
@@ -215,10 +215,10 @@ def statements_say_the_settlements(scope: Scope) -> Iterator[Finding]:
             totals[network, coin, RESERVED] -= int(net)
             totals[network, coin, LineType.FEE] -= int(fee)
             postings.add(posting_id)
-    yield from _told_otherwise(whose, months, zones)
+    yield from _differs_from_document(whose, months, zones)
 
 
-def _told_otherwise(
+def _differs_from_document(
     whose: tuple[str, uuid.UUID] | None,
     months: dict[date, tuple[Totals, set[uuid.UUID]]],
     zones: dict[tuple[uuid.UUID, str], ZoneInfo],

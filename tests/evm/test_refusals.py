@@ -17,7 +17,7 @@ from payments.chains.errors import ChainUnavailable, RecipientRefused, SendingBl
 from payments.chains.evm import abi
 from payments.chains.evm.addresses import encode
 from payments.chains.evm.nodes.providers import Providers
-from payments.chains.evm.simulation import ANYBODY, Trials
+from payments.chains.evm.simulation import ANYBODY, TransferSimulation
 from payments.chains.networks import NETWORKS
 from payments.models import Payment
 from payments.monitoring import tasks as operation_tasks
@@ -180,7 +180,7 @@ def test_no_payout_fails_by_an_answer_that_stands_alone(
         provider.answers["eth_call"] = answers
     agreed = Providers([provider.rpc for provider in providers], network=POLYGON, block_seconds=2)
     asset = Asset(POLYGON, "USDC", 6, USDC.contract)
-    trials = Trials(agreed, wallet=WALLET)
+    trials = TransferSimulation(agreed, wallet=WALLET)
     if outcome is None:
         trials.require_payable(asset, RECIPIENT)
     else:

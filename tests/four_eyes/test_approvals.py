@@ -10,7 +10,7 @@ from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from merchants.four_eyes.models import Proposal
-from merchants.four_eyes.people import RESET_WAIT, DoesNotCount, note_reset
+from merchants.four_eyes.people import RESET_WAIT, NotEligible, note_reset
 from merchants.models import User
 from merchants.people.operator_rights import remove_factors
 from payments.transfers.models import Payout, PayoutPolicy
@@ -111,7 +111,7 @@ def test_an_approval_falls_with_the_one_who_gave_it(held: Payout, people: list[U
 def test_whoever_was_reset_counts_again_after_a_day(held: Payout, people: list[User]) -> None:
     person, other = people
     note_reset(person)
-    with pytest.raises(DoesNotCount):
+    with pytest.raises(NotEligible):
         approve_payout(held, by=person)
     ended = timezone.now() - RESET_WAIT - timedelta(seconds=1)
     User.objects.filter(pk=person.pk).update(credentials_reset_at=ended)

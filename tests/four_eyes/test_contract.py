@@ -13,7 +13,7 @@ from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from merchants.four_eyes.models import Proposal, ProposalKind, ProposalStatus
-from merchants.four_eyes.people import RESET_WAIT, DoesNotCount, note_reset
+from merchants.four_eyes.people import RESET_WAIT, NotEligible, note_reset
 from merchants.four_eyes.services import (
     AnotherMustAgree,
     NotPermitted,
@@ -303,7 +303,7 @@ def test_the_word_of_an_operator_falls_with_the_right_to_decide(
     before = scene.state()
     proposal = proposed(scene, ada)
     fall(ada)
-    with pytest.raises(DoesNotCount):
+    with pytest.raises(NotEligible):
         scene.propose(ada)
     with pytest.raises(ProposerDoesNotCount):
         agree(proposal, by=ben)

@@ -14,7 +14,7 @@ from pytest_django.fixtures import Settings
 
 from merchants.audit.models import LoggedAction
 from merchants.four_eyes.models import Proposal, ProposalStatus
-from merchants.four_eyes.people import RESET_WAIT, DoesNotCount
+from merchants.four_eyes.people import RESET_WAIT, NotEligible
 from merchants.models import ApiKey, Member, Merchant, User
 from merchants.people.models import Mail
 from merchants.people.operator_rights import propose_rights
@@ -221,7 +221,7 @@ def test_where_two_operators_are_and_one_lost_the_factor_one_removes_it_aloud() 
     }
     [alarm] = [each for each in of_installation() if each.kind == AlarmKind.OPERATOR_RESET]
     assert bob.email in alarm.message
-    with pytest.raises(DoesNotCount):
+    with pytest.raises(NotEligible):
         propose_rights(carol, {"is_superuser": True}, by=bob)
     User.objects.filter(pk=bob.pk).update(credentials_reset_at=timezone.now() - RESET_WAIT)
     assert [each for each in of_installation() if each.kind == AlarmKind.OPERATOR_RESET] == []

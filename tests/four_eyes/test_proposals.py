@@ -10,7 +10,7 @@ from pytest_django.fixtures import Settings
 
 from merchants.four_eyes import services
 from merchants.four_eyes.models import Proposal, ProposalKind, ProposalStatus
-from merchants.four_eyes.people import DoesNotCount
+from merchants.four_eyes.people import NotEligible
 from merchants.ledger.models import Stop
 from merchants.models import User
 from payments.transfers.models import PayoutPolicy
@@ -216,6 +216,6 @@ class TestOperators:
         made = User.objects.get(email="new@example.com")
         User.objects.filter(pk=made.pk).update(is_staff=True, is_superuser=True, credentials_reset_at=None)
         proposal = propose_policy(SANDBOX, {"daily_limit": 10**9}, by=superuser()[1])
-        with pytest.raises(DoesNotCount):
+        with pytest.raises(NotEligible):
             services.agree(proposal, by=User.objects.get(pk=made.pk))
         assert policy_of(SANDBOX).daily_limit == 500_000

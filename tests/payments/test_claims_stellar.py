@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 
 from payments.chains import registry
-from payments.chains.base import FoundTransaction, IdleKind, IdleMovement
+from payments.chains.base import FoundTransaction, IdleKind, NonDeposit
 from payments.chains.simulated import control
 from payments.checkout.claims import answer_payer
 from payments.claims import claims
@@ -70,7 +70,7 @@ def test_what_is_no_payment_has_words_of_its_own(kind: IdleKind, is_ours: bool, 
     stranger = coin.rpartition(":")[2]
     ends = (stranger, payment.deposit_address) if is_ours else (payment.deposit_address, stranger)
     contract = coin if kind in ("claimable_balance", "clawback") else ""
-    found = FoundTransaction("ab" * 32, "included", 7, idle=(IdleMovement(contract, 10**7, *ends, None, kind),))
+    found = FoundTransaction("ab" * 32, "included", 7, idle=(NonDeposit(contract, 10**7, *ends, None, kind),))
     explanation = explained(payment, found)
     assert (explanation.code, explanation.to_be_read_again) == (code, ())
     assert title in answer_payer(payment, explanation).state.title

@@ -43,7 +43,7 @@ from payments.chains.evm.nodes.providers import Providers
 from payments.chains.evm.readiness_checks import SetUp
 from payments.chains.evm.reading import BLOCKS_PER_SCAN, Pace, Reading
 from payments.chains.evm.sending import Sending
-from payments.chains.evm.simulation import Trials
+from payments.chains.evm.simulation import TransferSimulation
 from payments.chains.profiles import NetworkProfile
 from payments.chains.readiness import Readiness
 
@@ -83,7 +83,7 @@ class EvmChain:
         self.derivations, self._owner, self._wallet = derivations, owner, wallet
         self._reading = Reading(profile, providers, pace=pace, blocks_per_scan=blocks_per_scan)
         self._cold_wallet, self._treasury = cold_wallet, cold_wallet if sweeps_to_cold and cold_wallet else wallet
-        self._trials = Trials(providers, wallet=wallet, treasury=self._treasury)
+        self._trials = TransferSimulation(providers, wallet=wallet, treasury=self._treasury)
         self._sending = Sending(
             profile,
             providers,

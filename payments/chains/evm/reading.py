@@ -13,8 +13,8 @@ from payments.chains.base import (
     Cursor,
     FoundTransaction,
     Head,
-    IdleMovement,
     IncomingTransfer,
+    NonDeposit,
     OutgoingTransfer,
     RoleChange,
     Scan,
@@ -448,13 +448,13 @@ def token_transfers(receipt: Receipt) -> Iterator[tuple[int, Log]]:
     return enumerate(log for log in receipt.logs if log.is_token_transfer and log.amount)
 
 
-def _idle(sent: SentTransaction, receipt: Receipt) -> Iterator[IdleMovement]:
+def _idle(sent: SentTransaction, receipt: Receipt) -> Iterator[NonDeposit]:
     """What an on-chain transaction did that moved no token."""
     if sent.units and sent.recipient is not None:
-        yield IdleMovement("", sent.units, sent.sender, sent.recipient)
+        yield NonDeposit("", sent.units, sent.sender, sent.recipient)
     for log in receipt.logs:
         if log.is_token_transfer and not log.amount:
-            yield IdleMovement(log.contract, 0, log.sender, log.recipient)
+            yield NonDeposit(log.contract, 0, log.sender, log.recipient)
 
 
 def _hash_in(text: str) -> str:

@@ -27,7 +27,7 @@ CALLS_PER_BATCH = 50
 SAID_MAX = 200
 
 
-class Trials:
+class TransferSimulation:
     """Transfers from the hot wallet and to the treasury that are tried without being sent.
 
     That one would be made, a single provider may say. That it would not is believed of two, after the same block. A

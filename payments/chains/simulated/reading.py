@@ -13,8 +13,8 @@ from payments.chains.base import (
     Cursor,
     FoundTransaction,
     Head,
-    IdleMovement,
     IncomingTransfer,
+    NonDeposit,
     OutgoingTransfer,
     Scan,
     SentTransaction,
@@ -117,7 +117,7 @@ class Reading:
                 found.height,
                 transfers=self.find_transfers(known),
                 idle=tuple(
-                    IdleMovement(each.contract, each.amount, each.source, each.recipient, each.memo or None)
+                    NonDeposit(each.contract, each.amount, each.source, each.recipient, each.memo or None)
                     for each in idle
                 ),
             )

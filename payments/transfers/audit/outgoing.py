@@ -210,8 +210,8 @@ class Comparison:
         [coin] = coins if len(coins) == 1 else [None]
         return self._snapshot.finding(
             f"transfer {transfer.pk} ({transfer.status}), {self._snapshot.network}:{transaction_hash}",
-            _told(expected),
-            _told(moved),
+            _moves_text(expected),
+            _moves_text(moved),
             "stop payouts; compare its payouts with what the network shows of this hash, by "
             f"{another_provider(transfer.said_by)}",
             delta=_total(moved) - _total(expected) if coin else None,
@@ -219,7 +219,7 @@ class Comparison:
         )
 
 
-def _told(moves: Moves) -> str:
+def _moves_text(moves: Moves) -> str:
     return "; ".join(sorted(f"{count} times {move}" if count > 1 else str(move) for move, count in moves.items())) or (
         "nothing moved"
     )

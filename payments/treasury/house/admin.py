@@ -45,7 +45,7 @@ class WithdrawalAdmin(ReadOnly, LongList, admin.ModelAdmin[Withdrawal]):
         "shown_amount",
         "status",
         "held_for",
-        "whither",
+        "destination",
         "environment",
         "network",
         "proposed_by",
@@ -97,7 +97,7 @@ class WithdrawalAdmin(ReadOnly, LongList, admin.ModelAdmin[Withdrawal]):
         return f"{wording.grouped(format_crypto(withdrawal.own, withdrawal.decimals))} {withdrawal.asset}"
 
     @admin.display(description="To")
-    def whither(self, withdrawal: Withdrawal) -> str:
+    def destination(self, withdrawal: Withdrawal) -> str:
         if withdrawal.address is not None:
             return str(withdrawal.address)
         if withdrawal.is_skim:

@@ -20,7 +20,7 @@ from payments.chains.errors import ChainError
 from payments.treasury.house.cold.moves import propose_explanation
 from payments.treasury.house.cold.refills import transfer_of
 from payments.treasury.house.cold.skims import propose_skim
-from payments.treasury.house.cold.wallet_target import Float, in_use
+from payments.treasury.house.cold.wallet_target import WalletTarget, in_use
 from payments.treasury.house.forms import ColdMoveForm, SkimForm
 from payments.treasury.models import ColdMove, ColdWallet
 
@@ -140,7 +140,7 @@ def _rows() -> list[dict[str, Any]]:
     return [_row(each) for each in in_use()]
 
 
-def _row(each: Float) -> dict[str, Any]:
+def _row(each: WalletTarget) -> dict[str, Any]:
     return {
         "float": each,
         "hot": each.shown(each.hot),

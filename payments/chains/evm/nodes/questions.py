@@ -228,7 +228,7 @@ def receipt_or_place(transaction_hash: str, *, up_to: int) -> Question[Receipt |
             known, height, block_hash = _place(found)
             if known != transaction_hash:
                 raise
-            record = UnreadRecord(known, height, _told(error), _content(found))
+            record = UnreadRecord(known, height, _error_text(error), _content(found))
             return None if height > up_to else UnreadReceipt(record, block_hash)
 
     return Question(asked.call, read)
@@ -319,7 +319,7 @@ def _header(found: Any) -> Header:
         base_fee = values.number(found.get("baseFeePerGas") or "0x0")
         return Header(height, block_hash, values.instant(found["timestamp"]), base_fee)
     except UNREADABLE as error:
-        return Header(height, block_hash, None, problem=_told(error), content=_content(found))
+        return Header(height, block_hash, None, problem=_error_text(error), content=_content(found))
 
 
 def _within(first: int, last: int, found: list[Log]) -> tuple[Log, ...]:
@@ -362,7 +362,7 @@ def _place(found: Any) -> tuple[str, int, str]:
     return values.digest(found["transactionHash"]), height, block_hash
 
 
-def _told(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     return printable(f"{type(error).__name__}: {error}")
 
 

@@ -250,10 +250,10 @@ def _differing(mine: Any, theirs: Any) -> tuple[str, str]:
     elif is_dataclass(mine) and type(mine) is type(theirs) and not isinstance(mine, Payment):
         values = ((getattr(mine, each.name), getattr(theirs, each.name)) for each in fields(mine))
         return _differing(*next((one, other) for one, other in values if one != other))
-    return _told(mine), _told(theirs)
+    return _answer_text(mine), _answer_text(theirs)
 
 
-def _told(answer: Any) -> str:
+def _answer_text(answer: Any) -> str:
     text = "nothing" if answer is None else str(answer)
     return text if len(text) <= _LONGEST_ANSWER else f"{text[:_LONGEST_ANSWER]}…"
 

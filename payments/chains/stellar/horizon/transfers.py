@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from config.money import Asset
-from payments.chains.base import IdleKind, IdleMovement, IncomingTransfer
+from payments.chains.base import IdleKind, IncomingTransfer, NonDeposit
 from payments.chains.stellar import addresses
 from payments.chains.stellar.horizon.operations import Payment
 from payments.chains.stellar.horizon.pages import account_of
@@ -60,10 +60,10 @@ def is_idle(payment: Payment) -> bool:
     return payment.kind in _TOLD_APART or payment.asset == NATIVE or not payment.amount
 
 
-def idle_movement(payment: Payment) -> IdleMovement:
+def idle_movement(payment: Payment) -> NonDeposit:
     contract = "" if payment.asset == NATIVE else payment.asset
     kind: IdleKind = _TOLD_APART.get(payment.kind, "")
-    return IdleMovement(contract, payment.amount or 0, payment.sender, payment.recipient, references(payment)[0], kind)
+    return NonDeposit(contract, payment.amount or 0, payment.sender, payment.recipient, references(payment)[0], kind)
 
 
 def references(payment: Payment) -> tuple[str | None, str | None]:

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from payments.chains import registry
 from payments.chains.base import DepositAddress
 from payments.chains.evm import abi
-from payments.treasury.house.cold.wallet_target import Float
+from payments.treasury.house.cold.wallet_target import WalletTarget
 
 
-def transfer_of(each: Float, units: int) -> Mapping[str, str]:
+def transfer_of(each: WalletTarget, units: int) -> Mapping[str, str]:
     """What to fill into the cold wallet's own software: a hardware wallet takes the link, a multisig the call."""
     chain = registry.chain(each.environment, each.asset.network)
     to = DepositAddress(each.hot_wallet)

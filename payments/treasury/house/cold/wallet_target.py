@@ -17,7 +17,7 @@ from payments.treasury.house.cold.skims import not_needed
 
 
 @dataclass(frozen=True, slots=True)
-class Float:
+class WalletTarget:
     """One coin of one network, in base units."""
 
     environment: str
@@ -46,7 +46,7 @@ class Float:
         return f"{wording.grouped(format_crypto(units, self.asset.decimals))} {self.asset.code}"
 
 
-def floats(environment: str | None = None, network: str | None = None) -> Iterator[Float]:
+def floats(environment: str | None = None, network: str | None = None) -> Iterator[WalletTarget]:
     """Every coin of the networks in use that have a cold wallet. Asks no network."""
     for place in registry.places_in_use():
         if (environment is None or place[0] == environment) and (network is None or place[1] == network):
@@ -55,9 +55,9 @@ def floats(environment: str | None = None, network: str | None = None) -> Iterat
                 yield from (_float(place[0], asset) for asset in chain.profile.assets.values())
 
 
-def _float(environment: str, asset: Asset) -> Float:
+def _float(environment: str, asset: Asset) -> WalletTarget:
     chain, place = registry.chain(environment, asset.network), (asset.network, asset.code)
-    return Float(
+    return WalletTarget(
         environment=environment,
         asset=asset,
         hot_wallet=chain.payout_address(),
@@ -71,7 +71,7 @@ def _float(environment: str, asset: Asset) -> Float:
     )
 
 
-def in_use(environment: str = "") -> list[Float]:
+def in_use(environment: str = "") -> list[WalletTarget]:
     """Those that hold or should hold something, for pages."""
     wanted = [environment] if environment else Environment.values
     return [each for each in floats() if each.environment in wanted and (each.hot or each.cold or each.to_refill)]

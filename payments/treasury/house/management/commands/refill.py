@@ -14,7 +14,7 @@ from config.money import AmountNotExact, to_units
 from payments.chains import registry
 from payments.treasury.cold import cold_wallet_of
 from payments.treasury.house.cold.refills import transfer_of
-from payments.treasury.house.cold.wallet_target import Float, floats
+from payments.treasury.house.cold.wallet_target import WalletTarget, floats
 
 
 class Command(BaseCommand):
@@ -49,7 +49,7 @@ class Command(BaseCommand):
         if not found:
             raise CommandError("There is no such coin on a network with a cold wallet: see EVM_COLD_WALLET.")
 
-    def _show(self, each: Float, units: int) -> None:
+    def _show(self, each: WalletTarget, units: int) -> None:
         cold_wallet_of(each.environment, each.asset.network)  # from here on, what leaves it is followed
         self.stdout.write(f"{each.asset.network}: send {each.shown(units)}")
         for name, value in transfer_of(each, units).items():
