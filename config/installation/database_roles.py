@@ -35,11 +35,6 @@ TABLES: Mapping[str, tuple[str, str]] = {
     "transfers_payout": (KEEP, KEEP),
     # What people decide.
     "four_eyes_proposal": (f"{ADD}, UPDATE (status, decided_by_id, decided_at)", READ),
-    # Of the release before, which reads them while it is replaced.
-    "transfers_payoutapproval": (KEEP, READ),
-    "payments_discrepancyapproval": (KEEP, READ),
-    "payments_attribution": (KEEP, READ),
-    "payments_returnapproval": (KEEP, READ),
     # A worker stops payouts, and lets none go on.
     "ledger_breaker": (KEEP, ADD),
     # A worker locks the row of the policy, for which it must be able to change some column.

@@ -64,10 +64,9 @@ def lately_reset() -> QuerySet[User]:
     return found if people_needed(Environment.PRODUCTION) > 1 else found.none()
 
 
-def operator_of_command(email: str, *, permission: str, environment: str, only_proposes: bool = False) -> User:
-    """The operator in whose name a command acts. Where more than one must agree, it asks for the password and,
-    of somebody who has a second factor, for a code: otherwise one person could be both. Who `only_proposes` agrees to
-    nothing by the command."""
+def operator_of_command(email: str, *, permission: str, environment: str) -> User:
+    """The operator in whose name a command acts: it proposes, and agrees to nothing. Where more than one must agree, it
+    reads the password and, of somebody who has a second factor, a code; raises OperatorNotProven."""
     person = User.objects.filter(email__iexact=email, is_staff=True, is_active=True).first()
     if person is None or not person.has_perm(permission):
         raise OperatorNotProven(f"{email} is no operator who may do this.")
@@ -81,7 +80,7 @@ def operator_of_command(email: str, *, permission: str, environment: str, only_p
         code = getpass.getpass("Code of the app, or a recovery code: ") if readers else ""
         if readers and not any(each.validate_code(code) for each in readers):
             raise OperatorNotProven
-    person.only_proposes = only_proposes
+    person.only_proposes = True
     return person
 
 

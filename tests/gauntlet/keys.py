@@ -48,6 +48,7 @@ from payments.transfers.states import OPEN_TRANSFERS, HoldReason, PayoutStatus
 from payments.treasury.house.cold.moves import follow_cold
 from payments.treasury.house.cold.skims import WAITING
 from tests import stopping
+from tests.agreeing import agree_to_what_waits
 from tests.evm.mainnet import Mainnet, environment_for, settings_for
 from tests.evm.network import devnet
 from tests.evm.network.node import LocalNode
@@ -196,16 +197,16 @@ class House:
         stopping.lift(environment=PRODUCTION)
 
     def take_over(self, wallet: str, *, leave_unknown: bool = False) -> None:
-        for person in self.people:
-            call_command(
-                "thaw_wallet",
-                env=PRODUCTION,
-                network=POLYGON,
-                address=wallet,
-                leave_unknown=leave_unknown,
-                by=person.email,
-                stdout=io.StringIO(),
-            )
+        call_command(
+            "thaw_wallet",
+            env=PRODUCTION,
+            network=POLYGON,
+            address=wallet,
+            leave_unknown=leave_unknown,
+            by=self.people[0].email,
+            stdout=io.StringIO(),
+        )
+        agree_to_what_waits(self.people[1])
 
     def book(self, code: str) -> None:
         """Coins that the operator has put into the hot wallet."""
@@ -360,17 +361,17 @@ def _mend(house: House, hashes: Sequence[str]) -> None:
     with suppress(CommandError):  # somebody has to say whose it was
         house.take_over(house.wallets[-2])
     for sent in hashes:
-        for person in house.people:
-            call_command(
-                "book_sent",
-                env=PRODUCTION,
-                network=POLYGON,
-                hash=sent,
-                lost=True,
-                reason="the key was stolen",
-                by=person.email,
-                stdout=io.StringIO(),
-            )
+        call_command(
+            "book_sent",
+            env=PRODUCTION,
+            network=POLYGON,
+            hash=sent,
+            lost=True,
+            reason="the key was stolen",
+            by=house.people[0].email,
+            stdout=io.StringIO(),
+        )
+        agree_to_what_waits(house.people[1])
     for _, code, _, amount in house.stolen.elements():
         house.mainnet.fund(code, house.hot, amount)
     house.node.mine(40)
@@ -378,8 +379,8 @@ def _mend(house: House, hashes: Sequence[str]) -> None:
     for code in {code for _, code, _, _ in house.stolen} | {registry.profile(PRODUCTION, POLYGON).native.code}:
         house.book(code)
     [stop] = Stop.objects.filter(lifted_at__isnull=True)
-    for person in house.people:
-        call_command("stops", lift=stop.pk, by=person.email, stdout=io.StringIO())
+    call_command("stops", lift=stop.pk, by=house.people[0].email, stdout=io.StringIO())
+    agree_to_what_waits(house.people[1])
 
 
 # --- restored -------------------------------------------------------------------------------------------

@@ -23,6 +23,7 @@ from payments.transfers.models import Payout, Transfer
 from payments.treasury.house.manual_transfers import NotSentByHand, SentByHand, find_sent, propose_booking
 from payments.treasury.house.models import Withdrawal
 from tests import stopping
+from tests.agreeing import agree_to_what_waits
 from tests.house.scenes import COIN, People, held_in, house, its_address, leave, reconcile, run, unit, withdraw
 from tests.journeys.test_database_roles import acting_as
 from tests.payments.scenes import findings
@@ -85,10 +86,11 @@ def test_from_the_frozen_wallet_back_to_clean_books(network: str, people: People
     )
     assert booked.transaction_hash == Transfer.objects.get().transaction_hash == sent
     assert hot(network) == 47 * unit(network)
-    assert "The wallet signs again" in thaw_by_two(network=network)
+    thaw_by_two(network=network)
+    assert the_wallet(network).frozen_at is None
     [stop] = Stop.objects.filter(network=network, lifted_at__isnull=True)
-    for person in people:
-        run("stops", "--lift", str(stop.pk), "--by", person.email)
+    run("stops", "--lift", str(stop.pk), "--by", people[0].email)
+    agree_to_what_waits(people[1])
     assert reconcile() == 0
 
     leave(network)
@@ -186,7 +188,8 @@ class TestRules:
         assert "another operator must agree" in reply.text
         assert "3.000000 USDC to" in reply.text
         asked = {"env": SANDBOX, "network": ETHEREUM, "hash": sent, "reason": "rent"}
-        assert "Booked" in run("book_sent", **asked, by="bob@example.com")[1]
+        assert run("book_sent", **asked, by="bob@example.com")[0] == 1
+        agree_to_what_waits(people[1])
         assert "by hand to" in client.get(reverse("admin:house_withdrawal_changelist")).text
         assert run("book_sent", **asked, by="bob@example.com")[0] == 1
         assert (house().stock, held_in(AccountKind.TREASURY)) == (47 * COIN, 47 * COIN)

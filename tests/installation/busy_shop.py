@@ -50,6 +50,7 @@ from refunds.states import NamedBy
 from settlements import due_runs
 from settlements.models import Settlement
 from settlements.services import run_now
+from tests.agreeing import agree_to_what_waits
 from tests.factories import make_merchant, make_user
 from tests.house.scenes import run
 from tests.networks import ETHEREUM, POLYGON, STELLAR
@@ -377,10 +378,10 @@ class BusyShop:
             paid = (payout.network, payout.asset, payout.recipient, int(payout.amount))
             assert payout.transfer is not None
             owner = self.refunded[paid].pop()
-            for person in self.people:
-                asked = {"env": self.environment, "network": payout.network, "hash": payout.transfer.transaction_hash}
-                asked |= {"payout": payout.reference, "owner": owner, "reason": "the merchant says so"}
-                call_command("book_sent", **asked, by=person.email, stdout=StringIO())
+            asked = {"env": self.environment, "network": payout.network, "hash": payout.transfer.transaction_hash}
+            asked |= {"payout": payout.reference, "owner": owner, "reason": "the merchant says so"}
+            call_command("book_sent", **asked, by=self.people[0].email, stdout=StringIO())
+            agree_to_what_waits(self.people[1])
             done += 1
         for wallet in Wallet.objects.filter(frozen_at__isnull=False):
             thaw_by_two(env=self.environment, network=wallet.network, address=wallet.address)

@@ -46,6 +46,7 @@ from refunds.services import NewRefund, create_refund
 from settlements import due_runs
 from settlements.models import Settlement
 from settlements.services import run_now
+from tests.agreeing import agree_to_what_waits
 from tests.factories import api_client, make_key, make_merchant, make_user
 from tests.house.scenes import its_address, unit
 from tests.house.test_cold_wallet import keepers_send, stock_final
@@ -416,9 +417,9 @@ def go_on(network: str) -> None:
 
 
 def decide(network: str, transaction_hash: str, people: tuple[User, User], **said: object) -> None:
-    for person in people:
-        asked = {"env": SANDBOX, "network": network, "hash": transaction_hash, "reason": "they say so", **said}
-        call_command("book_sent", by=person.email, stdout=StringIO(), **asked)
+    asked = {"env": SANDBOX, "network": network, "hash": transaction_hash, "reason": "they say so", **said}
+    call_command("book_sent", by=people[0].email, stdout=StringIO(), **asked)
+    agree_to_what_waits(people[1])
     thaw_by_two(network=network)
 
 

@@ -24,6 +24,7 @@ from merchants.ledger import explained_findings
 from merchants.ledger.invariants import Finding, Scope, invariant
 from merchants.ledger.models import ExplainedFinding, ReconcileRun, Stop
 from merchants.models import User
+from tests.agreeing import agree_to_what_waits
 from tests.factories import PASSWORD, make_user
 from tests.ledger.reconciling import forge_balance, run, stopped
 from tests.stopping import lift
@@ -168,14 +169,16 @@ def test_lifting_a_stop_by_the_command_takes_the_same_two(books: None, ada: User
     forge_balance()
     run()
     settings.SANDBOX_OPERATORS_TO_DECIDE = 2
-    make_user("bob@example.com", is_staff=True, is_superuser=True)
+    bob = make_user("bob@example.com", is_staff=True, is_superuser=True)
     close = ("stops", f"--lift={Stop.objects.get().pk}")
     with pytest.raises(CommandError, match="no operator"):
         call_command(*close, "--by=Ada", stdout=StringIO())
     for _ in range(2):
         call_command(*close, "--by=ada@example.com", stdout=StringIO())
-        assert stopped() == [("sandbox", "ethereum")]
-    call_command(*close, "--by=bob@example.com", stdout=StringIO())
+    with pytest.raises(CommandError, match="agree in the admin, under Proposals"):
+        call_command(*close, "--by=bob@example.com", stdout=StringIO())
+    assert stopped() == [("sandbox", "ethereum")]
+    agree_to_what_waits(bob)
     assert stopped() == []
 
 

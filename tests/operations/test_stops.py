@@ -8,16 +8,13 @@ from io import StringIO
 
 import pytest
 from django.core.management import call_command
-from django.db import connection
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
 from config.installation.models import Sign
 from config.installation.services import look, stand_still
-from merchants.ledger.models import Stop
 from payments.transfers.models import Wallet
-from payments.transfers.payouts import policy_of
 from payments.transfers.services import freeze_wallet, note_not_signed
 from tests.factories import make_user
 from tests.networks import ETHEREUM
@@ -79,28 +76,3 @@ def test_what_is_lifted_is_listed_no_more_and_stays_in_the_admin() -> None:
     client = Client()
     client.force_login(make_user(is_staff=True, is_superuser=True))
     assert "two people" in client.get(reverse("admin:ledger_stop_changelist")).text
-
-
-def column(value: bool | None = None) -> bool:
-    """What the release before knows the kill switch by."""
-    with connection.cursor() as cursor:
-        if value is not None:
-            cursor.execute("UPDATE transfers_payoutpolicy SET payouts_enabled = %s", [value])
-        cursor.execute("SELECT bool_and(payouts_enabled) FROM transfers_payoutpolicy")
-        return bool(cursor.fetchone()[0])
-
-
-def test_processes_of_the_release_before_see_each_stop_and_theirs_hold() -> None:
-    policy_of(SANDBOX)
-    column(False)
-    [stop] = Stop.objects.all()
-    assert (stop.kind, stop.environment, stop.network, stop.lifted_at) == ("switch", SANDBOX, "", None)
-    column(False)
-    assert Stop.objects.count() == 1
-    lift(environment=SANDBOX)
-    assert column()
-    stop_payouts(environment=SANDBOX, network=ETHEREUM, reason="one network")
-    assert column()
-    stop_payouts(environment=SANDBOX, reason="all of it")
-    assert not column()
-    assert Stop.objects.filter(lifted_at=None).count() == 2

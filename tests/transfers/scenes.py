@@ -23,6 +23,7 @@ from payments.transfers.models import Payout, Transfer, Wallet
 from payments.transfers.payouts import request_payout
 from payments.transfers.postings import hot_account, payout_account
 from payments.transfers.states import PayoutStatus
+from tests.agreeing import agree_to_what_waits
 from tests.factories import make_merchant, make_user
 from tests.networks import ETHEREUM, POLYGON, STELLAR
 
@@ -135,9 +136,11 @@ def wait_no_longer() -> None:
 
 
 def thaw_by_two(*, env: str = SANDBOX, **options: Any) -> str:
-    """What `thaw_wallet` says to one operator, and then to another who agrees."""
+    """What `thaw_wallet` prints for one operator, and what becomes of it once another has agreed in the admin."""
     out = io.StringIO()
-    for email in ("ada@example.com", "bob@example.com"):
-        person = User.objects.filter(email=email).first() or make_user(email, is_staff=True, is_superuser=True)
-        call_command("thaw_wallet", env=env, by=person.email, stdout=out, **options)
-    return out.getvalue()
+    ada, bob = (
+        User.objects.filter(email=email).first() or make_user(email, is_staff=True, is_superuser=True)
+        for email in ("ada@example.com", "bob@example.com")
+    )
+    call_command("thaw_wallet", env=env, by=ada.email, stdout=out, **options)
+    return out.getvalue() + "".join(f"{each.get_status_display()}\n" for each in agree_to_what_waits(bob))

@@ -218,10 +218,14 @@ class _Company:
             self._installation.start(f"beat-{number}", [*CELERY, "beat", "--loglevel", "WARNING"], self._given("beat"))
         ready = self._ask_until("/health/ready", lambda reply: reply.status_code == httpx.codes.OK)
         self._show("the balancer is told that web is ready, over TLS", f"{ready.status_code}", holds=ready.is_success)
+        another = Visitor(BASE, self._trust)
+        another.submit("/login?next=/admin/", email=ANOTHER, password=PASSWORD)
+        another.add_app()
         for network, height in deployed_at.items():
             thaw = ["thaw_wallet", "--env", "production", "--network", network, "--since-block", str(height)]
-            for email in (OPERATOR, ANOTHER) * 3:  # what was proposed falls when the wallet freezes meanwhile
-                if "The wallet signs again" in self._manage("web", *thaw, "--by", email, typed=f"{PASSWORD}\n"):
+            for _ in range(3):  # what was proposed falls when the wallet freezes meanwhile
+                self._manage("web", *thaw, "--by", OPERATOR, typed=f"{PASSWORD}\n")
+                if "Done" in self._agree(another):
                     break
 
     def _ask_until(self, path: str, is_so: object, seconds: float = 60.0) -> httpx.Response:
@@ -231,6 +235,15 @@ class _Company:
             while not is_so(reply := client.get(path)) and time.monotonic() < deadline:
                 time.sleep(0.5)
         return reply
+
+    @staticmethod
+    def _agree(operator: Visitor) -> str:
+        """What the admin shows to the second of two operators who agrees to everything that waits."""
+        page = "/admin/four_eyes/proposal/?status__exact=waiting"
+        shown = ""
+        for key in re.findall(r'name="_selected_action" value="(\d+)"', operator.read(page)):
+            shown += operator.send(page, action="agree", _selected_action=key, confirmed="yes")
+        return shown
 
     def _first_merchant(self) -> Shop:
         """Who is invited by the operator opens it, and makes the keys in the dashboard."""

@@ -21,9 +21,8 @@ from merchants.ledger.models import ExplainedFinding
 class Command(BaseCommand):
     help = (
         "Shows which findings of reconcile are explained. With an id, as reconcile prints it beside each finding, an "
-        "operator proposes to explain it, or agrees to what another has proposed in the same words. Then runs go on "
-        "listing it, and neither exit code nor stop reacts to it until its figure "
-        "changes or the time is over."
+        "operator proposes to explain it, and another agrees in the admin. Then runs go on listing it, and neither "
+        "exit code nor stop reacts to it until its figure changes or the time is over."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -31,7 +30,7 @@ class Command(BaseCommand):
         parser.add_argument("--note", help="What it is, for whoever reads the next run.")
         parser.add_argument("--until", type=_instant, help="Until when (ISO 8601); then it counts again.")
         parser.add_argument("--withdraw", action="store_true", help="It is not understood after all.")
-        parser.add_argument("--by", metavar="EMAIL", help="Who says so. To explain: the address of an operator.")
+        parser.add_argument("--by", metavar="EMAIL", help="Who proposes it: the address of an operator.")
 
     def handle(self, **options: Any) -> None:
         finding, by = options["finding"], options["by"] or getpass.getuser()

@@ -16,7 +16,8 @@ from merchants.ledger.models import Stop
 class Command(BaseCommand):
     help = (
         "Shows what is stopped, why, since when, who may lift it and how. With --stop REASON it stops payouts of an "
-        "environment, a network or a coin; with --lift it proposes that one goes on, or agrees to that."
+        "environment, a network or a coin; with --lift it proposes that one goes on: another operator agrees in "
+        "the admin."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:

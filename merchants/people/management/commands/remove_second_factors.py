@@ -20,12 +20,13 @@ from merchants.people.operator_rights import (
 
 class Command(BaseCommand):
     help = (
-        "Remove the second factors of a person who has lost them; two operators must agree. Make sure first who asks."
+        "Proposes to remove the second factors of a person who has lost them; another operator agrees in the admin. "
+        "Make sure first who asks."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("email")
-        parser.add_argument("--by", metavar="EMAIL", default="", help="The operator who says so, where two must.")
+        parser.add_argument("--by", metavar="EMAIL", default="", help="The operator who proposes it, where two must.")
         parser.add_argument(
             "--alone", action="store_true", help="Nobody else is left who could agree: the other operator lost them."
         )

@@ -42,7 +42,7 @@ class Command(BaseCommand):
             help="Thaw it although somebody else's transactions have taken coins from it. Find out first who may do "
             "that. Whose it was that its own transactions have paid, manage.py book_sent says.",
         )
-        parser.add_argument("--by", metavar="EMAIL", default="", help="The operator who says so, where two must.")
+        parser.add_argument("--by", metavar="EMAIL", default="", help="The operator who proposes it, where two must.")
 
     def handle(self, **options: Any) -> None:
         environment, network = options["env"], options["network"]
@@ -121,7 +121,8 @@ class Command(BaseCommand):
         else:
             if not by:
                 raise CommandError(
-                    "Two operators must thaw it: in the admin under Wallets, or by this with --by, as ballast_web."
+                    "Two operators must thaw it: one proposes it in the admin under Wallets or by this with --by, as "
+                    "ballast_web, and another agrees under Proposals."
                 )
             permission = "transfers.change_wallet"
             person = operator_of_command(by, permission=permission, environment=wallet.environment)

@@ -50,4 +50,4 @@ class Command(BaseCommand):
         if proposal.status == ProposalStatus.DONE:
             self.stdout.write(self.style.SUCCESS("Booked. Thaw the wallet, run reconcile, then lift the stop."))
         else:
-            self.stdout.write("Another operator must agree: Admin → Proposals, or this command with the same words.")
+            self.stdout.write("Another operator must agree: Admin → Proposals.")

@@ -33,9 +33,7 @@ class Command(BaseCommand):
 
     def handle(self, **options: Any) -> None:
         try:
-            person = operator_of_command(
-                options["by"], permission="house.add_funding", environment=options["env"], only_proposes=True
-            )
+            person = operator_of_command(options["by"], permission="house.add_funding", environment=options["env"])
             asset = coin_of(options["env"], options["network"], options["asset"].upper())
             units = to_units(options["amount"], asset.decimals)
             proposal = propose_funding(options["env"], asset, amount=units, reason=options["reason"], by=person)

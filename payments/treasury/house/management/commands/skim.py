@@ -42,9 +42,7 @@ class Command(BaseCommand):
         if lacking := [name for name in ("network", "asset", "reason", "by") if not options[name]]:
             raise CommandError(f"Say {', '.join(f'--{name}' for name in lacking)} as well.")
         try:
-            person = operator_of_command(
-                options["by"], permission="house.add_withdrawal", environment=options["env"], only_proposes=True
-            )
+            person = operator_of_command(options["by"], permission="house.add_withdrawal", environment=options["env"])
             asset = registry.asset(options["env"], options["network"], options["asset"].upper())
             units = to_units(options["amount"], asset.decimals)
             proposal = propose_skim(options["env"], asset, amount=units, reason=options["reason"], by=person)

@@ -60,9 +60,7 @@ class Command(BaseCommand):
     def _propose(self, options: dict[str, Any]) -> None:
         environment, network = options["env"], options["network"]
         asset = registry.asset(environment, network, options["asset"].upper())
-        person = operator_of_command(
-            options["by"], permission="house.add_withdrawal", environment=environment, only_proposes=True
-        )
+        person = operator_of_command(options["by"], permission="house.add_withdrawal", environment=environment)
         proposal = propose_withdrawal(
             _listed(environment, network, options["to"], options["memo"]),
             code=asset.code,
