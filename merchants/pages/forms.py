@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from functools import cache
@@ -19,6 +18,7 @@ from django.utils.translation import gettext_lazy
 from config.api.pagination import KeyRange
 from config.coins import COINS
 from config.errors import DomainError
+from config.pages.typed_amounts import readings_of, unambiguous
 from merchants.models import LatePayments, MerchantSettings, SettlementFrequency, Surplus
 from merchants.roles import Action
 from merchants.services import (
@@ -78,27 +78,38 @@ class LookMixin(forms.Form):
         self.add_error(field if field in self.fields else None, refusal.message)
 
 
-class PriceField(forms.CharField):
-    """An amount of money as people write it, `12.50` or `12,50`; a Decimal once it is valid."""
+class AmountField(forms.DecimalField):
+    """A number as people write it, `12.50` or `12,50`: a Decimal once it is valid. One with two readings is refused."""
 
     def __init__(self, **options: Any) -> None:
-        widget = forms.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off"})
-        super().__init__(max_length=20, widget=widget, **options)
+        options.setdefault("widget", forms.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off"}))
+        messages = {"invalid": gettext_lazy("Enter an amount such as 12.50."), **options.pop("error_messages", {})}
+        super().__init__(error_messages=messages, **options)
 
     def prepare_value(self, value: Any) -> Any:
-        return f"{value:f}" if isinstance(value, Decimal) else value
+        return unambiguous(value) if isinstance(value, Decimal) else value
 
-    def clean(self, value: Any) -> Decimal | None:
-        text = super().clean(value).replace("\u202f", "").replace("\u00a0", "").replace(" ", "")
-        if not text:
-            return None
-        # A single comma is a decimal sign, as half of the world writes it. `1,234.50` could be misread: it is refused.
-        if not re.fullmatch(r"[0-9]{1,12}([.,][0-9]{1,6})?", text):
-            raise ValidationError(_("Enter an amount such as 12.50."))
-        amount = Decimal(text.replace(",", "."))
-        if amount <= 0:
+    def to_python(self, value: Any) -> Any:
+        readings = readings_of(str(value)) if value not in self.empty_values else []
+        if len(readings) > 1:
+            raise ValidationError(
+                _("“%(typed)s” can be read as %(more)s or as %(less)s. Write %(more)s or %(less)s."),
+                params={"typed": value, "more": f"{readings[0]:f}", "less": unambiguous(readings[1])},
+                code="ambiguous",
+            )
+        return super().to_python(readings[0] if readings else value)
+
+
+class PriceField(AmountField):
+    """An amount of money greater than zero, with at most six decimals."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(max_digits=18, decimal_places=6, **options)
+
+    def validate(self, value: Any) -> None:
+        super().validate(value)
+        if value is not None and value <= 0:
             raise ValidationError(_("Enter an amount greater than 0."))
-        return amount
 
 
 class SearchField(forms.CharField):
@@ -207,7 +218,7 @@ class SettingsForm(LookMixin):
         widget=forms.NumberInput(attrs={"inputmode": "numeric"}),
         help_text=gettext_lazy("For a settlement every month, 1 to 31; in a shorter month its last day."),
     )
-    settlement_minimum = forms.DecimalField(
+    settlement_minimum = AmountField(
         min_value=0,
         decimal_places=6,
         label=gettext_lazy("Smallest settlement"),
@@ -245,7 +256,7 @@ class SettingsForm(LookMixin):
     @classmethod
     def initial_of(cls, chosen: MerchantSettings) -> dict[str, Any]:
         initial = {name: getattr(chosen, name) for name in cls.base_fields}
-        return initial | {"settlement_minimum": f"{chosen.settlement_minimum.normalize():f}"}
+        return initial | {"settlement_minimum": unambiguous(chosen.settlement_minimum.normalize())}
 
     def changes(self) -> SettingsChanges:
         return cast("SettingsChanges", dict(self.cleaned_data))
@@ -260,7 +271,7 @@ class SettingsForm(LookMixin):
 class PolicyForm(LookMixin):
     """What happens by itself to money that does not come as asked for."""
 
-    payment_tolerance = forms.DecimalField(
+    payment_tolerance = AmountField(
         min_value=0,
         max_value=Decimal(MAX_TOLERANCE_BPS) / BPS_IN_A_PERCENT,
         decimal_places=2,
@@ -277,7 +288,7 @@ class PolicyForm(LookMixin):
             "waits for you all the same."
         ),
     )
-    surplus_kept = forms.DecimalField(
+    surplus_kept = AmountField(
         required=False,
         min_value=0,
         max_value=Decimal(MAX_SURPLUS_KEPT_BPS) / BPS_IN_A_PERCENT,

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from config.coins import COINS
-from merchants.pages.forms import FilterForm, LookMixin, SearchField
+from merchants.pages.forms import AmountField, FilterForm, LookMixin, SearchField
 from payments.chains import registry
 from payments.dashboard.search.filters import PaymentFilter
 from payments.states import DiscrepancyKind, PaymentStatus
@@ -22,8 +22,6 @@ _KINDS_OF_MERCHANTS = [
     DiscrepancyKind.WRONG_TOKEN,
     DiscrepancyKind.WRONG_NETWORK,
 ]
-
-MONEY = forms.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off"})
 
 
 class NameTransactionForm(LookMixin):
@@ -52,12 +50,8 @@ class PaymentFilterForm(FilterForm):
         required=False,
         choices=lambda: [("", gettext_lazy("Any coin")), *((coin, coin) for coin in COINS)],
     )
-    least = forms.DecimalField(
-        label=gettext_lazy("Amount from"), required=False, min_value=0, max_digits=18, decimal_places=3, widget=MONEY
-    )
-    most = forms.DecimalField(
-        label=gettext_lazy("Amount to"), required=False, min_value=0, max_digits=18, decimal_places=3, widget=MONEY
-    )
+    least = AmountField(label=gettext_lazy("Amount from"), required=False, min_value=0, max_digits=18, decimal_places=3)
+    most = AmountField(label=gettext_lazy("Amount to"), required=False, min_value=0, max_digits=18, decimal_places=3)
 
     def __init__(self, data: Any, *, environment: str) -> None:
         super().__init__(data)

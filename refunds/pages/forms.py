@@ -11,7 +11,7 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from merchants.pages.forms import FilterForm, LookMixin, SearchField
+from merchants.pages.forms import AmountField, FilterForm, LookMixin, SearchField
 from payments.chains.profiles import Family
 from payments.dashboard.forms import ShownForm
 from payments.rates.amounts import MAX_FIAT_AMOUNT
@@ -132,13 +132,7 @@ class RefundForm(DestinationForm, ReasonMixin):
     """A refund of a payment. The view passes what can be given back."""
 
     source = forms.ChoiceField(label=_("What is given back"), widget=forms.RadioSelect)
-    amount = forms.DecimalField(
-        required=False,
-        max_digits=16,
-        max_value=MAX_FIAT_AMOUNT,
-        widget=forms.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off"}),
-        error_messages={"invalid": _("Enter an amount such as 12.50.")},
-    )
+    amount = AmountField(required=False, max_digits=16, max_value=MAX_FIAT_AMOUNT)
     field_order = ("source", "amount", "destination", "memo", "memo_is_text", "reason")
     field_of_param = {"discrepancyId": "source"}  # noqa: RUF012 - a ClassVar in the base
 

@@ -102,7 +102,8 @@ def test_an_open_amount_is_entered_within_its_limits() -> None:
         ("", "Enter the amount that you want to pay."),
         ("5 apples", "Enter an amount such as 12.50."),
         ("80.01", "Enter an amount from 5.00 USD to 80.00 USD."),
-        ("7.123", "at most 2 decimal places"),
+        ("7,123", "“7,123” can be read as 7123 or as 7.1230. Write 7123 or 7.1230."),
+        ("7.1234", "at most 2 decimal places"),
     ):
         reply = choose(link, amount=amount)
         assert words in unescape(reply.text)

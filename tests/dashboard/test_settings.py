@@ -67,7 +67,7 @@ def test_saving_what_is_shown_changes_nothing(client: Client, member: Member) ->
         ({"settlement_timezone": "Moon/Base"}, "There is no time zone of this name."),
         ({"settlement_monthday": "32"}, "Enter 31 or less"),
         ({"settlement_minimum": "-1"}, "Enter 0 or more"),
-        ({"settlement_minimum": "NaN"}, "Enter a number."),
+        ({"settlement_minimum": "NaN"}, "Enter an amount such as 12.50."),
         ({"settlement_minimum": "1e30"}, "below 100000000000000"),
         ({"wallet_allow_list": "my wallet"}, "A wallet is written as on its network"),
         ({"wallet_allow_list": f"{WALLET}\n{WALLET.lower()}"}, "names a wallet twice"),

@@ -149,7 +149,7 @@ def test_money_in_suspense_is_chosen(client: Client, member: Member) -> None:
         ({"amount": "100.01"}, "100.00 USD can still be given back"),
         ({"amount": "0"}, "Must be greater than 0."),
         ({"amount": "-5"}, "Must be greater than 0."),
-        ({"amount": "1.001"}, "at most 2 decimal places"),
+        ({"amount": "1.0011"}, "at most 2 decimal places"),
         ({"amount": "NaN"}, "Enter an amount such as 12.50."),
         ({"amount": "ten"}, "Enter an amount such as 12.50."),
         ({"amount": "60"}, "it has been settled already"),

@@ -6,8 +6,8 @@ import re
 import uuid
 from contextlib import suppress
 from dataclasses import dataclass
-from decimal import Decimal
 from functools import reduce
+from itertools import product
 from operator import or_
 from typing import Any
 
@@ -15,6 +15,7 @@ from django.db.models import Q, QuerySet
 
 from config import ids
 from config.money import FIAT_DIGITS, AmountNotExact, to_units
+from config.pages.typed_amounts import readings_of
 from merchants.models import Merchant
 from payments.chains import registry
 from payments.chains.base import Chain
@@ -33,7 +34,7 @@ RARE = 20_000
 Payments = QuerySet[Payment, Payment]
 
 _HASH = re.compile(r"(0x)?[0-9A-Fa-f]{64}")
-_AMOUNT = re.compile(r"(?P<whole>\d{1,3}(?:,\d{3})+|\d{1,15})(?P<part>\.\d{1,3})?(?:\s*(?P<currency>[A-Za-z]{3}))?")
+_AMOUNT = re.compile(r"(?P<number>\d[\d.,'\s\u2019]{0,24}?)(?:\s*(?P<currency>[A-Za-z]{3}))?")
 
 
 # --- one payment by exactly this ---------------------------------------------------------------------
@@ -121,15 +122,16 @@ class Searched:
         return " ".join(self.text.lower().split())
 
     def _amounts(self) -> list[Q]:
-        """What was typed as a price, with the number of digits that each currency has."""
+        """Prices that the text can mean, with the number of digits that each currency has."""
         typed = _AMOUNT.fullmatch(self.text.strip())
         if typed is None:
             return []
-        amount = Decimal(f"{typed['whole'].replace(',', '')}{typed['part'] or ''}")
+        amounts = readings_of(typed["number"])
         asked = (typed["currency"] or "").upper()
         currencies = [asked] if asked else list(FIAT_DIGITS)
         fits = []
-        for digits in sorted({FIAT_DIGITS[each] for each in currencies if each in FIAT_DIGITS}):
+        every_digits = sorted({FIAT_DIGITS[each] for each in currencies if each in FIAT_DIGITS})
+        for amount, digits in product(amounts, every_digits):
             with suppress(AmountNotExact):
                 own = [each for each in currencies if FIAT_DIGITS.get(each) == digits]
                 fits.append(Q(fiat_amount=to_units(amount, digits), currency__in=own))

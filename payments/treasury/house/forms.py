@@ -9,6 +9,7 @@ from django import forms
 
 from config.environments import Environment
 from config.money import AmountNotExact, to_units
+from merchants.pages.forms import AmountField
 from payments.chains import registry
 from payments.transfers.states import MemoType
 from payments.treasury.house.cold.wallet_target import floats
@@ -23,7 +24,7 @@ class WithdrawalForm(forms.Form):
         help_text="Only addresses of the allow list. The environment and the network are the address's.",
     )
     coin = forms.ChoiceField(choices=())
-    amount = forms.DecimalField(max_digits=60, decimal_places=18, min_value=Decimal(0), help_text="In whole coins.")
+    amount = AmountField(max_digits=60, decimal_places=18, min_value=Decimal(0), help_text="In whole coins.")
     reason = forms.CharField(
         max_length=300, label="Why", widget=forms.Textarea(attrs={"rows": 2}), help_text="Kept with the withdrawal."
     )
@@ -92,7 +93,7 @@ class FundingForm(forms.Form):
     """What an operator says of coins that the house puts in."""
 
     place = forms.ChoiceField(choices=(), label="Coin")
-    amount = forms.DecimalField(max_digits=60, decimal_places=18, min_value=Decimal(0), help_text="In whole coins.")
+    amount = AmountField(max_digits=60, decimal_places=18, min_value=Decimal(0), help_text="In whole coins.")
     reason = forms.CharField(
         max_length=300, label="Why", widget=forms.Textarea(attrs={"rows": 2}), help_text="Kept with the coins."
     )
