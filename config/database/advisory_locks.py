@@ -24,8 +24,6 @@ class LockClass(IntEnum):
     """Then the dispatcher's number. Whoever holds one counts as a dispatcher that is alive."""
     BELOW_FINALITY = 0x62666E6C
     """Then a network of an environment: whoever credits there what is not final."""
-    WEBHOOK_MAILS = 0x77686D61
-    ALARM_MAILS = 0x616C726D
 
 
 def named_lock(name: str) -> AbstractContextManager[bool]:

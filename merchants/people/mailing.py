@@ -1,4 +1,4 @@
-"""Mails to people: a row first, so that no page waits for a mail server, and then the mail."""
+"""Every mail: a row first, in the database transaction of what it is about, and then the mail."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def write_mail(*, to: str, subject: str, text: str) -> Mail:
     return Mail.objects.create(to=to, subject=subject[:200], stored_text=stored, is_sealed=is_sealed)
 
 
-def send_due(*, now: datetime) -> int:
-    """Sends the mails that are due; returns how many the server took.
+def send_due(*, now: datetime, is_sealed: bool | None = None) -> int:
+    """Sends the mails that are due, sealed ones or others alone where it is given; returns how many the server took.
 
     A mail is put off before it is sent, so that two workers do not send it, and deleted after. One that is lost in a
     crash between the two is sent again: two mails are better than none.
@@ -41,7 +41,10 @@ def send_due(*, now: datetime) -> int:
     if settings.MAILBOX_IS_SHOWN:
         return 0
     sent = 0
-    for mail in Mail.objects.filter(next_attempt_at__lte=now).order_by("id")[:_BATCH]:
+    waiting = Mail.objects.filter(next_attempt_at__lte=now)
+    if is_sealed is not None:
+        waiting = waiting.filter(is_sealed=is_sealed)
+    for mail in waiting.order_by("id")[:_BATCH]:
         wait = max(_SENDING_TAKES_AT_MOST.seconds, min(_LONGEST_WAIT_SECONDS, 30 << min(mail.attempts, 10)))
         due = Mail.objects.filter(pk=mail.pk, next_attempt_at=mail.next_attempt_at)
         if not due.update(next_attempt_at=now + timedelta(seconds=wait), attempts=F("attempts") + 1):

@@ -1,47 +1,43 @@
-"""Mails operators about alarms, in a step of its own that delays nothing else."""
+"""Mails to operators about alarms."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
 
-import structlog
 from django.conf import settings
-from django.core.mail import send_mail
+from django.db import transaction
 from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
-from config.database.advisory_locks import LockClass, advisory_lock
 from config.environments import Environment
+from merchants.people.mailing import send_due, write_mail
 from payments.monitoring.models import Alarm
 from payments.monitoring.states import PATIENCE
-
-logger = structlog.get_logger(__name__)
-
-LOCK = (LockClass.ALARM_MAILS, 0)
-"""The advisory lock of the task that mails."""
 
 MOST_IN_A_MAIL = 100
 
 
 def mail_alarms() -> int:
-    """Mail operators in one mail what was raised and what has ended since the last; returns how many alarms.
+    """Write a mail to each operator about what was raised and what has ended since the last; returns how many alarms.
 
-    Only production: in the sandbox no money is at stake, and merchants try failures out there. What the mail server
-    refuses stays due. An alarm that ends before it was mailed is in the admin only.
+    Only production: in the sandbox no money is at stake, and merchants try failures out there. An alarm that ends
+    before it was mailed is in the admin only. The worker that raises alarms sends these mails itself: they do not wait
+    for the worker of webhooks, which may be what an alarm is about.
     """
     if not settings.OPERATOR_EMAILS:
         return 0
-    with advisory_lock(*LOCK) as is_ours:
-        if not is_ours:
-            return 0
-        raised, over = list(_raised()[:MOST_IN_A_MAIL]), list(_over()[:MOST_IN_A_MAIL])
-        if not (raised or over) or not _send(raised, over):
-            return 0
-        now = timezone.now()
-        Alarm.objects.filter(pk__in=[alarm.pk for alarm in raised]).update(raise_mailed_at=now)
-        Alarm.objects.filter(pk__in=[alarm.pk for alarm in over]).update(clear_mailed_at=now)
-        return len(raised) + len(over)
+    with transaction.atomic():
+        raised = list(_raised().select_for_update(skip_locked=True)[:MOST_IN_A_MAIL])
+        over = list(_over().select_for_update(skip_locked=True)[:MOST_IN_A_MAIL])
+        if raised or over:
+            for to in settings.OPERATOR_EMAILS:
+                write_mail(to=to, subject=_subject(raised, over), text=_text(raised, over))
+            now = timezone.now()
+            Alarm.objects.filter(pk__in=[alarm.pk for alarm in raised]).update(raise_mailed_at=now)
+            Alarm.objects.filter(pk__in=[alarm.pk for alarm in over]).update(clear_mailed_at=now)
+    send_due(now=timezone.now(), is_sealed=False)
+    return len(raised) + len(over)
 
 
 def _raised() -> QuerySet[Alarm]:
@@ -56,15 +52,6 @@ def _raised() -> QuerySet[Alarm]:
 def _over() -> QuerySet[Alarm]:
     told = Alarm.objects.filter(cleared_at__isnull=False, raise_mailed_at__isnull=False, clear_mailed_at__isnull=True)
     return told.filter(environment=Environment.PRODUCTION).order_by("cleared_at", "pk")
-
-
-def _send(raised: Sequence[Alarm], over: Sequence[Alarm]) -> bool:
-    try:
-        send_mail(_subject(raised, over), _text(raised, over), None, settings.OPERATOR_EMAILS)
-    except Exception as error:  # however the mail server fails, alarms go on
-        logger.warning("alarm_mail_not_sent", error=str(error))
-        return False
-    return True
 
 
 def _subject(raised: Sequence[Alarm], over: Sequence[Alarm]) -> str:
