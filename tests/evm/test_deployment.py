@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
-from dataclasses import replace
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -13,10 +12,12 @@ from django.test import override_settings
 from payments.chains.evm import abi
 from payments.chains.evm.addresses import ZERO_ADDRESS, forwarder_of, parse
 from payments.chains.evm.deposit_addresses import deployment
+from payments.chains.evm.deposit_addresses.artifacts import artifact
 from payments.chains.evm.deposit_addresses.deployment import DEPLOYER, NotDeployed, People
 from payments.chains.evm.keys.signing import signer_from_key
 from payments.chains.evm.nodes.providers import Providers
 from payments.chains.evm.nodes.rpc import Rpc
+from tests.evm.compiling import VERSION_1
 from tests.evm.mainnet import settings_for
 from tests.evm.network import devnet
 from tests.evm.node import ETHEREUM_ID, POLYGON_ID, TestNode, running_node
@@ -75,14 +76,8 @@ def test_once_the_owner_has_appointed_the_wallet_nothing_is_left_to_say(both: di
 
 
 class TestAnotherNetwork:
-    def test_a_factory_of_the_first_version_is_put_there_with_its_people(self, both: dict[str, TestNode]) -> None:
-        first = deployment.of_version_1(People(OWNER, WALLET, WALLET))
-        with override_settings(NETWORK_SETTINGS=with_set("ethereum", factory=first.factory)):
-            assert f"EVM_FACTORY={first.factory}" in deploy(both["ethereum"])
-        deployment.check(providers(both["ethereum"]), first.factory)
-
-    def test_it_never_begins_with_a_hot_wallet_of_before(self, both: dict[str, TestNode]) -> None:
-        first = deployment.of_version_1(People(OWNER, devnet.PAYER, devnet.PAYER))
+    def test_it_never_begins_with_an_owner_of_before(self, both: dict[str, TestNode]) -> None:
+        first = deployment.with_owner(devnet.PAYER)
         with (
             override_settings(NETWORK_SETTINGS=with_set("ethereum", factory=first.factory)),
             pytest.raises(CommandError, match="began with other people"),
@@ -169,17 +164,17 @@ def test_nothing_and_anything_else_is_not_our_factory(both: dict[str, TestNode])
         deployment.check(providers(node), WANTED.factory)
 
 
-def test_other_people_mean_another_factory() -> None:
-    stranger = devnet.PAYER
-    first = People(OWNER, WALLET, WALLET)
-    others = [
-        deployment.with_owner(stranger),
-        *map(
-            deployment.of_version_1,
-            [first, replace(first, owner=stranger), replace(first, operator=stranger), replace(first, treasury=OWNER)],
-        ),
-    ]
-    assert len({each.factory for each in [WANTED, *others]}) == 6
+def test_a_factory_of_version_1_is_refused_with_the_commit_that_knows_it(both: dict[str, TestNode]) -> None:
+    node = both["ethereum"]
+    people = OWNER, WALLET, WALLET
+    forwarder = artifact("Forwarder", VERSION_1).creation
+    first = parse(node.deploy(artifact("Factory", VERSION_1).creation + abi.encode(forwarder, *people)))
+    with pytest.raises(NotDeployed, match=r"of version 1, which commit \w{7} was the last to know"):
+        deployment.check(providers(node), first)
+
+
+def test_another_owner_means_another_factory() -> None:
+    assert deployment.with_owner(devnet.PAYER).factory != WANTED.factory
 
 
 def test_a_prepared_node_is_always_the_same(node: TestNode) -> None:

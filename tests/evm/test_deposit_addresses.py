@@ -150,8 +150,8 @@ class TestChanging:
         self, plain_street: Street, settings: Settings
     ) -> None:
         node, last = plain_street.node, last_number() + ROOM
-        first = deployment.of_version_1(deployment.People(OWNER, WALLET, WALLET))
-        second = parse(node.deploy(first.creation))  # one that an earlier version of Ballast has put there
+        second = parse(node.deploy(deployment.with_owner(OWNER).creation))
+        node.succeed(OWNER, second, deployment.appointment(WALLET, WALLET))
         set_network(settings, factory=second, former_addresses={str(last): f"plain:{FACTORY}"})
         change_addresses()
         change_addresses(begin=True)

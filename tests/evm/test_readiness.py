@@ -143,7 +143,7 @@ class TestOnANode:
         ("setting", "value", "said"),
         [
             ("factory", devnet.PAYER, "There is no contract at"),
-            ("factory", devnet.token("DAI"), "is not the factory of any version"),
+            ("factory", devnet.token("DAI"), "is not our factory"),
             ("hot_wallet", devnet.PAYER, "the hot wallet is"),
             ("factory", "", "EVM_FACTORY is not set"),
         ],

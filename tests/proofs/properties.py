@@ -10,7 +10,7 @@ from typing import Any
 import z3
 from halmos.utils import EVM, con_addr
 
-from payments.chains.evm.deposit_addresses.artifacts import CONTRACTS, FORMER_CONTRACTS, artifact
+from payments.chains.evm.deposit_addresses.artifacts import CONTRACTS, artifact
 from tests.proofs.engine import Ending, Unproven, anyone, called_with, encoded, endings, selector, term
 
 FACTORY, FORWARDER, CLONE, TOKEN = (con_addr(0xFAC << 148 | number) for number in range(1, 5))
@@ -243,8 +243,7 @@ def sweeps_that_pay_the_operator() -> Iterator[Ending]:
 
 
 def clones_of_version_1_that_refuse_unknown_selectors() -> Iterator[Ending]:
-    [folder] = FORMER_CONTRACTS
-    return any_other_selector_on_a_clone_does_nothing(folder)
+    return any_other_selector_on_a_clone_does_nothing(Path(__file__).parent / "version_1")
 
 
 FALSE: tuple[Callable[[], Iterator[Ending]], ...] = (

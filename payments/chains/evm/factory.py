@@ -65,9 +65,7 @@ def deployments(found: NetworkSettings) -> frozenset[tuple[str, bytes]]:
     not told who owns it."""
     if not found.owner:
         return frozenset()
-    owner, wallet = address(found, "owner"), address(found, "hot_wallet")
-    both = (deployment.with_owner(owner), deployment.of_version_1(deployment.People(owner, wallet, wallet)))
-    return frozenset((deployment.DEPLOYER, each.data) for each in both)
+    return frozenset({(deployment.DEPLOYER, deployment.with_owner(address(found, "owner")).data)})
 
 
 def fee_rules(found: NetworkSettings) -> FeeRules:

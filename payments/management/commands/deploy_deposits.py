@@ -47,7 +47,7 @@ class Command(BaseCommand):
         try:
             found = settings_of(network, kind)
             wallet = factory.address(found, "hot_wallet")
-            wanted = _wanted(found, wallet, first_owner)
+            wanted = _wanted(found, first_owner)
             if show:
                 self.stdout.write(f"factory  {wanted.factory}\nto       {DEPLOYER}\ndata     0x{wanted.data.hex()}")
                 return
@@ -88,8 +88,8 @@ class Command(BaseCommand):
             time.sleep(POLL_SECONDS)
 
 
-def _wanted(found: NetworkSettings, wallet: str, first_owner: str | None) -> Deployment:
-    """The deployment that stands at EVM_FACTORY, where that is set; else one of the present version."""
+def _wanted(found: NetworkSettings, first_owner: str | None) -> Deployment:
+    """The deployment that stands at EVM_FACTORY, where that is set; else a new one."""
     owner = factory.address(found, "owner")
     try:
         newest = deployment.with_owner(addresses.parse(first_owner) if first_owner else owner)
@@ -97,9 +97,6 @@ def _wanted(found: NetworkSettings, wallet: str, first_owner: str | None) -> Dep
         raise CommandError(f"--first-owner: {error}") from error
     if not found.factory or newest.factory == (there := factory.address(found, "factory")):
         return newest
-    first = deployment.of_version_1(deployment.People(owner, wallet, wallet))
-    if first.factory == there:
-        return first
     raise CommandError(
         f"{found.kind}EVM_FACTORY is {there}, which began with other people, and would begin with them here as well. "
         "Name its first owner (--first-owner), if that key is safe. Else unset it here to deploy another factory, and "

@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any
 
 CONTRACTS = Path(__file__).parents[1] / "contracts"
-FORMER_CONTRACTS = (CONTRACTS / "version_1",)
-"""What earlier versions deployed: a factory that stands somewhere is never compiled anew."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from payments.chains.errors import ChainError
 from payments.chains.evm import abi, addresses
 from payments.chains.evm.addresses import forwarder_of, keccak256
-from payments.chains.evm.deposit_addresses.artifacts import CONTRACTS, FORMER_CONTRACTS, artifact
+from payments.chains.evm.deposit_addresses.artifacts import artifact
 from payments.chains.evm.fees import FeeRules, with_margin
 from payments.chains.evm.keys.signing import Purpose, Signature, Signer, Transaction
 from payments.chains.evm.nodes import questions
@@ -20,6 +20,11 @@ DEPLOYER = "0x4e59b44847b379578588920cA78FbF26c0B4956C"
 """The deterministic deployer: its bytes are a salt and creation code, and the same bytes give the same address."""
 
 SALT = 0
+
+_FACTORY_1 = bytes.fromhex("525f18bed2dc81cdc0b11dae8b9486065e1dfaf6b5f25db950c7716389ece4a8")
+"""The Keccak-256 of the code of a factory of version 1, without the immutable word at its end."""
+_LAST_WITH_VERSION_1 = "6b4a5a9"
+_WORD = 32
 
 
 class NotDeployed(ChainError):
@@ -53,16 +58,8 @@ class Deployment:
 
 
 def with_owner(owner: str) -> Deployment:
-    """A factory of the present version, which begins without operator and treasury."""
+    """A factory, which begins without operator and treasury."""
     return Deployment(artifact("Factory").creation + abi.encode(artifact("Forwarder").creation, owner))
-
-
-def of_version_1(first: People) -> Deployment:
-    """A factory of the first version, whose address depends on the people that it began with."""
-    [folder] = FORMER_CONTRACTS
-    forwarder = artifact("Forwarder", folder).creation
-    creation = artifact("Factory", folder).creation
-    return Deployment(creation + abi.encode(forwarder, first.owner, first.operator, first.treasury))
 
 
 def deposit_address(factory: str, salt: int) -> str:
@@ -107,14 +104,15 @@ def check(providers: Providers, factory: str) -> None:
     forwarder = forwarder_of(factory)
     if not (found := providers.agree_on(code(factory))):
         raise NotDeployed(f"There is no contract at {factory} on {providers.network}.")
-    versions = (CONTRACTS, *FORMER_CONTRACTS)
-    folder = next(
-        (each for each in versions if found == artifact("Factory", each).runtime + abi.encode(forwarder)), None
-    )
-    if folder is None:
-        raise NotDeployed(f"The contract at {factory} on {providers.network} is not the factory of any version.")
-    if providers.agree_on(code(forwarder)) != artifact("Forwarder", folder).runtime + abi.encode(factory):
-        raise NotDeployed(f"The contract at {forwarder} on {providers.network} is not the forwarder of that version.")
+    if keccak256(found[:-_WORD]) == _FACTORY_1:
+        raise NotDeployed(
+            f"The factory at {factory} on {providers.network} is of version 1, which commit {_LAST_WITH_VERSION_1} was "
+            "the last to know. Go over to another factory with that commit first: docs/operations.md says how."
+        )
+    if found != artifact("Factory").runtime + abi.encode(forwarder):
+        raise NotDeployed(f"The contract at {factory} on {providers.network} is not our factory.")
+    if providers.agree_on(code(forwarder)) != artifact("Forwarder").runtime + abi.encode(factory):
+        raise NotDeployed(f"The contract at {forwarder} on {providers.network} is not the forwarder of our factory.")
     for salt in (0, 1, 2**64):
         asked = providers.agree_on(questions.account(factory, "address_of(uint256)", salt))
         if asked != deposit_address(factory, salt):
@@ -128,7 +126,7 @@ def people(providers: Providers, factory: str) -> People:
 
 
 def appointment(operator: str, treasury: str) -> bytes:
-    """What the owner says to the factory to give it an operator and a treasury. Only from the second version on."""
+    """What the owner says to the factory to give it an operator and a treasury."""
     return abi.call("appoint(address,address)", operator, treasury)
 
 
