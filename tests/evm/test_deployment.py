@@ -156,7 +156,7 @@ def test_nothing_and_anything_else_is_not_our_factory(both: dict[str, TestNode])
     with pytest.raises(NotDeployed, match="no contract"):
         deployment.check(providers(node), WANTED.factory)
     token = node.deploy_token("StandardToken", "USDC", 6)
-    with pytest.raises(NotDeployed, match="not the factory"):
+    with pytest.raises(NotDeployed, match="not our factory"):
         deployment.check(providers(node), parse(token))
     deploy(node)
     node.rpc.call("anvil_setCode", forwarder_of(WANTED.factory), "0x6001")
