@@ -1,6 +1,6 @@
 """Functions of an upper app that a lower one calls, so that imports go down only, and what a checkout alone has.
 
-The lower app declares a `Provider`; the upper app registers its function there in its AppConfig.ready.
+The lower app declares a `Hook`; the upper app registers its function there in its AppConfig.ready.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 
-class Provider(Generic[Arguments, Result]):
+class Hook(Generic[Arguments, Result]):
     """A function that is called here and registered by the app that can compute it."""
 
     def __init__(self, name: str) -> None:

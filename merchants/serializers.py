@@ -23,16 +23,16 @@ from config.api.fields import (
 )
 from config.api.renderers import format_instant
 from config.environments import Environment
-from config.hooks import Provider
+from config.hooks import Hook
 from config.money import CRYPTO_DIGITS, format_crypto, from_units
 from merchants.ledger.balances import MerchantBalance, merchant_balances
 from merchants.models import LatePayments, Merchant, MerchantSettings, Plan, SettlementFrequency, Surplus
 from merchants.services import MAX_ALLOWED_WALLETS, SettingsChanges, fee_bps_of
 
-decimals_of: Provider[[str, str, str], int] = Provider("decimals_of")
+decimals_of: Hook[[str, str, str], int] = Hook("decimals_of")
 """The decimals of a coin, by environment, network and code; payments provide them."""
 
-suspense_of: Provider[[Merchant, str, datetime | None], Mapping[tuple[str, str], int]] = Provider("suspense_of")
+suspense_of: Hook[[Merchant, str, datetime | None], Mapping[tuple[str, str], int]] = Hook("suspense_of")
 """Base units that wait for a merchant's decision in an environment, by network and code, now or at an instant;
 payments provide them."""
 

@@ -13,7 +13,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from config.errors import InvalidParameter
-from config.hooks import Provider
+from config.hooks import Hook
 from config.installation.services import current_standstill, may_act
 from merchants.four_eyes.models import Proposal, ProposalKind
 from merchants.four_eyes.people import people_needed
@@ -23,10 +23,10 @@ from merchants.models import User
 
 logger = structlog.get_logger(__name__)
 
-networks_of: Provider[[str], Collection[str]] = Provider("networks_of")
+networks_of: Hook[[str], Collection[str]] = Hook("networks_of")
 """The networks in use in an environment."""
 
-lock_signing: Provider[[str], object] = Provider("lock_signing")
+lock_signing: Hook[[str], object] = Hook("lock_signing")
 """Waits until nothing of the environment is being signed, and keeps that so until the database transaction ends."""
 
 

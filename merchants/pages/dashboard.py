@@ -20,7 +20,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from config.environments import Environment
 from config.errors import DomainError
-from config.hooks import Provider
+from config.hooks import Hook
 from config.pages.wording import percent
 from merchants import wording
 from merchants.access.log_in.sessions import (
@@ -109,7 +109,7 @@ class Outlook:
     """New wallets of the allow list, and from when on they are paid."""
 
 
-outlook_of: Provider[[MerchantSettings, datetime], Outlook] = Provider("outlook_of")
+outlook_of: Hook[[MerchantSettings, datetime], Outlook] = Hook("outlook_of")
 """The outlook for a merchant's settings at an instant; settlements provide it."""
 
 

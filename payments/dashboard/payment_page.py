@@ -19,7 +19,7 @@ from django.views.decorators.http import require_POST, require_safe
 from config import ids
 from config.environments import Environment
 from config.errors import DomainError
-from config.hooks import Provider
+from config.hooks import Hook
 from config.pages import wording
 from merchants.access.log_in.sessions import MemberRequest, member_required
 from merchants.audit.recording import fields_of
@@ -42,7 +42,7 @@ from payments.states import DiscrepancyKind, DiscrepancyStatus, PaymentStatus, S
 from payments.suspense import attribution, suggestions
 from payments.treasury.losses.models import Bearer, MissingCoins, MissingStatus
 
-refunds_of: Provider[[Payment, Sequence[Discrepancy]], RefundsOfPayment] = Provider("refunds_of")
+refunds_of: Hook[[Payment, Sequence[Discrepancy]], RefundsOfPayment] = Hook("refunds_of")
 """What the page shows of a payment's refunds, by all its discrepancies that are not void; refunds provide it."""
 
 

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from config import ids
-from config.hooks import Provider
+from config.hooks import Hook
 from config.pages import wording
 from config.pages.wording import whole
 from merchants.audit.models import LoggedAction
@@ -62,10 +62,10 @@ class Story:
     link: str | Promise
 
 
-refund_story: Provider[[], Story] = Provider("refund_story")
+refund_story: Hook[[], Story] = Hook("refund_story")
 """How events of refunds are told; refunds provide it."""
 
-settlement_story: Provider[[], Story] = Provider("settlement_story")
+settlement_story: Hook[[], Story] = Hook("settlement_story")
 """How events of settlements are told; settlements provide it."""
 
 

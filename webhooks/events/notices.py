@@ -22,7 +22,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from config.environments import Environment
-from config.hooks import Provider
+from config.hooks import Hook
 from config.ids import first_uuid_at
 from config.work.containment import contained
 from merchants.models import Member
@@ -65,7 +65,7 @@ class News:
 About = tuple[Any, str, Notice]
 """The key of a merchant, its environment, and what its members can be told of there."""
 
-further_news: Provider[[datetime, datetime], Mapping[About, list[News]]] = Provider("further_news")
+further_news: Hook[[datetime, datetime], Mapping[About, list[News]]] = Hook("further_news")
 """What is to be told besides events for the time from one instant up to another, the newest first; settlements provide
 it. Each is in one such time alone."""
 

@@ -12,12 +12,12 @@ from collections.abc import Collection, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from config.hooks import Provider
+from config.hooks import Hook
 from webhooks.models import Event
 
 FIELD = "qrCode"
 
-qr_codes_of: Provider[[Collection[uuid.UUID]], Mapping[uuid.UUID, str]] = Provider("qr_codes_of")
+qr_codes_of: Hook[[Collection[uuid.UUID]], Mapping[uuid.UUID, str]] = Hook("qr_codes_of")
 """The QR codes of some payments by their keys; payments provide them."""
 
 

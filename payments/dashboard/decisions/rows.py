@@ -13,7 +13,7 @@ from typing import Any
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
-from config.hooks import Provider
+from config.hooks import Hook
 from config.pages import wording
 from merchants.models import Merchant
 from merchants.wording import exact
@@ -41,7 +41,7 @@ class GivingBack:
     status: PaymentStatus
 
 
-giving_back: Provider[[Discrepancy, Payment, Sequence[Deposit]], GivingBack] = Provider("giving_back")
+giving_back: Hook[[Discrepancy, Payment, Sequence[Deposit]], GivingBack] = Hook("giving_back")
 """What giving a discrepancy back would do, by the payment and all its transfers; refunds provide it."""
 
 
@@ -67,10 +67,10 @@ class Waiting:
     row: Callable[[Any], RecordRow]
 
 
-refunds_waiting: Provider[[Merchant, str], Waiting] = Provider("refunds_waiting")
+refunds_waiting: Hook[[Merchant, str], Waiting] = Hook("refunds_waiting")
 """Refunds of a merchant in an environment that wait for an address; refunds provide them."""
 
-settlements_waiting: Provider[[Merchant, str], Waiting] = Provider("settlements_waiting")
+settlements_waiting: Hook[[Merchant, str], Waiting] = Hook("settlements_waiting")
 """Settlements of a merchant in an environment that wait, or wait for it to decide; settlements provide them."""
 
 

@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from config.hooks import Provider
+from config.hooks import Hook
 from merchants.models import ApiKey, Merchant
 from merchants.pages.keys import ROTATION_REMINDER
 from payments.dashboard.decisions.rows import refunds_waiting, settlements_waiting, undecided
@@ -23,7 +23,7 @@ EXPIRES_SOON = timedelta(days=14)
 OF_DECISIONS = ("decisions", "settlements", "refunds")
 """The kinds that the page of decisions shows."""
 
-refunds_held: Provider[[Merchant, str], QuerySet[Any]] = Provider("refunds_held")
+refunds_held: Hook[[Merchant, str], QuerySet[Any]] = Hook("refunds_held")
 """Refunds of a merchant in an environment that wait until a payer's account holds the coin; refunds provide them."""
 
 MOST_COUNTED = 100

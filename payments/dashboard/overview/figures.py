@@ -11,7 +11,7 @@ from django.db.models import Case, Count, F, IntegerField, Max, Sum, When
 from django.urls import reverse
 from django.utils.translation import ngettext
 
-from config.hooks import Provider
+from config.hooks import Hook
 from config.pages import wording
 from merchants.ledger.balances import merchant_balances
 from merchants.models import Merchant
@@ -31,7 +31,7 @@ class Notice:
     label: str
 
 
-waiting_settlements: Provider[[Merchant, str], Notice | None] = Provider("waiting_settlements")
+waiting_settlements: Hook[[Merchant, str], Notice | None] = Hook("waiting_settlements")
 """What is told of settlements and refunds that wait until an account holds the coin; None when none does."""
 
 
@@ -62,7 +62,7 @@ class Coming:
     url: str
 
 
-settlements_coming: Provider[[Merchant, str], Sequence[Coming]] = Provider("settlements_coming")
+settlements_coming: Hook[[Merchant, str], Sequence[Coming]] = Hook("settlements_coming")
 """Settlements that are on their way to the merchant's wallets, the newest first; settlements provide them."""
 
 

@@ -9,25 +9,25 @@ from pathlib import Path
 
 import pytest
 
-from config.hooks import Provider, of_a_checkout
+from config.hooks import Hook, of_a_checkout
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_what_is_registered_is_called_with_the_arguments() -> None:
-    difference: Provider[[int, int], int] = Provider("difference")
+    difference: Hook[[int, int], int] = Hook("difference")
     difference.register(lambda left, right: left - right)
     assert difference(5, 3) == 2
 
 
 def test_without_an_app_that_knows_it_says_what_is_missing() -> None:
-    difference: Provider[[int, int], int] = Provider("difference")
+    difference: Hook[[int, int], int] = Hook("difference")
     with pytest.raises(RuntimeError, match="no installed app provides difference"):
         difference(5, 3)
 
 
 def test_a_second_app_is_refused_and_the_first_stays() -> None:
-    total: Provider[[list[int]], int] = Provider("total")
+    total: Hook[[list[int]], int] = Hook("total")
     total.register(sum)
     with pytest.raises(RuntimeError, match="total is provided by builtins already"):
         total.register(max)
