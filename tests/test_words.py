@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,13 @@ def test_every_file_that_the_glossary_names_is_there() -> None:
     named = set(re.findall(r"`([a-z_]+/[a-z_/]*(?:\.py)?)`", page))
     assert len(named) > 40
     assert [name for name in sorted(named) if not (ROOT / name).exists()] == []
+
+
+def test_each_term_of_the_glossary_is_defined_once() -> None:
+    page = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+    terms = Counter(term.lower() for term in re.findall(r"\*\*([^*]+)\*\*", page))
+    assert len(terms) > 150
+    assert [term for term, count in terms.items() if count > 1] == []
 
 
 def test_every_decision_is_in_the_list_in_its_order() -> None:
