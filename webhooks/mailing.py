@@ -8,6 +8,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from config.environments import Environment
+from config.work.containment import contained
 from merchants.people.mailing import write_mail
 from webhooks.models import Endpoint
 from webhooks.states import DisabledReason, EndpointStatus
@@ -20,13 +21,18 @@ _WHY = {
 
 def mail_disabled() -> int:
     """Write the mails to merchants about their endpoints that were disabled; returns how many."""
-    with transaction.atomic():
-        due = Endpoint.objects.filter(is_mail_due=True, status=EndpointStatus.DISABLED)
-        written = 0
-        for endpoint in due.select_for_update(skip_locked=True, of=["self"]).select_related("merchant").order_by("pk"):
+    due = Endpoint.objects.filter(is_mail_due=True, status=EndpointStatus.DISABLED)
+    written = 0
+    for pk in due.order_by("pk").values_list("pk", flat=True):
+        with contained("webhook_mail_not_made", endpoint=str(pk)), transaction.atomic():
+            endpoint = (
+                due.select_for_update(skip_locked=True, of=["self"]).select_related("merchant").filter(pk=pk).first()
+            )
+            if endpoint is None:
+                continue  # another worker has it
             subject = gettext("A webhook was disabled: %(url)s") % {"url": endpoint.url[:100]}
             write_mail(to=endpoint.merchant.email, subject=subject, text=_text(endpoint))
-            Endpoint.objects.filter(pk=endpoint.pk).update(is_mail_due=False)
+            Endpoint.objects.filter(pk=pk).update(is_mail_due=False)
             written += 1
     return written
 
