@@ -50,8 +50,8 @@ class PaymentFilterForm(FilterForm):
         required=False,
         choices=lambda: [("", gettext_lazy("Any coin")), *((coin, coin) for coin in COINS)],
     )
-    least = AmountField(label=gettext_lazy("Amount from"), required=False, min_value=0, max_digits=18, decimal_places=3)
-    most = AmountField(label=gettext_lazy("Amount to"), required=False, min_value=0, max_digits=18, decimal_places=3)
+    least = AmountField(label=gettext_lazy("Amount from"), required=False, min_value=0, max_digits=18, decimal_places=4)
+    most = AmountField(label=gettext_lazy("Amount to"), required=False, min_value=0, max_digits=18, decimal_places=4)
 
     def __init__(self, data: Any, *, environment: str) -> None:
         super().__init__(data)

@@ -11,6 +11,8 @@ from django import forms
 
 from config.pages.typed_amounts import readings_of, unambiguous
 from merchants.pages.forms import AmountField, PriceField
+from payments.dashboard.forms import PaymentFilterForm
+from payments.dashboard.search.filters import PaymentFilter
 
 
 @pytest.mark.parametrize(
@@ -56,6 +58,14 @@ def test_an_amount_with_two_readings_is_refused_with_both(typed: str) -> None:
         PriceField().clean(typed)
     assert refused.value.messages == [f"“{typed}” can be read as 2000 or as 2.0000. Write 2000 or 2.0000."]
     assert PriceField().clean("2000") == PriceField().clean("2.0000") * 1000 == 2000
+
+
+def test_the_address_of_a_filtered_list_names_an_amount_with_one_reading() -> None:
+    asked = PaymentFilterForm({"least": "1.2500", "most": "2000"}, environment="sandbox")
+    assert asked.is_valid(), asked.errors
+    address = asked.asked.as_json()
+    assert address == {"least": "1.2500", "most": "2000"}
+    assert PaymentFilterForm(PaymentFilter.from_json({"least": "1.250"}).as_json(), environment="sandbox").is_valid()
 
 
 def test_every_amount_of_a_form_is_read_by_one_field() -> None:

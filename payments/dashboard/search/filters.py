@@ -13,6 +13,7 @@ from django.db.models import Q
 
 from config.api.pagination import KeyRange
 from config.money import FIAT_DIGITS
+from config.pages.typed_amounts import unambiguous
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,9 @@ class PaymentFilter:
         """Only what is set, as the address of the list names it."""
         values = {each.name: getattr(self, each.name) for each in fields(self)}
         return {
-            name: f"{value:f}" if isinstance(value, Decimal) else str(value) for name, value in values.items() if value
+            name: unambiguous(value) if isinstance(value, Decimal) else str(value)
+            for name, value in values.items()
+            if value
         }
 
     @property
