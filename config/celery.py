@@ -14,9 +14,9 @@ from celery.states import SUCCESS
 from django.conf import settings
 from django.db import DatabaseError, connection, transaction
 
+from config.periodic import consumer, task_runs
+from config.periodic.queued_tasks import is_waiting
 from config.process.exits import ending_in_a_line
-from config.work import consumer, task_runs
-from config.work.queued_tasks import is_waiting
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
@@ -73,7 +73,7 @@ def every(seconds: float, task: str) -> dict[str, dict[str, Any]]:
     return {task: {"task": task, "schedule": seconds}}
 
 
-app.conf.beat_scheduler = "config.work.beat:ElectedScheduler"
+app.conf.beat_scheduler = "config.periodic.beat:ElectedScheduler"
 app.conf.beat_max_loop_interval = 1
 app.conf.beat_schedule = {
     **every(1, "installation.keep_pulse"),

@@ -17,9 +17,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from config.installation.services import current_standstill
-from config.work import task_runs
-from config.work.beat_lock import heartbeat_age_seconds
-from config.work.redis_servers import RedisServers
+from config.periodic import task_runs
+from config.periodic.beat_lock import heartbeat_age_seconds
+from config.periodic.redis_servers import RedisServers
 from payments.monitoring import work
 from payments.monitoring.reconciling import EXTENTS, last_run
 

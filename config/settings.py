@@ -16,10 +16,10 @@ from csp.constants import NONE, SELF
 from config.embedded import postgres
 from config.hooks import of_a_checkout
 from config.money import FIAT_DIGITS
+from config.periodic.redis_servers import RedisAddressInvalid, RedisServers
 from config.process import logs, roles
 from config.process.exits import ending_in_a_line
 from config.process.variables import Variables
-from config.work.redis_servers import RedisAddressInvalid, RedisServers
 from payments.chains.settings_parser import read_certificates, read_network_settings
 
 django_stubs_ext.monkeypatch()
@@ -175,7 +175,7 @@ CACHES: dict[str, dict[str, Any]] = {
         "BACKEND": "django.core.cache.backends.redis.RedisCache",
         "LOCATION": [REDIS_URL],  # as a list: an address may have commas of its own
         "OPTIONS": {
-            "pool_class": "config.work.redis_servers.CachePool",
+            "pool_class": "config.periodic.redis_servers.CachePool",
             # Django's own choice is pickle, by which whoever writes to Redis could run code here.
             "serializer": "django.core.signing.JSONSerializer",
         },

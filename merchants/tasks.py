@@ -13,7 +13,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from config.database.purging import delete_in_batches
-from config.work.due_work import rows_of
+from config.periodic.due_work import rows_of
 from merchants import counting
 from merchants.access import attempts, authentication, idempotency
 from merchants.audit import purging as audit

@@ -22,7 +22,7 @@ from config.environments import Environment
 from config.errors import DomainError
 from config.installation import services as standing
 from config.money import Asset, from_units
-from config.work.containment import contained
+from config.periodic.containment import contained
 from merchants.ledger.invariants import CouldNotCheck, NetworkKey
 from merchants.ledger.posting import InsufficientFunds
 from payments.chains import registry

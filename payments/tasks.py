@@ -13,8 +13,8 @@ from django.utils import timezone
 
 from config.database.advisory_locks import named_lock
 from config.environments import Environment
-from config.work.containment import contained
-from config.work.due_work import rows_of
+from config.periodic.containment import contained
+from config.periodic.due_work import rows_of
 from payments.chains.errors import ChainError
 from payments.chains.networks import NETWORKS
 from payments.chains.registry import is_simulated, places_in_use

@@ -11,8 +11,8 @@ from django.db.models import Exists, OuterRef, QuerySet
 
 from config.database.advisory_locks import named_lock
 from config.errors import DomainError
-from config.work.containment import contained
-from config.work.due_work import rows_of
+from config.periodic.containment import contained
+from config.periodic.due_work import rows_of
 from payments.chains.errors import ChainUnavailable
 from payments.dashboard.decisions.rows import payment_of
 from payments.deposits.models import ScanCursor

@@ -16,7 +16,7 @@ from django.db import transaction
 from django.db.models import OuterRef, QuerySet, Subquery
 from django.utils import timezone
 
-from config.work.containment import contained
+from config.periodic.containment import contained
 from merchants.models import Merchant, MerchantSettings, SettlementFrequency
 from settlements import services
 from settlements.models import Settlement, SettlementRun

@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from config.database.advisory_locks import named_lock
-from config.work.due_work import rows_of
+from config.periodic.due_work import rows_of
 from settlements import due_runs
 
 

@@ -8,8 +8,8 @@ REMEMBERED: dict[tuple[str, str], object] = {
     ("config.celery", "_paused_until"): 0.0,
     ("config.health", "_write_due_at"): 0.0,
     ("config.pooled.base", "_away_until"): 0.0,
-    ("config.work.task_runs", "_clock_due_at"): 0.0,
-    ("config.work.task_runs", "_noted_at"): {},
+    ("config.periodic.task_runs", "_clock_due_at"): 0.0,
+    ("config.periodic.task_runs", "_noted_at"): {},
     ("webhooks.events.recording", "_woken_at"): float("-inf"),
 }
 """Each name of the product that a `global` statement changes, with what it is at the start."""

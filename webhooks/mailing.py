@@ -8,7 +8,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from config.environments import Environment
-from config.work.containment import contained
+from config.periodic.containment import contained
 from merchants.people.mailing import write_mail
 from webhooks.models import Endpoint
 from webhooks.states import DisabledReason, EndpointStatus

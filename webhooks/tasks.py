@@ -10,7 +10,7 @@ from celery.worker import state
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from config.work.due_work import rows_of
+from config.periodic.due_work import rows_of
 from webhooks.events.notices import write_notices
 from webhooks.mailing import mail_disabled
 from webhooks.models import Delivery, Event

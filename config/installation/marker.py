@@ -12,7 +12,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from config.embedded.secrets import write_private
-from config.work.redis_servers import RedisServers
+from config.periodic.redis_servers import RedisServers
 
 _TIMEOUT_SECONDS = 0.5
 

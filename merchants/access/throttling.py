@@ -24,7 +24,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from config.environments import Environment
-from config.work.redis_servers import RedisServers
+from config.periodic.redis_servers import RedisServers
 from merchants.models import Merchant, Plan
 
 logger = logging.getLogger(__name__)

@@ -18,11 +18,12 @@ from merchants.models import User
 
 
 def show_outcome(page: admin.ModelAdmin[Any], request: HttpRequest, proposal: Proposal) -> None:
-    """Shows an operator whether what was proposed is done, or waits for another."""
-    if proposal.status == ProposalStatus.DONE:
-        page.message_user(request, f"{proposal}: done.", messages.SUCCESS)
-    else:
-        page.message_user(request, f"{proposal}: another operator must agree, under Proposals.", messages.WARNING)
+    """Shows an operator what became of a proposal just made: that another must agree, or how it ended."""
+    words = f"{proposal.get_status_display()}: {proposal}"
+    if proposal.status == ProposalStatus.WAITING:
+        words = f"{proposal}: another operator must agree, under Proposals."
+    level = messages.SUCCESS if proposal.status == ProposalStatus.DONE else messages.WARNING
+    page.message_user(request, words, level)
 
 
 class ShowsProposals:
@@ -47,10 +48,7 @@ class ShowsProposals:
             return
         words = f"{proposal.get_status_display()}: {proposal}"
         page.log_change(request, row, words if note in words else f"{words} {note}")
-        if proposal.status == ProposalStatus.WAITING:
-            words = f"{proposal}: another operator must agree, under Proposals."
-        level = messages.SUCCESS if proposal.status == ProposalStatus.DONE else messages.WARNING
-        page.message_user(request, words, level)
+        show_outcome(page, request, proposal)
 
 
 @admin.register(Proposal)

@@ -9,7 +9,7 @@ from celery import shared_task
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from config.work.due_work import rows_of
+from config.periodic.due_work import rows_of
 from merchants.people import log_ins, mailing, services
 from merchants.people.models import Mail
 

@@ -17,7 +17,7 @@ import structlog
 from django.db import close_old_connections, connection, models
 
 from config.api.renderers import read_json
-from config.work.containment import contained
+from config.periodic.containment import contained
 from merchants.request_log.bodies import beginning_of, kept_text, without_secrets
 from merchants.request_log.models import LoggedRequest
 

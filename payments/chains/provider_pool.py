@@ -57,7 +57,7 @@ class Provider(Generic[AnyServer]):
     newest_height: int = 0
     final_height: int = 0
     """Of the newest block, and of the newest final one, that it has told of."""
-    conduct: Quarantine = field(default_factory=Quarantine)
+    quarantine: Quarantine = field(default_factory=Quarantine)
     disagrees_until: float = 0.0
     invents: bool = False
     """What it disagrees about is money."""
@@ -169,7 +169,7 @@ class ProviderPool(Generic[AnyServer]):
         if said_at != self._let_back_at:
             self._let_back_at = said_at
             for provider in self._providers:
-                provider.conduct.let_back()
+                provider.quarantine.let_back()
 
     def states(self) -> tuple[ProviderState, ...]:
         """Who is asked, and what is wrong with each at present."""
@@ -299,15 +299,15 @@ class ProviderPool(Generic[AnyServer]):
         now = self._clock()
         others = [each for each in self._providers if each is not provider and not self._is_down(each)]
         is_done_without = sum(not self._is_aside(each) for each in others) >= self.needed
-        if provider.conduct.contradict(now) and is_done_without and not self._is_aside(provider):
-            hours = round(provider.conduct.put_aside(now) / 3_600)
+        if provider.quarantine.contradict(now) and is_done_without and not self._is_aside(provider):
+            hours = round(provider.quarantine.put_aside(now) / 3_600)
             told = (
                 f"Not asked for {hours} h: others have contradicted it {CONTRADICTIONS} times. The last time: {message}"
             )
             self._note(provider, "put_aside", told)
 
     def _is_aside(self, provider: Provider[AnyServer]) -> bool:
-        return provider.conduct.is_aside(self._clock())
+        return provider.quarantine.is_aside(self._clock())
 
     def _forget(self) -> None:
         """End what was noted for a time that is over."""

@@ -14,7 +14,7 @@ from config.environments import Environment
 from config.errors import DomainError
 from config.hooks import of_a_checkout
 from config.money import Asset
-from config.work.containment import contained
+from config.periodic.containment import contained
 from payments.chains import settings_lookup, settings_parser
 from payments.chains.base import Chain
 from payments.chains.errors import InvalidAddress

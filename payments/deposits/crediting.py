@@ -10,7 +10,7 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from config.work.containment import contained
+from config.periodic.containment import contained
 from merchants.ledger.posting import PostingDraft, lock_accounts
 from payments.deposits.assessment import assess
 from payments.deposits.assessment_effects import AssessmentEffects, effects_of

@@ -9,7 +9,7 @@ import structlog
 from django.db import transaction
 from django.db.models import Exists, Subquery
 
-from config.work.containment import contained
+from config.periodic.containment import contained
 from merchants.ledger.posting import PostingDraft, post_drafts
 from payments.chains.base import IncomingTransfer
 from payments.chains.networks import NETWORKS

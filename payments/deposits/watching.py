@@ -15,7 +15,7 @@ from django.db.models import F, Q
 from django.utils import timezone
 
 from config.database.database_time import CLOCKS_APART, database_now, has_come
-from config.work import task_runs
+from config.periodic import task_runs
 from payments.chains.base import IncomingTransfer, Scan
 from payments.chains.errors import ChainUnavailable, FinalityViolation, NotSetUp, RecordUnreadable
 from payments.chains.registry import chain

@@ -12,7 +12,7 @@ from django.utils import timezone
 from config.celery import wake
 from config.environments import Environment
 from config.errors import DomainError, InvalidParameter
-from config.work.containment import contained
+from config.periodic.containment import contained
 from merchants.models import Member, Merchant, MerchantSettings, User
 from merchants.wallets import WalletRules, wallet_key
 from payments.chains import registry

@@ -8,8 +8,8 @@ from __future__ import annotations
 from celery import shared_task
 from django.utils import timezone
 
-from config.work import task_runs
-from config.work.containment import contained
+from config.periodic import task_runs
+from config.periodic.containment import contained
 from payments.chains.registry import places_in_use
 from payments.monitoring import alarm_rules
 from payments.monitoring.auditing import audit_wallet

@@ -11,8 +11,8 @@ from django.db.models.expressions import RawSQL
 
 from config.celery import app
 from config.database.database_time import database_now
-from config.work import task_runs
-from config.work.beat_lock import HEARTBEAT_MAX_SECONDS, heartbeat_age_seconds
+from config.periodic import task_runs
+from config.periodic.beat_lock import HEARTBEAT_MAX_SECONDS, heartbeat_age_seconds
 from payments.chains.registry import places_in_use
 from payments.deposits.models import ScanCursor
 from payments.monitoring.models import Pulse

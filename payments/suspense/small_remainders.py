@@ -9,7 +9,7 @@ from django.db import transaction
 from django.db.models import F, Q, QuerySet
 
 from config.errors import DomainError
-from config.work.containment import contained
+from config.periodic.containment import contained
 from payments.deposits.assessment import crumb_limit
 from payments.models import Discrepancy, Payment
 from payments.states import DiscrepancyKind, DiscrepancyStatus, PaymentStatus

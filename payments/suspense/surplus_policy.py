@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from config import ids
 from config.errors import DomainError
-from config.work.containment import contained
+from config.periodic.containment import contained
 from merchants.models import MerchantSettings, Surplus
 from payments.deposits.assessment import BASIS_POINTS
 from payments.models import Discrepancy

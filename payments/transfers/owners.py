@@ -19,7 +19,7 @@ from django.db.models import QuerySet
 from config import ids
 from config.errors import DomainError
 from config.money import Asset
-from config.work.containment import contained
+from config.periodic.containment import contained
 from merchants.ledger.posting import AccountRef, post_draft
 from payments.transfers import postings
 from payments.transfers.models import Payout, Wallet

@@ -13,7 +13,7 @@ from django.utils import timezone
 from config.errors import DomainError
 from config.money import Asset
 from config.pages.wording import coins_held
-from config.work.containment import contained
+from config.periodic.containment import contained
 from merchants.ledger.posting import PostingDraft, post_drafts
 from payments.chains import registry
 from payments.chains.base import Chain, IncomingTransfer, SweptFrom, Unsweepable

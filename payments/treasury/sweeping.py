@@ -17,7 +17,7 @@ from django.utils import timezone
 from config.celery import wake
 from config.money import Asset
 from config.pages.wording import coins_held
-from config.work.containment import contained
+from config.periodic.containment import contained
 from payments.chains import registry
 from payments.chains.base import Costs
 from payments.chains.errors import ChainError

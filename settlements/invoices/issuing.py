@@ -18,7 +18,7 @@ from django.utils import timezone
 from config.api.renderers import format_instant
 from config.environments import Environment
 from config.money import FIAT_DIGITS, apportion, from_units
-from config.work.containment import contained
+from config.periodic.containment import contained
 from merchants.models import MerchantSettings
 from payments.chains import registry
 from payments.monitoring.accounting.periods import Days

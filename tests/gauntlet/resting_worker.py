@@ -12,7 +12,7 @@ from celery.__main__ import main
 from kombu.transport import redis as transport
 
 from config.celery import app
-from config.work import consumer, task_runs
+from config.periodic import consumer, task_runs
 
 REST, REST_SECONDS = "gauntlet.rest", 1.0
 RESTING = "resting"

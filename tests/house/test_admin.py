@@ -72,7 +72,7 @@ def test_what_waits_for_another_is_proposed_again_and_removed_by_one(people: Peo
     asked = {"environment": SANDBOX, "network": ETHEREUM, "address": address.address, "label": "Again"}
     ada.post(ADD_ADDRESS, asked)
     again = AllowedAddress.objects.latest("pk")
-    assert "done" in act(bob, LIST, "allow", again.pk)
+    assert "Done: " in act(bob, LIST, "allow", again.pk)
     again.refresh_from_db()
     assert again.is_allowed
 

@@ -16,7 +16,7 @@ from pytest_django.plugin import DjangoDbBlocker
 from config.embedded.postgres import EmbeddedPostgres
 from config.installation import marker, services
 from config.installation.models import Installation, Sign, Standstill
-from config.work.redis_servers import RedisServers
+from config.periodic.redis_servers import RedisServers
 from tests.access.redis_server import BINARY, RedisServer
 from tests.installation.servers import Servers, working_on
 

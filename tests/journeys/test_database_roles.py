@@ -22,10 +22,10 @@ from psycopg.errors import InsufficientPrivilege
 
 from config.celery import app
 from config.installation.database_roles import TABLES, WEB, WORKER, too_much
+from config.periodic import consumer
+from config.periodic.beat import ElectedScheduler
+from config.periodic.beat_lock import heartbeat_age_seconds
 from config.process.exits import COULD_NOT_START
-from config.work import consumer
-from config.work.beat import ElectedScheduler
-from config.work.beat_lock import heartbeat_age_seconds
 from merchants.models import User
 from merchants.people.models import SignUp
 from tests.database_address import database_address

@@ -8,7 +8,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from config.work import task_runs
+from config.periodic import task_runs
 from payments import tasks
 from payments.chains.simulated import control
 from payments.deposits.models import ScanCursor

@@ -8,7 +8,7 @@ from typing import cast
 
 import django
 
-from config.work.redis_servers import RedisServers
+from config.periodic.redis_servers import RedisServers
 from tests.patience import SECONDS, wait_for_redis
 
 django.setup()
@@ -19,7 +19,7 @@ def main() -> None:
     from django.core.cache import cache
 
     from config.celery import app
-    from config.work.queued_tasks import is_waiting
+    from config.periodic.queued_tasks import is_waiting
     from merchants.access.throttling import FallbackLog, log
 
     cache.set("probe", "kept", 10)

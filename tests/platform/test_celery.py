@@ -20,8 +20,8 @@ from django.test.utils import CaptureQueriesContext
 from kombu.exceptions import OperationalError
 
 from config.celery import QUEUES, app, wake
-from config.work import due_work
-from config.work.beat import STANDBY_SECONDS, ElectedScheduler
+from config.periodic import due_work
+from config.periodic.beat import STANDBY_SECONDS, ElectedScheduler
 from merchants.models import RecordCountDelta
 from tests.patience import until
 
@@ -262,7 +262,7 @@ def test_a_task_without_rows_rests_and_one_with_rows_is_sent_at_its_interval(
 ) -> None:
     first, _ = schedulers
     first.data["fold"].task = "merchants.fold_counts"
-    monkeypatch.setattr("config.work.beat.LOOK_SECONDS", 0.0)
+    monkeypatch.setattr("config.periodic.beat.LOOK_SECONDS", 0.0)
     assert first.tick() == 0, "sent once after the start, whatever there is"
     assert messages() == ["reports merchants.fold_counts"]
     first.tick()

@@ -14,7 +14,7 @@ from kombu.messaging import Consumer
 from kombu.transport import redis as transport
 
 from config.celery import app
-from config.work import consumer
+from config.periodic import consumer
 from tests.access.redis_server import BINARY, RedisServer
 from tests.patience import until
 

@@ -10,8 +10,8 @@ from pytest_django.plugin import DjangoDbBlocker
 
 from config import health
 from config.celery import app
-from config.work import beat
-from config.work.redis_servers import RedisServers
+from config.periodic import beat
+from config.periodic.redis_servers import RedisServers
 from payments.monitoring.alarm_rules import AlarmCondition
 from payments.monitoring.states import AlarmKind
 from tests.operations.scenes import there_is

@@ -11,7 +11,7 @@ from urllib.parse import quote
 import pytest
 import redis
 
-from config.work.redis_servers import RedisAddressInvalid, RedisServers
+from config.periodic.redis_servers import RedisAddressInvalid, RedisServers
 from tests.access.redis_server import BINARY, PASSWORD, Certificates, RedisServer
 from tests.patience import until
 from tests.platform.forks import run_in_fork

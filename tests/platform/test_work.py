@@ -19,7 +19,7 @@ from django.utils import timezone
 from pytest_django.plugin import DjangoDbBlocker
 
 from config.celery import app
-from config.work import beat, task_runs
+from config.periodic import beat, task_runs
 from payments.deposits.models import ScanCursor
 from payments.monitoring.models import Alarm, Pulse
 from payments.monitoring.states import AlarmKind

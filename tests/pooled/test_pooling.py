@@ -27,8 +27,8 @@ from config.database import sessions
 from config.database.advisory_locks import LockClass, named_lock
 from config.embedded.postgres import DATABASE, SUPERUSER, EmbeddedPostgres
 from config.environments import Environment
+from config.periodic.beat import LOCK, ElectedScheduler
 from config.pooled.base import DatabaseWrapper
-from config.work.beat import LOCK, ElectedScheduler
 from merchants.access.keys import generate_pair
 from settlements import tasks as settlement_tasks
 from tests.advisory_locks import holders

@@ -24,7 +24,7 @@ from django.utils.translation import ngettext
 from config.environments import Environment
 from config.hooks import Hook
 from config.ids import first_uuid_at
-from config.work.containment import contained
+from config.periodic.containment import contained
 from merchants.models import Member
 from merchants.people.mailing import write_mail
 from merchants.preferences import Notice

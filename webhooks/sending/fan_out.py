@@ -13,7 +13,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from config import ids
-from config.work.containment import contained
+from config.periodic.containment import contained
 from webhooks.events.catalogue import EVERYTHING
 from webhooks.models import Endpoint
 from webhooks.schedule import ATTEMPTS

@@ -13,7 +13,7 @@ from django.conf import settings
 
 from config.api.renderers import render_json
 from config.environments import Environment
-from config.work.containment import contained
+from config.periodic.containment import contained
 from webhooks.endpoints.secrets import SecretUnreadable, live_secrets
 from webhooks.endpoints.targets import url_problem
 from webhooks.events.rebuilding import complete

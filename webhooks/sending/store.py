@@ -15,7 +15,7 @@ from django.utils import timezone
 from psycopg import Connection
 
 from config.database.sessions import keep_to_one_session
-from config.work import task_runs
+from config.periodic import task_runs
 from webhooks.sending.attempts import Sent, put_off, record
 from webhooks.sending.due_deliveries import Holding, take_due
 from webhooks.sending.leases import hold_number, release_abandoned, release_own

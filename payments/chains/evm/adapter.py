@@ -83,7 +83,7 @@ class EvmChain:
         self.derivations, self._owner, self._wallet = derivations, owner, wallet
         self._reading = Reading(profile, providers, pace=pace, blocks_per_scan=blocks_per_scan)
         self._cold_wallet, self._treasury = cold_wallet, cold_wallet if sweeps_to_cold and cold_wallet else wallet
-        self._trials = TransferSimulation(providers, wallet=wallet, treasury=self._treasury)
+        self._simulation = TransferSimulation(providers, wallet=wallet, treasury=self._treasury)
         self._sending = Sending(
             profile,
             providers,
@@ -175,14 +175,14 @@ class EvmChain:
 
     def check_recipient(self, payout: PayoutInstruction) -> None:
         account = recipients.payable_account(self.profile, payout.recipient, own=self.own_accounts())
-        self._trials.require_payable(payout.asset, account)
+        self._simulation.require_payable(payout.asset, account)
 
     def check_sending(self, asset: Asset) -> None:
         try:
             self._set_up.check_decimals(asset)
         except NotSetUp as error:
             raise TokenChanged(str(error)) from error
-        self._trials.require_sendable(asset)
+        self._simulation.require_sendable(asset)
 
     def pay_back_address(self, identity: Identity, sender: str) -> str | None:
         found = self.providers.agree_on(questions.code(sender))
@@ -229,7 +229,7 @@ class EvmChain:
         return swept_from(receipt, asset=asset, addresses=self._numbered(deposits), treasury=treasury)
 
     def why_unsweepable(self, asset: Asset, deposits: Sequence[int]) -> dict[int, Unsweepable]:
-        return self._trials.why_unsweepable(asset, self._numbered(deposits))
+        return self._simulation.why_unsweepable(asset, self._numbered(deposits))
 
     def _numbered(self, deposits: Sequence[int]) -> list[tuple[int, str]]:
         return [(number, self.deposit_address(number).address) for number in deposits]

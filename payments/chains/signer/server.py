@@ -14,7 +14,7 @@ from typing import Any
 
 import structlog
 
-from config.work.liveness import note_alive
+from config.periodic.liveness import note_alive
 from payments.chains.errors import SignerUnavailable
 from payments.chains.signer import connection
 from payments.chains.signer.messages import Malformed, read_request, write_reply

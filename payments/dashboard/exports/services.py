@@ -22,7 +22,7 @@ from config.celery import wake
 from config.database.database_time import database_now, has_come
 from config.database.purging import delete_in_batches
 from config.errors import DomainError
-from config.work.containment import contained
+from config.periodic.containment import contained
 from merchants import counting
 from merchants.models import Merchant, User
 from payments.dashboard.exports import rows

@@ -13,8 +13,8 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from config.money import Asset
-from config.work import task_runs
-from config.work.containment import contained
+from config.periodic import task_runs
+from config.periodic.containment import contained
 from payments.chains import registry
 from payments.chains.errors import NotSetUp, SignerRefused, SignerUnavailable
 from payments.transfers import services

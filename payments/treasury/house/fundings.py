@@ -14,7 +14,7 @@ from django.utils import timezone
 from config.errors import DomainError, InvalidParameter
 from config.installation.services import NotResumed
 from config.money import Asset, format_crypto
-from config.work.containment import contained
+from config.periodic.containment import contained
 from merchants.four_eyes.models import Proposal, ProposalKind
 from merchants.four_eyes.services import propose, register
 from merchants.ledger.invariants import CouldNotCheck

@@ -9,7 +9,7 @@ from django.db import transaction
 from config.errors import DomainError, InvalidParameter
 from config.installation.services import current_standstill, require_resumed
 from config.money import Asset
-from config.work.containment import contained
+from config.periodic.containment import contained
 from merchants.four_eyes.models import Proposal, ProposalKind
 from merchants.four_eyes.services import propose, register
 from merchants.ledger.posting import InsufficientFunds, lock_accounts, post_draft

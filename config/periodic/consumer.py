@@ -14,9 +14,9 @@ from django.conf import settings
 from django.db import Error, connection
 from kombu.transport import redis as transport
 
-from config.work.beat_lock import HEARTBEAT_MAX_SECONDS, heartbeat_age_seconds
-from config.work.liveness import note_alive
-from config.work.queued_tasks import broker_answers
+from config.periodic.beat_lock import HEARTBEAT_MAX_SECONDS, heartbeat_age_seconds
+from config.periodic.liveness import note_alive
+from config.periodic.queued_tasks import broker_answers
 
 logger = logging.getLogger(__name__)
 

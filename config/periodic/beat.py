@@ -13,10 +13,10 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 from config.celery import queue_of
 from config.database.sessions import SessionShared, new_session, require_own_session
-from config.work import due_work, task_runs
-from config.work.beat_lock import TICK
-from config.work.liveness import note_alive
-from config.work.queued_tasks import is_waiting
+from config.periodic import due_work, task_runs
+from config.periodic.beat_lock import TICK
+from config.periodic.liveness import note_alive
+from config.periodic.queued_tasks import is_waiting
 
 logger = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ import redis
 from django.conf import settings
 from kombu.transport import memory
 
-from config.work.redis_servers import RedisServers
+from config.periodic.redis_servers import RedisServers
 
 
 def is_waiting(queue: str, task: str) -> bool:
