@@ -25,6 +25,8 @@ def readings_of(text: str) -> list[Decimal]:
 
 
 def unambiguous(amount: Decimal) -> str:
-    """The amount as digits that have one reading alone: `1.125` is `1.1250`."""
+    """The amount as digits that have one reading alone: `2.000` is `2.00`, `1.125` is `1.1250`."""
     text = f"{amount:f}"
-    return f"{text}0" if len(readings_of(text)) > 1 else text
+    if len(readings_of(text)) < 2:
+        return text
+    return text[:-1] if text.endswith("0") else f"{text}0"
