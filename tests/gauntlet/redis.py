@@ -33,7 +33,7 @@ SETTLED = timedelta(seconds=3)
 SHORT: dict[str, Any] = {
     "OUTAGES": 1,
     "OUTAGE_SECONDS": (2,),
-    "BEHIND_SECONDS": 20.0,
+    "BEHIND_SECONDS": 45.0,
     "CONTROL_OUTAGE_SECONDS": 2,
     "CONTROL_BEHIND_SECONDS": 7.0,
     "SENTINEL": False,

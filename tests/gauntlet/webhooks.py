@@ -42,11 +42,10 @@ CARELESS_WORKER = [sys.executable, "-m", "tests.gauntlet.careless_worker", *WORK
 
 RESTART_EVENTS, RESTART_GOAL_SECONDS = 50, 10.0
 DUPLICATES_GOAL, P95_GOAL_SECONDS = 0.02, 3.0
-P95_GOAL_STARTS = 0
-"""How often a worker could have started meanwhile, where that takes longer: in few events those of a kill are many."""
 
 SHORT: dict[str, Any] = {
-    "EVENTS": 40, "KILLS": 2, "FLUSHES": 1, "TURN_SECONDS": 3.0, "DUPLICATES_GOAL": 0.2, "P95_GOAL_STARTS": 3,
+    "EVENTS": 40, "KILLS": 2, "FLUSHES": 1, "TURN_SECONDS": 3.0, "DUPLICATES_GOAL": 0.2,
+    "P95_GOAL_SECONDS": 20.0,  # most events wait for a start, beside other scenarios: less than a lease of 30 s
     "BURSTS": 1, "BURST_EVENTS": 30, "BURST_SECONDS": 10.0, "RESTART_EVENTS": 10, "RESTART_GOAL_SECONDS": 20.0,
 }  # fmt: skip
 
@@ -130,11 +129,9 @@ def _under_fire(installation: Installation, shop: Shop, chance: random.Random, p
     shop.behave(MOVED, status=302, headers={"Location": shop.url("/followed")})
     _register(story.merchant, shop, [*HEALTHY, *HANGING, *FAILING, GONE, MOVED])
 
-    started = time.monotonic()
     installation.start("worker", WORKER)
     story.happen()
     _wait_for(lambda: len(shop.at(GONE)) > 0 and all(shop.at(path) for path in HEALTHY), 60)
-    start_seconds = time.monotonic() - started
 
     flushes = {turn: chance.random() for turn in chance.sample(range(KILLS), FLUSHES)}
     for turn in range(KILLS):
@@ -145,7 +142,6 @@ def _under_fire(installation: Installation, shop: Shop, chance: random.Random, p
     stopped = installation.stop("worker")
 
     healthy = Tally.of(story, shop, HEALTHY)
-    p95_goal = max(P95_GOAL_SECONDS, P95_GOAL_STARTS * start_seconds)
     gone = Endpoint.objects.get(merchant=story.merchant, url=shop.url(GONE))
     most = max(shop.most_in_flight[path] for path in HEALTHY)
     unknown = {arrival.message_id for arrival in shop.arrivals} - story.committed.keys()
@@ -161,9 +157,9 @@ def _under_fire(installation: Installation, shop: Shop, chance: random.Random, p
             healthy.duplicates <= DUPLICATES_GOAL * healthy.expected,
         ),
         Check(
-            f"from commit to arrival, p95 under {p95_goal:.1f} s",
-            f"{healthy.p95:.2f} s, slowest {healthy.slowest:.2f} s; a worker starts in {start_seconds:.1f} s",
-            healthy.p95 < p95_goal,
+            f"from commit to arrival, p95 under {P95_GOAL_SECONDS:g} s",
+            f"{healthy.p95:.2f} s, slowest {healthy.slowest:.2f} s",
+            healthy.p95 < P95_GOAL_SECONDS,
         ),
         Check(
             "what answers 410 is asked once and disabled",
