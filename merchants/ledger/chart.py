@@ -87,6 +87,8 @@ class Rules:
     owner: Owner = Owner.NOBODY
     on_chain: bool = False
     """Its balance is coins that can be counted on a chain."""
+    has_height: bool = False
+    """Each of its entries has the height of the block that moved the coins."""
     may_go_negative: bool = False
 
     def natural(self, signed: int) -> int:
@@ -97,7 +99,7 @@ class Rules:
         return self.may_go_negative or self.natural(signed) >= 0
 
 
-_COINS = Rules(Group.ASSET, Side.DEBIT, on_chain=True)
+_COINS = Rules(Group.ASSET, Side.DEBIT, on_chain=True, has_height=True)
 # Suspense belongs to one payment or deposit, so that giving its money back twice would overdraw it.
 _SUSPENSE = Rules(Group.LIABILITY, Side.CREDIT, Owner.PAYMENT_OR_DEPOSIT)
 # Undoing an old fee after the income was withdrawn must not be refused, so these may change sign.
@@ -109,7 +111,7 @@ CHART: Mapping[AccountKind, Rules] = MappingProxyType(
         AccountKind.CHAIN_HOT: _COINS,
         AccountKind.CHAIN_COLD: _COINS,
         # Counted in the hot wallet as well until they leave it, as what is reserved for their payout is owed meanwhile.
-        AccountKind.CHAIN_MOVING: _COINS,
+        AccountKind.CHAIN_MOVING: Rules(Group.ASSET, Side.DEBIT, on_chain=True),
         AccountKind.GAS: _COINS,
         AccountKind.MERCHANT_RECEIVABLE: Rules(Group.ASSET, Side.DEBIT, Owner.MERCHANT),
         AccountKind.PAYMENT: Rules(Group.LIABILITY, Side.CREDIT, Owner.PAYMENT),

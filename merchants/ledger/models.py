@@ -84,9 +84,13 @@ class Entry(models.Model):
     posting = models.ForeignKey(Posting, on_delete=models.PROTECT, related_name="entries")
     account = models.ForeignKey(Account, on_delete=models.PROTECT, related_name="entries", db_index=False)
     amount = UnitsField(help_text="Base units; debits positive, credits negative.")
+    height = models.BigIntegerField(null=True, help_text="Of coins on a network: the block that moved them.")
 
     class Meta:
         verbose_name_plural = "entries"
+        indexes: ClassVar = [
+            models.Index(fields=["account", "height"], name="entry_by_height", condition=Q(height__isnull=False)),
+        ]
         constraints: ClassVar = [
             # Also the index of an account's statement: the keys of postings sort by time.
             models.UniqueConstraint(fields=["account", "posting"], name="entry_once_per_account"),

@@ -74,12 +74,15 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class PostingDraft:
-    """A posting before it is written. Raises InvalidPosting unless it is double entry."""
+    """A posting before it is written. Raises InvalidPosting unless it is double entry, and has a height where it moves
+    coins on a network."""
 
     kind: str
     reference: str
     lines: tuple[Line, ...]
     memo: str = ""
+    height: int | None = None
+    """Of the block that moved the coins."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "lines", tuple(self.lines))
@@ -90,6 +93,8 @@ class PostingDraft:
         if len({line.account for line in self.lines}) != len(self.lines):
             raise InvalidPosting(f"{self}: an account stands in more than one line")
         accounts = {line.account for line in self.lines}
+        if self.height is None and any(account.rules.has_height for account in accounts):
+            raise InvalidPosting(f"{self}: coins on a network move in a block, and none is named")
         if any(receivable_beside(line) in accounts for line in self.lines):
             raise InvalidPosting(
                 f"{self}: what of a credit repays a debt is decided as it is written: name the balance"
@@ -127,9 +132,11 @@ def receivable_beside(line: Line) -> AccountRef | None:
     return replace(line.account, kind=AccountKind.MERCHANT_RECEIVABLE)
 
 
-def post(*, environment: str, kind: str, reference: str, lines: Iterable[Line], memo: str = "") -> Posting:
+def post(
+    *, environment: str, kind: str, reference: str, lines: Iterable[Line], memo: str = "", height: int | None = None
+) -> Posting:
     """Make one posting. See `post_drafts`."""
-    return post_draft(PostingDraft(kind, reference, tuple(lines), memo), environment=environment)
+    return post_draft(PostingDraft(kind, reference, tuple(lines), memo, height), environment=environment)
 
 
 def post_draft(draft: PostingDraft, *, environment: str) -> Posting:
@@ -218,8 +225,8 @@ def _insert_postings(postings: Sequence[Posting]) -> set[uuid.UUID]:
 
 
 INSERT_ENTRIES = """
-    INSERT INTO ledger_entry (posting_id, account_id, amount)
-    SELECT * FROM unnest(%s::uuid[], %s::bigint[], %s::numeric[])
+    INSERT INTO ledger_entry (posting_id, account_id, amount, height)
+    SELECT * FROM unnest(%s::uuid[], %s::bigint[], %s::numeric[], %s::bigint[])
 """
 
 MOVE_BALANCES = """
@@ -234,7 +241,7 @@ def _write_entries(new: Sequence[tuple[PostingDraft, Posting]], environment: str
     debts = {debt for line in drafted if (debt := receivable_beside(line))}
     locked = _lock({line.account for line in drafted} | debts, environment)
     changes: defaultdict[AccountRef, int] = defaultdict(int)
-    entries: list[tuple[uuid.UUID, int, int]] = []
+    entries: list[tuple[uuid.UUID, int, int, int | None]] = []
     for draft, posting in new:
         for line in _as_written(draft, locked, changes):
             account_id, balance = locked[line.account]
@@ -244,7 +251,8 @@ def _write_entries(new: Sequence[tuple[PostingDraft, Posting]], environment: str
                     line.account, available=line.account.rules.natural(before), needed=abs(line.amount)
                 )
             changes[line.account] += line.amount
-            entries.append((posting.id, account_id, line.amount))
+            height = draft.height if line.account.rules.has_height else None
+            entries.append((posting.id, account_id, line.amount, height))
     with connection.cursor() as cursor:
         cursor.execute(INSERT_ENTRIES, [list(column) for column in zip(*entries, strict=True)])
         cursor.execute(MOVE_BALANCES, [[locked[account][0] for account in changes], list(changes.values())])

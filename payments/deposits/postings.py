@@ -331,4 +331,7 @@ def _of_payment(payment: Payment, kind: str, lines: list[Line], *, number: int) 
 
 def _of_deposit(deposit: Deposit, kind: str, lines: list[Line]) -> PostingDraft:
     reference = f"{deposit.environment}:{deposit}:{deposit.booking_count + 1}"
-    return PostingDraft(kind=kind, reference=reference, lines=tuple(lines))
+    height = deposit.height
+    if deposit.sweep is not None and deposit.is_swept:  # its coins are in the wallet since then
+        height = max(height, deposit.sweep.transfer.height or 0)
+    return PostingDraft(kind=kind, reference=reference, lines=tuple(lines), height=height)

@@ -66,24 +66,25 @@ def payout_attributed(payout: Payout, reserved: AccountRef) -> PostingDraft:
     return PostingDraft("payout_attributed", str(payout.id), lines)
 
 
-def payout_paid(payout: Payout) -> list[PostingDraft]:
-    """The money has left for good. What the token kept is a posting of its own: the recipient bears it."""
+def payout_paid(payout: Payout, *, height: int) -> list[PostingDraft]:
+    """The money has left for good, in the block of that height. What the token kept is a posting of its own, which
+    the recipient bears."""
     reserved = payout_account(payout.network, payout.asset, payout.id)
     hot, fee = hot_account(payout.network, payout.asset), payout.token_fee
     arrived = int(payout.amount) - fee
-    paid = PostingDraft("payout_paid", str(payout.id), (Line(reserved, arrived), Line(hot, -arrived)))
+    paid = PostingDraft("payout_paid", str(payout.id), (Line(reserved, arrived), Line(hot, -arrived)), height=height)
     if not fee:
         return [paid]
     kept = token_fee_account(payout.network, payout.asset)
     return [
         paid,
-        PostingDraft("token_fee_kept", str(payout.id), (Line(kept, fee), Line(hot, -fee))),
+        PostingDraft("token_fee_kept", str(payout.id), (Line(kept, fee), Line(hot, -fee)), height=height),
         PostingDraft("token_fee_charged", str(payout.id), (Line(reserved, fee), Line(kept, -fee))),
     ]
 
 
-def gas_paid(transfer: Transfer, native: Asset, *, fee: int, held: int) -> PostingDraft:
-    """What an on-chain transaction cost, whether or not it moved anything.
+def gas_paid(transfer: Transfer, native: Asset, *, fee: int, held: int, height: int) -> PostingDraft:
+    """What a transaction in the block of that height cost, whether or not it moved anything.
 
     `held` is the gas balance in the ledger. A fee beyond it was paid from coins that the operator had put in without
     booking them: this books them as well.
@@ -94,4 +95,4 @@ def gas_paid(transfer: Transfer, native: Asset, *, fee: int, held: int) -> Posti
         lines.append(Line(gas_account(native), -known))
     if fee > known:
         lines.append(Line(AccountRef(native.network, native.code, AccountKind.TREASURY), known - fee))
-    return PostingDraft(kind="gas_paid", reference=str(transfer.id), lines=tuple(lines))
+    return PostingDraft(kind="gas_paid", reference=str(transfer.id), lines=tuple(lines), height=height)

@@ -55,7 +55,7 @@ class Mined:
     """The final block of a transfer, who said so, and what it cost in base units of the native coin."""
 
     transaction_hash: str
-    height: int | None
+    height: int
     fee: int
     native: Asset
     said_by: tuple[str, ...]
@@ -227,7 +227,8 @@ def record_final(transfer: Transfer, mined: Mined, *, arrived: Mapping[uuid.UUID
             return transfer
         for payout in payouts:
             payout.arrived = arrived[payout.pk]
-        _post_with_fee(transfer, [draft for payout in payouts for draft in postings.payout_paid(payout)], mined)
+        paid = [draft for payout in payouts for draft in postings.payout_paid(payout, height=mined.height)]
+        _post_with_fee(transfer, paid, mined)
         for payout in payouts:
             end_payout(payout, PayoutStatus.PAID)
         _end_transfer(transfer, TransferStatus.FINAL, mined)
@@ -438,7 +439,8 @@ def _post_with_fee(transfer: Transfer, drafts: list[PostingDraft], mined: Mined)
     if mined.fee:
         touched = {line.account for draft in drafts for line in draft.lines} | postings.fee_accounts(mined.native)
         held = lock_accounts(touched, environment=transfer.environment)[postings.gas_account(mined.native)]
-        drafts = [*drafts, postings.gas_paid(transfer, mined.native, fee=mined.fee, held=held)]
+        paid = postings.gas_paid(transfer, mined.native, fee=mined.fee, held=held, height=mined.height)
+        drafts = [*drafts, paid]
     if drafts:
         post_drafts(drafts, environment=transfer.environment, are_new=True)
 

@@ -180,17 +180,6 @@ class SweepRequest(models.Model):
         return f"{self.asset} on {self.network} ({self.environment})"
 
 
-class TreasuryBooking(models.Model):
-    """Coins that the operator had put into a hot wallet, and the block they were seen at: below it, the ledger has them
-    too early. A posting of kind `treasury_in` without such a row counts for every block."""
-
-    posting = models.OneToOneField(Posting, primary_key=True, on_delete=models.PROTECT, related_name="treasury_booking")
-    height = models.BigIntegerField(help_text="The final block at which they were counted.")
-
-    def __str__(self) -> str:
-        return f"{self.posting} at block {self.height}"
-
-
 class NativeCoin(models.Model):
     """Native coins that somebody sent to a payment's deposit address. The network reports no event for them: `held` is
     the balance when it was last read. They are not money of the payment: an operator may bring them in."""

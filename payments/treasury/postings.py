@@ -21,6 +21,7 @@ def sweep_final(sweep: Sweep) -> PostingDraft:
             Line(treasury(transfer.network, sweep.asset), sweep.moved),
             Line(chain_account(transfer.network, sweep.asset), -sweep.moved),
         ),
+        height=transfer.height,
     )
 
 
@@ -34,6 +35,7 @@ def sweep_fee(sweep: Sweep, fee: int) -> PostingDraft:
             Line(token_fee_account(transfer.network, sweep.asset), fee),
             Line(chain_account(transfer.network, sweep.asset), -fee),
         ),
+        height=transfer.height,
     )
 
 
@@ -47,4 +49,5 @@ def native_swept(sweep: Sweep, native: Asset) -> PostingDraft:
             Line(gas_account(native), sweep.moved),
             Line(AccountRef(native.network, native.code, AccountKind.TREASURY), -sweep.moved),
         ),
+        height=transfer.height,
     )

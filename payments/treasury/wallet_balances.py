@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from django.db import connection, transaction
-from django.db.models import CharField, Exists, OuterRef, Q, QuerySet, Sum
+from django.db.models import CharField, Exists, OuterRef, Q, Sum
 from django.db.models.functions import Cast
 
 from config.errors import InvalidParameter
@@ -24,12 +24,12 @@ from payments.deposits.models import ReadingRequest, ScanCursor
 from payments.models import Deposit
 from payments.states import DepositStatus
 from payments.transfers.audit.wallet_snapshot import WalletSnapshot, take_wallet_snapshot
-from payments.transfers.models import Envelope, Payout, Transfer
+from payments.transfers.models import Envelope, Payout
 from payments.transfers.postings import cold_account, gas_account, hot_account
 from payments.transfers.states import OPEN_TRANSFERS, PayoutStatus, TransferPurpose, TransferStatus
 from payments.treasury import unusual_changes
 from payments.treasury.cold import cold_wallets, not_booked_yet
-from payments.treasury.models import ColdMove, ColdWallet, Sweep, TreasuryBooking
+from payments.treasury.models import ColdMove, ColdWallet
 from payments.treasury.native_deposits import on_their_way
 
 TREASURY_IN = "treasury_in"
@@ -96,7 +96,7 @@ def wallet_balances(snapshot: WalletSnapshot, *, at_block: int | None = None) ->
     """Every coin of a network's hot wallets, the native coin last, then of its cold wallets. CouldNotCheck when the
     network does not answer.
 
-    Compared at one final height: what the ledger has from later blocks and what it has not yet from earlier ones are
+    Compared at one final height: the entries of later blocks, and what the ledger has not yet from earlier ones, are
     known differences.
     """
     height, is_read = _height(snapshot, at_block)
@@ -211,8 +211,9 @@ def is_kept_in_ledger(found: WalletBalance) -> bool:
     fees are paid from coins that were never booked."""
     if found.account.kind != AccountKind.GAS:
         return True
-    entries = _entries(TREASURY_IN, environment=found.environment, network=found.asset.network)
-    return entries.filter(account__asset=found.asset.code).exists()
+    place = {"account__environment": found.environment, "account__network": found.asset.network}
+    booked = Entry.objects.filter(posting__kind=TREASURY_IN, account__kind=AccountKind.GAS, **place)
+    return booked.filter(account__asset=found.asset.code).exists()
 
 
 @contextmanager
@@ -256,15 +257,14 @@ def book_treasury(found: WalletBalance, *, times: int, amount: int) -> Posting:
         )
     treasury = AccountRef(found.asset.network, found.asset.code, AccountKind.TREASURY)
     with transaction.atomic():
-        posting = post(
+        return post(
             environment=found.environment,
             kind=TREASURY_IN,
             reference=_reference(found, str(times + 1)),
             lines=[Line(found.account, amount), Line(treasury, -amount)],
             memo=f"seen at block {found.height}",
+            height=found.height,
         )
-        TreasuryBooking.objects.get_or_create(posting=posting, defaults={"height": found.height})
-        return posting
 
 
 def _reference(found: WalletBalance, number: str) -> str:
@@ -280,6 +280,8 @@ def _height(snapshot: WalletSnapshot, at_block: int | None) -> tuple[int, bool]:
     if at_block is not None and at_block > snapshot.finalized_height:
         raise CouldNotCheck(f"block {at_block} of {snapshot.network} is not final; {snapshot.finalized_height} is")
     height = snapshot.finalized_height if at_block is None else at_block
+    if at_block is not None:
+        _require_heights(snapshot, at_block)
     if not snapshot.chain.profile.shares_account:
         return height, True
     # Deposits arrive at this very wallet: only where they have been read can they be told from the operator's coins.
@@ -293,12 +295,24 @@ def _height(snapshot: WalletSnapshot, at_block: int | None) -> tuple[int, bool]:
     return min(height, cursor.head_height), is_read
 
 
+def _require_heights(snapshot: WalletSnapshot, at_block: int) -> None:
+    """CouldNotCheck where entries of an earlier release, which had no heights, may be of blocks above `at_block`."""
+    entries = Entry.objects.filter(_of_wallets(snapshot, [*HOT_WALLET, AccountKind.CHAIN_COLD])).order_by("posting")
+    oldest = entries.first()
+    if oldest is None or oldest.height is not None:
+        return
+    known = entries.filter(height__isnull=False).values_list("height", flat=True).first()
+    if known is None or at_block < known:
+        since = "yet" if known is None else f"before block {known}"
+        raise CouldNotCheck(f"the ledger knows no blocks {since} on {snapshot.network}: compare at a later one")
+
+
 def _known_differences(
     snapshot: WalletSnapshot, height: int, unread: Sequence[tuple[ColdWallet, OutgoingTransfer]]
 ) -> defaultdict[str, list[KnownDifference]]:
     """Of the hot wallets, by coin."""
     return _by_coin(
-        *_booked_later(snapshot, height),
+        *_booked_later(snapshot, height, HOT_WALLET),
         *_not_booked_yet(snapshot, height, snapshot.addresses),
         *(_deposits(snapshot, height) if snapshot.chain.profile.shares_account else ()),
         *_refills(snapshot, height, unread),
@@ -313,16 +327,31 @@ def _differences_of_cold(
 ) -> defaultdict[str, list[KnownDifference]]:
     """Of the cold wallets, by coin."""
     addresses, codes = [each.address for each in cold], _codes(snapshot)
-    later = ColdMove.objects.filter(wallet__in=cold, height__gt=height, posting__isnull=False)
     gone = (each for _, each in unread if each.contract in codes and each.recipient not in addresses)
     return _by_coin(
-        *_swept_later(snapshot, height, to_cold=True),
+        *_booked_later(snapshot, height, [AccountKind.CHAIN_COLD]),
         *_not_booked_yet(snapshot, height, addresses),
         *_skims(snapshot, height, addresses),
         *((codes[each.contract], f"{each.transaction_hash}, not booked yet", -each.amount) for each in gone),
-        *_sums(later.values_list("asset").annotate(Sum("amount")), "moves in later blocks"),
         *((code, text, -total) for code, text, total in _unknown_refills(snapshot, height)),
-        *_put_in_later(snapshot, height, [AccountKind.CHAIN_COLD]),
+    )
+
+
+def _booked_later(snapshot: WalletSnapshot, height: int, kinds: Sequence[str]) -> Iterator[tuple[str, str, int]]:
+    """What the ledger has from blocks above the height, to be taken out."""
+    entries = Entry.objects.filter(_of_wallets(snapshot, kinds), height__gt=height)
+    sums = entries.values_list("account__asset").annotate(Sum("amount"))
+    for code, text, total in _sums(sums, "booked from later blocks"):
+        yield code, text, -total
+
+
+def _of_wallets(snapshot: WalletSnapshot, kinds: Sequence[str]) -> Q:
+    """The entries of the house's accounts of these kinds on a network."""
+    return Q(
+        account__environment=snapshot.environment,
+        account__network=snapshot.network,
+        account__kind__in=kinds,
+        account__owner="",
     )
 
 
@@ -342,7 +371,7 @@ def _codes(snapshot: WalletSnapshot) -> dict[str, str]:
 def _refills(
     snapshot: WalletSnapshot, height: int, unread: Sequence[tuple[ColdWallet, OutgoingTransfer]]
 ) -> Iterator[tuple[str, str, int]]:
-    """From cold wallets: there already and not in the ledger, or the other way round."""
+    """From cold wallets: there already, and not in the ledger."""
     if snapshot.chain.profile.shares_account:  # there a refill is a deposit first
         return
     codes = _codes(snapshot)
@@ -350,10 +379,6 @@ def _refills(
         if each.contract in codes and each.recipient in snapshot.addresses:
             yield codes[each.contract], f"{each.transaction_hash}, not booked yet", each.amount
     yield from _unknown_refills(snapshot, height)
-    here = {"wallet__environment": snapshot.environment, "wallet__network": snapshot.network}
-    later = ColdMove.objects.filter(kind=ColdMove.Kind.REFILL, height__gt=height, **here)
-    for code, text, total in _sums(later.values_list("asset").annotate(Sum("amount")), "refills in later blocks"):
-        yield code, text, -total
 
 
 def _unknown_refills(snapshot: WalletSnapshot, height: int) -> list[tuple[str, str, int]]:
@@ -369,65 +394,13 @@ def _unknown_refills(snapshot: WalletSnapshot, height: int) -> list[tuple[str, s
 
 
 def _skims(snapshot: WalletSnapshot, height: int, addresses: Collection[str]) -> Iterator[tuple[str, str, int]]:
-    """To cold wallets: paid and not booked as arrived yet, or booked as arrived from later blocks."""
+    """To cold wallets: paid, and not booked as arrived yet."""
     here = {"environment": snapshot.environment, "network": snapshot.network}
-    paid = Payout.objects.filter(merchant=None, recipient__in=addresses, status=PayoutStatus.PAID, **here)
-    reference = Cast(OuterRef("pk"), CharField())
-    paid = paid.annotate(is_booked=Exists(Posting.objects.filter(kind=SKIM_FINAL, reference=reference)))
-    arrived = paid.filter(is_booked=False, transfer__height__lte=height)
+    booked = Posting.objects.filter(kind=SKIM_FINAL, reference=Cast(OuterRef("pk"), CharField()))
+    arrived = Payout.objects.filter(
+        ~Exists(booked), merchant=None, recipient__in=addresses, status=PayoutStatus.PAID, **here
+    ).filter(transfer__height__lte=height)
     yield from _sums(arrived.values_list("asset").annotate(Sum("amount")), "skims, not booked yet")
-    later = paid.filter(is_booked=True, transfer__height__gt=height)
-    for code, text, total in _sums(later.values_list("asset").annotate(Sum("amount")), "skims in later blocks"):
-        yield code, text, -total
-
-
-def _booked_later(snapshot: WalletSnapshot, height: int) -> Iterator[tuple[str, str, int]]:
-    """In the ledger already, and in a block above the height."""
-    here = {"environment": snapshot.environment, "network": snapshot.network}
-    later = Transfer.objects.filter(height__gt=height, **here)
-    if later.exists():
-        paid = Payout.objects.filter(status=PayoutStatus.PAID, transfer__in=later)
-        yield from _sums(paid.values_list("asset").annotate(Sum("amount")), "payouts in later blocks")
-        yield from _swept_later(snapshot, height, to_cold=False)
-        ended = later.filter(finished_at__isnull=False).values_list("pk", flat=True)
-        fees = _entries("gas_paid", **here).filter(posting__reference__in=[str(key) for key in ended])
-        for code, text, total in _sums(
-            fees.values_list("account__asset").annotate(Sum("amount")), "fees in later blocks"
-        ):
-            yield code, text, -total
-    yield from _put_in_later(snapshot, height, HOT_WALLET)
-
-
-def _swept_later(snapshot: WalletSnapshot, height: int, *, to_cold: bool) -> Iterator[tuple[str, str, int]]:
-    swept = Sweep.objects.filter(
-        moved__gt=0,
-        transfer__height__gt=height,
-        transfer__environment=snapshot.environment,
-        transfer__network=snapshot.network,
-        cold_wallet__isnull=not to_cold,
-    )
-    for code, text, total in _sums(swept.values_list("asset").annotate(Sum("moved")), "sweeps in later blocks"):
-        yield code, text, -total
-
-
-def _put_in_later(snapshot: WalletSnapshot, height: int, kinds: Sequence[str]) -> Iterator[tuple[str, str, int]]:
-    here = {"environment": snapshot.environment, "network": snapshot.network}
-    put_in = _entries(TREASURY_IN, kinds=kinds, **here).filter(posting__treasury_booking__height__gt=height)
-    text = "put in by the operator in later blocks"
-    for code, _, total in _sums(put_in.values_list("account__asset").annotate(Sum("amount")), text):
-        yield code, text, -total
-
-
-def _entries(
-    posting_kind: str, *, environment: str, network: str, kinds: Sequence[str] = HOT_WALLET
-) -> QuerySet[Entry]:
-    """What postings of a kind did to the coins of hot wallets, or to those of other accounts."""
-    return Entry.objects.filter(
-        posting__environment=environment,
-        posting__kind=posting_kind,
-        account__network=network,
-        account__kind__in=kinds,
-    )
 
 
 def _not_booked_yet(snapshot: WalletSnapshot, height: int, ours: Collection[str]) -> Iterator[tuple[str, str, int]]:
@@ -462,14 +435,12 @@ def _moved_by(chain: Chain, envelope: Envelope) -> tuple[IncomingTransfer, ...]:
 
 
 def _deposits(snapshot: WalletSnapshot, height: int) -> Iterator[tuple[str, str, int]]:
-    """Where deposits arrive at the wallet itself: those not booked yet, and those booked that are not there."""
+    """Where deposits arrive at the wallet itself: those not booked yet, and those booked that the network undid."""
     here = Deposit.objects.filter(environment=snapshot.environment, network=snapshot.network)
     waiting = here.filter(booked_to="", height__lte=height).exclude(status=DepositStatus.ORPHANED)
     yield from _sums(waiting.values_list("asset").annotate(Sum("amount")), "deposits seen and not booked yet")
-    gone = here.exclude(booked_to="").filter(Q(height__gt=height) | Q(status=DepositStatus.ORPHANED))
-    for code, text, total in _sums(
-        gone.values_list("asset").annotate(Sum("amount")), "deposits booked from later blocks"
-    ):
+    gone = here.exclude(booked_to="").filter(height__lte=height, status=DepositStatus.ORPHANED)
+    for code, text, total in _sums(gone.values_list("asset").annotate(Sum("amount")), "deposits undone since"):
         yield code, text, -total
 
 

@@ -130,6 +130,7 @@ def test_it_is_read_in_parts_that_leave_nothing_out_and_repeat_nothing() -> None
 def test_beancount_agrees_and_finds_a_digit_that_is_wrong() -> None:
     with transaction.atomic(), made_at(LAST):
         post(
+            height=1,
             environment=SANDBOX,
             kind="settlement_reserved",
             reference='of "this" \\ month',

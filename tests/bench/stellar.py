@@ -158,7 +158,7 @@ def _settlement_lines(place: Place) -> list[Line]:
         merchant = open_merchant(name="Settled", email="settled@example.com")
         with transaction.atomic():
             stock = [Posted(hot_account(STELLAR, "USDC"), STOCK), Posted(treasury(STELLAR), -STOCK)]
-            post(environment=SANDBOX, kind="treasury_in", reference=str(ids.new_uuid()), lines=stock)
+            post(height=1, environment=SANDBOX, kind="treasury_in", reference=str(ids.new_uuid()), lines=stock)
         one = _settle(place, place.chain_through(place.horizons, Keys(keys.HOT_WALLET_KEY)), merchant)
         several = _settle(place, place.chain, merchant)
     each = SETTLED / max(one.envelopes, several.envelopes)

@@ -280,7 +280,7 @@ def test_a_reorganisation_that_undoes_a_fee_after_it_was_withdrawn_is_shown(peop
     with transaction.atomic():
         lines = [Line(AccountRef(ETHEREUM, "USDC", AccountKind.FEE_SERVICE), FEE * COIN)]
         lines.append(Line(available(Merchant.objects.get()), -FEE * COIN))
-        post(environment=SANDBOX, kind="undone", reference="a test", lines=lines)
+        post(height=1, environment=SANDBOX, kind="undone", reference="a test", lines=lines)
     assert (house().own, house().withdrawable) == (-FEE * COIN, 0)
     assert "I14" in findings(without=["I9"])
 

@@ -39,6 +39,7 @@ def move(
     """Post one amount from one account to another, in a database transaction of its own."""
     with transaction.atomic():
         return post(
+            height=1,
             environment=environment,
             kind="moved",
             reference=reference or f"test:{next(_numbers)}",

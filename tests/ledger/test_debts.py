@@ -77,9 +77,9 @@ def test_debts_of_others_and_in_other_coins_stay_as_they_are() -> None:
 
 def test_several_postings_of_one_call_see_the_debts_of_those_before() -> None:
     credit(100)
-    taken = PostingDraft("taken", "1", (Line(AVAILABLE, 100), Line(RECEIVABLE, 20), Line(COINS, -120)))
-    given = PostingDraft("given", "1", (Line(COINS, 60), Line(AVAILABLE, -60)))
-    more = PostingDraft("given", "2", (Line(COINS, 60), Line(AVAILABLE, -60)))
+    taken = PostingDraft("taken", "1", (Line(AVAILABLE, 100), Line(RECEIVABLE, 20), Line(COINS, -120)), height=1)
+    given = PostingDraft("given", "1", (Line(COINS, 60), Line(AVAILABLE, -60)), height=1)
+    more = PostingDraft("given", "2", (Line(COINS, 60), Line(AVAILABLE, -60)), height=1)
     with transaction.atomic():
         move(50, debit=COINS, credit=payment_account())
         post_drafts([taken, given, more], environment=SANDBOX)
@@ -88,19 +88,21 @@ def test_several_postings_of_one_call_see_the_debts_of_those_before() -> None:
 
 def test_a_posting_cannot_say_by_itself_what_of_a_credit_repays() -> None:
     with pytest.raises(InvalidPosting, match="repays"):
-        PostingDraft("given", "1", (Line(COINS, 60), Line(AVAILABLE, -40), Line(RECEIVABLE, -20)))
+        PostingDraft("given", "1", (Line(COINS, 60), Line(AVAILABLE, -40), Line(RECEIVABLE, -20)), height=1)
 
 
 def test_a_posting_that_repaid_a_debt_is_known_again() -> None:
     move(500, debit=COINS, credit=payment_account())
     owe(100)
-    draft = PostingDraft("given", "1", (Line(COINS, 130), Line(AVAILABLE, -130)))
+    draft = PostingDraft("given", "1", (Line(COINS, 130), Line(AVAILABLE, -130)), height=1)
     with transaction.atomic():
         first = post_draft(draft, environment=SANDBOX)
         assert post_draft(draft, environment=SANDBOX) == first
         assert held() == (30, 0)
         with pytest.raises(PostingConflict):
-            post_draft(PostingDraft("given", "1", (Line(COINS, 131), Line(AVAILABLE, -131))), environment=SANDBOX)
+            post_draft(
+                PostingDraft("given", "1", (Line(COINS, 131), Line(AVAILABLE, -131)), height=1), environment=SANDBOX
+            )
 
 
 @pytest.mark.django_db(transaction=True)
@@ -115,7 +117,7 @@ def test_nobody_owes_beside_a_balance_however_credits_and_losses_meet() -> None:
         with transaction.atomic():
             there = min(2, lock_accounts([COINS, AVAILABLE, RECEIVABLE], environment=SANDBOX)[AVAILABLE])
             lines = (Line(AVAILABLE, there), Line(RECEIVABLE, 2 - there), Line(COINS, -2))
-            draft = PostingDraft("taken", str(uuid.uuid4()), tuple(each for each in lines if each.amount))
+            draft = PostingDraft("taken", str(uuid.uuid4()), tuple(each for each in lines if each.amount), height=1)
             post_draft(draft, environment=SANDBOX)
 
     assert race(either, times=5) == {None: THREADS * 5}

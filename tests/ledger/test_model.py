@@ -96,7 +96,7 @@ def drafts(draw: st.DrawFn) -> PostingDraft:
     amounts.insert(0, -sum(amounts))
     lines = tuple(Line(account, amount) for account, amount in zip(accounts, amounts, strict=True))
     assume(not {debt for line in lines if (debt := receivable_beside(line))} & set(accounts))  # refused
-    return PostingDraft(draw(st.sampled_from(["earned", "spent"])), str(draw(st.integers(1, 40))), lines)
+    return PostingDraft(draw(st.sampled_from(["earned", "spent"])), str(draw(st.integers(1, 40))), lines, height=1)
 
 
 @st.composite
@@ -106,7 +106,7 @@ def deposits(draw: st.DrawFn) -> PostingDraft:
     amount = draw(st.integers(1, 10**24))
     account = AccountRef(network, asset, "merchant:available", draw(st.sampled_from(OWNERS)))
     lines = (Line(AccountRef(network, asset, "chain:deposit"), amount), Line(account, -amount))
-    return PostingDraft("deposited", str(draw(st.integers(1, 10**6))), lines)
+    return PostingDraft("deposited", str(draw(st.integers(1, 10**6))), lines, height=1)
 
 
 def unique_names(calls: list[PostingDraft]) -> bool:

@@ -91,7 +91,7 @@ def invent_coins() -> None:
     """A perfect posting of coins that are on no chain."""
     hot, own = (AccountRef(ETHEREUM, "USDC", kind) for kind in ("chain:hot", "treasury"))
     with transaction.atomic():
-        post(environment=SANDBOX, kind="invented", reference="1", lines=[Line(hot, 7), Line(own, -7)])
+        post(height=1, environment=SANDBOX, kind="invented", reference="1", lines=[Line(hot, 7), Line(own, -7)])
 
 
 ONE_POSTING = "(SELECT id FROM ledger_posting WHERE kind = '{}' ORDER BY id LIMIT 1)"

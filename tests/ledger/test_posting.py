@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from merchants.ledger.balances import balance
+from merchants.ledger.chart import CHART, AccountKind
 from merchants.ledger.models import Account, Entry, Posting
 from merchants.ledger.posting import (
     AccountRef,
@@ -33,7 +36,7 @@ LARGEST = 2**256 - 1
 
 
 def draft(*lines: Line, kind: str = "deposit_credited", reference: str = "ethereum:0xabc:0:1") -> PostingDraft:
-    return PostingDraft(kind, reference, lines)
+    return PostingDraft(kind, reference, lines, height=1)
 
 
 class TestDraft:
@@ -42,7 +45,14 @@ class TestDraft:
         assert draft(Line(COINS, 5), Line(account, -5)).lines == (Line(COINS, 5), Line(account, -5))
 
     def test_lines_may_come_as_a_list(self) -> None:
-        assert PostingDraft("a", "b", [Line(COINS, 1), Line(payment_account(), -1)]).lines[0] == Line(COINS, 1)  # type: ignore[arg-type]  # what a caller without types may do
+        lines: Any = [Line(COINS, 1), Line(payment_account(), -1)]
+        assert PostingDraft("a", "b", lines, height=1).lines == tuple(lines)
+
+    @pytest.mark.parametrize("kind", [kind for kind, rules in CHART.items() if rules.has_height])
+    def test_coins_do_not_move_without_a_block(self, kind: AccountKind) -> None:
+        lines = (Line(AccountRef("ethereum", "USDC", kind), 5), Line(payment_account(), -5))
+        with pytest.raises(InvalidPosting, match="none is named"):
+            PostingDraft("a", "b", lines)
 
     @pytest.mark.parametrize(
         "lines",
@@ -99,6 +109,7 @@ class TestPost:
     def test_moves_balances_and_keeps_the_entries(self) -> None:
         account = payment_account()
         posting = post(
+            height=1,
             environment=SANDBOX,
             kind="deposit_credited",
             reference="ethereum:0xabc:0:1",
@@ -145,7 +156,7 @@ class TestPost:
         move(5, debit=COINS, credit=payment_account())
         lines = [Line(COINS, 5), Line(payment_account(), -5)]
         with CaptureQueriesContext(connection) as queries:
-            post(environment=SANDBOX, kind="deposit_credited", reference="counted", lines=lines)
+            post(height=1, environment=SANDBOX, kind="deposit_credited", reference="counted", lines=lines)
         work = [query["sql"] for query in queries if "SAVEPOINT" not in query["sql"]]
         assert [sql.split()[0] for sql in work] == ["INSERT", "INSERT", "SELECT", "INSERT", "UPDATE"]
 
@@ -162,8 +173,8 @@ class TestRepeats:
 
     def test_lines_in_another_order_are_the_same_posting(self) -> None:
         account = payment_account()
-        first = post(environment=SANDBOX, kind="k", reference="r", lines=[Line(COINS, 5), Line(account, -5)])
-        again = post(environment=SANDBOX, kind="k", reference="r", lines=[Line(account, -5), Line(COINS, 5)])
+        first = post(height=1, environment=SANDBOX, kind="k", reference="r", lines=[Line(COINS, 5), Line(account, -5)])
+        again = post(height=1, environment=SANDBOX, kind="k", reference="r", lines=[Line(account, -5), Line(COINS, 5)])
         assert again == first
 
     def test_other_lines_under_the_same_reference_are_refused(self) -> None:
@@ -215,7 +226,7 @@ class TestRefusals:
         account = available_account()
         with transaction.atomic():
             with pytest.raises(InsufficientFunds):
-                post(environment=SANDBOX, kind="k", reference="r", lines=[Line(account, 1), Line(FEES, -1)])
+                post(height=1, environment=SANDBOX, kind="k", reference="r", lines=[Line(account, 1), Line(FEES, -1)])
             move(5, debit=COINS, credit=account)
         assert list(Posting.objects.values_list("kind", flat=True)) == ["moved"]
         assert balance(account, environment=SANDBOX) == 5
@@ -244,7 +255,13 @@ class TestRefusals:
 class TestTransactions:
     def test_money_does_not_move_outside_a_database_transaction(self) -> None:
         with pytest.raises(transaction.TransactionManagementError):
-            post(environment=SANDBOX, kind="k", reference="r", lines=[Line(COINS, 5), Line(payment_account(), -5)])
+            post(
+                height=1,
+                environment=SANDBOX,
+                kind="k",
+                reference="r",
+                lines=[Line(COINS, 5), Line(payment_account(), -5)],
+            )
         with pytest.raises(transaction.TransactionManagementError):
             lock_accounts([COINS], environment=SANDBOX)
         assert not Posting.objects.exists()

@@ -87,7 +87,13 @@ def test_without_the_lock_the_database_still_refuses_to_spend_it_twice(monkeypat
 
 def spend(account: posting.AccountRef, number: int) -> None:
     with transaction.atomic():
-        post(environment=SANDBOX, kind="spent", reference=str(uuid.uuid4()), lines=[Line(account, 1), Line(FEES, -1)])
+        post(
+            height=1,
+            environment=SANDBOX,
+            kind="spent",
+            reference=str(uuid.uuid4()),
+            lines=[Line(account, 1), Line(FEES, -1)],
+        )
 
 
 def test_a_reference_is_posted_once_whoever_comes_first() -> None:
@@ -95,7 +101,9 @@ def test_a_reference_is_posted_once_whoever_comes_first() -> None:
 
     def credit(number: int) -> None:
         with transaction.atomic():
-            post(environment=SANDBOX, kind="once", reference="same", lines=[Line(COINS, 5), Line(account, -5)])
+            post(
+                height=1, environment=SANDBOX, kind="once", reference="same", lines=[Line(COINS, 5), Line(account, -5)]
+            )
 
     assert race(credit) == {None: THREADS}
     assert Posting.objects.count() == 1
@@ -110,7 +118,7 @@ def test_new_accounts_opened_by_many_at_once_are_opened_once() -> None:
         order = owners[number % 8 :] + owners[: number % 8]
         lines = [Line(COINS, 8), *(Line(available_account(owner), -1) for owner in order)]
         with transaction.atomic():
-            post(environment=SANDBOX, kind="spread", reference=str(number), lines=lines)
+            post(height=1, environment=SANDBOX, kind="spread", reference=str(number), lines=lines)
 
     assert race(credit_all) == {None: THREADS}
     assert Account.objects.exclude(balance=0).count() == 9
@@ -121,8 +129,8 @@ def test_new_accounts_opened_by_many_at_once_are_opened_once() -> None:
 def opposite_drafts(number: int, account: posting.AccountRef) -> list[PostingDraft]:
     """Two postings that touch two hot accounts, in the one order or the other."""
     drafts = [
-        PostingDraft("first", str(uuid.uuid4()), (Line(COINS, 1), Line(available_account(), -1))),
-        PostingDraft("second", str(uuid.uuid4()), (Line(account, 1), Line(available_account(), -1))),
+        PostingDraft("first", str(uuid.uuid4()), (Line(COINS, 1), Line(available_account(), -1)), height=1),
+        PostingDraft("second", str(uuid.uuid4()), (Line(account, 1), Line(available_account(), -1)), height=1),
     ]
     return drafts if number % 2 else drafts[::-1]
 

@@ -178,6 +178,7 @@ def test_the_balance_shows_what_the_books_hold_in_this_environment() -> None:
     for environment, amount in ((Environment.SANDBOX, 12_345_678), (Environment.PRODUCTION, 1)):
         post(
             kind="test:credit",
+            height=1,
             reference=merchant.public_id,
             environment=environment,
             lines=[
@@ -211,6 +212,7 @@ def test_money_on_a_network_that_is_not_in_use_is_still_shown() -> None:
     for network, coin in (("stellar", "USDT"), ("ethereum", "DAI")):
         post(
             kind="test:credit",
+            height=1,
             reference=f"{merchant.public_id} {network}",
             environment=Environment.PRODUCTION,
             lines=[

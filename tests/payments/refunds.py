@@ -79,7 +79,7 @@ def complete(refund: Reserved) -> Payment:
         locked = refund_accounting.lock_payment(payment.pk)
         payout, hot = payout_account(network, asset, refund.id), hot_account(network, asset)
         lines = (Line(payout, refund.amount), Line(hot, -refund.amount))
-        post_draft(PostingDraft("payout_paid", str(refund.id), lines), environment=SANDBOX)
+        post_draft(PostingDraft("payout_paid", str(refund.id), lines, height=1), environment=SANDBOX)
         refund_accounting.complete(
             payment=locked,
             discrepancy=refund.discrepancy,
@@ -100,7 +100,7 @@ def fill_hot_wallet(network: str, asset: str) -> None:
         Line(AccountRef(network, asset, AccountKind.TREASURY), -FLOAT),
     )
     with transaction.atomic():
-        post_draft(PostingDraft("treasury_funded", f"{network}:{asset}", lines), environment=SANDBOX)
+        post_draft(PostingDraft("treasury_funded", f"{network}:{asset}", lines, height=1), environment=SANDBOX)
 
 
 def assert_all_is_well() -> None:

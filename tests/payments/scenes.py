@@ -210,7 +210,7 @@ def spend(payment: Payment, amount: str) -> None:
     payout = payout_account(payment.network, payment.cryptocurrency, payment.id)
     with transaction.atomic():
         draft = PostingDraft(
-            "refund_reserved", f"{payment.id}:{amount}", (Line(available, taken), Line(payout, -taken))
+            "refund_reserved", f"{payment.id}:{amount}", (Line(available, taken), Line(payout, -taken)), height=1
         )
         post_draft(draft, environment=SANDBOX)
         record_balance_changes([draft], payment)

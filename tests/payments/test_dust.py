@@ -103,7 +103,7 @@ def wait_for_coins(payment: Payment, amount: int) -> Payout:
             Line(postings.available_account(payment, ETHEREUM, "USDC"), amount),
             Line(payout_account(ETHEREUM, "USDC", key), -amount),
         )
-        post_draft(PostingDraft("reserved", str(key), reserved), environment=SANDBOX)
+        post_draft(PostingDraft("reserved", str(key), reserved, height=1), environment=SANDBOX)
         payout = request_payout(
             id=key,
             environment=SANDBOX,

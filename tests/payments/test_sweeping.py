@@ -148,7 +148,7 @@ def test_payouts_that_wait_for_coins_do_not_wait_for_the_threshold(settings: Set
             Line(postings.available_account(payment, ETHEREUM, "USDC"), payment.due),
             Line(payout_account(ETHEREUM, "USDC", key), -payment.due),
         )
-        post_draft(PostingDraft("reserved", str(key), reserved), environment=SANDBOX)
+        post_draft(PostingDraft("reserved", str(key), reserved, height=1), environment=SANDBOX)
         payout = request_payout(
             id=key,
             environment=SANDBOX,
@@ -322,7 +322,7 @@ def test_a_swept_deposit_that_is_undone_is_taken_from_where_coins_are(spent: str
             Line(hot_account(ETHEREUM, "USDC"), -left),
         )
         with transaction.atomic():
-            post_draft(PostingDraft("payout_paid", "whatever", gone), environment=SANDBOX)
+            post_draft(PostingDraft("payout_paid", "whatever", gone, height=1), environment=SANDBOX)
     payment = broken_word(payment, transaction_hash)
     assert deposit_of(transaction_hash).status == "orphaned"
     assert (payment.status, payment.released) == ("created", 0)

@@ -346,11 +346,34 @@ def test_what_is_missing_less_the_fees_that_may_have_been_paid() -> None:
     assert [unexplained(100, 0), unexplained(105, 9), unexplained(91, 9), unexplained(90, 9)] == [0, 5, 0, -1]
 
 
-def test_postings_of_the_treasury_by_hand_count_for_every_height(db: None) -> None:
+def test_a_movement_of_any_kind_counts_from_its_block(db: None) -> None:
     put_in(POLYGON, 1)
+    book(POLYGON)
+    put_in(POLYGON, 1)
+    [snapshot] = wallet_snapshots(Scope(network=POLYGON))
+    hot, own = (AccountRef(POLYGON, "USDC", kind) for kind in (AccountKind.CHAIN_HOT, AccountKind.TREASURY))
     with transaction.atomic():
-        hot, own = (AccountRef(POLYGON, "USDC", kind) for kind in (AccountKind.CHAIN_HOT, AccountKind.TREASURY))
         post(
-            environment=SANDBOX, kind="treasury_in", reference="by hand", lines=[Line(hot, 10**6), Line(own, -(10**6))]
+            height=snapshot.finalized_height + 1,
+            environment=SANDBOX,
+            kind="of_a_kind_that_is_new",
+            reference="1",
+            lines=[Line(hot, COIN[POLYGON]), Line(own, -COIN[POLYGON])],
         )
-    assert told() == []
+    assert told(POLYGON) == [("USDC", COIN[POLYGON], Severity.WARNING)], "not there yet: the coins are nobody's"
+    mine(POLYGON)
+    assert told(POLYGON) == []
+
+
+def test_blocks_before_entries_had_heights_cannot_be_compared(busy: None) -> None:
+    [snapshot] = wallet_snapshots(Scope(network=ETHEREUM))
+    vandalise("UPDATE ledger_entry SET height = NULL")
+    assert told(ETHEREUM) == [], "what is in the ledger of an earlier release is final"
+    with pytest.raises(CouldNotCheck, match="knows no blocks yet on ethereum"):
+        findings(ETHEREUM, at_block=snapshot.finalized_height)
+    put_in(ETHEREUM, 1)
+    book(ETHEREUM)
+    [snapshot] = wallet_snapshots(Scope(network=ETHEREUM))
+    assert told(ETHEREUM, at_block=snapshot.finalized_height) == []
+    with pytest.raises(CouldNotCheck, match=f"before block {snapshot.finalized_height} on ethereum"):
+        findings(ETHEREUM, at_block=snapshot.finalized_height - 1)

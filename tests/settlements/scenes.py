@@ -81,6 +81,7 @@ def earn(
     reference = f"test:{next(_numbers)}"
     with transaction.atomic():
         post(
+            height=1,
             environment=environment,
             kind="earned",
             reference=reference,

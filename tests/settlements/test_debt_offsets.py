@@ -62,7 +62,7 @@ def owe(merchant: Merchant, amount: str, coin: str = "USDC", network: str = ETHE
     with transaction.atomic():
         lines = [Line(receivable(merchant, coin, network), lost)]
         lines.append(Line(AccountRef(network, coin, AccountKind.CHAIN_DEPOSIT), -lost))
-        post(environment=SANDBOX, kind="lost", reference=settled.public_id, lines=lines)
+        post(height=1, environment=SANDBOX, kind="lost", reference=settled.public_id, lines=lines)
         change = BalanceChange.objects.get(settlement=settled.pk)
         change.id, change.settlement, change.amount = ids.new_uuid(), None, -lost
         change.kind, change.posting_kind = BalanceChangeKind.REVERSAL, "lost"

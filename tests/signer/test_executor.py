@@ -67,7 +67,7 @@ def place(signer: OwnSigner, channels: int, settings: Settings, monkeypatch: pyt
     monkeypatch.setattr(registry, "chain", lambda environment, network: made.chain)
     with transaction.atomic():
         lines = [Line(hot_account(STELLAR, "USDC"), STOCK), Line(treasury(STELLAR), -STOCK)]
-        post(environment=SANDBOX, kind="treasury_in", reference=str(ids.new_uuid()), lines=lines)
+        post(height=1, environment=SANDBOX, kind="treasury_in", reference=str(ids.new_uuid()), lines=lines)
     yield made
     made.stop()
 

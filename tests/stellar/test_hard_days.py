@@ -126,7 +126,7 @@ def stocked(place: Place, settings: object, monkeypatch: pytest.MonkeyPatch, db:
     place.chain._sending._clock = lambda: datetime.fromtimestamp(place.local.network.state.closed_at, UTC)
     with transaction.atomic():
         lines = [Line(hot_account(STELLAR, "USDC"), STOCK), Line(treasury(STELLAR), -STOCK)]
-        post(environment=SANDBOX, kind="treasury_in", reference=str(ids.new_uuid()), lines=lines)
+        post(height=1, environment=SANDBOX, kind="treasury_in", reference=str(ids.new_uuid()), lines=lines)
     return place
 
 

@@ -40,7 +40,7 @@ def place(request: pytest.FixtureRequest, settings: object, monkeypatch: pytest.
     monkeypatch.setattr(registry, "chain", lambda environment, network: made.chain)
     with transaction.atomic():
         lines = [Line(hot_account(STELLAR, "USDC"), STOCK), Line(treasury(STELLAR), -STOCK)]
-        post(environment=SANDBOX, kind="treasury_in", reference=str(ids.new_uuid()), lines=lines)
+        post(height=1, environment=SANDBOX, kind="treasury_in", reference=str(ids.new_uuid()), lines=lines)
     yield made
     made.stop()
 

@@ -63,7 +63,7 @@ def places(*, channels: int = 1, sets_aside: bool = True) -> Callable[[object, p
         monkeypatch.setattr(registry, "chain", lambda environment, network: place.chain)
         with transaction.atomic():
             lines = [Line(hot_account(STELLAR, "USDC"), STOCK), Line(treasury(STELLAR), -STOCK)]
-            post(environment=SANDBOX, kind="treasury_in", reference=str(ids.new_uuid()), lines=lines)
+            post(height=1, environment=SANDBOX, kind="treasury_in", reference=str(ids.new_uuid()), lines=lines)
         place.local.fund_native(LATE.public_key, 10 * XLM)
         yield place
         place.stop()

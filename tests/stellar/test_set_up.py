@@ -149,7 +149,7 @@ def test_a_network_that_is_not_set_up_says_so_once(
     monkeypatch.setattr(watching, "chain", lambda environment, network: place.chain)
     with transaction.atomic():
         lines = [Line(hot_account(STELLAR, "USDC"), 5), Line(treasury(STELLAR), -5)]
-        post(environment=SANDBOX, kind="treasury_in", reference=str(ids.new_uuid()), lines=lines)
+        post(height=1, environment=SANDBOX, kind="treasury_in", reference=str(ids.new_uuid()), lines=lines)
     ask(STELLAR, 5, to=place.recipient().public_key)
     for _ in range(5):
         payment_tasks.sweep()
@@ -175,7 +175,7 @@ def test_what_was_missing_before_the_set_up_is_no_alarm_when_the_first_payouts_b
     payment_tasks.sweep()
     with transaction.atomic():
         lines = [Line(hot_account(STELLAR, "USDC"), 5), Line(treasury(STELLAR), -5)]
-        post(environment=Environment.SANDBOX, kind="treasury_in", reference=str(ids.new_uuid()), lines=lines)
+        post(height=1, environment=Environment.SANDBOX, kind="treasury_in", reference=str(ids.new_uuid()), lines=lines)
     payout = ask(STELLAR, 5, to=place.recipient().public_key)
     assert [each.kind for each in of_rows(Environment.SANDBOX, STELLAR)] == []
     for _ in range(3):

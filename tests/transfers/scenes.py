@@ -44,7 +44,7 @@ def stock(network: str, amount: int, coin: str = "USDC") -> None:
     control.mine(network)
     with transaction.atomic():
         lines = [Line(hot_account(network, coin), amount), Line(treasury(network, coin), -amount)]
-        post(environment=SANDBOX, kind="treasury_in", reference=str(ids.new_uuid()), lines=lines)
+        post(height=1, environment=SANDBOX, kind="treasury_in", reference=str(ids.new_uuid()), lines=lines)
 
 
 def somebody(network: str, name: str = "somebody") -> str:
@@ -66,7 +66,7 @@ def ask(
     asset = registry.asset(SANDBOX, network, coin)
     with transaction.atomic():
         lines = [Line(treasury(network, coin), amount), Line(payout_account(network, coin, key), -amount)]
-        post(environment=SANDBOX, kind="reserved", reference=str(key), lines=lines)
+        post(height=1, environment=SANDBOX, kind="reserved", reference=str(key), lines=lines)
         return request_payout(
             id=key,
             environment=SANDBOX,

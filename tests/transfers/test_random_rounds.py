@@ -108,7 +108,7 @@ class Shop:
         with transaction.atomic():  # as much again is the operator's, and not in the wallet
             elsewhere = AccountRef(STELLAR, "USDC", AccountKind.CHAIN_DEPOSIT)
             lines = [Line(elsewhere, ELSEWHERE * COIN_UNITS), Line(treasury(STELLAR), -ELSEWHERE * COIN_UNITS)]
-            post(environment=SANDBOX, kind="treasury_in", reference="elsewhere", lines=lines)
+            post(height=1, environment=SANDBOX, kind="treasury_in", reference="elsewhere", lines=lines)
         policy_of(SANDBOX)
         PayoutPolicy.objects.update(daily_limit=DAILY, approval_above=APPROVAL, merchant_daily_limit=None)
         self.merchant, self.operators = make_merchant(), [make_user(is_staff=True, is_superuser=True) for _ in range(2)]

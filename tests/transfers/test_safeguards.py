@@ -148,7 +148,7 @@ def test_a_payout_waits_until_the_coins_are_in_the_hot_wallet() -> None:
     stock(ETHEREUM, COIN)
     with transaction.atomic():
         lines = [Line(chain_account(ETHEREUM, "USDC"), 2 * COIN), Line(treasury(ETHEREUM), -2 * COIN)]
-        post(environment=SANDBOX, kind="treasury_in", reference="in deposit addresses", lines=lines)
+        post(height=1, environment=SANDBOX, kind="treasury_in", reference="in deposit addresses", lines=lines)
     small, large = ask(ETHEREUM, COIN), ask(ETHEREUM, 2 * COIN)
     finish(ETHEREUM)
     assert fresh(small).status == PayoutStatus.PAID
@@ -157,7 +157,7 @@ def test_a_payout_waits_until_the_coins_are_in_the_hot_wallet() -> None:
     control.fund(ETHEREUM, address=the_wallet(ETHEREUM).address, code="USDC", amount=2 * COIN)
     with transaction.atomic():
         lines = [Line(hot_account(ETHEREUM, "USDC"), 2 * COIN), Line(chain_account(ETHEREUM, "USDC"), -2 * COIN)]
-        post(environment=SANDBOX, kind="sweep_final", reference="swept", lines=lines)
+        post(height=1, environment=SANDBOX, kind="sweep_final", reference="swept", lines=lines)
     Payout.objects.filter(pk=large.pk).update(next_attempt_at=timezone.now())
     finish(ETHEREUM)
     assert fresh(large).status == PayoutStatus.PAID

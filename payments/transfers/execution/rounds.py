@@ -194,6 +194,9 @@ class Round:
                 return False
 
     def _settle(self, transfer: Transfer, version: Envelope, status: TransactionStatus, outcome: Outcome) -> bool:
+        if status.height is None:  # final, and in no block: wait for a provider that knows it
+            self._postpone(transfer)
+            return False
         native = self._chain.profile.native
         found = status.included_as or version.transaction_hash
         mined = services.Mined(found, status.height, status.fee_units, native, status.said_by)

@@ -31,15 +31,15 @@ def withdrawal_voided(withdrawal: Withdrawal) -> PostingDraft:
     return PostingDraft("withdrawal_voided", str(withdrawal.pk), _lines(withdrawal, -1))
 
 
-def skim_final(withdrawal: Withdrawal, *, token_fee: int) -> PostingDraft:
-    """They are in the cold wallet, but for what the token kept of them."""
+def skim_final(withdrawal: Withdrawal, *, token_fee: int, height: int | None) -> PostingDraft:
+    """They are in the cold wallet since the block of that height, but for what the token kept of them."""
     place, amount = (withdrawal.network, withdrawal.asset), int(withdrawal.amount)
     lines = (
         Line(cold_account(*place), amount - token_fee),
         Line(token_fee_account(*place), token_fee),
         Line(moving_account(*place), -amount),
     )
-    return PostingDraft(SKIM_FINAL, str(withdrawal.pk), tuple(line for line in lines if line.amount))
+    return PostingDraft(SKIM_FINAL, str(withdrawal.pk), tuple(line for line in lines if line.amount), height=height)
 
 
 def left_cold(move: ColdMove, *, goal: AccountRef) -> PostingDraft:
@@ -52,7 +52,7 @@ def left_cold(move: ColdMove, *, goal: AccountRef) -> PostingDraft:
         Line(cold_account(*place), -amount),
     )
     reference = f"{move.wallet.network}:{move.transaction_hash}:{move.ordinal}"
-    return PostingDraft(kind, reference, tuple(line for line in lines if line.amount))
+    return PostingDraft(kind, reference, tuple(line for line in lines if line.amount), height=move.height)
 
 
 def goal_of(move: ColdMove, *, from_suspense: bool = False) -> AccountRef:

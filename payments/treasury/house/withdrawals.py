@@ -210,7 +210,8 @@ def end_withdrawal(withdrawal: Withdrawal, payout: Payout) -> None:
     withdrawal.status, withdrawal.ended_at = status, timezone.now()
     withdrawal.transaction_hash = payout.transfer.transaction_hash if is_paid and payout.transfer else ""
     if is_paid and withdrawal.is_skim:
-        draft = postings.skim_final(withdrawal, token_fee=payout.token_fee)
+        height = payout.transfer.height if payout.transfer else None
+        draft = postings.skim_final(withdrawal, token_fee=payout.token_fee, height=height)
         post_draft(draft, environment=withdrawal.environment)
     if not is_paid:
         withdrawal.failure_code = payout.failure_code or "cancelled"

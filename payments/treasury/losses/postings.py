@@ -52,7 +52,7 @@ def loss_of_house(missing: MissingCoins, payment: Payment | None) -> PostingDraf
     if payment is not None and missing.held:
         lines.append(Line(held_account(payment, missing.network, missing.asset), missing.held))
         lines.append(Line(postings.available_account(payment, missing.network, missing.asset), -missing.held))
-    return _draft("loss_of_house", str(missing.pk), lines)
+    return _draft("loss_of_house", str(missing.pk), lines, height=missing.height)
 
 
 def loss_of_merchant(missing: MissingCoins, payment: Payment, *, available: int) -> PostingDraft:
@@ -69,8 +69,9 @@ def loss_of_merchant(missing: MissingCoins, payment: Payment, *, available: int)
             Line(postings.receivable_account(payment, network, asset), rest - there),
             Line(postings.chain_account(network, asset), -missing.amount),
         ],
+        height=missing.height,
     )
 
 
-def _draft(kind: str, reference: str, lines: list[Line]) -> PostingDraft:
-    return PostingDraft(kind, reference, tuple(line for line in lines if line.amount))
+def _draft(kind: str, reference: str, lines: list[Line], *, height: int | None = None) -> PostingDraft:
+    return PostingDraft(kind, reference, tuple(line for line in lines if line.amount), height=height)
