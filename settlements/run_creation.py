@@ -34,10 +34,10 @@ from payments.transfers.postings import payout_account
 from settlements.events import event_of
 from settlements.models import SETTLEMENTS, DebtOffset, FeeRemainder, Settlement, SettlementRun
 from settlements.plans import postings
-from settlements.plans.facts import AT_ONCE, propose
+from settlements.plans.facts import AT_ONCE, facts_of
 from settlements.plans.offsetting import PlannedOffset
 from settlements.plans.periods import due_period, last_end_of
-from settlements.plans.planning import CoinPart, PlannedSettlement
+from settlements.plans.planning import CoinPart, PlannedSettlement, plan
 from settlements.plans.pricing import rate_moment
 from settlements.plans.schedule import Period
 from settlements.states import SettlementStatus, Trigger
@@ -122,21 +122,21 @@ def _make(run: SettlementRun, chosen: MerchantSettings, *, hold_still: bool) -> 
     if hold_still:
         _lock_ledger(chosen)
     closed = _closed_networks(run.environment)
-    plan = propose(run.merchant, chosen, until=run.period_end, now=timezone.now(), closed=closed).plan
-    if plan.carried_over:
-        run.carried_over = [left.to_record() for left in plan.carried_over]
+    made = plan(facts_of(run.merchant, chosen, until=run.period_end, now=timezone.now(), closed=closed))
+    if made.carried_over:
+        run.carried_over = [left.to_record() for left in made.carried_over]
         run.save(update_fields=["carried_over"])
-    if plan.settlements or plan.offsets:
-        made = [(planned, _settlement_of(run, planned, fee_bps_of(run.merchant))) for planned in plan.settlements]
-        _store(run, made, [_offset_of(run, offset) for offset in plan.offsets])
-    if plan.settlements:
+    if made.settlements or made.offsets:
+        stored = [(planned, _settlement_of(run, planned, fee_bps_of(run.merchant))) for planned in made.settlements]
+        _store(run, stored, [_offset_of(run, offset) for offset in made.offsets])
+    if made.settlements:
         wake("settlements.advance_due")
     logger.info(
         "settlement run",
         run=str(run),
-        settlements=len(plan.settlements),
-        offsets=len(plan.offsets),
-        carried_over=len(plan.carried_over),
+        settlements=len(made.settlements),
+        offsets=len(made.offsets),
+        carried_over=len(made.carried_over),
     )
     return run
 

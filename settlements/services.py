@@ -43,9 +43,9 @@ from settlements.events import event_of
 from settlements.models import LONGEST_WAIT, SETTLEMENTS, Settlement, SettlementRun
 from settlements.plans import postings
 from settlements.plans.conversion import Price
-from settlements.plans.facts import Preview, propose
+from settlements.plans.facts import Preview, facts_of
 from settlements.plans.periods import RUNS_SHOWN, coming_periods
-from settlements.plans.planning import CoinPart, total_of
+from settlements.plans.planning import CoinPart, plan, total_of
 from settlements.plans.pricing import agreed_prices, known_prices, price_of
 from settlements.plans.schedule import asked_period
 from settlements.run_creation import MoneyMoved, run_once
@@ -106,8 +106,8 @@ class MoneyInMotion(DomainError):
 
 def preview(merchant: Merchant, chosen: MerchantSettings, now: datetime) -> Preview:
     """What the next run would settle as of now. Changes nothing."""
-    proposal = propose(merchant, chosen, until=now, now=now)
-    return Preview(coming_periods(chosen, now, RUNS_SHOWN), proposal.plan, proposal.refusals)
+    facts = facts_of(merchant, chosen, until=now, now=now)
+    return Preview(coming_periods(chosen, now, RUNS_SHOWN), plan(facts), facts.refusals)
 
 
 def run_now(*, merchant: Merchant, environment: Environment | str, requested_by: str) -> SettlementRun:

@@ -1,4 +1,4 @@
-"""What a run would settle: reads what a merchant has unsettled, and plans it. Writes nothing."""
+"""Reads what a merchant has unsettled, and all else that a plan depends on. Writes nothing."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from payments.suspense.recipient_checks import known_as_ours, refusal_of_account
 from payments.treasury.losses.models import MissingCoins, MissingStatus
 from settlements.models import FeeRemainder, Settlement
 from settlements.plans.fee_history import PAID, REVERSED, charged_before
-from settlements.plans.planning import CarriedOver, CarryReason, Plan, Pot, Terms, WalletKey, plan
+from settlements.plans.planning import CarriedOver, CarryReason, Plan, Pot, SettlementFacts, Terms, WalletKey
 from settlements.plans.pricing import debt_prices, known_prices, rate_moment
 from settlements.plans.reading import debts_to_repay
 from settlements.plans.schedule import Period
@@ -63,46 +63,49 @@ class Preview:
         return next(iter(self.coming), None)
 
 
-@dataclass(frozen=True, slots=True)
-class Proposal:
-    """The plan for some time, and what networks last said against paying its wallets, by network and wallet."""
-
-    plan: Plan
-    refusals: Mapping[tuple[str, str], str] = field(default_factory=dict)
-
-
-def propose(
+def facts_of(
     merchant: Merchant, chosen: MerchantSettings, *, until: datetime, now: datetime, closed: Collection[str] = ()
-) -> Proposal:
-    """The plan for what happened before `until`, which leaves alone what is on `closed` networks. Asks no network."""
-    environment = chosen.environment
+) -> SettlementFacts:
+    """The facts of what happened before `until`; what is on `closed` networks is left alone. Asks no network."""
+    environment, currency = chosen.environment, chosen.settlement_currency
     routing = routing_of(merchant.pk, environment)
     pots = [_routed(pot, routing) for pot in unsettled(merchant.pk, environment, until=until)]
     wallets = {pot.wallet_key for pot in pots}
-    known = _known_of(merchant.pk, environment, chosen.settlement_currency, wallets)
-    if not pots:
-        return Proposal(Plan(carried_over=known.held))
+    found = _rows_of(merchant.pk, environment, currency, wallets)
     in_use = set(registry.networks(environment)) - set(closed)
-    currency = chosen.settlement_currency
-    made = plan(
-        pots,
-        terms_of(merchant, chosen, known.fee_remainders),
+    payable = {key for key in wallets if key.network in in_use}
+    coins = {pot.coin for pot in pots}
+    debts = {(network, coin): int(owed) for network, _wallet, coin, _digits, owed in found["owed"]}
+    return SettlementFacts(
+        pots=pots,
+        terms=Terms(
+            currency=currency,
+            fee_bps=fee_bps_of(merchant),
+            agrees_rates=rate_moment() == RateMoment.WHEN_MADE,
+            fee_remainders={(network, coin): int(left) for network, _, coin, _, left in found["remainder"]},
+            minimum=chosen.settlement_minimum,
+            wallets=WalletRules.of(chosen.wallet_allow_list, chosen.wallets_allowed_at),
+        ),
         now=now,
-        decimals={
-            key.network: registry.decimals(environment, key.network, currency)
-            for key in wallets
-            if key.network in in_use
-        },
-        prices=known_prices((pot.coin for pot in pots), currency, environment=environment),
-        blocked=known.blocked,
-        waiting=known.waiting,
+        decimals={key.network: registry.decimals(environment, key.network, currency) for key in payable},
+        prices=known_prices(coins, currency, environment=environment),
+        blocked={WalletKey(*row[:2]) for row in found["blocked"]},
+        invalid=_invalid(environment, payable),
+        waiting={WalletKey(*row[:2]) for row in found["waiting"]},
         unproven={key for key in wallets if routing.lacks_proof(*key)},
         lost={key for key in wallets if routing.is_lost(*key)},
-        invalid=_invalid(environment, {key for key in wallets if key.network in in_use}),
-        debts=known.debts,
-        debt_prices=debt_prices({pot.coin for pot in pots}, known.debts, environment=environment),
+        held=tuple(
+            CarriedOver(network, wallet, coin, digits, int(held), CarryReason.COINS_MISSING)
+            for network, wallet, coin, digits, held in sorted(found["held"])
+        ),
+        debts=debts,
+        debt_prices=debt_prices(coins, debts, environment=environment),
+        refusals={
+            (network, wallet): problem
+            for network, wallet, problem, _, _ in found["refused"]
+            if WalletKey(network, wallet) in wallets
+        },
     )
-    return Proposal(replace(made, carried_over=(*made.carried_over, *known.held)), known.refusals)
 
 
 def _routed(pot: Pot, routing: Routing) -> Pot:
@@ -111,39 +114,19 @@ def _routed(pot: Pot, routing: Routing) -> Pot:
     return pot if destination == pot.wallet else replace(pot, paid_to=destination)
 
 
-def terms_of(merchant: Merchant, chosen: MerchantSettings, fee_remainders: Mapping[tuple[str, str], int]) -> Terms:
-    return Terms(
-        currency=chosen.settlement_currency,
-        fee_bps=fee_bps_of(merchant),
-        agrees_rates=rate_moment() == RateMoment.WHEN_MADE,
-        fee_remainders=fee_remainders,
-        minimum=chosen.settlement_minimum,
-        wallets=WalletRules.of(chosen.wallet_allow_list, chosen.wallets_allowed_at),
-    )
+_Row = tuple[str, str, str, int, int]
+"""Network, wallet, coin or problem, decimals and base units, as far as its kind has them."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
-    """What is known of a merchant beside its unsettled money.
+def _rows_of(
+    merchant_id: uuid.UUID, environment: str, currency: str, wallets: Collection[WalletKey]
+) -> Mapping[str, Sequence[_Row]]:
+    """What is known of a merchant beside its unsettled money, by kind, in one query; refusals of these wallets alone.
 
-    `blocked` are wallets that could not be paid, until the merchant decides, and `waiting` those for which a settlement
-    in the currency waits until they hold it, as another would only wait beside it. `held` is of its balance, while its
-    coins are missing on the network. `fee_remainders` is what rounding has left of its fees, by network and coin, in
-    ten-thousandths of a base unit. `refusals` say why the currency could not have been paid to a wallet when its
-    network was last asked. `debts` are what it owes, in base units, by network and coin; none where the operator leaves
-    other coins alone.
+    `blocked`: wallets that could not be paid. `waiting`: those for which a settlement in the currency waits until they
+    hold it. `held`: of its balance, while coins are missing. `remainder`: what rounding has left of its fees. `owed`:
+    its debts.
     """
-
-    blocked: set[WalletKey]
-    waiting: set[WalletKey]
-    held: tuple[CarriedOver, ...]
-    fee_remainders: dict[tuple[str, str], int]
-    refusals: dict[tuple[str, str], str]
-    debts: dict[tuple[str, str], int]
-
-
-def _known_of(merchant_id: uuid.UUID, environment: str, currency: str, wallets: Collection[WalletKey]) -> _Known:
-    """All of it by one query, refusals of these wallets alone."""
     own = {"merchant": merchant_id, "environment": environment}
     same_wallet = Settlement.objects.filter(
         **own, network=OuterRef("network"), destination=OuterRef("destination"), status=SettlementStatus.COMPLETED
@@ -171,24 +154,10 @@ def _known_of(merchant_id: uuid.UUID, environment: str, currency: str, wallets: 
         _marked("refused", refused, "network", "wallet", "problem", _NO_DIGITS, _NOTHING),
         _marked("owed", owed, "network", _NO_COIN, "asset", _NO_DIGITS, "balance"),
     )
-    found: defaultdict[str, list[tuple[str, str, str, int, int]]] = defaultdict(list)
+    found: defaultdict[str, list[_Row]] = defaultdict(list)
     for kind, *row in rows:
         found[kind].append(tuple(row))
-    return _Known(
-        blocked={WalletKey(*row[:2]) for row in found["blocked"]},
-        waiting={WalletKey(*row[:2]) for row in found["waiting"]},
-        held=tuple(
-            CarriedOver(network, wallet, coin, decimals, int(held), CarryReason.COINS_MISSING)
-            for network, wallet, coin, decimals, held in sorted(found["held"])
-        ),
-        fee_remainders={(network, coin): int(left) for network, _wallet, coin, _digits, left in found["remainder"]},
-        refusals={
-            (network, wallet): problem
-            for network, wallet, problem, _digits, _left in found["refused"]
-            if WalletKey(network, wallet) in wallets
-        },
-        debts={(network, coin): int(owed) for network, _wallet, coin, _digits, owed in found["owed"]},
-    )
+    return found
 
 
 _NO_COIN = Value("", output_field=CharField())

@@ -236,6 +236,37 @@ class CarriedOver:
 
 
 @dataclass(frozen=True, slots=True)
+class SettlementFacts:
+    """All that a plan depends on. `plans.facts` reads it."""
+
+    pots: Sequence[Pot]
+    terms: Terms
+    now: datetime
+    decimals: Mapping[str, int]
+    """Of the settlement currency, by network; of the networks that are in use."""
+    prices: Mapping[str, Price]
+    """By coin, in the settlement currency. A coin without one is estimated at par."""
+    blocked: Collection[WalletKey] = ()
+    """Wallets that could not be paid the last time, until the merchant decides."""
+    invalid: Collection[WalletKey] = ()
+    """Wallets that are no address of their network, or not a merchant's."""
+    waiting: Collection[WalletKey] = ()
+    """Wallets that a settlement waits for already, because they do not hold the settlement currency."""
+    unproven: Collection[WalletKey] = ()
+    """Wallets that nobody has shown to be the merchant's own, where the operator wants that."""
+    lost: Collection[WalletKey] = ()
+    """Wallets whose key the merchant has lost."""
+    held: tuple[CarriedOver, ...] = ()
+    """What is kept of the merchant's balance while its coins are missing on the network."""
+    debts: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    """What the merchant owes, by network and coin, when it is to be repaid from other coins and networks."""
+    debt_prices: Mapping[tuple[str, str], Price] = field(default_factory=dict)
+    """By the coin taken and the coin owed."""
+    refusals: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    """By network and wallet, why the settlement currency could not be paid when the network was last asked."""
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     settlements: tuple[PlannedSettlement, ...] = ()
     carried_over: tuple[CarriedOver, ...] = ()
@@ -243,38 +274,14 @@ class Plan:
     """What repays debts in other coins and on other networks before anything is paid."""
 
 
-def plan(
-    pots: Sequence[Pot],
-    terms: Terms,
-    *,
-    now: datetime,
-    decimals: Mapping[str, int],
-    prices: Mapping[str, Price],
-    blocked: Collection[WalletKey] = (),
-    invalid: Collection[WalletKey] = (),
-    waiting: Collection[WalletKey] = (),
-    unproven: Collection[WalletKey] = (),
-    lost: Collection[WalletKey] = (),
-    debts: Mapping[tuple[str, str], int] | None = None,
-    debt_prices: Mapping[tuple[str, str], Price] | None = None,
-) -> Plan:
-    """What to settle of `pots`, one for each wallet and coin.
-
-    `decimals` are those of the settlement currency by network, of the networks that are in use. `prices` are by coin;
-    one without a price is estimated at par. `blocked` are wallets that could not be paid the last time, `invalid`
-    those that are no address of their network, `waiting` those that a settlement waits for already, because they do
-    not hold the settlement currency, `unproven` those that nobody has shown to be the merchant's own where the operator
-    wants that, `lost` those whose key the merchant has lost. `debts` are what the merchant owes, by network and coin,
-    when they are to be repaid from other coins and networks; `debt_prices` are by the coin taken and the coin owed.
-    """
-    reasons = {
-        key: reason
-        for key in {pot.wallet_key for pot in pots}
-        if (reason := _why_not(key, terms, now, decimals, blocked, invalid, waiting, unproven, lost))
-    }
+def plan(facts: SettlementFacts) -> Plan:
+    """What to settle, one for each wallet and coin, and what is left."""
+    pots, terms, decimals = facts.pots, facts.terms, facts.decimals
+    reasons = {key: reason for key in {pot.wallet_key for pot in pots} if (reason := _why_not(key, facts))}
     offsetting = OffsetPlan()
-    if debts:
-        offsetting = plan_offsets(_payable(pots, terms, reasons, debts), _owed(pots, debts), debt_prices or {})
+    if facts.debts:
+        payable = _payable(pots, terms, reasons, facts.debts)
+        offsetting = plan_offsets(payable, _owed(pots, facts.debts), facts.debt_prices)
         pots = _with_offsets(pots, offsetting.offsets)
     parts: defaultdict[WalletKey, list[CoinPart]] = defaultdict(list)
     carried: list[CarriedOver] = []
@@ -283,7 +290,7 @@ def plan(
         remainder = terms.fee_remainders.get((pool[0].network, pool[0].coin), 0)
         for group in _groups(pool, reasons):
             key = group[0].wallet_key
-            part = _part(group, terms, prices, remainder=0 if key in reasons else remainder)
+            part = _part(group, terms, facts.prices, remainder=0 if key in reasons else remainder)
             if key not in reasons:
                 remainder = 0  # the first wallet that can be paid takes all of it
             if reason := reasons.get(key) or _why_not_yet(part, terms, decimals[key.network]) or waits:
@@ -303,7 +310,7 @@ def plan(
             carried += [_carried(pot, reasons.get(pot.wallet_key, CarryReason.BELOW_MINIMUM)) for pot in left]
     carried = [left for left in carried if left.amount]
     carried.sort(key=lambda left: (left.network, left.wallet, left.coin))
-    return Plan(tuple(settlements), tuple(carried), offsetting.offsets)
+    return Plan(tuple(settlements), (*carried, *facts.held), offsetting.offsets)
 
 
 def total_of(parts: Iterable[CoinPart], decimals: int) -> Totals:
@@ -320,33 +327,20 @@ def total_of(parts: Iterable[CoinPart], decimals: int) -> Totals:
 # --- the parts ---------------------------------------------------------------------------------------
 
 
-def _why_not(
-    key: WalletKey,
-    terms: Terms,
-    now: datetime,
-    networks: Collection[str],
-    blocked: Collection[WalletKey],
-    invalid: Collection[WalletKey],
-    waiting: Collection[WalletKey],
-    unproven: Collection[WalletKey],
-    lost: Collection[WalletKey],
-) -> CarryReason | None:
+def _why_not(key: WalletKey, facts: SettlementFacts) -> CarryReason | None:
     """Why this wallet is not paid now, whatever it would receive."""
-    if key in lost:
-        return CarryReason.WALLET_LOST
-    if key.network not in networks:
-        return CarryReason.NETWORK_UNAVAILABLE
-    if key in invalid:
-        return CarryReason.WALLET_INVALID
-    if not terms.wallets.allows(key.wallet):
-        return CarryReason.WALLET_NOT_ALLOWED
-    if terms.wallets.is_cooling_off(key.wallet, now):
-        return CarryReason.WALLET_COOLING_OFF
-    if key in unproven:
-        return CarryReason.WALLET_NOT_PROVEN
-    if key in blocked:
-        return CarryReason.WALLET_BLOCKED
-    return CarryReason.NO_TRUSTLINE if key in waiting else None
+    rules = facts.terms.wallets
+    found = {
+        CarryReason.WALLET_LOST: key in facts.lost,
+        CarryReason.NETWORK_UNAVAILABLE: key.network not in facts.decimals,
+        CarryReason.WALLET_INVALID: key in facts.invalid,
+        CarryReason.WALLET_NOT_ALLOWED: not rules.allows(key.wallet),
+        CarryReason.WALLET_COOLING_OFF: rules.is_cooling_off(key.wallet, facts.now),
+        CarryReason.WALLET_NOT_PROVEN: key in facts.unproven,
+        CarryReason.WALLET_BLOCKED: key in facts.blocked,
+        CarryReason.NO_TRUSTLINE: key in facts.waiting,
+    }
+    return next((reason for reason, holds in found.items() if holds), None)
 
 
 def _why_debts_go_first(pool: tuple[str, str], offsetting: OffsetPlan) -> CarryReason | None:

@@ -22,7 +22,8 @@ from payments.states import BalanceChangeKind
 from settlements import run_creation
 from settlements.exports.formats import statement_csv, statement_record
 from settlements.models import DebtOffset
-from settlements.plans.facts import propose
+from settlements.plans.facts import facts_of
+from settlements.plans.planning import plan
 from settlements.plans.reading import statement_of
 from settlements.plans.schedule import Period
 from settlements.records import preview_record, settlement_record
@@ -94,7 +95,8 @@ def owing() -> Merchant:
 
 
 def test_a_debt_is_repaid_from_other_coins_before_they_are_paid_out(owing: Merchant) -> None:
-    found = propose(owing, owing.settings.get(environment=SANDBOX), until=timezone.now(), now=timezone.now()).plan
+    chosen, now = owing.settings.get(environment=SANDBOX), timezone.now()
+    found = plan(facts_of(owing, chosen, until=now, now=now))
     assert len(found.offsets) == 2
     assert debt(owing) == units("500"), "a proposal changes nothing"
 
@@ -250,14 +252,14 @@ def test_the_fee_on_what_repays_a_debt_is_taken_with_the_next_settlement() -> No
 def test_a_run_plans_again_when_the_debt_was_repaid_meanwhile(owing: Merchant, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[object] = []
 
-    def propose_late(*arguments: object, **facts: object) -> object:
-        found = propose(*arguments, **facts)  # type: ignore[arg-type]  # passed on as it came
+    def read_early(*arguments: object, **facts: object) -> object:
+        found = facts_of(*arguments, **facts)  # type: ignore[arg-type]  # passed on as it came
         if not asked:
             earn(owing, "450")  # repays most of the debt once the plan is made
         asked.append(found)
         return found
 
-    monkeypatch.setattr(run_creation, "propose", propose_late)
+    monkeypatch.setattr(run_creation, "facts_of", read_early)
     run = settle(owing)
     assert len(asked) == 2, "the first plan would have repaid more than was owed by then"
     assert run.offsets.count() == DebtOffset.objects.count() == 2, "nothing of the first one is kept"

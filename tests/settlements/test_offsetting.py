@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from settlements.plans.conversion import Price
 from settlements.plans.offsetting import OffsetPlan, PlannedOffset, Share, plan_offsets
-from settlements.plans.planning import CarryReason, Plan, Pot, Terms, plan
+from settlements.plans.planning import CarryReason, Plan, Pot, SettlementFacts, Terms, plan
 from tests.networks import ETHEREUM, POLYGON, STELLAR
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
@@ -149,7 +149,7 @@ def planned(*pots: Pot, owed: dict[tuple[str, str], int], fee_bps: int = 0, **fa
         "debts": owed,
         "debt_prices": PRICES,
     }
-    return plan(list(pots), Terms("USDC", fee_bps=fee_bps), **{**known, **facts})
+    return plan(SettlementFacts(list(pots), Terms("USDC", fee_bps=fee_bps), **{**known, **facts}))
 
 
 OWED = {(ETHEREUM, "USDC"): 500 * 10**6}

@@ -20,6 +20,7 @@ from settlements.plans.planning import (
     CoinPart,
     Plan,
     Pot,
+    SettlementFacts,
     Terms,
     Totals,
     WalletKey,
@@ -45,7 +46,7 @@ def pot(wallet: str = ONE, coin: str = "USDC", *, network: str = ETHEREUM, paid_
 
 def planned(*pots: Pot, terms: Terms = TERMS, **facts: Any) -> Plan:
     known: dict[str, Any] = {"now": NOW, "decimals": {ETHEREUM: 6, STELLAR: 7}, "prices": PRICES}
-    return plan(list(pots), terms, **{**known, **facts})
+    return plan(SettlementFacts(list(pots), terms, **{**known, **facts}))
 
 
 def left(plan: Plan) -> list[tuple[str, str, int, str]]:
