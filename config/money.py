@@ -105,3 +105,10 @@ def fiat_share(amount: int, *, fiat_amount: int, due: int, before: int = 0) -> i
         return share if units >= 0 else -share
 
     return worth(before + amount) - worth(before)
+
+
+def worth_paid(released: int, *, fiat_amount: int, due: int) -> int:
+    """What was paid for a payment, in minor units of its currency: the worth of what the merchant got of it, which is
+    at most the price. Of a payment that was paid in full it is the price; what a tolerance or somebody's acceptance let
+    go is not in it."""
+    return min(fiat_amount, fiat_share(released, fiat_amount=fiat_amount, due=due))

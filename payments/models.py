@@ -8,7 +8,7 @@ from typing import ClassVar, Self
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import Exists, F, OuterRef, Q
 from django.utils import timezone
 
 from config import ids
@@ -39,6 +39,11 @@ class PaymentQuerySet(OwnedQuerySet["Payment"]):
         unpaid = Q(status=PaymentStatus.CREATED, expires_at__lt=read_until)
         short = Q(status=PaymentStatus.UNDERPAID, closed_at__isnull=True, closes_at__lt=read_until)
         return self.filter(unpaid | short)
+
+    def for_lists(self) -> Self:
+        """As lists show them: with their link, and whether some of their money waits for a decision."""
+        waiting = Discrepancy.objects.filter(payment=OuterRef("pk"), status=DiscrepancyStatus.OPEN)
+        return self.select_related("payment_link").defer("qr_png").annotate(waits_for_decision=Exists(waiting))
 
     def using_their_link(self) -> Self:
         """Those that take a use of their payment link: all but what ended without money."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
-from config.money import fiat_share, whole_millionths
+from config.money import fiat_share, whole_millionths, worth_paid
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ def all_that_is_left(*, price: int, due: int, released: int, refundable: int, re
     `price` and `refunded` are in the currency: the price of the payment, and earlier refunds. `due`, `released` and
     `refundable` are in base units. After a reorganisation, or with a tolerance, it can be less than the price.
     """
-    paid = min(price, fiat_share(released, fiat_amount=price, due=due))
+    paid = worth_paid(released, fiat_amount=price, due=due)
     left = min(paid - refunded, fiat_share(refundable, fiat_amount=price, due=due))
     return Share(fiat=max(0, left), units=max(0, refundable))
 

@@ -226,7 +226,7 @@ def show_link(request: MemberRequest, link_id: str) -> HttpResponse:
         context |= list_context(
             request,
             form,
-            Payment.objects.of(request.merchant, request.environment).filter(payment_link=link),
+            Payment.objects.of(request.merchant, request.environment).filter(payment_link=link).for_lists(),
             kind=ids.PAYMENT,
             view="dashboard_link",
             of=link.public_id,

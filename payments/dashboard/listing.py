@@ -68,7 +68,7 @@ def _named(request: MemberRequest, asked: PaymentFilter) -> Payment | None:
 
 
 def _page(request: MemberRequest, form: PaymentFilterForm, asked: PaymentFilter) -> dict[str, object]:
-    own = Payment.objects.of(request.merchant, request.environment).defer("qr_png")
+    own = Payment.objects.of(request.merchant, request.environment).for_lists()
     return list_context(
         request,
         form,

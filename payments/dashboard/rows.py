@@ -20,12 +20,13 @@ from payments.states import DepositStatus, DiscrepancyKind, DiscrepancyStatus
 PAYMENT_COLUMNS = (
     {"label": gettext_lazy("Amount"), "number": True},
     {"label": gettext_lazy("Status")},
-    {"label": gettext_lazy("Paid with"), "number": True},
+    {"label": gettext_lazy("Received"), "number": True},
+    {"label": gettext_lazy("For")},
     {"label": gettext_lazy("Created")},
     {"label": gettext_lazy("Network")},
     {"label": gettext_lazy("Reference")},
 )
-RECENT_COLUMNS = PAYMENT_COLUMNS[:4]
+RECENT_COLUMNS = PAYMENT_COLUMNS[:5]
 DEPOSIT_COLUMNS = (
     {"label": gettext_lazy("On-chain transaction")},
     {"label": gettext_lazy("Amount"), "number": True},
@@ -34,9 +35,27 @@ DEPOSIT_COLUMNS = (
 )
 
 
+_NAMES_OF_ORDERS = (
+    "order", "ordernumber", "orderid", "orderref", "orderreference", "invoice", "invoicenumber", "invoiceid",
+    "reference", "customer", "customername", "customerid", "customeremail", "name", "email",
+)  # fmt: skip
+"""What shops call the order or the customer in metadata, the most telling first; without case, `_` and `-`."""
+
+
+def what_for(payment: Payment) -> str:
+    """The order or the customer that the metadata names, else what its payment link is for; empty where neither is."""
+    named = {
+        name.lower().replace("_", "").replace("-", ""): str(value)
+        for name, value in payment.metadata.items()
+        if isinstance(value, str | int) and str(value).strip()
+    }
+    found = next((named[name] for name in _NAMES_OF_ORDERS if name in named), "")
+    return found or (payment.payment_link.description if payment.payment_link else "")
+
+
 @dataclass(frozen=True)
 class PaymentRow:
-    """A payment as the list shows it."""
+    """A payment as lists show it. What it is for and whether it waits come with `PaymentQuerySet.for_lists`."""
 
     payment: Payment
 
@@ -51,6 +70,22 @@ class PaymentRow:
     @property
     def network(self) -> str:
         return registry.known_profile(self.payment.environment, self.payment.network).name
+
+    @property
+    def received(self) -> str:
+        """What came in time and is confirmed, or was accepted; empty where nothing did."""
+        if not self.payment.received:
+            return ""
+        units = wording.coins_held(self.payment.received, self.payment.decimals)
+        return f"{wording.grouped(units)} {self.coin}"
+
+    @property
+    def what_for(self) -> str:
+        return what_for(self.payment)
+
+    @property
+    def waits_for_decision(self) -> bool:
+        return bool(getattr(self.payment, "waits_for_decision", False))
 
     @property
     def due(self) -> str:

@@ -17,7 +17,7 @@ from merchants.ledger.posting import PostingDraft, post_drafts
 from payments.deposits.assessment_effects import AssessmentEffects, DepositEffects
 from payments.deposits.balance_changes import record_balance_changes
 from payments.deposits.facts import Evidence
-from payments.deposits.turnover.counting import share_changed, share_of
+from payments.deposits.turnover.counting import Share, share_changed, share_of
 from payments.models import PAYMENTS, PUT_OFF_MAX, Deposit, Discrepancy, Payment
 from payments.records import Records, payment_record
 from payments.states import (
@@ -61,7 +61,7 @@ def record_assessment(
     """Write all that an assessment changes, and make its postings."""
     record_deposits(effects)
     post(drafts, payment)
-    assessment = effects.assessment
+    assessment, counted = effects.assessment, share_of(payment)
     if effects.is_reopened:
         payment.closed_at, payment.short, payment.accepted = None, 0, False
     if effects.short:
@@ -71,7 +71,7 @@ def record_assessment(
     payment.status_reasons = effects.reasons
     payment.assess_at = None
     types = _events_due(payment, effects)
-    save_payment(payment, assessment.status, fields=ASSESSED_FIELDS, is_told=bool(types))
+    save_payment(payment, assessment.status, fields=ASSESSED_FIELDS, is_told=bool(types), counted=counted)
     if types:
         record = payment_record(payment, deposits=evidence.deposits, heads=evidence.heads)
         record_payment_events(payment, types, record=record)
@@ -146,12 +146,20 @@ def _events_due(payment: Payment, effects: AssessmentEffects) -> Sequence[str]:
     return types
 
 
-def save_payment(payment: Payment, status: PaymentStatus, *, fields: Iterable[str], is_told: bool = True) -> None:
-    """Give a locked payment a status its table allows, write these fields too, and count it under its new status.
+def save_payment(
+    payment: Payment,
+    status: PaymentStatus,
+    *,
+    fields: Iterable[str],
+    is_told: bool = True,
+    counted: Share | None = None,
+) -> None:
+    """Give a locked payment a status its table allows, write these fields too, and count it as it is then.
 
-    `is_told` says that events of this change are recorded next: they carry a version of their own.
+    `is_told` says that events of this change are recorded next: they carry a version of their own. `counted` is what it
+    counted as before, where the caller has changed its amounts.
     """
-    previous, share = payment.status, share_of(payment)
+    previous, counted = payment.status, counted or share_of(payment)
     if status != previous:
         PAYMENT_MOVES.check(previous, status)
         payment.status = status
@@ -170,7 +178,7 @@ def save_payment(payment: Payment, status: PaymentStatus, *, fields: Iterable[st
             old=previous,
             new=status,
         )
-        share_changed(payment, share)
+    share_changed(payment, counted)
 
 
 def move_discrepancy(discrepancy: Discrepancy, status: DiscrepancyStatus, *, resolved_by: str | None = None) -> None:

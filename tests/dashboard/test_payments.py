@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -14,14 +15,19 @@ from merchants.models import Member
 from payments.chains.simulated import control
 from payments.chains.simulated.models import SimulatedTransaction
 from payments.checkout.simulator import SCENARIOS
+from payments.dashboard.rows import what_for
 from payments.models import Payment
+from payments.services import cancel_payment
 from tests.dashboard.conftest import browser_of
 from tests.factories import make_member, make_merchant
+from tests.payments.linking import make_link
 from tests.payments.scenes import (
     POLYGON,
     STELLAR,
     confirm,
+    end_window,
     make_payment,
+    now,
     part_of,
     pay,
     pay_and_confirm,
@@ -39,6 +45,50 @@ def test_the_list_is_newest_first_and_only_ones_own(client: Client, member: Memb
     first, second = make_payment(merchant=member.merchant), make_payment(merchant=member.merchant)
     make_payment()
     assert listed(client) == [second.public_id, first.public_id]
+
+
+@pytest.mark.parametrize(
+    ("metadata", "shown"),
+    [
+        ({"customer": "Ada", "orderId": 7341}, "7341"),
+        ({"Order-Number": "A-17", "order": " "}, "A-17"),
+        ({"customer_name": "李雷", "color": "red"}, "李雷"),
+        ({"order": {"id": 5}, "size": "L"}, ""),
+    ],
+)
+def test_what_a_payment_is_for_is_the_order_or_the_customer(metadata: dict[str, Any], shown: str) -> None:
+    assert what_for(Payment(metadata=metadata)) == shown
+
+
+def test_the_list_shows_what_came_what_for_and_what_waits(client: Client, member: Member) -> None:
+    link = make_link(merchant=member.merchant, description="Tickets")
+    rows = {
+        "cancelled": make_payment(POLYGON, merchant=member.merchant, amount="1249.99"),
+        "short": make_payment(POLYGON, merchant=member.merchant, amount="31", metadata={"order": "7341"}),
+        "paid": make_payment(POLYGON, merchant=member.merchant, amount="1250"),
+    }
+    Payment.objects.filter(pk=rows["paid"].pk).update(payment_link=link)
+    cancel_payment(rows["cancelled"])
+    pay(rows["short"], "15.50")
+    confirm(rows["short"])
+    end_window(rows["short"])
+    watch()
+    pay_and_confirm(now(rows["paid"]))
+    for path in ("/dashboard/payments", "/dashboard"):
+        page = client.get(path).text
+        cells = {
+            name: [
+                " ".join(re.sub("<[^>]+>", " ", cell).split()) for cell in re.findall(r"<td.*?</td>", row, re.DOTALL)
+            ]
+            for name, payment in rows.items()
+            for row in re.findall(r"<tr>.*?</tr>", page, re.DOTALL)
+            if payment.public_id in row
+        }
+        assert [cells[name][1:4] for name in rows] == [
+            ["Cancelled", "–", ""],
+            ["Underpaid To decide", "15.50 USDC", "7341"],
+            ["Completed", "1,250.00 USDC", "Tickets"],
+        ], path
 
 
 def test_the_list_is_filtered_by_status_and_day(client: Client, member: Member) -> None:

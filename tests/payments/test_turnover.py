@@ -7,21 +7,28 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.db import transaction
 
+from config.money import fiat_share
 from merchants.ledger.invariants import Scope
 from payments.chains.simulated import control
 from payments.deposits.turnover import counting
 from payments.deposits.turnover.models import Span, Turnover, TurnoverDelta
 from payments.invariants import turnover_is_exact
+from payments.models import Payment
+from payments.states import PaymentStatus
+from payments.suspense.acceptance import accept_discrepancy
 from tests.payments.scenes import (
     ETHEREUM,
     POLYGON,
     SANDBOX,
     confirm,
+    discrepancy,
     end_window,
     make_payment,
     mine_and_watch,
+    now,
     pay,
     pay_and_confirm,
+    pay_units,
     watch,
 )
 
@@ -73,6 +80,22 @@ def test_too_little_is_unpaid_until_the_rest_comes() -> None:
     pay(payment, "60")
     confirm(payment)
     assert counted() == (1, 0, 10_000)
+
+
+@pytest.mark.parametrize("tolerance", [0, 100])
+def test_what_was_not_paid_is_no_volume(tolerance: int) -> None:
+    payment = make_payment(POLYGON, amount="31.00", currency="EUR")
+    Payment.objects.filter(pk=payment.pk).update(tolerance_bps=tolerance)
+    units = int(payment.due) // 2 if not tolerance else int(payment.due) * 995 // 1000
+    pay_units(payment, units)
+    confirm(payment)
+    if not tolerance:
+        end_window(payment)
+        accept_discrepancy(discrepancy(now(payment)), resolved_by="a test")
+    assert now(payment).status == PaymentStatus.COMPLETED
+    worth = fiat_share(units, fiat_amount=3100, due=int(payment.due))
+    assert worth < 3100
+    assert counted() == (1, 0, worth)
 
 
 def test_counters_that_are_wrong_are_found() -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from config import ids
+from config.money import fiat_share
 from config.pages import wording
 from merchants.models import LatePayments, Merchant
 from payments.deposits.assessment import Assessment, AssessmentFacts, DepositFact, assess, crumb_limit
@@ -206,7 +207,7 @@ def _compare(run: DryRun, payment: Payment, before: Assessment, after: Assessmen
     credited = after.released - before.released
     if before.status == after.status and not credited:
         return
-    worth = credited * payment.fiat_amount // payment.due
+    worth = fiat_share(credited, fiat_amount=payment.fiat_amount, due=int(payment.due))
     statuses = str(before.status.label), str(after.status.label)
     run.moves[statuses] += 1
     run.credited[payment.cryptocurrency, payment.decimals] += credited

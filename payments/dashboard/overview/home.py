@@ -31,7 +31,7 @@ RECENT = 6
 @member_required
 def home(request: MemberRequest) -> HttpResponse:
     merchant, environment = request.merchant, request.environment
-    own = Payment.objects.of(merchant, environment).defer("qr_png")
+    own = Payment.objects.of(merchant, environment).for_lists()
     recent = [PaymentRow(payment) for payment in own.order_by("-id")[:RECENT]]
     context: dict[str, object] = {"section": "dashboard", "columns": RECENT_COLUMNS, "recent": recent}
     if recent:

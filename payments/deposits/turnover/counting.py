@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from django.db import connection
 
 from config.database.purging import delete_in_batches
+from config.money import worth_paid
 from payments.deposits.turnover.models import Span, Turnover, TurnoverDelta
 from payments.models import Payment
 from payments.states import PaymentStatus
@@ -36,10 +37,12 @@ class Share:
 
 
 def share_of(payment: Payment) -> Share:
-    """A completed payment counts as paid with its price, whatever was given back later; a cancelled one not at all."""
+    """A completed payment counts as paid with what was paid for it, whatever was given back later; a cancelled one not
+    at all."""
     if payment.completed_at is not None:
         seconds = int((payment.completed_at - payment.created_at).total_seconds())
-        return Share(paid=1, volume=payment.fiat_amount, seconds=max(0, seconds))
+        paid = worth_paid(int(payment.released), fiat_amount=payment.fiat_amount, due=int(payment.due))
+        return Share(paid=1, volume=paid, seconds=max(0, seconds))
     return Share(unpaid=1) if payment.status in _UNPAID else Share()
 
 
@@ -102,6 +105,9 @@ def purge_hours(*, now: datetime) -> int:
 
 # --- what reconcile asks -----------------------------------------------------------------------------
 
+_WORTH_PAID = "LEAST(fiat_amount, div(2 * released * fiat_amount + due, 2 * due))"
+"""As config.money.worth_paid."""
+
 _MADE_AT = "to_timestamp(('x' || left(replace(payment.id::text, '-', ''), 12))::bit(48)::bigint / 1000.0)"
 ACTUAL = f"""
     SELECT merchant_id, environment, network, cryptocurrency, currency,
@@ -109,7 +115,7 @@ ACTUAL = f"""
         COUNT(*) FILTER (WHERE completed_at IS NOT NULL) AS paid,
         COUNT(*) FILTER (WHERE completed_at IS NULL AND status IN ({", ".join(f"'{each.value}'" for each in _UNPAID)}))
             AS unpaid,
-        COALESCE(SUM(fiat_amount) FILTER (WHERE completed_at IS NOT NULL), 0) AS volume,
+        COALESCE(SUM({_WORTH_PAID}) FILTER (WHERE completed_at IS NOT NULL), 0) AS volume,
         COALESCE(SUM(GREATEST(0, floor(extract(epoch FROM completed_at - {_MADE_AT}))))
             FILTER (WHERE completed_at IS NOT NULL), 0) AS seconds
     FROM payments_payment AS payment GROUP BY 1, 2, 3, 4, 5, 6

@@ -28,7 +28,7 @@ class TurnoverDelta(models.Model):
     currency = models.CharField(max_length=3)
     paid = models.SmallIntegerField()
     unpaid = models.SmallIntegerField(help_text="Expired, or ended with less than was due.")
-    volume = models.BigIntegerField(help_text="Prices of the paid ones, in minor units of the currency.")
+    volume = models.BigIntegerField(help_text="What was paid for the paid ones, in minor units of the currency.")
     seconds = models.BigIntegerField(help_text="From creation to completion, of the paid ones together.")
 
     class Meta:
