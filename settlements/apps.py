@@ -17,7 +17,7 @@ class SettlementsConfig(AppConfig):
         from settlements.models import Settlement
         from settlements.pages.of_a_payment import settlement_story
         from settlements.pages.views import outlook_of, waiting_notice
-        from settlements.pages.waiting import settlements_coming, settlements_waiting, waiting_news
+        from settlements.pages.waiting import settled_so_far, settlements_coming, settlements_waiting, waiting_news
         from settlements.run_creation import possible_merchants, settle_found
         from settlements.services import follow_payout
         from webhooks.events import notices
@@ -29,4 +29,5 @@ class SettlementsConfig(AppConfig):
         dashboard.outlook_of.register(outlook_of)
         figures.waiting_settlements.register(waiting_notice)
         figures.settlements_coming.register(settlements_coming)
+        figures.settled_so_far.register(settled_so_far)
         rows.settlements_waiting.register(settlements_waiting)

@@ -22,6 +22,7 @@ class Text:
     lines: Sequence[str]
     heading: str = ""
     kind: str = "text"
+    ends_page: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,6 +42,7 @@ class Table:
     rows: Sequence[Sequence[str]]
     heading: str = ""
     ends_in_total: bool = False
+    ends_page: bool = False
     kind: str = "table"
 
 

@@ -42,9 +42,14 @@ def in_style(number: str) -> str:
 
 
 def fiat(units: int, currency: str) -> str:
-    """`1,250.00 EUR`, with the digits its currency has."""
+    """`1,250.00 EUR`, with the digits its currency has; `−1,250.00 EUR` below zero."""
     digits = FIAT_DIGITS[currency]
-    return f"{in_style(f'{from_units(units, digits):,.{digits}f}')} {currency}"
+    return signed(units, f"{in_style(f'{from_units(abs(units), digits):,.{digits}f}')} {currency}")
+
+
+def signed(amount: int | Decimal, words: str) -> str:
+    """The words of an amount without its sign, with a minus before them where it is below zero."""
+    return f"−{words}" if amount < 0 else words
 
 
 def metadata_rows(metadata: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -61,13 +66,18 @@ def coins_held(units: int, decimals: int) -> str:
 
 
 def coins(units: int, decimals: int, code: str) -> str:
-    """Money that is there, with its coin: `12.50 USDC`."""
-    return f"{in_style(coins_held(units, decimals))} {code}"
+    """Money that is there, with its coin: `1,212.50 USDC`; `−1,212.50 USDC` below zero."""
+    return signed(units, f"{grouped(coins_held(abs(units), decimals))} {code}")
 
 
 def coins_asked(units: int, decimals: int) -> str:
     """Money to send: rounded up to six digits, so that it is enough."""
     return _without_needless_zeros(f"{round_up_to_shown(from_units(units, decimals)):f}")
+
+
+def number(amount: Decimal) -> str:
+    """`1,212.50` of 1212.500000, `−0.50` below zero."""
+    return signed(amount, grouped(_without_needless_zeros(f"{abs(amount):f}")))
 
 
 def grouped(number: str) -> str:

@@ -15,7 +15,7 @@ from config.pages.csv_cells import text_cell
 from merchants.models import Merchant
 from payments.monitoring.accounting.periods import Days
 from settlements.exports.formats import exact
-from settlements.monthly.months import name_of
+from settlements.monthly.months import name_of, number_of
 from settlements.monthly.reading import MonthAccount, MonthEntry, accounts_of, entries_of
 from settlements.monthly.valuation import Valuation, Valuer, Worth
 from settlements.plans.statements import LineType
@@ -113,6 +113,7 @@ def month_record(merchant: Merchant, environment: str, month: Days, *, timezone:
         "merchantId": merchant.public_id,
         "environment": environment,
         "month": name_of(month),
+        "number": number_of(merchant, environment, month),
         "timeZone": timezone,
         "periodStart": month.start,
         "periodEnd": month.end,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
+from config.environments import Environment
+from merchants.models import Merchant
 from payments.monitoring.accounting.periods import Days
 
 
@@ -30,6 +32,12 @@ def months(timezone: str, *, opened_at: datetime, now: datetime) -> list[Days]:
 
 def name_of(month: Days) -> str:
     return f"{month.first:%Y-%m}"
+
+
+def number_of(merchant: Merchant, environment: str, month: Days) -> str:
+    """The number of a statement, as its page and files have it: `2027-01-7Q2W8X1C`, `TEST-2027-01-…` in the sandbox."""
+    number = f"{name_of(month)}-{merchant.public_id[-8:].upper()}"
+    return f"TEST-{number}" if environment == Environment.SANDBOX else number
 
 
 def _last_day(first: date) -> date:

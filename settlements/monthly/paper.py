@@ -8,22 +8,36 @@ from django.utils.formats import date_format
 from django.utils.translation import get_language, gettext
 
 from config.pages.pdf import Column, Paper, Table, Text, pdf_of
-from merchants import wording as instants
 from merchants.models import Merchant
 from payments.monitoring.accounting.periods import Days
-from settlements.monthly.presenters import MonthAccountPage
+from settlements.monthly.presenters import FLOWS, MonthAccountPage, head_of, summary_of
 
 
-def month_pdf(merchant: Merchant, month: Days, accounts: Sequence[MonthAccountPage], *, runs: bool, zone: str) -> bytes:
-    """The statement as a file."""
+def month_pdf(
+    merchant: Merchant, environment: str, month: Days, accounts: Sequence[MonthAccountPage], *, runs: bool, zone: str
+) -> bytes:
+    """The statement as a file: a page of summary, then each account."""
     title = gettext("Statement: %(month)s") % {"month": date_format(month.first, "F Y")}
-    subtitle = [merchant.name, instants.zone(zone)]
+    subtitle = [merchant.name, *head_of(merchant, environment, month, zone)]
     if runs:
         subtitle.append(gettext("This month still runs: more will be in it."))
-    blocks = [block for account in accounts for block in _blocks_of(account)]
+    blocks: list[Text | Table] = [_summary(accounts)] if accounts else []
+    blocks += [block for account in accounts for block in _blocks_of(account)]
     if not blocks:
         blocks = [Text([gettext("Nothing happened in this month")])]
     return pdf_of(Paper(title, subtitle, blocks, get_language() or "en", gettext("Page")))
+
+
+def _summary(accounts: Sequence[MonthAccountPage]) -> Table:
+    columns = [
+        Column(gettext("Summary")),
+        Column(gettext("Opening balance"), is_number=True),
+        *(Column(str(flow), is_number=True) for flow in FLOWS),
+        Column(gettext("Change of rates"), is_number=True),
+        Column(gettext("Closing balance"), is_number=True),
+    ]
+    rows = [[row.words, row.opening, *row.flows, row.revaluation, row.closing] for row in summary_of(accounts)]
+    return Table(columns, rows, ends_page=True)
 
 
 def _blocks_of(account: MonthAccountPage) -> list[Text | Table]:

@@ -6,16 +6,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 
+from django.utils.formats import date_format
 from django.utils.translation import gettext, gettext_lazy
 
 from config import ids
 from config.money import FIAT_DIGITS, to_units
-from config.pages.wording import coins, fiat, in_style, whole
+from config.pages.wording import coins, fiat, number, whole
 from merchants import wording as instants
 from merchants.models import Merchant
 from payments.chains import registry
 from payments.monitoring.accounting.periods import Days
 from settlements import wording
+from settlements.monthly.months import number_of
 from settlements.monthly.reading import (
     BALANCE,
     HELD,
@@ -27,12 +29,17 @@ from settlements.monthly.reading import (
     first_entries_of,
 )
 from settlements.monthly.valuation import Valuation, Valuer
+from settlements.plans.statements import LineType
 
 ENTRIES_OF_PAGE, ENTRIES_OF_PDF = 400, 2_000
 """Of all accounts together: a page is to be there at once, a PDF within seconds. CSV and JSON have every entry."""
 
 SUMMED_MAX = 2_000
 """Entries that the page adds up by kind, of all accounts together: adding up more would take it seconds."""
+
+DASH = "–"
+FLOWS = (gettext_lazy("Came in"), gettext_lazy("Went out"), gettext_lazy("Fees"))
+"""What entries are summed to on the first page. Fees that were given back are below what was taken."""
 
 NAMES = {
     BALANCE: gettext_lazy("Your balance"),
@@ -60,6 +67,15 @@ _OUTSIDE_THE_BALANCE = {
 """By the kind of posting."""
 
 
+def head_of(merchant: Merchant, environment: str, month: Days, timezone: str) -> list[str]:
+    """The number of the statement and its period, in words."""
+    period = [date_format(day, "j F Y") for day in (month.first, month.last)]
+    return [
+        gettext("Statement number %(number)s") % {"number": number_of(merchant, environment, month)},
+        f"{period[0]} – {period[1]}, {instants.zone(timezone)}",
+    ]
+
+
 def words_of(type_: str) -> str:
     """What kind of entry it is; of a kind that has no words yet, its name."""
     known = wording.ENTRIES if type_ in wording.ENTRIES else _OUTSIDE_THE_BALANCE
@@ -83,7 +99,11 @@ class SumRow:
 
 @dataclass(frozen=True)
 class MonthAccountPage:
-    """One account of the statement, with amounts in words."""
+    """One account of the statement, with amounts in words.
+
+    `flows` is what came in, what went out and what fees took, in base units; `worths_of_flows` the same in each
+    currency of the valuations.
+    """
 
     account: MonthAccount
     environment: str
@@ -94,6 +114,8 @@ class MonthAccountPage:
     is_summed: bool
     """Whether `sums` hold the whole month; of one with too many entries there are none."""
     valuations: list[Valuation]
+    flows: list[int]
+    worths_of_flows: list[list[Decimal]]
 
     @property
     def title(self) -> str:
@@ -156,14 +178,73 @@ class MonthAccountPage:
     def shows_every_entry(self) -> bool:
         return self.is_summed and sum(row.count for row in self.sums.values()) == len(self.entries)
 
+    def number(self, units: int) -> str:
+        return coins(units, self.account.decimals, "").rstrip()
+
     def _coins(self, units: int) -> str:
-        return f"{'− ' if units < 0 else ''}{coins(abs(units), self.account.decimals, self.account.coin)}"
+        return coins(units, self.account.decimals, self.account.coin)
+
+
+@dataclass(frozen=True)
+class SummaryRow:
+    """One line of a statement's first page, amounts without their coin or currency; a dash for what is not known."""
+
+    words: str
+    opening: str
+    flows: list[str]
+    revaluation: str
+    closing: str
+
+
+def summary_of(accounts: Sequence[MonthAccountPage]) -> list[SummaryRow]:
+    """What the accounts began with, what came in and went out, and what is left: of each, and of all that is the
+    merchant's in each currency."""
+    rows = [
+        SummaryRow(
+            each.title,
+            each.number(each.account.opening),
+            [each.number(units) if each.is_summed else DASH for units in each.flows],
+            "",
+            each.number(each.closing_units),
+        )
+        for each in accounts
+    ]
+    own = [each for each in accounts if each.account.name == BALANCE]
+    for place, valuation in enumerate(own[0].valuations if own else ()):
+        known = [each.valuations[place] for each in own]
+        opening = _sum(each.opening.amount if each.opening else None for each in known)
+        closing = _sum(each.closing.amount if each.closing else None for each in known)
+        are_valued = all(each.is_summed and not each.valuations[place].unvalued for each in own)
+        flows = [
+            _sum(each.worths_of_flows[place][flow] for each in own) if are_valued else None
+            for flow in range(len(FLOWS))
+        ]
+        revaluation = _sum(each.revaluation if are_valued else None for each in known)
+        rows.append(
+            SummaryRow(
+                gettext("Your balance in %(currency)s") % {"currency": valuation.currency},
+                *(_in(opening, valuation.currency), [_in(each, valuation.currency) for each in flows]),
+                *(_in(revaluation, valuation.currency), _in(closing, valuation.currency)),
+            )
+        )
+    return rows
+
+
+def _sum(amounts: Iterable[Decimal | None]) -> Decimal | None:
+    """None where one of them is not known."""
+    found = list(amounts)
+    return None if None in found else sum((each for each in found if each is not None), Decimal(0))
+
+
+def _in(amount: Decimal | None, currency: str) -> str:
+    """`1,212.50`, with the digits of the currency."""
+    return DASH if amount is None else _or_dash(amount, currency).removesuffix(f" {currency}")
 
 
 def _or_dash(amount: Decimal | None, currency: str) -> str:
     if amount is None:
-        return "–"
-    return _fiat(amount, currency) if currency in FIAT_DIGITS else f"{in_style(f'{amount:,f}')} {currency}"
+        return DASH
+    return _fiat(amount, currency) if currency in FIAT_DIGITS else f"{number(amount)} {currency}"
 
 
 def pages_of(
@@ -184,6 +265,7 @@ def pages_of(
     found = []
     for account, count, is_summed, share, entries in zip(accounts, counts, are_summed, shares, read, strict=True):
         sums: dict[str, SumRow] = {}
+        flows, worths = [0] * len(FLOWS), [[Decimal(0)] * len(FLOWS) for _ in valuer.currencies]
         valuations = valuer.begin(account)
         closing = entries[-1].balance if entries else account.opening
         if is_summed:
@@ -191,15 +273,25 @@ def pages_of(
                 if entry.type not in sums:
                     sums[entry.type] = SumRow(words_of(entry.type))
                 sums[entry.type].add(entry)
-                valuer.add(valuations, account, entry)
+                flow = _flow_of(entry)
+                flows[flow] += entry.amount
+                for own, worth in zip(worths, valuer.add(valuations, account, entry), strict=True):
+                    own[flow] += worth.amount if worth else 0
         else:
             closing = account.closing
         valuer.close(valuations, account, closing)
         if entries or account.opening:
             first = entries if share == count else entries[:share]
-            page = MonthAccountPage(account, environment, timezone, sums, first, closing, is_summed, valuations)
-            found.append(page)
+            shown_entries = environment, timezone, sums, first, closing, is_summed, valuations
+            found.append(MonthAccountPage(account, *shown_entries, flows, worths))
     return found
+
+
+def _flow_of(entry: MonthEntry) -> int:
+    """Its place in FLOWS."""
+    if entry.type == LineType.FEE:
+        return 2
+    return 0 if entry.amount > 0 else 1
 
 
 def _are_summed(counts: Iterable[int]) -> list[bool]:

@@ -50,6 +50,7 @@ class MonthSchema(serializers.Serializer[Any]):
     merchantId = serializers.CharField(help_text="Your own id.")
     environment = serializers.ChoiceField(choices=Environment.choices)
     month = serializers.CharField(help_text="Such as `2027-01`: on the clocks of your settlements.")
+    number = serializers.CharField(help_text="Of the statement, as on its page and its PDF.")
     timeZone = serializers.CharField(help_text="Of the settlements.")
     periodStart = serializers.DateTimeField(help_text="When the month begins.")
     periodEnd = serializers.DateTimeField(help_text="What happened before it is in the statement.")

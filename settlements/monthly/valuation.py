@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from decimal import ROUND_HALF_EVEN, Decimal, localcontext
+from decimal import ROUND_HALF_UP, Decimal, localcontext
 
 from config import ids
 from config.money import FIAT_DIGITS, from_units
@@ -19,6 +19,7 @@ from payments.rates.recording import KnownRate, RecordedRates
 from settlements.monthly.reading import MonthAccount, MonthEntry
 
 COIN_DIGITS = 6
+"""Of the worth in a coin of what is in another one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +70,9 @@ class Valuer:
         if rate is None:
             return None
         with localcontext(prec=60):
-            digits = FIAT_DIGITS.get(currency, max(COIN_DIGITS, account.decimals if rate.rate == 1 else 0))
+            digits = FIAT_DIGITS.get(currency, account.decimals if account.coin == currency else COIN_DIGITS)
             worth = (from_units(abs(units), account.decimals) * rate.rate).quantize(
-                Decimal(1).scaleb(-digits), rounding=ROUND_HALF_EVEN
+                Decimal(1).scaleb(-digits), rounding=ROUND_HALF_UP
             )
             return Worth(worth if units >= 0 else -worth, rate)
 

@@ -91,7 +91,7 @@ class MonthlyStatementViewSet(MerchantViewSet):
             return StreamingHttpResponse(rows, content_type="text/csv; charset=utf-8", headers=headers)
         if query["format"] == PDF:
             accounts = pages_of(self.merchant, self.environment, found, zone, valuer, shown=ENTRIES_OF_PDF)
-            file = month_pdf(self.merchant, found, accounts, runs=found.end > now, zone=zone)
+            file = month_pdf(self.merchant, self.environment, found, accounts, runs=found.end > now, zone=zone)
             return HttpResponse(file, content_type="application/pdf", headers=headers)
         pieces = month_json(self.merchant, self.environment, found, valuer, timezone=zone, now=now)
         return StreamingHttpResponse(pieces, content_type="application/json")

@@ -20,7 +20,7 @@ from payments.monitoring.accounting.periods import Days
 from settlements.monthly.files import month_csv, month_json
 from settlements.monthly.months import month_named, months, name_of
 from settlements.monthly.paper import month_pdf
-from settlements.monthly.presenters import ENTRIES_OF_PAGE, ENTRIES_OF_PDF, pages_of
+from settlements.monthly.presenters import ENTRIES_OF_PAGE, ENTRIES_OF_PDF, FLOWS, head_of, pages_of, summary_of
 from settlements.monthly.valuation import Valuer
 
 SECTION = "dashboard_settlements"
@@ -45,6 +45,7 @@ def list_months(request: MemberRequest) -> HttpResponse:
 def show_month(request: MemberRequest) -> HttpResponse:
     chosen, month = _chosen(request)
     zone, valuer = chosen.settlement_timezone, _valuer(request, chosen, month)
+    accounts = pages_of(request.merchant, request.environment, month, zone, valuer, shown=ENTRIES_OF_PAGE)
     context = {
         "section": SECTION,
         "fiat": valuer.currencies[-1],
@@ -52,8 +53,10 @@ def show_month(request: MemberRequest) -> HttpResponse:
         "name": name_of(month),
         "words": _words(month.first),
         "runs": month.end > timezone.now(),
-        "accounts": pages_of(request.merchant, request.environment, month, zone, valuer, shown=ENTRIES_OF_PAGE),
-        "zone": instants.zone(zone),
+        "accounts": accounts,
+        "summary": summary_of(accounts),
+        "flows": FLOWS,
+        "head": head_of(request.merchant, request.environment, month, zone),
     }
     return render(request, "dashboard/settlements/month.html", context)
 
@@ -75,7 +78,7 @@ def download_month(request: MemberRequest) -> HttpResponseBase:
         return StreamingHttpResponse(pieces, content_type="application/json", headers=headers)
     if form == "pdf":
         accounts = pages_of(merchant, environment, month, zone, valuer, shown=ENTRIES_OF_PDF)
-        file = month_pdf(merchant, month, accounts, runs=month.end > now, zone=zone)
+        file = month_pdf(merchant, environment, month, accounts, runs=month.end > now, zone=zone)
         return HttpResponse(file, content_type="application/pdf", headers=headers)
     raise Http404
 

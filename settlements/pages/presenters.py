@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils.translation import gettext, ngettext
 
 from config import ids
-from config.pages.wording import coins, in_style, rate, short_hash, short_id, whole
+from config.pages.wording import coins, in_style, rate, short_hash, short_id, signed, whole
 from merchants import wording as instants
 from payments.chains import registry
 from payments.chains.recipients import person_of
@@ -117,7 +117,7 @@ def waterfall(settlement: Settlement) -> list[Step]:
     if settlement.fee < 0:
         back = -settlement.fee
         steps.append(
-            Step(gettext("Fee given back"), f"+ {shown(back)}", "gross", permille(left), max(4, permille(back)))
+            Step(gettext("Fee given back"), f"+{shown(back)}", "gross", permille(left), max(4, permille(back)))
         )
         left += back
     taken = (
@@ -129,7 +129,7 @@ def waterfall(settlement: Settlement) -> list[Step]:
         if units > 0:
             left -= units
             # Even a tiny amount gets a visible bar.
-            steps.append(Step(label, f"− {shown(units)}", "minus", permille(left), max(4, permille(units))))
+            steps.append(Step(label, f"−{shown(units)}", "minus", permille(left), max(4, permille(units))))
     label = gettext("Paid") if settlement.status == SettlementStatus.COMPLETED else gettext("To be paid")
     if settlement.claimable_balance:
         label = gettext("Set aside")
@@ -138,7 +138,7 @@ def waterfall(settlement: Settlement) -> list[Step]:
     steps.append(Step(label, shown(settlement.amount), "net", 0, permille(settlement.amount)))
     if fee := int(settlement.token_fee):
         arrived = permille(settlement.received)
-        steps.append(Step(gettext("Kept by the token"), f"− {shown(fee)}", "minus", arrived, max(4, permille(fee))))
+        steps.append(Step(gettext("Kept by the token"), f"−{shown(fee)}", "minus", arrived, max(4, permille(fee))))
         steps.append(Step(gettext("Arrived"), shown(settlement.received), "net", 0, arrived))
     return steps
 
@@ -200,20 +200,19 @@ class EntryRow:
     @property
     def amount(self) -> str:
         units = self.line.amount or 0
-        sign = "−" if units < 0 else "+"
-        return f"{sign} {coins(abs(units), self.decimals, self.coin)}"
+        words = coins(units, self.decimals, self.coin)
+        return words if units < 0 else f"+{words}"
 
     @property
     def balance(self) -> str:
-        sign = "− " if self.line.balance < 0 else ""
-        return f"{sign}{coins(abs(self.line.balance), self.decimals, self.coin)}"
+        return coins(self.line.balance, self.decimals, self.coin)
 
     @property
     def fiat(self) -> str:
         amount = self.line.fiat_amount
         if amount is None:
             return ""
-        return f"{'− ' if amount < 0 else ''}{in_style(f'{abs(amount):,f}')} {self.line.fiat_currency}"
+        return signed(amount, f"{in_style(f'{abs(amount):,f}')} {self.line.fiat_currency}")
 
     @property
     def other_side(self) -> str:
@@ -440,9 +439,7 @@ class CarriedRow:
 
     @property
     def amount(self) -> str:
-        units = self.left.amount
-        sign = "− " if units < 0 else ""
-        return f"{sign}{coins(abs(units), self.left.decimals, self.left.coin)}"
+        return coins(self.left.amount, self.left.decimals, self.left.coin)
 
     @property
     def network(self) -> str:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 from datetime import datetime, timedelta
+from decimal import Decimal
 from typing import Final
 
-from django.db.models import Q
+from django.db.models import Q, Sum
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from config.money import format_crypto
+from config.money import format_crypto, from_units
 from config.pages import wording
 from merchants.models import Merchant
 from merchants.preferences import Notice
@@ -68,6 +69,21 @@ def settlements_coming(merchant: Merchant, environment: str) -> list[Coming]:
         )
         for each in sent.order_by("-pk")[:COMING_SHOWN]
     ]
+
+
+def settled_so_far(merchant: Merchant, environment: str) -> str:
+    """What the completed settlements were made of and paid, by coin; empty where there are none."""
+    done = Settlement.objects.of(merchant, environment).filter(status=SettlementStatus.COMPLETED)
+    rows = done.order_by().values_list("currency", "decimals").annotate(Sum("gross"), Sum("amount"))
+    earned, settled = defaultdict[str, Decimal](Decimal), defaultdict[str, Decimal](Decimal)
+    for currency, decimals, gross, amount in rows:
+        earned[currency] += from_units(int(gross), decimals)
+        settled[currency] += from_units(int(amount), decimals)
+    words = _("%(earned)s came in, and %(settled)s was paid to your wallets after fees and refunds.")
+    return " ".join(
+        words % {"earned": f"{wording.number(each)} {coin}", "settled": f"{wording.number(settled[coin])} {coin}"}
+        for coin, each in sorted(earned.items())
+    )
 
 
 def _row(settlement: Settlement) -> RecordRow:

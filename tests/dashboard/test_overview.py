@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from merchants.models import ApiKey, Member
 from merchants.rotation import rotate_api_key
+from merchants.services import change_fee
 from payments.dashboard.overview import trends
 from payments.dashboard.overview.attention import needs_attention
 from payments.dashboard.overview.periods import PERIODS, period_named
@@ -21,6 +22,7 @@ from payments.deposits.turnover.counting import fold_turnover
 from payments.deposits.turnover.models import Span, Turnover
 from payments.deposits.turnover.reading import Came
 from payments.rates.quoting import RateUnavailable
+from settlements.states import SettlementStatus
 from tests.factories import make_key
 from tests.payments.scenes import (
     ETHEREUM,
@@ -34,6 +36,7 @@ from tests.payments.scenes import (
     watch,
 )
 from tests.refunds.scenes import ask, paid_by_two
+from tests.settlements.page_scenes import earn_and_settle, fill_treasury, pay_out
 from webhooks.models import Endpoint
 from webhooks.services import register_endpoint
 
@@ -120,6 +123,15 @@ def test_the_page_shows_balance_and_what_is_on_its_way(client: Client, member: M
     assert f"Balance 1,250.00 USD USDC {NETWORK} 1,250.00 1,250.00 USD" in shown
     way = rf"On its way 1 payment on {re.escape(NETWORK)}, about \d+ (s|min) 20.00 USDC Next settlement \w{{3}} \d"
     assert re.search(way, shown)
+
+
+def test_a_balance_of_which_all_is_settled_says_what_came_and_went(client: Client, member: Member) -> None:
+    fill_treasury()
+    change_fee(merchant=member.merchant, fee_bps=50)
+    assert pay_out(earn_and_settle(member.merchant, "1250")).status == SettlementStatus.COMPLETED
+    shown = text_of(client.get("/dashboard").text)
+    assert "All of it is settled 1,250.00 USDC came in, and 1,243.75 USDC was paid to your wallets" in shown
+    assert "Nothing yet" not in shown
 
 
 def test_what_needs_attention_is_a_link_each_and_nothing_else_is(member: Member) -> None:

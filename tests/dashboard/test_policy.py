@@ -77,8 +77,8 @@ def test_a_stricter_policy_says_what_would_have_waited() -> None:
     run = tried(merchant, STRICT)
 
     assert dict(run.moves) == {("Completed", "Underpaid"): 1, ("Completed", "Expired"): 1}
-    assert run.credited_words == ["− 199.60 USDC"]
-    assert run.worth_words == ["− 199.60 USD"]
+    assert run.credited_words == ["−199.60 USDC"]
+    assert run.worth_words == ["−199.60 USD"]
 
 
 @pytest.mark.parametrize("policy", [STRICT, LENIENT])

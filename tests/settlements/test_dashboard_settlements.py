@@ -195,8 +195,8 @@ def test_a_completed_settlement_shows_how_its_amount_came_about(
     page = client.get(page_of(settlement))
     assert [(step.label, step.amount) for step in page.context["steps"]] == [
         ("Came in", "100.00 USDC"),
-        ("Fee, 0.5 %", "− 0.50 USDC"),
-        ("Refunds and what else came off", "− 10.00 USDC"),
+        ("Fee, 0.5 %", "−0.50 USDC"),
+        ("Refunds and what else came off", "−10.00 USDC"),
         ("Paid", "89.50 USDC"),
     ]
     assert [(step.start, step.width) for step in page.context["steps"]] == [(0, 1000), (995, 5), (895, 100), (0, 895)]
@@ -205,9 +205,9 @@ def test_a_completed_settlement_shows_how_its_amount_came_about(
     assert settlement.transaction_hash in page.text
     entries = [(entry.words, entry.amount, entry.fiat) for entry in page.context["entries"]]
     assert entries == [
-        ("Payment", "+ 40.00 DAI", "40.00 USD"),
-        ("Refund", "− 10.00 USDC", "− 10.00 USD"),
-        ("Payment", "+ 60.00 USDC", "60.00 USD"),
+        ("Payment", "+40.00 DAI", "40.00 USD"),
+        ("Refund", "−10.00 USDC", "−10.00 USD"),
+        ("Payment", "+60.00 USDC", "60.00 USD"),
     ]
     assert f'href="/dashboard/payments/{payment.public_id}"' in page.text
     assert f'href="/dashboard/refunds/{refund.public_id}"' in page.text

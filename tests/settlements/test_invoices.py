@@ -311,6 +311,6 @@ def test_statements_by_the_api_are_those_of_the_dashboard_page_by_page() -> None
     )
     assert of_api.headers["Content-Type"] == "application/pdf"
     assert of_api.content == of_page.content
-    assert "Closing balance 1000.00 USDC" in text_in(of_page.content)
+    assert "Closing balance 1,000.00 USDC" in text_in(of_page.content)
     assert api.call("GET", "/statements/2020-01").status_code == 404
     assert api.call("GET", "/statements?starting_after=nonsense").status_code == 400

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
 from html import unescape
 from io import StringIO
 from typing import Any, cast
@@ -15,12 +16,14 @@ from zoneinfo import ZoneInfo
 import pytest
 from django.http import StreamingHttpResponse
 from django.test import Client
+from django.utils import timezone
 
 from config.environments import Environment
 from merchants.models import Member, Merchant
 from merchants.services import change_fee, update_settings
 from payments.chains.simulated.networks import address_named
 from payments.monitoring.accounting.periods import Days
+from payments.rates.recording import record_rates
 from refunds.services import NewRefund, create_refund
 from settlements.monthly import presenters
 from settlements.monthly.months import month_named, months, name_of
@@ -32,7 +35,7 @@ from tests.dashboard.test_queries import queries_of
 from tests.factories import make_member, make_merchant
 from tests.ledger.books import COINS, FEES, available_account, move, receivable_account
 from tests.payments.scenes import ETHEREUM, POLYGON, make_payment, pay_and_confirm
-from tests.pdf_text import text_in
+from tests.pdf_text import pages_in, text_in
 from tests.settlements.page_scenes import earn, fill_treasury, make_settlements, pay_out
 
 pytestmark = pytest.mark.django_db
@@ -187,7 +190,7 @@ def test_json_says_the_same_and_the_page_in_words(member: Member) -> None:
         "This month still runs",
         "Harbour &amp; Coffee",
         "307.00 USD",
-        "-197.00 USDC",
+        "−197.00 USDC",
         "Paid beyond the price",
     ):
         assert words in page
@@ -219,6 +222,41 @@ def test_the_pdf_says_what_the_page_says(member: Member, monkeypatch: pytest.Mon
     assert "Nothing happened in this month" in text_in(empty.content)
 
 
+@pytest.mark.parametrize("is_too_long", [False, True])
+def test_the_first_page_sums_each_account_and_all_of_them(
+    member: Member, monkeypatch: pytest.MonkeyPatch, is_too_long: bool
+) -> None:
+    if is_too_long:
+        monkeypatch.setattr(presenters, "SUMMED_MAX", 0)
+    moments = [timezone.now().replace(day=1, hour=0, minute=0, second=0, microsecond=0), timezone.now()]
+    for moment in moments:
+        record_rates(moment - timedelta(hours=1))
+    client = browser_of(member)
+    page, [first, *_] = client.get(PAGE).text, pages_in(client.get(FILE, {"format": "pdf"}).content)
+    summary = page.partition("Summary</h2>")[2].partition("</table>")[0]
+    found = [
+        [_text(cell) for cell in re.findall(r"<td.*?</td>", row, re.DOTALL)] for row in summary.split("</tr>")[1:-1]
+    ]
+    names = [row[0] for row in found]
+    assert len(found) > 3
+    assert names[-2:] == ["Your balance in USDC", "Your balance in EUR"]
+    for name, *figures in found:
+        known = [Decimal(each.replace("−", "-").replace(",", "") or 0) for each in figures if each != "–"]
+        if not is_too_long:
+            assert sum(known[:-1]) == known[-1], f"{name}: {figures}, which do not add up"
+        assert [each == "–" for each in figures[1:4]] == [is_too_long] * 3
+        assert all(len(each.partition(".")[2]) <= 6 for each in figures)
+        assert all(each in first for each in figures)
+    assert "Each entry" not in first, "the entries follow on other pages"
+    number = json.loads(b"".join(cast("StreamingHttpResponse", client.get(FILE, {"format": "json"}))))["number"]
+    assert number.startswith("TEST-20")
+    assert f"Statement number {number}" in _text(page)
+    assert number in first
+    shown = _text(page)
+    assert not re.search(r"-\d[\d,]*\.\d\d|− \d", shown), "one minus sign"
+    assert "00000" not in re.sub(r"\w*_\w+|0x\w+|[\w-]{20,}", "", shown)
+
+
 def _text(element: str) -> str:
     return " ".join(unescape(re.sub(r"<[^>]+>", " ", element)).split())
 
@@ -236,7 +274,8 @@ def test_a_month_with_more_entries_than_a_page_adds_up_shows_what_there_was_and_
     monkeypatch.setattr(presenters, "SUMMED_MAX", 7)  # the balance in USDC has six, and suspense one
     page = text()
     assert page.count(told) == 1
-    parts = {name: page.partition(f"{name} on ")[2] for name in ("balance: USDC", "decision: USDC", "balance: USDT")}
+    details = page.split("Your balance in ")[-1]
+    parts = {name: details.partition(f"{name} on ")[2] for name in ("balance: USDC", "decision: USDC", "balance: USDT")}
     closing = {name: part.partition("Closing balance ")[2].split(" USD")[0] for name, part in parts.items()}
     assert closing == {"balance: USDC": "7.00", "decision: USDC": "25.00", "balance: USDT": "0.00"}
     assert told in parts["balance: USDT"].partition("Each entry")[0]

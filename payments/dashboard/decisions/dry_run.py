@@ -219,4 +219,4 @@ def _compare(run: DryRun, payment: Payment, before: Assessment, after: Assessmen
 
 
 def _signed(units: int, words: str) -> str:
-    return f"{'−' if units < 0 else '+'} {words}"
+    return f"{'−' if units < 0 else '+'}{words}"

@@ -51,6 +51,8 @@ class Balances:
 
     rows: list[Balance]
     total: str
+    settled: str = ""
+    """Where nothing is left: what was settled."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,10 @@ class Coming:
 
 settlements_coming: Hook[[Merchant, str], Sequence[Coming]] = Hook("settlements_coming")
 """Settlements that are on their way to the merchant's wallets, the newest first; settlements provide them."""
+
+
+settled_so_far: Hook[[Merchant, str], str] = Hook("settled_so_far")
+"""What came in and what was settled, ever, in words; empty before the first settlement. Settlements provide it."""
 
 
 def balances(merchant: Merchant, environment: str, currency: str) -> Balances:
@@ -85,7 +91,9 @@ def balances(merchant: Merchant, environment: str, currency: str) -> Balances:
                 worth="" if worth is None else money(worth, currency),
             )
         )
-    return Balances(rows, money(total, currency) if rows and has_rates else "")
+    if not rows:
+        return Balances([], "", settled_so_far(merchant, environment))
+    return Balances(rows, money(total, currency) if has_rates else "")
 
 
 def confirming(merchant: Merchant, environment: str) -> list[Coming]:

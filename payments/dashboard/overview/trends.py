@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from decimal import ROUND_HALF_EVEN, Decimal, localcontext
+from decimal import ROUND_HALF_UP, Decimal, localcontext
 
 from django.utils.dateformat import format as date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from config.money import FIAT_DIGITS, from_units
-from config.pages.wording import in_style, percent, whole
+from config.pages.wording import in_style, percent, signed, whole
 from merchants.models import Merchant
 from payments.chains import registry
 from payments.dashboard.overview.periods import Period
@@ -179,8 +179,8 @@ def trend(rows: Sequence[Came], environment: str, period: Period, currency: str,
 def money(amount: Decimal, currency: str) -> str:
     """`1,250.00 EUR`, rounded to the digits of the currency."""
     digits = FIAT_DIGITS[currency]
-    rounded = amount.quantize(Decimal(1).scaleb(-digits), rounding=ROUND_HALF_EVEN)
-    return f"{in_style(f'{rounded:,f}')} {currency}"
+    rounded = amount.quantize(Decimal(1).scaleb(-digits), rounding=ROUND_HALF_UP)
+    return signed(rounded, f"{in_style(f'{abs(rounded):,f}')} {currency}")
 
 
 def _figures(current: Sums, before: Sums, period: Period, currency: str) -> list[Figure]:
