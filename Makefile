@@ -51,7 +51,7 @@ AS_IN_PRODUCTION = BALLAST_MODE=production PUBLIC_URL=https://pay.example.com AL
 	DATABASE_URL=postgres://ballast@db.example.com/ballast REDIS_URL=redis://redis.example.com/0 \
 	TRUSTED_PROXIES=10.0.0.0/8 RATE_SOURCES= DEBUG=
 
-.PHONY: help run manage test test-all coverage check lint types bench proofs gauntlet figures screenshots devnet contracts node lock hooks clean
+.PHONY: help run manage test test-all coverage check lint types bench proofs gauntlet figures tables screenshots devnet contracts node lock hooks clean
 
 help: ## List what can be made
 	@echo 'make <target>, one of:'
@@ -81,6 +81,7 @@ check: lint types $(VENV)/.development ## Everything but the tests: lint, types,
 	@$(BIN)/lint-imports --no-logo
 	@$(BIN)/python -W ignore::RuntimeWarning manage.py makemigrations --check --dry-run
 	@$(BIN)/python -m tests.migration_rules
+	@$(BIN)/python -m tests.tables --check
 	@$(BIN)/djlint --check --lint templates
 	@$(AS_IN_PRODUCTION) $(BIN)/python manage.py check --deploy --fail-level WARNING
 	@$(AS_IN_PRODUCTION) $(BIN)/python manage.py collectstatic --no-input --clear --verbosity 0
@@ -104,6 +105,9 @@ gauntlet: $(VENV)/.development node ## Kill real processes again and again: make
 
 figures: $(VENV)/.development ## Count what docs/architecture.md says of the size of the code
 	@exec $(BIN)/python -m tests.figures
+
+tables: $(VENV)/.development ## Write the tables of docs/ that the code knows: settings, commands, alarms, roles, events
+	@exec $(BIN)/python -m tests.tables
 
 screenshots: $(VENV)/.development ## Render every page into var/screenshots: make screenshots PAGES="checkout login"
 	@exec $(BIN)/python -m tests.browser.screenshots $(PAGES)

@@ -6,12 +6,11 @@ from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
 from itertools import product
-from pathlib import Path
 
 import pytest
 
 from config.environments import Environment
-from merchants.access.scopes import DESCRIPTIONS, GROUPS, NEEDS, Scope, allows
+from merchants.access.scopes import DESCRIPTIONS, GROUPS, Scope, allows
 from merchants.models import ApiKey, Merchant
 from merchants.roles import Role
 from merchants.rotation import keep_api_key, rotate_api_key
@@ -70,13 +69,6 @@ def is_made(change: Callable[[], object]) -> bool:
         assert list(ApiKey.objects.order_by("pk").values()) == before
         return False
     return True
-
-
-def test_the_document_shows_who_gives_which_scope() -> None:
-    shown = (Path(__file__).resolve().parents[2] / "docs" / "roles.md").read_text(encoding="utf-8")
-    for scope in Scope:
-        marks = " | ".join("yes" if scope in GIVEN_BY[role] else "no" for role in Role)
-        assert f"| `{scope}` | {DESCRIPTIONS[scope]} | `{NEEDS[scope]}` | {marks} |" in shown, scope
 
 
 @pytest.mark.parametrize("needed", Scope)

@@ -1,4 +1,4 @@
-"""What each role may do: the table of docs/roles.md, every page by every role, and the buttons that pages offer."""
+"""What each role may do: every page by every role, and the buttons that pages offer."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from django.test import Client
 
 from merchants.models import Member, Merchant
-from merchants.roles import PERMISSIONS, Action, Permission, Role
+from merchants.roles import Permission, Role
 from tests.dashboard.addresses import DOWNLOADS, FIELDS, READS, WRITES, Records, everything
 from tests.dashboard.conftest import browser_of
 from tests.factories import make_member
@@ -185,12 +185,3 @@ def test_templates_ask_for_permissions_that_exist() -> None:
     asked = set(re.findall(r"\bmember\.may\.(\w+)", pages))
     assert asked
     assert asked <= set(Permission.values)
-
-
-def test_the_document_shows_the_table() -> None:
-    shown = (ROOT / "docs" / "roles.md").read_text(encoding="utf-8")
-    for permission in Permission:
-        marks = " | ".join("yes" if permission in PERMISSIONS[role] else "no" for role in Role)
-        assert f"| {permission.label} | `{permission}` | {marks} |" in shown, permission
-    for action in Action:
-        assert f"| `{action}` | {action.label} | `{action.permission}` |" in shown, action

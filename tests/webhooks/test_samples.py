@@ -10,7 +10,6 @@ import json
 import os
 import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -52,15 +51,6 @@ from webhooks.records import event_record
 from webhooks.services import send_test
 
 pytestmark = pytest.mark.django_db
-
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "webhook-events.md"
-HEADING = """# Webhook events
-
-Every event, with a body as it is sent; written by `tests/webhooks/test_samples.py` from real records, so that it is
-what the code does. [webhooks.md](webhooks.md) says how to receive them. Ids, addresses, hashes and instants differ, of
-course; `qrCode` and addresses are cut short. Fields may be added; ignore what you do not know.
-
-"""
 
 SAMPLE_INSTANTS = {
     "periodStart": "2027-01-30T00:00:00.000Z",
@@ -233,21 +223,13 @@ def samples() -> dict[str, str]:
     return {type: cut_addresses(indented(standing_still(body_of(type), type))) for type in CATALOGUE}
 
 
-def page(bodies: dict[str, str]) -> str:
-    sections = [f"## `{type}`\n\n{CATALOGUE[type]}\n\n```json\n{body}\n```\n" for type, body in bodies.items()]
-    return HEADING + "\n".join(sections)
-
-
-def test_the_page_of_events_and_the_samples_show_what_is_sent(settings: Settings) -> None:
+def test_the_samples_show_what_is_sent(settings: Settings) -> None:
     settings.PUBLIC_URL = "https://pay.example.com"
     settings.SIMULATED_BLOCK_SECONDS = 0
     bodies = samples()
-    written = page(bodies)
     kept = "{\n" + ",\n".join(f'"{type}": {body}' for type, body in bodies.items()) + "\n}\n"
     if os.environ.get("WRITE_SAMPLES"):
-        PAGE.write_text(written, encoding="utf-8")
         SAMPLES.write_text(kept, encoding="utf-8")
-    assert PAGE.read_text(encoding="utf-8") == written
     assert SAMPLES.read_text(encoding="utf-8") == kept
 
 

@@ -1,0 +1,127 @@
+"""The tables of docs/ that the code knows: `make tables` writes them, `make check` compares them."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+import django
+
+ROOT = Path(__file__).resolve().parents[1]
+PART = re.compile(r"(<!-- make tables: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def table(*rows: Iterable[object]) -> Iterator[str]:
+    """Lines of a table, whose first row is its head."""
+    for number, row in enumerate(rows):
+        cells = [" ".join(str(cell).split()).replace("|", "\\|") for cell in row]
+        yield f"| {' | '.join(cells)} |"
+        if not number:
+            yield "|" + "---|" * len(cells)
+
+
+def first_sentence(text: str) -> str:
+    return " ".join(text.split()).removeprefix("Required: ").partition(". ")[0].rstrip(".:")
+
+
+def settings() -> Iterator[str]:
+    """Every setting of `.env.example` with the default or example there, and the first sentence above it."""
+    rows, comment = [("setting", "default or example", "what it is")], ""
+    for line in (ROOT / ".env.example").read_text(encoding="utf-8").splitlines():
+        if found := re.match(r"#?([A-Z][A-Z0-9_]*)=(.*)", line):
+            if not found[1].startswith("TESTNET_"):
+                rows.append((f"`{found[1]}`", found[2] and f"`{found[2]}`", first_sentence(comment)))
+            comment = ""
+        else:
+            comment = f"{comment} {line[2:]}" if line.startswith("# ") and not line.startswith("# ---") else ""
+    return table(*rows)
+
+
+def commands() -> Iterator[str]:
+    from django.core.management import get_commands, load_command_class
+
+    ours = sorted((name, app) for name, app in get_commands().items() if (ROOT / app.replace(".", "/")).exists())
+    return table(
+        ("command", "what it does"),
+        *((f"`{name}`", first_sentence(load_command_class(app, name).help)) for name, app in ours),
+    )
+
+
+def alarms() -> Iterator[str]:
+    from payments.monitoring.states import ADVICE, AlarmKind
+
+    rows = ((f"`{kind.value}`", kind.label, ADVICE[kind]) for kind in AlarmKind)
+    return table(("alarm", "in words", "what to do"), *rows)
+
+
+def marks(allowed: Iterable[bool]) -> list[str]:
+    return ["yes" if is_allowed else "no" for is_allowed in allowed]
+
+
+def permissions() -> Iterator[str]:
+    from merchants.roles import PERMISSIONS, Permission, Role
+
+    return table(
+        ("may", "in code", *(role.label for role in Role)),
+        *((each.label, f"`{each.value}`", *marks(each in PERMISSIONS[role] for role in Role)) for each in Permission),
+    )
+
+
+def actions() -> Iterator[str]:
+    from merchants.roles import Action
+
+    rows = ((f"`{each.value}`", each.label, f"`{each.permission.value}`") for each in Action)
+    return table(("action", "in words", "needs"), *rows)
+
+
+def scopes() -> Iterator[str]:
+    from merchants.access.scopes import DESCRIPTIONS, NEEDS, Scope, may_give
+    from merchants.roles import Role
+
+    return table(
+        ("scope", "lets a key", "needs", *(role.label for role in Role)),
+        *(
+            (f"`{scope}`", DESCRIPTIONS[scope], f"`{NEEDS[scope]}`", *marks(may_give(role, [scope]) for role in Role))
+            for scope in Scope
+        ),
+        ("none: full access", "everything", "all", *marks(may_give(role, []) for role in Role)),
+    )
+
+
+def events() -> Iterator[str]:
+    from webhooks.events.catalogue import CATALOGUE
+
+    return table(("event", "when"), *((f"`{type}`", meaning) for type, meaning in CATALOGUE.items()))
+
+
+TABLES: tuple[Callable[[], Iterator[str]], ...] = (settings, commands, alarms, permissions, actions, scopes, events)
+
+
+def written(page: str) -> str:
+    """The page with each of its tables as the code has it."""
+    by_name = {each.__name__: each for each in TABLES}
+    return PART.sub(lambda part: part[1] + "\n" + "\n".join(by_name[part[2]]()) + "\n\n" + part[3], page)
+
+
+def main() -> int:
+    """Writes the tables, or with --check exits with 1 where one is another."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    django.setup()
+    pages = {path: path.read_text(encoding="utf-8") for path in sorted((ROOT / "docs").glob("*.md"))}
+    found = {part[2] for page in pages.values() for part in PART.finditer(page)}
+    differ = [path for path, page in pages.items() if written(page) != page]
+    if "--check" not in sys.argv:
+        for path in differ:
+            path.write_text(written(pages[path]), encoding="utf-8")
+        return 0
+    if differ or found != {each.__name__ for each in TABLES}:
+        sys.stderr.write(f"Run `make tables`: {[path.name for path in differ]} differ; there are {sorted(found)}\n")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
