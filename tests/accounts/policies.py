@@ -20,13 +20,13 @@ from settlements.debts.ending import propose_end, propose_taking_back
 from settlements.models import Debt, DebtDecision, DebtEnding
 from settlements.models import Settlement as SettlementRow
 from settlements.services import declare_wallet_lost
-from tests.accounts.comparing import ComparedWorld
+from tests.accounts.pages import ShownWorld
 from tests.accounts.world import NETWORKS, POTS, SANDBOX, Difference, set_price
 
 PRICES = ("0.98", "0.995", "1", "1.0007", "1.03")
 
 
-class Policies(ComparedWorld):
+class Policies(ShownWorld):
     """What is decided about money, beside payments, refunds and settlements themselves."""
 
     def move_rate(self) -> None:

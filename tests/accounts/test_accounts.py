@@ -27,3 +27,4 @@ def test_product_and_model_say_the_same(seed: int, operations: int, settings: Se
         history = History(random.Random(seed), repays_from_other_coins=settings.OFFSET_DEBTS)
         history.go(operations)
         history.finish()
+        history.compare_pages()
