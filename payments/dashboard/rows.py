@@ -23,10 +23,8 @@ PAYMENT_COLUMNS = (
     {"label": gettext_lazy("Received"), "number": True},
     {"label": gettext_lazy("For")},
     {"label": gettext_lazy("Created")},
-    {"label": gettext_lazy("Network")},
-    {"label": gettext_lazy("Reference")},
 )
-RECENT_COLUMNS = PAYMENT_COLUMNS[:5]
+RECENT_COLUMNS = PAYMENT_COLUMNS[:4]
 DEPOSIT_COLUMNS = (
     {"label": gettext_lazy("On-chain transaction")},
     {"label": gettext_lazy("Amount"), "number": True},

@@ -28,7 +28,7 @@ from settlements.monthly.reading import (
     counts_of,
     first_entries_of,
 )
-from settlements.monthly.valuation import Valuation, Valuer
+from settlements.monthly.valuation import Valuation, Valuer, Worth
 from settlements.plans.statements import LineType
 
 ENTRIES_OF_PAGE, ENTRIES_OF_PDF = 400, 2_000
@@ -211,15 +211,16 @@ def summary_of(accounts: Sequence[MonthAccountPage]) -> list[SummaryRow]:
     ]
     own = [each for each in accounts if each.account.name == BALANCE]
     for place, valuation in enumerate(own[0].valuations if own else ()):
-        known = [each.valuations[place] for each in own]
-        opening = _sum(each.opening.amount if each.opening else None for each in known)
-        closing = _sum(each.closing.amount if each.closing else None for each in known)
+        opening = _sum(_worth(each.account.opening, each.valuations[place].opening) for each in own)
+        closing = _sum(_worth(each.closing_units, each.valuations[place].closing) for each in own)
         are_valued = all(each.is_summed and not each.valuations[place].unvalued for each in own)
         flows = [
             _sum(each.worths_of_flows[place][flow] for each in own) if are_valued else None
             for flow in range(len(FLOWS))
         ]
-        revaluation = _sum(each.revaluation if are_valued else None for each in known)
+        revaluation = None
+        if are_valued and opening is not None and closing is not None:
+            revaluation = closing - opening - sum(each for each in flows if each is not None)
         rows.append(
             SummaryRow(
                 gettext("Your balance in %(currency)s") % {"currency": valuation.currency},
@@ -228,6 +229,11 @@ def summary_of(accounts: Sequence[MonthAccountPage]) -> list[SummaryRow]:
             )
         )
     return rows
+
+
+def _worth(units: int, found: Worth | None) -> Decimal | None:
+    """Of a balance; nothing is worth nothing without a rate, too."""
+    return found.amount if found else None if units else Decimal(0)
 
 
 def _sum(amounts: Iterable[Decimal | None]) -> Decimal | None:
