@@ -56,7 +56,7 @@ class ShownWorld(ComparedWorld):
     def _compare_list(self, client: Client, own: dict[Any, model.Payment]) -> None:
         found = {}
         for cells in rows_of_list(client):
-            received = "0" if cells["Received"] == "–" else cells["Received"].split()[0].replace(",", "")
+            received = cells["Received"].split()[0].replace("–", "0").replace(",", "")
             found[cells["id"]] = (Decimal(received), cells["Status"].endswith("To decide"))
         expected = {}
         for key, each in own.items():
