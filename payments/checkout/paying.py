@@ -64,6 +64,14 @@ class HowToPay:
         """The address alone as a QR code, for scanners that read no links."""
         return data_uri(drawn(self.address)) if self.qr_has_amount else self.qr
 
+    @property
+    def amount_groups(self) -> list[str]:
+        """The amount in groups of three digits, the last with its fraction; joined they are the amount."""
+        whole, point, fraction = self.amount.partition(".")
+        first = len(whole) % 3 or 3
+        groups = [whole[:first], *(whole[place : place + 3] for place in range(first, len(whole), 3))]
+        return [*groups[:-1], f"{groups[-1]}{point}{fraction}"]
+
 
 def how_to_pay(payment: Payment, network: NetworkProfile, *, missing: int, seen: Collection[str]) -> HowToPay:
     """What is still to be sent for a payment that waits for money; `seen` are on-chain transactions by their hash."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -98,6 +99,32 @@ def test_short_money_asks_for_the_rest_and_then_completes(page: Page, complaints
     simulate_payment(payment, "exact")
     expect(page.get_by_text("Paid. Thank you!", exact=True)).to_be_visible()
     assert complaints.found == []
+
+
+@pytest.mark.parametrize("network", ["polygon", "stellar"])
+def test_on_a_phone_all_that_is_needed_is_there_without_scrolling(
+    browser: Browser, live_server: LiveServer, member: Member, network: str
+) -> None:
+    payment = make_payment(member.merchant, amount="1299.50", network=network)
+    options: dict[str, Any] = {"has_touch": True, "is_mobile": True, "base_url": live_server.url}
+    phone = browser.new_context(viewport={"width": 360, "height": 740}, **options).new_page()
+    phone.goto(f"/pay/{payment.public_id}")
+    needed = [
+        *(phone.locator(each) for each in ("[data-amount]", ".on-network__coin", "#copy-amount", "#copy-address")),
+        phone.get_by_role("link", name="Open in wallet"),
+    ]
+    boxes = [each.bounding_box() for each in needed]
+    assert all(box and box["y"] + box["height"] <= 740 for box in boxes), boxes
+    amount = phone.locator("[data-amount]")
+    assert amount.inner_text() == amount.text_content(), "what is copied has no commas or gaps"
+    phone.context.close()
+    desk = browser.new_context(viewport={"width": 1280, "height": 800}, base_url=live_server.url).new_page()
+    desk.goto(f"/pay/{payment.public_id}")
+    code, link = (desk.locator(each).first.bounding_box() for each in (".scan__tabs", "#copy-address"))
+    assert code
+    assert link
+    assert code["y"] < link["y"], "on a desk the code comes first"
+    desk.context.close()
 
 
 @pytest.mark.usefixtures("impatience")

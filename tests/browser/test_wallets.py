@@ -403,7 +403,7 @@ def test_the_code_with_the_amount_is_a_choice_that_needs_no_script(
     page.get_by_text("QR with amount", exact=True).click()
     expect(with_amount).to_be_visible()
     expect(plain).to_be_hidden()
-    expect(page.get_by_text("your wallet must show 48.50 USDC and the address below")).to_be_visible()
+    expect(page.get_by_text("your wallet must show 48.50 USDC and this address")).to_be_visible()
     page.get_by_role("radio", name="QR with amount").press("ArrowLeft")
     expect(plain).to_be_visible()
     expect(page.locator("[data-wallet]")).to_be_hidden()

@@ -152,7 +152,7 @@ def test_the_code_with_the_amount_is_a_second_choice() -> None:
     assert page.index(how.qr) < page.index(how.qr_with_amount)
     assert re.search(r'id="qr-address"\s+autocomplete="off"\s+checked', page)
     assert "MetaMask, Rainbow and Coinbase Wallet understand this code" in page
-    assert f"your wallet must show {how.amount} USDC and the address below" in page
+    assert f"your wallet must show {how.amount} USDC and this address" in page
 
 
 def test_no_wallet_is_asked_to_pay_on_a_simulated_network() -> None:
