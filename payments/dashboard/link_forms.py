@@ -148,6 +148,11 @@ class PriceForm(DetailsForm):
     def wallet_fields(self) -> list[forms.BoundField]:
         return [self[f"wallet_{network}"] for network in self.networks]
 
+    @property
+    def more_is_open(self) -> bool:
+        """Whether what is folded lacks something: no wallet is in use yet, or a field there was refused."""
+        return not any(self._known.values()) or bool(self.errors.keys() - {"description", "amount", "currency"})
+
     def clean(self) -> dict[str, Any]:
         data: dict[str, Any] = super().clean() or {}
         chosen = data.get("network")

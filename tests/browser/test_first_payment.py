@@ -49,6 +49,7 @@ def test_somebody_signs_up_and_is_paid(page: Page, complaints: Complaints) -> No
     page.get_by_role("link", name="Take a payment").first.click()
     page.get_by_label("What it is for").fill("A bag of Huila")
     page.get_by_label("Amount").fill("12.50")
+    page.get_by_text("More options").click()
     page.get_by_label("Coin").select_option("USDC")
     page.get_by_label("Network").select_option("polygon")
     page.get_by_role("button", name="Take the payment").click()

@@ -45,6 +45,7 @@ def test_a_payment_link_is_made_opened_and_paid(
     page.get_by_role("link", name="Make a payment link").first.click()
     page.get_by_label("What it is for").fill("Sunset tour, one seat")
     page.get_by_label("Amount", exact=False).first.fill("48,50")
+    page.get_by_text("More options").click()
     page.get_by_label("Your wallet on Polygon").fill(WALLETS[POLYGON])
     page.get_by_label("How many times it can be paid").fill("2")
     page.get_by_role("button", name="Make the link").click()

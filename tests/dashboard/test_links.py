@@ -148,6 +148,26 @@ def test_a_fault_is_shown_at_its_field(path: str, fields: dict[str, str], words:
     assert not PaymentLink.objects.exists()
 
 
+def test_two_fields_are_enough_and_the_rest_is_folded_until_it_lacks_something(client: Client) -> None:
+    def is_open(reply: Any) -> bool:
+        [opening] = re.findall(r'<details class="disclosure"([^>]*)>\s*<summary>More options', reply.text)
+        return "open" in opening
+
+    def filled_in(path: str) -> dict[str, Any]:
+        shown = client.get(path)
+        form = shown.context["form"]
+        known = {name: value for name in form.fields if (value := form[name].value()) not in (None, [])}
+        return {**known, "form_id": shown.context["form_id"], "currency": "EUR"}
+
+    for path in (NEW, TAKE):
+        assert not is_open(client.get(path))
+        assert not is_open(client.post(path, {**filled_in(path), "description": "", "amount": "2,000"}))
+        assert is_open(send(client, path, redirect_url="nowhere"))
+    few = {**filled_in(NEW), "description": "Sunset tour", "amount": "48.50"}
+    assert client.post(NEW, few).status_code == 302
+    assert PaymentLink.objects.get().amount == 4850
+
+
 def test_named_wallets_are_filled_in_and_what_keys_have_named_counts_for_nothing(member: Member) -> None:
     support = browser_of(make_member(member.merchant, role=Role.SUPPORT))
     make_payment(POLYGON, merchant=member.merchant)  # as a developer's key makes them
