@@ -8,8 +8,10 @@ import { offerWallets } from "./wallets.js";
 
 const LONGEST_DELAY = 30000;
 const LONGEST_ANSWER = 15000;
+const SLOW_ANSWER = 6000;
 
 const page = document.querySelector("[data-checkout]");
+const offline = document.querySelector("[data-offline]");
 const announcer = document.querySelector("[data-announcer]");
 const shown = new Map();
 for (const part of page.querySelectorAll("[data-part]")) shown.set(part.dataset.part, part.innerHTML);
@@ -31,16 +33,24 @@ function ask() {
 }
 
 async function askNow() {
+  const slow = setTimeout(sayOffline, SLOW_ANSWER);
   try {
     const status = await (await get(page.dataset.statusUrl)).json();
     if (status.revision !== revision) show(await (await get(page.dataset.pageUrl)).text());
     delay = interval;
+    offline.hidden = true;
   } catch {
+    sayOffline();
     delay = Math.min(delay * 2, LONGEST_DELAY);
   } finally {
+    clearTimeout(slow);
     asking = undefined;
     plan();
   }
+}
+
+function sayOffline() {
+  offline.hidden = false;
 }
 
 async function get(url) {
@@ -89,5 +99,6 @@ function enhance() {
 document.addEventListener("visibilitychange", () => (document.hidden ? clearTimeout(timer) : ask()));
 window.addEventListener("focus", ask);
 window.addEventListener("online", ask);
+window.addEventListener("offline", () => interval && sayOffline());
 enhance();
 plan();

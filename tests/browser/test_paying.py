@@ -101,6 +101,24 @@ def test_short_money_asks_for_the_rest_and_then_completes(page: Page, complaints
     assert complaints.found == []
 
 
+@pytest.mark.usefixtures("impatience")
+def test_a_lost_connection_is_said_and_mends_itself(page: Page, member: Member) -> None:
+    payment = make_payment(member.merchant)
+    page.goto(f"/pay/{payment.public_id}")
+    told = page.get_by_text("This page goes on by itself as soon as it can.")
+    expect(told).to_be_hidden()
+    page.route("**/status*", lambda route: route.abort())  # gone without the browser knowing
+    expect(told).to_be_visible(timeout=10_000)
+    page.unroute("**/status*")
+    expect(told).to_be_hidden()
+    page.context.set_offline(True)
+    expect(told).to_be_visible(timeout=10_000)
+    simulate_payment(payment, "exact")
+    page.context.set_offline(False)
+    expect(page.get_by_text("Paid. Thank you!", exact=True)).to_be_visible()
+    expect(told).to_be_hidden()
+
+
 @pytest.mark.parametrize("network", ["polygon", "stellar"])
 def test_on_a_phone_all_that_is_needed_is_there_without_scrolling(
     browser: Browser, live_server: LiveServer, member: Member, network: str
