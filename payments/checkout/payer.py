@@ -411,8 +411,8 @@ def _again_url(facts: PayerFacts) -> str:
 
 
 def _way_back(payment: Payment) -> tuple[str, str]:
-    """The URL for a payer who has paid, with the host to show; only http or https."""
-    if payment.status != PaymentStatus.COMPLETED:
+    """The URL for a payer who has paid, given back since or not, with the host to show; only http or https."""
+    if payment.completed_at is None:
         return "", ""
     parts = urlsplit(payment.redirect_url)
     return (payment.redirect_url, parts.hostname) if parts.scheme in {"http", "https"} and parts.hostname else ("", "")

@@ -80,7 +80,7 @@ def test_what_payers_see_is_tried_and_then_shown(
     expect(page.get_by_text("Buttons are #7a1fa2.")).to_be_visible()
     payer.goto(f"/pay/{payment.public_id}")
     expect(payer.get_by_text("Harbour Roasters").first).to_be_visible()
-    expect(payer.locator('a[href="mailto:help@harbour.example"]').first).to_be_attached()
+    expect(payer.locator(f'a[href="mailto:help@harbour.example?subject={payment.public_id}"]').first).to_be_attached()
     payer.context.close()
     assert complaints.found == []
 

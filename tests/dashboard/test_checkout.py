@@ -260,6 +260,15 @@ def test_a_paid_payment_thanks_and_shows_the_way_back() -> None:
     assert view_of(payment).poll_seconds == 0
 
 
+@pytest.mark.parametrize("status", ["partially_refunded", "refunded"])
+def test_who_has_paid_goes_back_and_keeps_the_receipt_after_a_refund(status: str) -> None:
+    payment = pay_and_confirm(make(redirect_url=SHOP))
+    Payment.objects.filter(pk=payment.pk).update(status=status, refunded=1, returned=1)
+    page = page_of(payment)
+    assert "Back to shop.example" in page
+    assert "Print the receipt" in page
+
+
 @pytest.mark.parametrize("state", ["created", "expired", "cancelled"])
 def test_only_who_has_paid_is_sent_on(state: str) -> None:
     payment = make(redirect_url=SHOP)
