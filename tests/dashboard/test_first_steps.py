@@ -58,6 +58,12 @@ def test_a_step_is_done_once_it_has_happened_and_not_before(client: Client, memb
     assert done(client) == 4
 
 
+def test_a_payment_by_link_is_the_first_of_them(client: Client) -> None:
+    first, *others = client.get(PAGE).context["first_steps"].steps
+    assert (first.url, first.title) == ("/dashboard/links/new", "Have a test payment completed")
+    assert "/dashboard/keys/new" in [each.url for each in others]
+
+
 def test_the_page_costs_the_same_whatever_has_happened(
     client: Client, member: Member, django_assert_max_num_queries: Any
 ) -> None:

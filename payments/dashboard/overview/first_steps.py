@@ -58,8 +58,8 @@ class FirstSteps:
 
 
 def first_steps_of(request: MemberRequest) -> FirstSteps:
-    """Read by six short queries that cost the same however much has happened."""
-    return FirstSteps([_key(request), _payment(request), _webhook(request), _wallet(request), _factor(request)])
+    """A payment by link first: it needs no code. Read by six short queries that cost the same however much happened."""
+    return FirstSteps([_payment(request), _wallet(request), _key(request), _webhook(request), _factor(request)])
 
 
 @never_cache
@@ -110,12 +110,12 @@ def _payment(request: MemberRequest) -> Step:
     paid = total(PAYMENTS, merchant_id=request.merchant.pk, environment=request.environment, statuses=PAID)
     return Step(
         title=_("Have a test payment completed") if is_sandbox else _("Have a payment completed"),
-        words=_("Take a payment, and let the sandbox pay it: its page here has a button for that.")
+        words=_("Make a payment link, and open it as a payer would. Its payment’s page here has a button that pays.")
         if is_sandbox
-        else _("Take a payment, and send your payer to its page."),
+        else _("Make a payment link, and send it to a payer."),
         is_done=bool(paid),
-        url=reverse("dashboard_take_payment"),
-        label=_("Take a payment"),
+        url=reverse("dashboard_make_link"),
+        label=_("Make a payment link"),
         is_offered=request.member.may[Permission.TAKE_PAYMENTS],
     )
 
