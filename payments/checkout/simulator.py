@@ -36,6 +36,8 @@ class Scenario:
     act: Callable[[Payment], str]
     is_for_any: bool = False
     """Whether it can also happen to a payment that has ended."""
+    needs_memo: bool | None = None
+    """Whether it happens on networks with memos alone, or without them alone; None: on any."""
 
 
 def simulate_payment(payment: Payment, scenario: str) -> str:
@@ -56,6 +58,12 @@ def simulate_payment(payment: Payment, scenario: str) -> str:
 def possible_scenarios(payment: Payment) -> dict[str, Scenario]:
     """What can happen to a payment as it stands: to an ended one only money that comes again, late or sent wrongly."""
     return {name: known for name, known in SCENARIOS.items() if known.is_for_any or not _is_over(payment)}
+
+
+def offered_scenarios(payment: Payment) -> dict[str, Scenario]:
+    """Those of them that can happen on its network, for its page."""
+    has_memo = bool(payment.memo)
+    return {name: each for name, each in possible_scenarios(payment).items() if each.needs_memo in (None, has_memo)}
 
 
 def _is_over(payment: Payment) -> bool:
@@ -182,18 +190,28 @@ SCENARIOS: Mapping[str, Scenario] = MappingProxyType(
         "two_parts": Scenario(_("The payer sends half now and the rest a few blocks later."), _two_parts),
         "late": Scenario(_("The window ends now and the money comes after it."), _late, is_for_any=True),
         "wrong_token": Scenario(_("The payer sends another coin than was asked for."), _wrong_token, is_for_any=True),
-        "wrong_network": Scenario(_("The payer sends on the other evm network."), _wrong_network, is_for_any=True),
+        "wrong_network": Scenario(
+            _("The payer sends on the other evm network."), _wrong_network, is_for_any=True, needs_memo=False
+        ),
         "two_transfers": Scenario(
             _("Two transfers inside one on-chain transaction make up the amount."), _two_transfers
         ),
-        "reorg": Scenario(_("A reorganisation undoes the transfer; it comes back in a later block."), _reorg),
+        "reorg": Scenario(
+            _("A reorganisation undoes the transfer; it comes back in a later block."), _reorg, needs_memo=False
+        ),
         "outage": Scenario(_("The network does not answer for 15 seconds while money arrives."), _outage),
-        "missing_memo": Scenario(_("On stellar, the payer forgets the memo."), _missing_memo, is_for_any=True),
+        "missing_memo": Scenario(
+            _("On stellar, the payer forgets the memo."), _missing_memo, is_for_any=True, needs_memo=True
+        ),
         "from_exchange": Scenario(
-            _("On stellar, an exchange sends with the memo; a refund asks for an address."), _from_exchange
+            _("On stellar, an exchange sends with the memo; a refund asks for an address."),
+            _from_exchange,
+            needs_memo=True,
         ),
         "memo_conflict": Scenario(
-            _("On stellar, memo and muxed address name different payments; the muxed address counts."), _memo_conflict
+            _("On stellar, memo and muxed address name different payments; the muxed address counts."),
+            _memo_conflict,
+            needs_memo=True,
         ),
     }
 )

@@ -115,7 +115,7 @@ def _detail_context(request: MemberRequest, payment: Payment) -> dict[str, objec
         "named": named,
         "missing": [_missing_words(each) for each in _missing_of(payment)],
         "cancellable": payment.status == PaymentStatus.CREATED and not deposits,
-        "scenarios": simulator.possible_scenarios(payment).items() if in_sandbox else (),
+        "scenarios": simulator.offered_scenarios(payment).items() if in_sandbox else (),
     }
 
 
