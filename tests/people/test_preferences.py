@@ -86,10 +86,10 @@ def test_pages_show_times_and_numbers_as_chosen_and_the_payers_page_does_not(set
 @pytest.mark.parametrize(
     ("style", "shown"),
     [
-        ("comma", ("1,234.50 EUR", "1234.50 USDC", "1,234.5")),
-        ("point", ("1.234,50 EUR", "1234,50 USDC", "1.234,5")),
-        ("space", ("1\u202f234,50 EUR", "1234,50 USDC", "1\u202f234,5")),
-        ("apostrophe", ("1\u2019234.50 EUR", "1234.50 USDC", "1\u2019234.5")),
+        ("comma", ("1,234.50 EUR", "1,234.50 USDC", "1,234.5")),
+        ("point", ("1.234,50 EUR", "1.234,50 USDC", "1.234,5")),
+        ("space", ("1\u202f234,50 EUR", "1\u202f234,50 USDC", "1\u202f234,5")),
+        ("apostrophe", ("1\u2019234.50 EUR", "1\u2019234.50 USDC", "1\u2019234.5")),
     ],
 )
 def test_numbers_for_reading_are_in_the_style_of_who_reads(style: str, shown: tuple[str, ...]) -> None:
