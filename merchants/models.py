@@ -135,6 +135,12 @@ class Branding(models.Model):
     def support_url(self) -> str:
         return self.support if "://" in self.support else f"mailto:{self.support}"
 
+    def support_url_about(self, reference: str) -> str:
+        """The same, with the reference as the subject where it is an e-mail address; empty without support."""
+        if not self.support:
+            return ""
+        return self.support_url if "://" in self.support else f"{self.support_url}?subject={reference}"
+
 
 class BrandLogo(models.Model):
     """The picture itself, apart from what every page reads."""

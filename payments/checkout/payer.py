@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 from datetime import UTC, datetime, timedelta
@@ -15,9 +16,11 @@ from django.utils.translation import gettext_lazy as _
 
 from config.coins import coin_name
 from config.pages import wording
+from merchants.pages.branding import brand_of
 from payments.chains import registry
 from payments.chains.profiles import NetworkProfile
 from payments.checkout.paying import HowToPay, how_to_pay
+from payments.checkout.usual_wait import usual_wait
 from payments.deposits.models import ScanCursor
 from payments.links.choices import choices_among
 from payments.models import UNPAID_FOR_GOOD, Deposit, Discrepancy, Payment
@@ -81,6 +84,9 @@ class PayerView:
     redirect_host: str
     purpose: str
     """What its payment link is for; empty without one."""
+    is_paid: bool
+    help_url: str
+    """The merchant's support, with the reference in the subject of a mail; empty where it names none."""
     again_url: str
     """Where another payment can be made in its place: while nothing was sent, and after it has ended unpaid."""
 
@@ -174,13 +180,14 @@ def look_at(payment: Payment, now: datetime) -> PayerView:
 def view_of(facts: PayerFacts) -> PayerView:
     payment, network = facts.payment, facts.network
     redirect_url, redirect_host = _way_back(payment)
+    state, notices = _headline_and_notices(facts)
     return PayerView(
         id=payment.public_id,
         sandbox=payment.environment == "sandbox",
         payee=payment.merchant.payee,
         status=payment.status,
-        state=_state(facts),
-        notices=tuple(_notices(facts)),
+        state=state,
+        notices=tuple(notices),
         fiat_amount=wording.fiat(payment.fiat_amount, payment.currency),
         amount=wording.coins_asked(payment.due, payment.decimals),
         coin=payment.cryptocurrency,
@@ -195,6 +202,8 @@ def view_of(facts: PayerFacts) -> PayerView:
         redirect_url=redirect_url,
         redirect_host=redirect_host,
         purpose=payment.payment_link.description if payment.payment_link else "",
+        is_paid=payment.status in _PAID,
+        help_url=brand.support_url_about(payment.public_id) if (brand := brand_of(payment.merchant)) else "",
         again_url=_again_url(facts),
     )
 
@@ -219,14 +228,14 @@ def _state(facts: PayerFacts) -> State:
         case PaymentStatus.CREATED if facts.in_time:
             return State(
                 gettext("Waiting for your payment"),
-                gettext("It shows up here once you have sent it."),
+                gettext("It will appear here soon after you send it."),
                 "accent",
                 "clock",
                 waiting=True,
             )
         case PaymentStatus.CREATED:
             detail = gettext(
-                "If you have already sent it, it will still show up here. Otherwise do not send anything now."
+                "If you have already paid, your payment will still appear here. If not, do not send anything now."
             )
             return State(gettext("The time to pay is over"), detail, "calm", "clock", waiting=True)
         case PaymentStatus.PENDING:
@@ -234,11 +243,11 @@ def _state(facts: PayerFacts) -> State:
         case PaymentStatus.UNDERPAID:
             return _short(facts)
         case PaymentStatus.COMPLETED if payment.accepted and payment.received < payment.due:
-            detail = gettext("{payee} has accepted {held} of {due} for this payment. There is nothing left to pay.")
+            detail = gettext("{payee} accepted {held} instead of {due}. There is nothing left to pay.")
             detail = detail.format(payee=payee, held=facts.held(payment.received), due=facts.asked(payment.due))
-            return State(gettext("Accepted with less"), detail, "good", "check")
+            return State(gettext("Paid: the smaller amount was accepted"), detail, "good", "check")
         case PaymentStatus.COMPLETED:
-            detail = gettext("{payee} has been told. You can close this page.").format(payee=payee)
+            detail = gettext("{payee} has been notified. You can close this page.").format(payee=payee)
             return State(gettext("Paid. Thank you!"), detail, "good", "check")
         case PaymentStatus.PARTIALLY_REFUNDED:
             detail = gettext("{amount} of what you paid was sent back to you or is on its way.")
@@ -249,13 +258,25 @@ def _state(facts: PayerFacts) -> State:
             detail = detail.format(amount=facts.held(payment.refunded))
             return State(gettext("Refunded"), detail, "calm", "undo")
         case PaymentStatus.EXPIRED:
-            detail = gettext("Do not send money to its address any more. Ask {payee} for a new payment.").format(
-                payee=payee
-            )
+            detail = gettext(
+                "Do not send money to its address any more. If you still want to pay, ask {payee} for a new payment."
+            ).format(payee=payee)
             return State(gettext("This payment has expired"), detail, "calm", "clock")
         case PaymentStatus.CANCELLED:
-            detail = gettext("{payee} called it off. Do not send money to its address any more.").format(payee=payee)
+            detail = gettext("{payee} cancelled it. Do not send money to its address any more.").format(payee=payee)
             return State(gettext("This payment was cancelled"), detail, "calm", "cross")
+
+
+def _headline_and_notices(facts: PayerFacts) -> tuple[State, list[Notice]]:
+    """The state and what is unusual; while nothing else has come, money that does not count is the headline."""
+    state, notices = _state(facts), _notices(facts)
+    is_astray = any(discrepancy.kind in _ASTRAY for discrepancy in facts.discrepancies)
+    if facts.payment.status != PaymentStatus.CREATED or not facts.in_time or not is_astray:
+        return state, notices
+    astray = notices.pop()
+    pay = gettext("To pay, send {due} on {network} to the address below.")
+    pay = pay.format(due=facts.asked(facts.missing), network=facts.network.name)
+    return State(astray.title, f"{astray.words} {pay}", "warn", "warning", waiting=True), notices
 
 
 def _confirming(facts: PayerFacts) -> State:
@@ -265,20 +286,21 @@ def _confirming(facts: PayerFacts) -> State:
     confirmations = confirmations_of(payment, facts.deposits, {payment.network: height})
     block = max((deposit.height for deposit in facts.standing), default=height)
     delayed = facts.finality_is_delayed or facts.network_has_no_new_blocks
+    left = _seconds_left(facts, confirmations)
     if delayed:
         then = str(_NETWORK_DELAY)
-    elif confirmations < required:
+    elif left:
         then = gettext("{confirmations} of {required} confirmations, {left} left.")
     else:
         then = gettext("{confirmations} of {required} confirmations, waiting for the network to make it final.")
     words = [gettext("Seen in block {block}."), then]
     if facts.missing:
-        words.append(gettext("{missing} of the amount has not been seen yet."))
+        words.append(gettext("{missing} has not arrived yet."))
     told = {
         "block": wording.whole(block),
         "confirmations": confirmations,
         "required": required,
-        "left": wording.about((required - confirmations) * facts.network.block_seconds),
+        "left": wording.about(left),
         "missing": facts.asked(facts.missing),
         "network": facts.network.name,
         "payee": payment.merchant.payee,
@@ -294,9 +316,25 @@ def _confirming(facts: PayerFacts) -> State:
     )
 
 
+def _seconds_left(facts: PayerFacts, confirmations: int) -> int:
+    """Seconds until the transfer counts, by what the network has needed lately; 0 where nobody can know.
+
+    In steps of ten seconds, so that the page changes no more often than somebody reads it.
+    """
+    missing = max(0, facts.payment.required_confirmations - confirmations)
+    left: float = missing * max(facts.network.block_seconds, 1)
+    usual = usual_wait(facts.payment, facts.now)
+    if usual is not None and facts.standing:
+        waited = (facts.now - max(deposit.seen_at for deposit in facts.standing)).total_seconds()
+        left = max(left, usual - waited)
+    return math.ceil(left / _STEP_SECONDS) * _STEP_SECONDS
+
+
+_STEP_SECONDS = 10
+
 _NETWORK_DELAY = _(
-    "{network} itself is slow to make it final just now. There is nothing for you to do: do not pay again. "
-    "{payee} is told as soon as it is final."
+    "{network} is slow to confirm payments right now. Your money is safe: do not pay again. {payee} will see the "
+    "payment as soon as it is final."
 )
 
 
@@ -305,12 +343,12 @@ def _short(facts: PayerFacts) -> State:
     came = gettext("{held} of {due} has arrived.")
     came = came.format(held=facts.held(payment.received), due=facts.asked(payment.due))
     if payment.closed_at is None and facts.in_time:
-        detail = f"{came} {gettext('Send the rest to the same address before the time is over.')}"
+        detail = f"{came} {gettext('Send the rest to the same address before the time runs out.')}"
         title = gettext("{missing} is still missing").format(missing=facts.asked(facts.missing))
         return State(title, detail, "warn", "warning", waiting=True)
-    ask = gettext("It is kept safe. Ask {payee} whether to send it back to you, and name the reference below.")
+    ask = gettext("It is safe. Contact {payee}, who can accept it or send it back, and give the reference below.")
     detail = f"{came} {ask.format(payee=payee)}"
-    return State(gettext("Too little arrived in time"), detail, "warn", "warning")
+    return State(gettext("Less than the full amount arrived in time"), detail, "warn", "warning")
 
 
 def _notices(facts: PayerFacts) -> list[Notice]:
@@ -318,14 +356,14 @@ def _notices(facts: PayerFacts) -> list[Notice]:
     payee = facts.payment.merchant.payee
     if facts.network_is_silent and facts.payment.status not in _SETTLED:
         words = gettext(
-            "We cannot read the network just now. Money that you have sent is not lost: it is counted, with the time "
-            "at which you sent it, as soon as the network answers again. Do not send it twice."
+            "We cannot reach the network right now. If you have already paid, your money is not lost: it counts "
+            "from the time you sent it, as soon as the network answers. Do not pay twice."
         )
         notices.append(Notice(gettext("{network} is slow to answer").format(network=facts.network.name), words))
     elif facts.network_has_no_new_blocks and facts.payment.status in _OPEN:
         words = gettext(
-            "The network itself makes no new blocks just now. Money that you have sent is not lost and shows up here "
-            "with the next ones. Do not send it twice."
+            "The network is not adding new blocks right now. If you have already paid, your money is not lost and "
+            "will appear here with the next block. Do not pay twice."
         )
         notices.append(Notice(gettext("{network} is delayed").format(network=facts.network.name), words))
     for discrepancy in facts.discrepancies:
@@ -337,14 +375,17 @@ def _notices(facts: PayerFacts) -> list[Notice]:
     return notices
 
 
-_ASK = _("It is kept safe; ask {payee} to send it back, and name the reference below.")
+_ASK = _("It is safe. To get it back, contact {payee} and give the reference below.")
 _ASTRAY = {
-    DiscrepancyKind.LATE: (_("{amount} arrived late"), _("It came after the time to pay was over.")),
-    DiscrepancyKind.OVERPAID: (_("You sent {amount} more than was due"), _("The payment itself is complete.")),
-    DiscrepancyKind.WRONG_TOKEN: (_("{amount} arrived, which is not the coin asked for"), _("It does not count.")),
-    DiscrepancyKind.WRONG_NETWORK: (_("{amount} arrived on another network"), _("It does not count.")),
-    DiscrepancyKind.UNASKED: (_("{amount} arrived before it was asked for"), _("It does not count.")),
-    DiscrepancyKind.NO_MEMO: (_("{amount} arrived without its memo"), _("It cannot be told whose it is.")),
+    DiscrepancyKind.LATE: (_("{amount} arrived late"), _("It arrived after the time to pay had ended.")),
+    DiscrepancyKind.OVERPAID: (_("You sent {amount} too much"), _("The payment itself is complete.")),
+    DiscrepancyKind.WRONG_TOKEN: (_("{amount} arrived, but it is the wrong coin"), _("It does not count.")),
+    DiscrepancyKind.WRONG_NETWORK: (_("{amount} arrived on the wrong network"), _("It does not count.")),
+    DiscrepancyKind.UNASKED: (_("{amount} arrived before this payment was created"), _("It does not count.")),
+    DiscrepancyKind.NO_MEMO: (
+        _("{amount} arrived without its memo"),
+        _("Without its memo we cannot match it to your payment."),
+    ),
 }
 
 
@@ -411,8 +452,12 @@ def _again_url(facts: PayerFacts) -> str:
 
 
 def _way_back(payment: Payment) -> tuple[str, str]:
-    """The URL for a payer who has paid, given back since or not, with the host to show; only http or https."""
-    if payment.completed_at is None:
-        return "", ""
+    """Where the payer goes from here, with the host to show: the redirect URL after success, else the shop itself.
+
+    Empty where the merchant named none, or one that is not of the web.
+    """
     parts = urlsplit(payment.redirect_url)
-    return (payment.redirect_url, parts.hostname) if parts.scheme in {"http", "https"} and parts.hostname else ("", "")
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        return "", ""
+    url = payment.redirect_url if payment.completed_at else f"{parts.scheme}://{parts.netloc}/"
+    return url, parts.hostname

@@ -128,5 +128,7 @@ def _sample(payee: str) -> PayerView:
         redirect_url="",
         redirect_host="",
         purpose="",
+        is_paid=False,
+        help_url="",
         again_url="",
     )

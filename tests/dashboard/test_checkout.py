@@ -18,12 +18,13 @@ from PIL import Image
 from stellar_sdk.sep.stellar_uri import PayStellarUri
 
 from config import ids
+from merchants.models import Branding
 from payments.chains import registry
 from payments.chains.simulated.networks import PASSPHRASE
 from payments.checkout.payer import Notice, PayerView, State, look_at
 from payments.checkout.paying import HowToPay, WalletTransfer
 from payments.checkout.simulator import simulate_payment
-from payments.models import Payment
+from payments.models import Deposit, Payment
 from payments.services import cancel_payment
 from tests.dashboard.paying import make, page_of, view_of
 from tests.payments.scenes import (
@@ -62,7 +63,7 @@ def test_nothing_but_the_allowed_fields_leaves() -> None:
         PayerView: {
             "id", "sandbox", "payee", "status", "state", "notices", "fiat_amount", "amount", "coin", "coin_name",
             "network", "how_to_pay", "expires_at", "seconds_left", "poll_seconds", "receipt", "details",
-            "redirect_url", "redirect_host", "purpose", "again_url",
+            "redirect_url", "redirect_host", "purpose", "is_paid", "help_url", "again_url",
         },
         State: {"title", "detail", "tone", "icon", "waiting", "confirmations", "required"},
         Notice: {"title", "words"},
@@ -137,7 +138,7 @@ def test_a_new_payment_says_exactly_what_to_send_and_where() -> None:
         f'data-copy="{payment.deposit_address}"',
         f'href="{payment.payment_uri}"',
         "Test payment: no real money",
-        "Enter the amount by hand",
+        "Enter the amount yourself",
     ):
         assert words in page
     assert decoded(how.qr) == payment.deposit_address
@@ -151,7 +152,7 @@ def test_the_code_with_the_amount_is_a_second_choice() -> None:
     assert decoded(how.qr_with_amount) == how.payment_uri == payment.payment_uri
     assert page.index(how.qr) < page.index(how.qr_with_amount)
     assert re.search(r'id="qr-address"\s+autocomplete="off"\s+checked', page)
-    assert "MetaMask, Rainbow and Coinbase Wallet understand this code" in page
+    assert "MetaMask, Rainbow and Coinbase Wallet can read this code" in page
     assert f"your wallet must show {how.amount} USDC and this address" in page
 
 
@@ -200,7 +201,7 @@ def test_confirmations_are_counted_down() -> None:
     mine_and_watch(ETHEREUM)
     state = view_of(payment).state
     assert state.title == "Payment seen, confirming"
-    assert state.detail == "Seen in block 1. 1 of 3 confirmations, about 1 s left."
+    assert state.detail == "Seen in block 1. 1 of 3 confirmations, about 10 s left."
     assert (state.confirmations, state.required) == (1, 3)
     assert '<progress class="state__progress"' in page_of(payment)
     assert status_of(payment)["confirmations"] == 1
@@ -244,6 +245,19 @@ def test_the_second_half_on_its_way_is_not_asked_for_again() -> None:
     assert how.amount == "50.00"
 
 
+def test_the_time_left_is_what_the_network_has_needed_lately() -> None:
+    for _ in range(5):
+        pay(make(ETHEREUM))
+    mine_and_watch(ETHEREUM, 10)
+    for deposit in Deposit.objects.filter(network=ETHEREUM):
+        assert deposit.credited_at
+        Deposit.objects.filter(pk=deposit.pk).update(seen_at=deposit.credited_at - timedelta(seconds=95))
+    payment = make(ETHEREUM)
+    pay(payment)
+    mine_and_watch(ETHEREUM)
+    assert view_of(payment).state.detail.endswith("confirmations, about 2 min left.")
+
+
 def test_a_paid_payment_thanks_and_shows_the_way_back() -> None:
     payment = make(redirect_url=SHOP)
     transaction_hash = pay(payment)
@@ -269,15 +283,19 @@ def test_who_has_paid_goes_back_and_keeps_the_receipt_after_a_refund(status: str
     assert "Print the receipt" in page
 
 
-@pytest.mark.parametrize("state", ["created", "expired", "cancelled"])
-def test_only_who_has_paid_is_sent_on(state: str) -> None:
+@pytest.mark.parametrize("state", ["expired", "cancelled"])
+def test_who_has_not_paid_finds_the_shop_and_its_help_but_not_the_page_for_success(state: str) -> None:
     payment = make(redirect_url=SHOP)
-    if state == "expired":
-        end_window(payment)
-    elif state == "cancelled":
-        cancel_payment(payment)
-    assert now(payment).status == state
     assert "shop.example" not in page_of(payment)
+    Branding.objects.create(merchant=payment.merchant, support="help@shop.example")
+    end_window(payment) if state == "expired" else cancel_payment(payment)
+    assert now(payment).status == state
+    page = page_of(payment)
+    assert SHOP.split("?")[0] not in page
+    assert re.search(r'href="https://shop.example/"\s+rel="noopener noreferrer">\s*Back to shop.example', page)
+    assert re.search(
+        rf'href="mailto:help@shop.example\?subject={payment.public_id}"[^>]*>\s*Contact Harbour Coffee', page
+    )
 
 
 def test_an_address_that_is_none_of_the_web_is_no_way_back() -> None:
@@ -289,7 +307,7 @@ def test_a_surplus_is_told() -> None:
     payment = pay_and_confirm(make(amount="100"), "125")
     view = view_of(payment)
     assert view.state.title == "Paid. Thank you!"
-    assert [notice.title for notice in view.notices] == ["You sent 25.00 USDC more than was due"]
+    assert [notice.title for notice in view.notices] == ["You sent 25.00 USDC too much"]
 
 
 def test_an_expired_payment_takes_no_more_money() -> None:
@@ -321,29 +339,30 @@ def test_too_little_in_the_end_says_where_the_money_is() -> None:
     payment = pay_and_confirm(make(amount="100"), "40")
     end_window(payment)
     view = view_of(payment)
-    assert view.state.title == "Too little arrived in time"
-    assert "It is kept safe." in view.state.detail
+    assert view.state.title == "Less than the full amount arrived in time"
+    assert "It is safe." in view.state.detail
     assert view.how_to_pay is None
     assert view.notices == ()
 
 
 def test_a_cancelled_payment_says_so() -> None:
     payment = cancel_payment(make())
-    assert "Harbour Coffee called it off." in page_of(payment)
+    assert "Harbour Coffee cancelled it." in page_of(payment)
 
 
 @pytest.mark.parametrize(
     ("coin", "network", "title"),
     [
-        ("USDT", "", "100.00 USDT arrived, which is not the coin asked for"),
-        ("", ETHEREUM, "100.00 USDC arrived on another network"),
+        ("USDT", "", "100.00 USDT arrived, but it is the wrong coin"),
+        ("", ETHEREUM, "100.00 USDC arrived on the wrong network"),
     ],
 )
 def test_money_that_went_astray_is_found(coin: str, network: str, title: str) -> None:
     payment = make(POLYGON, amount="100")
     pay_and_confirm(payment, "100", coin=coin, network=network)
     view = view_of(payment)
-    assert [notice.title for notice in view.notices] == [title]
+    assert (view.state.title, view.notices) == (title, ())
+    assert "To pay, send 100.00 USDC on Polygon (simulated) to the address below." in view.state.detail
     assert view.how_to_pay is not None
     assert view.how_to_pay.amount == "100.00"
 

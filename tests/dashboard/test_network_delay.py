@@ -33,7 +33,7 @@ def test_a_silent_network_is_admitted() -> None:
     assert view_of(payment).notices == ()
     cursor.update(failing_since=timezone.now() - timedelta(seconds=16))
     assert [notice.title for notice in view_of(payment).notices] == ["Polygon (simulated) is slow to answer"]
-    assert "Do not send it twice." in page_of(payment)
+    assert "Do not pay twice." in page_of(payment)
     cursor.update(failing_since=None, halted_at=timezone.now())
     assert [notice.title for notice in view_of(payment).notices] == ["Polygon (simulated) is slow to answer"]
 
@@ -61,8 +61,8 @@ def test_a_stall_of_finality_is_told_and_no_number_of_blocks_takes_its_place(mon
         state = view_of(payment).state
         assert (state.title, state.tone, state.waiting) == ("Payment seen, network delay", "warn", True)
         assert state.detail == (
-            "Seen in block 1. Polygon (simulated) itself is slow to make it final just now. There is nothing for you "
-            "to do: do not pay again. Harbour Coffee is told as soon as it is final."
+            "Seen in block 1. Polygon (simulated) is slow to confirm payments right now. Your money is safe: do not "
+            "pay again. Harbour Coffee will see the payment as soon as it is final."
         )
         assert "Payment seen, network delay" in page_of(payment)
         mine_and_watch(POLYGON, 50)
@@ -93,7 +93,7 @@ def test_a_network_without_new_blocks_is_told_before_anything_is_seen() -> None:
     view = view_of(payment)
     assert view.state.title == "Waiting for your payment"
     assert [notice.title for notice in view.notices] == ["Polygon (simulated) is delayed"]
-    assert "Do not send it twice." in view.notices[0].words
+    assert "Do not pay twice." in view.notices[0].words
     stand_still(finality=3600)
     assert view_of(payment).notices == ()
 

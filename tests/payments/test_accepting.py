@@ -111,8 +111,8 @@ def test_the_payer_is_told_how_much_was_accepted(half_paid: Payment) -> None:
     payment = now(half_paid)
     state = look_at(payment, payment.expires_at).state
     assert (state.title, state.detail) == (
-        "Accepted with less",
-        "Corner Shop has accepted 12.50 USDC of 25.00 USDC for this payment. There is nothing left to pay.",
+        "Paid: the smaller amount was accepted",
+        "Corner Shop accepted 12.50 USDC instead of 25.00 USDC. There is nothing left to pay.",
     )
     assert state.detail in page
     assert "Paid. Thank you!" not in page
