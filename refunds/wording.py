@@ -17,18 +17,17 @@ from refunds.models import Refund
 
 ELSEWHERE = gettext_lazy("Refund the payment again and name another address.")
 ADDRESSES: dict[Family, Promise] = {
-    "evm": gettext_lazy("It begins with 0x, and 40 letters and digits follow."),
+    "evm": gettext_lazy("It starts with 0x, followed by 40 letters and digits."),
     "stellar": gettext_lazy(
-        "It begins with G, or with M if your wallet or exchange shows one field for address and memo together."
+        "It starts with G, or with M if your wallet or exchange shows the address and memo in one field."
     ),
 }
 """By network family: how an address looks."""
 
 MEMOS: dict[Family, Promise] = {
     "stellar": gettext_lazy(
-        "If the address belongs to an exchange, it shows a memo (or tag) beside it: enter that too, or the "
-        "money cannot be credited. A wallet of one’s own needs none, and an address that begins with M contains it "
-        "already."
+        "If the address belongs to an exchange, enter the memo (or tag) it shows too, or the money cannot be "
+        "credited. Your own wallet needs none, and an address that starts with M already includes it."
     ),
 }
 """By the network families that have memos: who needs one."""

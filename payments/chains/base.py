@@ -461,7 +461,7 @@ class Chain(Protocol):
         ...
 
     def qr_text(self, *, to: DepositAddress, payment_uri: str) -> str:
-        """What the QR code holds: only what no scanner can misread into paying somebody else."""
+        """What the QR code contains: only what no scanner can misread into paying somebody else."""
         ...
 
     # Money in.

@@ -42,12 +42,12 @@ def show_claim(request: HttpRequest, payment_id: str) -> HttpResponse:
     except TooManyRequests as refusal:
         wait = refusal.retry_after_seconds
         form.add_error(
-            None, gettext("You have asked often just now. Wait %(wait)s seconds, then ask again.") % {"wait": wait}
+            None, gettext("You have looked this up too often. Wait %(wait)s seconds, then try again.") % {"wait": wait}
         )
         return _page(request, payment, form, status=refusal.status, retry_after=wait)
     except DomainError as refusal:
         form.add_error(
-            None, gettext("We cannot read the network just now. Your money is not lost; ask again in a minute.")
+            None, gettext("We cannot reach the network right now. Your money is not lost. Try again in a minute.")
         )
         return _page(request, payment, form, retry_after=refusal.retry_after_seconds)
     payment = payment_of(payment_id)  # the watcher may have gone on meanwhile

@@ -55,7 +55,7 @@ def _state(payment: Payment, explanation: ClaimExplanation) -> State:
     if code == ClaimCode.FAILED and explanation.network and (why := WHY_FAILED.get(explanation.network.family)):
         detail = f"{detail} {why}"
     if code == ClaimCode.CREDITED and payment.status != PaymentStatus.COMPLETED:
-        detail = gettext("The page of the payment says how things stand with it.")
+        detail = gettext("The payment page shows its current state.")
     if chosen is not None and chosen.decision is not None and (decided := _DECIDED.get(chosen.decision)):
         detail = str(decided)
     words = {
@@ -122,16 +122,16 @@ _CHANGES_SOON = _WAITING | {ClaimCode.NO_LONGER_WATCHED, ClaimCode.UNDONE, Claim
 """Codes that may change within a minute."""
 
 _DECIDED: Mapping[str, Promise] = {
-    DiscrepancyStatus.ACCEPTED: _("{payee} has accepted it. You need not do anything."),
+    DiscrepancyStatus.ACCEPTED: _("{payee} has accepted it. There is nothing you need to do."),
     DiscrepancyStatus.REFUNDED: _("{payee} has sent {amount} back to you, or it is on its way."),
 }
 
-_ASK_BACK = _("It is kept safe; ask {payee} to send it back, and name the reference below.")
-_ASK_FOR_HELP = _("Ask {payee} for help, and name the reference below.")
-_SHOW_HASH = _("Show {payee} the hash of this transaction, and name the reference below: both are needed to find it.")
+_ASK_BACK = _("It is safe. To get it back, contact {payee} and give the reference below.")
+_ASK_FOR_HELP = _("Contact {payee} for help and give the reference below.")
+_SHOW_HASH = _("Send {payee} the hash of this transaction and the reference below: both are needed to find it.")
 _ELSEWHERE = _(
-    "Compare the address in your wallet with the one of this payment. We cannot bring back what went elsewhere; if you "
-    "think that it should have come here, ask {payee}, and name the reference below."
+    "Compare the address in your wallet with the address of this payment. We cannot recover money sent to another "
+    "address. If you think it should have arrived here, contact {payee} and give the reference below."
 )
 
 IN_SHORT: Mapping[ClaimCode, Promise] = {
@@ -146,14 +146,14 @@ IN_SHORT: Mapping[ClaimCode, Promise] = {
     ClaimCode.UNDERPAID: _("counted"),
     ClaimCode.OVERPAID: _("counted"),
     ClaimCode.CREDITED: _("counted"),
-    ClaimCode.WRONG_NETWORK: _("on another network"),
-    ClaimCode.WRONG_TOKEN: _("not the coin asked for"),
-    ClaimCode.UNKNOWN_TOKEN: _("not the coin asked for"),
+    ClaimCode.WRONG_NETWORK: _("wrong network"),
+    ClaimCode.WRONG_TOKEN: _("wrong coin"),
+    ClaimCode.UNKNOWN_TOKEN: _("wrong coin"),
     ClaimCode.NO_MEMO: _("without its memo"),
     ClaimCode.CLAIMABLE_BALANCE: _("set aside, not paid"),
     ClaimCode.CLAWBACK: _("no payment"),
-    ClaimCode.ACCOUNT_MERGE: _("not the coin asked for"),
-    ClaimCode.NATIVE_COIN: _("not the coin asked for"),
+    ClaimCode.ACCOUNT_MERGE: _("wrong coin"),
+    ClaimCode.NATIVE_COIN: _("wrong coin"),
     ClaimCode.ZERO_AMOUNT: _("no money moved"),
 }
 """Short texts for another transfer of the same transaction to the payment's address."""
@@ -161,51 +161,54 @@ IN_SHORT: Mapping[ClaimCode, Promise] = {
 ANSWERS: Mapping[ClaimCode, tuple[Promise, ...]] = {
     ClaimCode.MISSED: (
         _("We have found your money"),
-        _("It had not been counted yet, and is being counted now. You need not do anything, and do not send it twice."),
+        _("It was not counted yet and is being counted now. There is nothing you need to do. Do not pay twice."),
     ),
     ClaimCode.NO_LONGER_WATCHED: (
-        _("It came long after this payment had ended"),
-        _("It is kept safe, and is being recorded now."),
+        _("It arrived long after this payment had ended"),
+        _("It is safe and is being recorded now."),
         _ASK_FOR_HELP,
     ),
     ClaimCode.TOO_EARLY: (
-        _("It was sent before this payment existed"),
-        _("It cannot have been meant for this payment, and does not count for it. It is kept safe."),
+        _("It was sent before this payment was created"),
+        _("It does not count towards this payment. It is safe."),
         _ASK_FOR_HELP,
     ),
     ClaimCode.NETWORK_HALTED: (
         _("{network} is being checked"),
-        _("Nothing that comes over it is counted just now. Your money is not lost. Do not send it twice."),
+        _("Payments on this network are paused while we check it. Your money is not lost. Do not pay twice."),
     ),
     ClaimCode.NOT_READ_YET: (
-        _("Your transfer is there"),
-        _("It shows up on the page of the payment in a moment. You need not do anything."),
+        _("Your transfer has arrived"),
+        _("It will appear on the payment page in a moment. There is nothing you need to do."),
     ),
     ClaimCode.CONFIRMING: (
         _("Your transfer is being confirmed"),
-        _("It has {confirmations} of {required} confirmations, and counts once it has all. You need not do anything."),
+        _(
+            "It has {confirmations} of {required} confirmations and counts once it has all of them. There is nothing "
+            "you need to do."
+        ),
     ),
     ClaimCode.AWAITING_FINALITY: (
         _("Your transfer is being confirmed"),
-        _("It counts once {network} has made it final. You need not do anything."),
+        _("It counts once it is final on {network}. There is nothing you need to do."),
     ),
-    ClaimCode.LATE: (_("{amount} arrived late"), _("It came after the time to pay was over."), _ASK_BACK),
+    ClaimCode.LATE: (_("{amount} arrived late"), _("It arrived after the time to pay had ended."), _ASK_BACK),
     ClaimCode.UNDERPAID: (
         _("{missing} is still missing"),
-        _("{amount} has arrived and is counted. The page of the payment says whether there is time to send the rest."),
+        _("{amount} has arrived. The payment page shows whether there is still time to send the rest."),
     ),
     ClaimCode.OVERPAID: (
-        _("It arrived and is counted"),
-        _("{surplus} more than was due has come. {payee} can send that back to you."),
+        _("Your payment arrived"),
+        _("You sent {surplus} too much. {payee} can send it back to you."),
     ),
-    ClaimCode.CREDITED: (_("It arrived and is counted"), _("The payment is complete, and {payee} has been told.")),
+    ClaimCode.CREDITED: (_("Your payment arrived"), _("The payment is complete, and {payee} has been notified.")),
     ClaimCode.WRONG_NETWORK: (
-        _("{amount} arrived on another network"),
-        _("You sent it on {network}, and this payment takes {asked}. It does not count."),
+        _("{amount} arrived on the wrong network"),
+        _("You sent it on {network}, but this payment takes {asked}. It does not count."),
         _ASK_BACK,
     ),
     ClaimCode.WRONG_TOKEN: (
-        _("{amount} arrived, which is not the coin asked for"),
+        _("{amount} arrived, but it is the wrong coin"),
         _("This payment takes {asked}. It does not count."),
         _ASK_BACK,
     ),
@@ -216,40 +219,40 @@ ANSWERS: Mapping[ClaimCode, tuple[Promise, ...]] = {
     ),
     ClaimCode.NO_MEMO: (
         _("{amount} arrived without its memo"),
-        _("Nobody can tell by it whose money it is. It is kept safe."),
+        _("Without a memo we cannot match it to your payment. It is safe."),
         _SHOW_HASH,
     ),
     ClaimCode.CLAIMABLE_BALANCE: (
         _("{amount} was set aside, not paid"),
         _(
-            "Your wallet made a claimable balance of it, which does not arrive by itself. Take it back in your wallet, "
-            "then pay with the address and memo of this payment."
+            "Your wallet created a claimable balance, which does not arrive by itself. Take it back in your "
+            "wallet, then pay with the address and memo of this payment."
         ),
         _ASK_FOR_HELP,
     ),
     ClaimCode.CLAWBACK: (
-        _("This is no payment of yours"),
-        _("By it the issuer of the coin took money back. Look in your wallet for the transfer that you sent."),
+        _("This is not a payment"),
+        _("In this transaction the issuer of the coin took money back. Look in your wallet for the transfer you sent."),
     ),
     ClaimCode.ACCOUNT_MERGE: (
-        _("Your account was closed into this one"),
-        _("Its native coins arrived. This payment takes {asked}; they do not count."),
+        _("Your account was merged into this one"),
+        _("Only its native coins arrived. This payment takes {asked}, so they do not count."),
         _ASK_FOR_HELP,
     ),
     ClaimCode.NATIVE_COIN: (
-        _("{amount} arrived, which is not the coin asked for"),
+        _("{amount} arrived, but it is the wrong coin"),
         _("This payment takes {asked}. It does not count."),
         _ASK_FOR_HELP,
     ),
     ClaimCode.ZERO_AMOUNT: (
         _("This transfer moved no money"),
         _(
-            "It went to the right address, but its amount is zero. Look in your wallet for another transfer, or send "
-            "the money if the time to pay is not over."
+            "It went to the right address, but its amount is zero. Look in your wallet for another transfer, or "
+            "send the money if there is still time to pay."
         ),
     ),
     ClaimCode.OTHER_MEMO: (
-        _("It carries another memo"),
+        _("It has a different memo"),
         _("It went to the right address, but its memo is not the one of this payment."),
         _SHOW_HASH,
     ),
@@ -264,29 +267,29 @@ ANSWERS: Mapping[ClaimCode, tuple[Promise, ...]] = {
     ClaimCode.FAILED: (
         _("This transaction failed"),
         _(
-            "Nothing was sent: the money is still in your wallet, less the fee of the network. If the time to pay is "
-            "not over, you can send it again."
+            "Nothing was sent: the money is still in your wallet, minus the network fee. If there is still time to "
+            "pay, you can send it again."
         ),
     ),
     ClaimCode.PENDING: (
         _("Your transfer is waiting"),
         _(
-            "{network} knows it, but has not carried it out yet. That can take some minutes; many wallets can speed it "
-            "up for a higher fee. Do not send it twice."
+            "{network} has it but has not processed it yet. This can take some minutes. Many wallets can speed it "
+            "up for a higher fee. Do not pay twice."
         ),
     ),
     ClaimCode.UNDONE: (
-        _("The network has taken this transfer back"),
+        _("The network has undone this transfer"),
         _(
-            "It may come again by itself. "
-            "Look in your wallet whether the money is still there before you send anything."
+            "It may be repeated automatically. Check in your wallet whether the money is still there before you "
+            "send anything."
         ),
     ),
     ClaimCode.NOT_FOUND: (
         _("We cannot find this transaction"),
         _(
-            "Check that you copied the whole hash, and that you sent on {networks}. If you have only just sent it, "
-            "wait a minute and look again. An exchange may show a number of its own first, and the hash later."
+            "Check that you copied the whole hash and that you sent on {networks}. If you have only just sent it, "
+            "wait a minute and look again. An exchange may first show its own number and the hash later."
         ),
     ),
 }

@@ -39,10 +39,10 @@ class ClaimForm(LookMixin):
         prefix = registry.known_profile(payment.environment, payment.network).hash_prefix
         edge = _HEX if prefix else r"\w"  # a hash that begins with 0x may follow a word
         self._hashes = re.compile(rf"(?<!{edge}){prefix}{_HEX}{{{HASH_DIGITS}}}(?!{edge})")
-        begins = gettext("It begins with %(prefix)s, and %(digits)s letters and digits follow.")
+        begins = gettext("It starts with %(prefix)s, followed by %(digits)s letters and digits.")
         look = begins if prefix else gettext("It has %(digits)s letters and digits.")
         self._look = look % {"prefix": prefix, "digits": HASH_DIGITS}
-        never = gettext("Never give a key or a recovery phrase to anybody.")
+        never = gettext("Never share a private key or recovery phrase with anyone.")
         self.fields["hash"].help_text = f"{self._look} {never}"
 
     def clean_hash(self) -> str:
@@ -50,7 +50,7 @@ class ClaimForm(LookMixin):
         if _ADDRESSES.fullmatch(text):
             raise ValidationError(f"{gettext('This is an address. The hash is longer.')} {self._look}")
         if (found := self._hashes.search(text)) is None:
-            raise ValidationError(f"{gettext('This is no transaction hash.')} {self._look}")
+            raise ValidationError(f"{gettext('This is not a transaction hash.')} {self._look}")
         return parse_transaction_hash(self._payment, found[0])
 
 
@@ -59,7 +59,7 @@ class LinkForm(LookMixin):
 
     amount = PriceField(label=_("Amount"), error_messages={"required": _("Enter the amount that you want to pay.")})
     choice = forms.ChoiceField(
-        label=_("What you pay with"),
+        label=_("Pay with"),
         widget=forms.RadioSelect,
         error_messages={"required": _("Choose a coin and a network."), "invalid_choice": _("Choose one of these.")},
     )

@@ -81,21 +81,21 @@ def _refused(
         case LinkNotActive():
             return _page(request, link, form, instead_of, closed_by=refusal)
         case TooManyRequests():
-            form.add_error(None, _("Many payments are being made here just now. Please try again in a minute."))
+            form.add_error(None, _("Too many payments are being started here right now. Please try again in a minute."))
         case InvalidParameter(param="amount" | "choice"):
             form.add_refusal(refusal)
         case NetworkUnavailable() | UnsupportedNetwork() | UnsupportedAsset():
             form.add_error(
-                "choice", _("This network cannot be read just now. Choose another one, or try again in a minute.")
+                "choice", _("This network cannot be reached right now. Choose another one, or try again in a minute.")
             )
         case RateUnavailable():
             form.add_error(
                 None,
-                _("The price in coins cannot be worked out just now. Nothing was charged; try again in a minute."),
+                _("We cannot calculate the price in coins right now. Nothing was charged. Try again in a minute."),
             )
         case _:
             logger.warning("payment link refused", link=link.public_id, code=refusal.code, param=refusal.param)
-            words = _("%(payee)s cannot be paid this way just now. Choose another coin or network, or tell them.")
+            words = _("%(payee)s cannot be paid this way right now. Choose another coin or network, or contact them.")
             form.add_error(None, words % {"payee": link.merchant.payee})
     return _page(request, link, form, instead_of, status=refusal.status, retry_after=refusal.retry_after_seconds)
 
@@ -135,8 +135,8 @@ def _under_way_state(view: LinkView, payment: Payment) -> State:
     """What a second tab is told of a link for one payment, whose coin was chosen in the first."""
     chosen = f"{payment.network}:{payment.cryptocurrency}"
     words = next((choice.words for choice in view.choices if choice.value == chosen), payment.cryptocurrency)
-    detail = _("It is to be paid with %(coin)s. No second one was made.") % {"coin": words}
-    return State(_("This payment has begun already"), detail, "accent", "info")
+    detail = _("It is waiting for %(coin)s. No second payment was created.") % {"coin": words}
+    return State(_("You have already started this payment"), detail, "accent", "info")
 
 
 def _to_be_exchanged(request: HttpRequest, link: PaymentLink) -> Payment | None:

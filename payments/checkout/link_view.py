@@ -60,16 +60,16 @@ def _limits(link: PaymentLink) -> str:
 
 def closed_state(state: LinkState, payee: str) -> State | None:
     """What a payer is told of a link that takes no payments."""
-    ask = _("Ask %(payee)s if you still want to pay. Send nothing to an address of an earlier payment.")
+    ask = _("Contact %(payee)s if you still want to pay. Do not send money to the address of an earlier payment.")
     match state:
         case LinkState.ACTIVE:
             return None
         case LinkState.USED_UP:
-            title, icon = _("Nothing is left"), "cross"
-            detail = _("All that could be paid for here is taken just now. If a payer does not pay, it is free again.")
+            title, icon = _("Nothing left right now"), "cross"
+            detail = _("Every available payment has been taken. One becomes free again if somebody does not pay.")
             return State(title, detail, "calm", icon)
         case LinkState.EXPIRED:
-            title, icon = _("The time for this is over"), "clock"
+            title, icon = _("This payment link has expired"), "clock"
         case LinkState.DISABLED:
-            title, icon = _("This takes no payments now"), "cross"
+            title, icon = _("This payment link is switched off"), "cross"
     return State(title, ask % {"payee": payee}, "calm", icon)

@@ -46,7 +46,7 @@ def ask_wallet(request: HttpRequest, payment_id: str) -> JsonResponse:
         return refused
     how = look_at(payment, timezone.now()).how_to_pay
     if how is None or how.wallet is None or how.wallet.units != request.POST.get("units"):
-        return _refusal(409, _("The payment has changed meanwhile. Look at it again before you pay."))
+        return _refusal(409, _("The payment has changed in the meantime. Check it again before you pay."))
     to = DepositAddress(payment.deposit_address, payment.memo or None, payment.muxed_address or None)
     asset = registry.asset(payment.environment, payment.network, payment.cryptocurrency)
     try:
@@ -55,7 +55,7 @@ def ask_wallet(request: HttpRequest, payment_id: str) -> JsonResponse:
         return _refusal(400, str(error))
     except ChainUnavailable as error:
         logger.warning("wallet could not be asked", payment=payment.public_id, error=str(error))
-        return _refusal(503, _("We cannot read the network just now. Nothing was sent. Try again in a minute."))
+        return _refusal(503, _("We cannot reach the network right now. Nothing was sent. Try again in a minute."))
     envelope = base64.b64encode(asked.raw).decode()
     token = signing.dumps([payment.public_id, envelope, asked.transaction_hash], salt=_SALT)
     return _reply({"envelope": envelope, "token": token})
@@ -79,7 +79,7 @@ def hand_in_signed(request: HttpRequest, payment_id: str) -> JsonResponse:
     try:
         chain.hand_in(asked, base64.b64decode(text, validate=True))
     except (ValueError, binascii.Error):
-        return _refusal(400, _("Your wallet has signed something else. Nothing was sent."))
+        return _refusal(400, _("Your wallet signed something different. Nothing was sent."))
     except TransferRefused as error:
         return _refusal(400, f"{error} {_('Nothing was sent.')}")
     except ChainUnavailable as error:
@@ -119,7 +119,7 @@ def _count(request: HttpRequest, payment: Payment) -> JsonResponse | None:
         return None
     reply = _refusal(
         TooManyRequests.status,
-        _("You have tried often just now. Wait %(wait)s seconds, then try again.") % {"wait": wait},
+        _("You have tried too often. Wait %(wait)s seconds, then try again.") % {"wait": wait},
     )
     reply.headers["Retry-After"] = str(wait)
     return reply

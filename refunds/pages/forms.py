@@ -42,7 +42,7 @@ class DestinationForm(LookMixin):
         label=_("Address"),
         max_length=MAX_ADDRESS_CHARACTERS,
         widget=forms.TextInput(attrs=_TYPED_EXACTLY),
-        error_messages={"required": _("Enter the address that the money goes to.")},
+        error_messages={"required": _("Enter the address to send the money to.")},
     )
     memo = forms.CharField(
         label=_("Memo"),
@@ -54,7 +54,7 @@ class DestinationForm(LookMixin):
     memo_is_text = forms.BooleanField(
         required=False,
         label=_("The exchange calls it a text memo (MEMO_TEXT)"),
-        help_text=_("Otherwise a memo of digits is sent as a number (MEMO_ID), which most exchanges want."),
+        help_text=_("Otherwise a memo of digits is sent as a number (MEMO_ID), as most exchanges expect."),
     )
 
     def __init__(self, *args: Any, families: Collection[Family], **options: Any) -> None:

@@ -70,41 +70,41 @@ def _state(refund: Refund, link: DestinationLink) -> State:
     payee = refund.merchant.payee
     match RefundStatus(refund.status):
         case RefundStatus.REQUIRES_ACTION if link.is_open(refund):
-            detail = _("%(payee)s is sending money back to you. Say where it should go.") % {"payee": payee}
+            detail = _("%(payee)s is sending money back to you. Enter the address it should go to.") % {"payee": payee}
             if family_of(refund.environment, refund.network) in wording.MEMOS:
-                why = _("It is not simply sent back: many people may share the account it came from.")
+                why = _("It cannot be returned automatically: many people may share the account it came from.")
                 detail = f"{detail} {why}"
-            return State(_("Where shall it go?"), detail, "accent", "wallet")
+            return State(_("Where should we send your refund?"), detail, "accent", "wallet")
         case RefundStatus.REQUIRES_ACTION:
-            detail = _("The money is kept safe. Ask %(payee)s for a new link.") % {"payee": payee}
+            detail = _("The money is safe. Ask %(payee)s for a new link.") % {"payee": payee}
             return State(_("This link has expired"), detail, "calm", "clock")
         case RefundStatus.PENDING:
             detail = _(
-                "The money is about to be sent. You need not wait here: the page shows it whenever you come back."
+                "The money will be sent soon. You do not need to wait: this page shows it whenever you come back."
             )
             return State(_taken(refund), detail, "accent", "clock", waiting=True)
         case RefundStatus.PROCESSING:
-            detail = _("The network is confirming the transfer. You need not wait here.")
+            detail = _("The network is confirming the transfer. You do not need to wait.")
             return State(_("Your money is on its way"), detail, "accent", "blocks", waiting=True)
         case RefundStatus.COMPLETED if refund.claimable_balance:
             detail = _(
-                "Your account did not take %(coin)s, so the money is set aside for it on the network, where nobody "
-                "else can take it. In your wallet, add %(asset)s, then claim the claimable balance below."
+                "Your account did not accept %(coin)s, so the money is reserved for it on the network, where "
+                "nobody else can take it. In your wallet, add %(asset)s, then claim the claimable balance below."
             ) % {"coin": refund.cryptocurrency, "asset": wording.asset(refund)}
-            return State(_("Your money waits for you to claim it"), detail, "accent", "wallet")
+            return State(_("Your money is ready to claim"), detail, "accent", "wallet")
         case RefundStatus.COMPLETED:
             detail = _("It is final on the network. You can close this page.")
             return State(_("Your money has been sent"), detail, "good", "check")
         case RefundStatus.FAILED:
             what, _then = wording.failure(refund)
-            ask = _("The money is kept safe. Ask %(payee)s for a new link.") % {"payee": payee}
+            ask = _("The money is safe. Ask %(payee)s for a new link.") % {"payee": payee}
             return State(_("It could not be sent"), f"{what} {ask}", "warn", "warning")
         case RefundStatus.CANCELLED:
-            detail = _("%(payee)s called this refund off. Ask them if you did not expect that.") % {"payee": payee}
+            detail = _("%(payee)s cancelled this refund. Contact them if you did not expect that.") % {"payee": payee}
             return State(_("This refund was cancelled"), detail, "calm", "cross")
 
 
 def _taken(refund: Refund) -> str:
     if refund.named_by == NamedBy.PAYER:
-        return _("This link has been used: we have your address")
-    return _("This link is not needed any more")
+        return _("We already have your address")
+    return _("This link is no longer needed")

@@ -124,22 +124,24 @@ def _page(
 
 def _state(deposit: Deposit, returned: PayerReturn | None, *, is_open: bool) -> State:
     if is_open:
-        detail = gettext("It belongs to no payment. Whoever has the key of the address that sent it can ask it back.")
+        detail = gettext(
+            "It does not belong to any payment. Whoever controls the address it was sent from can get it back."
+        )
         if returned:  # an earlier one has failed
-            detail = gettext("It could not be paid to the address that you named. Name another one.")
+            detail = gettext("It could not be sent to the address you entered. Enter another one.")
         return State(gettext("Get your money back"), detail, "accent", "wallet")
     match returned.status if returned else None:
         case ReturnStatus.PROVEN:
-            detail = gettext("You have proven that you sent it. Two people look at it before it is paid back.")
-            return State(gettext("We look at it"), detail, "accent", "clock", waiting=True)
+            detail = gettext("You have proved that you sent it. Two people check it before it is sent back.")
+            return State(gettext("We are checking your request"), detail, "accent", "clock", waiting=True)
         case ReturnStatus.PENDING:
-            detail = gettext("It is about to be sent, or on its way. You need not wait here.")
+            detail = gettext("It will be sent soon or is on its way. You do not need to wait.")
             return State(gettext("Your money is on its way"), detail, "accent", "blocks", waiting=True)
         case ReturnStatus.COMPLETED:
             detail = gettext("It is final on the network. You can close this page.")
             return State(gettext("Your money has been sent"), detail, "good", "check")
-    detail = gettext("Somebody has decided about this money. Ask the shop that you wanted to pay.")
-    return State(gettext("This cannot be asked back here"), detail, "calm", "clock")
+    detail = gettext("This money has already been dealt with. Contact the shop you wanted to pay.")
+    return State(gettext("This money cannot be requested here"), detail, "calm", "clock")
 
 
 def _network(deposit: Deposit) -> str:

@@ -29,7 +29,7 @@ def page(path: str) -> str:
 def check_page(response: Any) -> None:
     assert response.status_code == 503, response.request["PATH_INFO"]
     assert response.headers["Retry-After"] == "2"
-    assert "Ballast is not available just now" in response.text
+    assert "Ballast is not available right now" in response.text
     assert "no-store" in response.headers["Cache-Control"]
 
 

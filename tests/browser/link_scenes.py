@@ -60,7 +60,7 @@ def link_pages(merchant: Merchant) -> Iterator[LinkPage]:
     yield "link-edit", f"{own}/edit", "owner", None
     yield "link-poster", f"{own}/poster", "owner", None
     yield "payer-link", f"/link/{tour.code}", "nobody", None
-    yield "payer-link-nothing-chosen", f"/link/{tour.code}", "nobody", _press("Go on to the payment")
+    yield "payer-link-nothing-chosen", f"/link/{tour.code}", "nobody", _press("Continue to payment")
     yield "payer-link-open-amount", f"/link/{donation.code}", "nobody", None
     yield "payer-link-bad-amount", f"/link/{donation.code}", "nobody", _enter("1,000.00")
     yield "payer-link-one-coin", f"/link/{gone.code}", "nobody", None
@@ -83,7 +83,7 @@ def _enter(amount: str) -> Callable[[Page], None]:
     def act(page: Page) -> None:
         page.get_by_label("Amount in EUR").fill(amount)
         page.get_by_label("USDC on Polygon").check()
-        page.get_by_role("button", name="Go on to the payment").click()
+        page.get_by_role("button", name="Continue to payment").click()
         page.locator(".field__error").first.wait_for()
 
     return act
@@ -95,11 +95,11 @@ def _begin_meanwhile(link: PaymentLink) -> Callable[[Page], None]:
     def act(page: Page) -> None:
         tab = page.context.new_page()
         tab.goto(page.url)
-        tab.get_by_role("button", name="Go on to the payment").click()
+        tab.get_by_role("button", name="Continue to payment").click()
         tab.locator("[data-checkout]").wait_for()
         tab.close()
-        page.get_by_role("button", name="Go on to the payment").click()
-        page.get_by_text("This payment has begun already").wait_for()
+        page.get_by_role("button", name="Continue to payment").click()
+        page.get_by_text("You have already started this payment").wait_for()
 
     return act
 

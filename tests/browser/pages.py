@@ -224,16 +224,16 @@ def _ask_it_back(page: Page) -> None:
 def _sign_wrongly(page: Page) -> None:
     _ask_it_back(page)
     page.get_by_label("Signature").fill("nonsense")
-    page.get_by_role("button", name="Ask for it back").click()
+    page.get_by_role("button", name="Get it back").click()
     page.locator(".field__error").wait_for()
 
 
 def _sign_with_the_simulated_wallet(page: Page) -> None:
-    if page.get_by_text("We look at it").count():
+    if page.get_by_text("We are checking your request").count():
         return  # at another width before
     _ask_it_back(page)
     page.get_by_role("button", name="Sign with the simulated wallet").click()
-    page.get_by_text("We look at it").wait_for()
+    page.get_by_text("We are checking your request").wait_for()
 
 
 def _paid_by(payment: Payment) -> str:

@@ -140,7 +140,7 @@ def test_who_is_invited_sees_and_may_do_what_the_role_says(
         reply = guest.goto(refused)
         assert reply is not None
         assert reply.status == 403, refused
-        expect(guest.get_by_role("heading", name="You may not do that")).to_be_visible()
+        expect(guest.get_by_role("heading", name="You do not have access")).to_be_visible()
 
     assert refused_by_the_table(guest, "support") == []
     for role in ("Admin", "Developer", "Viewer"):

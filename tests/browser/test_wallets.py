@@ -299,7 +299,7 @@ def test_a_double_click_and_a_reload_pay_once(page: Page, nodes: Nodes, payment:
     expect(button(page, SENT)).to_be_visible()
     button(page, SENT).dblclick(force=True)
     page.reload()
-    expect(words(page)).to_have_text("It shows up here once it is in a block. Do not pay again.")
+    expect(words(page)).to_have_text("It will appear here once it is in a block. Do not pay again.")
     expect(page.locator("[data-wallet-transaction]")).to_have_text(re.compile(r"^Transaction 0x[0-9a-f]{64}$"))
     button(page, SENT).dblclick(force=True)
     expect_paid(page, nodes, payment)

@@ -144,4 +144,4 @@ def test_a_person_without_a_merchant_is_refused(client: Client, member: Member) 
     member.delete()
     response = client.get("/dashboard")
     assert response.status_code == 403
-    assert "You may not do that" in response.text
+    assert "You do not have access" in response.text

@@ -107,16 +107,20 @@ def test_an_unknown_payment_has_no_such_page(payment_id: str) -> None:
         (
             ETHEREUM,
             "0x1234",
-            "This is no transaction hash. It begins with 0x, and 64 letters and digits follow.",
+            "This is not a transaction hash. It starts with 0x, followed by 64 letters and digits.",
         ),
         (
             ETHEREUM,
             "0x52908400098527886E0F7030069857D2E4169EE7",
-            "This is an address. The hash is longer. It begins with 0x, and 64 letters and digits follow.",
+            "This is an address. The hash is longer. It starts with 0x, followed by 64 letters and digits.",
         ),
-        (ETHEREUM, UNKNOWN + "0", "This is no transaction hash. It begins with 0x, and 64 letters and digits follow."),
-        (ETHEREUM, "ab" * 32, "This is no transaction hash. It begins with 0x, and 64 letters and digits follow."),
-        (STELLAR, UNKNOWN, "This is no transaction hash. It has 64 letters and digits."),
+        (
+            ETHEREUM,
+            UNKNOWN + "0",
+            "This is not a transaction hash. It starts with 0x, followed by 64 letters and digits.",
+        ),
+        (ETHEREUM, "ab" * 32, "This is not a transaction hash. It starts with 0x, followed by 64 letters and digits."),
+        (STELLAR, UNKNOWN, "This is not a transaction hash. It has 64 letters and digits."),
         *(
             (STELLAR, each, "This is an address. The hash is longer. It has 64 letters and digits.")
             for each in (address_named(STELLAR, "somebody"), addresses.mux(address_named(STELLAR, "somebody"), 7))
@@ -147,7 +151,7 @@ def test_what_waits_and_confirms_is_followed() -> None:
     transaction_hash = pay(payment)
     assert told(payment, transaction_hash)[0] == "Your transfer is waiting"
     mine(ETHEREUM)
-    assert told(payment, transaction_hash)[0] == "Your transfer is there"
+    assert told(payment, transaction_hash)[0] == "Your transfer has arrived"
     watch()
     given = answer(payment, transaction_hash)
     assert (given.state.title, given.state.confirmations, given.state.required) == (
@@ -157,8 +161,8 @@ def test_what_waits_and_confirms_is_followed() -> None:
     )
     confirm(payment)
     assert told(payment, transaction_hash) == (
-        "It arrived and is counted",
-        "The payment is complete, and Harbour Coffee has been told.",
+        "Your payment arrived",
+        "The payment is complete, and Harbour Coffee has been notified.",
     )
 
 
@@ -169,8 +173,8 @@ def test_late_money_says_whom_to_ask() -> None:
     title, detail = told(payment, transaction_hash)
     assert title == "100.00 USDC arrived late"
     assert detail == (
-        "It came after the time to pay was over. It is kept safe; ask Harbour Coffee to send it back, and name the "
-        "reference below."
+        "It arrived after the time to pay had ended. It is safe. To get it back, contact Harbour Coffee and "
+        "give the reference below."
     )
 
 
@@ -179,10 +183,10 @@ def test_money_on_the_other_network_says_which_one_was_meant() -> None:
     transaction_hash = pay(payment, "100", network=POLYGON)
     confirm(payment, on=POLYGON)
     title, detail = told(payment, transaction_hash)
-    assert title == "100.00 USDC arrived on another network"
+    assert title == "100.00 USDC arrived on the wrong network"
     assert detail == (
-        "You sent it on Polygon (simulated), and this payment takes USDC on Ethereum (simulated). It does not count. "
-        "It is kept safe; ask Harbour Coffee to send it back, and name the reference below."
+        "You sent it on Polygon (simulated), but this payment takes USDC on Ethereum (simulated). It does not count. "
+        "It is safe. To get it back, contact Harbour Coffee and give the reference below."
     )
 
 
@@ -210,7 +214,7 @@ def test_what_else_came_is_listed_and_strangers_are_only_counted() -> None:
     transaction_hash = control.pay_together(ETHEREUM, parts)
     confirm(payment)
     given = answer(payment, transaction_hash)
-    assert (given.beside, given.strangers) == ((Beside("7.00 DAI", "not the coin asked for"),), 1)
+    assert (given.beside, given.strangers) == ((Beside("7.00 DAI", "wrong coin"),), 1)
 
 
 @pytest.mark.parametrize("network", [ETHEREUM, STELLAR])
@@ -225,7 +229,7 @@ def test_a_payer_learns_nothing_of_other_peoples_payments(network: str) -> None:
         for secret in (other.public_id, "12345", "12,345", other.memo or other.deposit_address):
             assert secret not in text
         seen.add(told(payment, transaction_hash))
-    expected = "It went to another address" if network == ETHEREUM else "It carries another memo"
+    expected = "It went to another address" if network == ETHEREUM else "It has a different memo"
     assert [title for title, _ in seen] == [expected]  # whose it is makes no difference
 
 
@@ -234,7 +238,7 @@ def test_a_silent_network_asks_for_patience() -> None:
     control.outage(ETHEREUM, 60)
     response = post(payment, UNKNOWN)
     assert response.context["form"].non_field_errors() == [
-        "We cannot read the network just now. Your money is not lost; ask again in a minute."
+        "We cannot reach the network right now. Your money is not lost. Try again in a minute."
     ]
     assert response.headers["Retry-After"] == "15"
 
@@ -248,7 +252,7 @@ def test_one_payment_is_not_asked_about_without_end() -> None:
     seconds = int(refused.headers["Retry-After"])  # of the sixty since the first of the ten
     assert 0 < seconds <= 60
     assert refused.context["form"].non_field_errors() == [
-        f"You have asked often just now. Wait {seconds} seconds, then ask again."
+        f"You have looked this up too often. Wait {seconds} seconds, then try again."
     ]
     assert post(make(), UNKNOWN, REMOTE_ADDR="192.0.2.99").status_code == 200
 

@@ -140,8 +140,8 @@ def test_two_tabs_of_a_link_for_one_payment_make_one() -> None:
     choose(link)
     payment = Payment.objects.get()
     page = unescape(Client().post(f"/link/{link.code}", second_tab).text)
-    assert "This payment has begun already" in page
-    assert "It is to be paid with USDC on Polygon" in page
+    assert "You have already started this payment" in page
+    assert "It is waiting for USDC on Polygon" in page
     assert f'href="/pay/{payment.public_id}"' in page
     opened_later = Client().get(f"/link/{link.code}")
     assert opened_later.headers["Location"] == f"/pay/{payment.public_id}"
@@ -152,7 +152,7 @@ def test_another_coin_is_chosen_until_money_is_seen() -> None:
     link = make(max_uses=1)
     first = begin(link, ETHEREUM)
     query = f"?instead_of={first.public_id}"
-    assert "Have you sent money already?" in page_of(link, query)
+    assert "Have you already sent money?" in page_of(link, query)
     assert choose(link, query=query).status_code == 302
     second = Payment.objects.latest("id")
     assert (now(first).status, second.network) == (PaymentStatus.CANCELLED, POLYGON)
@@ -161,7 +161,7 @@ def test_another_coin_is_chosen_until_money_is_seen() -> None:
     pay(second)
     mine_and_watch(POLYGON)
     page = unescape(Client().post(f"/link/{link.code}", form).text)
-    assert "This payment has begun already" in page
+    assert "You have already started this payment" in page
     assert Payment.objects.count() == 2
     assert now(second).status == PaymentStatus.PENDING
     assert "instead_of" not in Client().get(f"/pay/{second.public_id}").text
@@ -183,13 +183,13 @@ def test_an_expired_payment_leads_back_to_its_link() -> None:
     assert f'href="/link/{link.code}"' in Client().get(f"/pay/{payment.public_id}").text
     again = Client().post(f"/link/{link.code}", form)  # by the browser's way back
     assert again.headers["Location"] == f"/link/{link.code}"
-    assert "Go on to the payment" in page_of(link)
+    assert "Continue to payment" in page_of(link)
 
 
 CLOSED: list[tuple[dict[str, Any], str]] = [
-    ({"enabled": False}, "This takes no payments now"),
-    ({"expires_at": timedelta()}, "The time for this is over"),
-    ({"wallets": {"bitcoin": "x"}}, "This takes no payments now"),
+    ({"enabled": False}, "This payment link is switched off"),
+    ({"expires_at": timedelta()}, "This payment link has expired"),
+    ({"wallets": {"bitcoin": "x"}}, "This payment link is switched off"),
 ]
 
 
@@ -210,15 +210,15 @@ def test_a_link_whose_uses_are_taken_says_so() -> None:
     link = make(max_uses=2)
     form = fields_of(page_of(link)) | {"choice": f"{POLYGON}:USDC"}
     begin(link), begin(link)
-    assert "Nothing is left" in page_of(link)
-    assert "Nothing is left" in Client().post(f"/link/{link.code}", form).text
+    assert "Nothing left right now" in page_of(link)
+    assert "Nothing left right now" in Client().post(f"/link/{link.code}", form).text
     assert Payment.objects.count() == 2
 
 
 REFUSALS = [
-    (RateUnavailable(), "The price in coins cannot be worked out just now."),
-    (NetworkUnavailable(retry_after_seconds=60), "This network cannot be read just now."),
-    (WalletNotAllowed(param="merchantWallet"), "Harbour Coffee cannot be paid this way just now."),
+    (RateUnavailable(), "We cannot calculate the price in coins right now."),
+    (NetworkUnavailable(retry_after_seconds=60), "This network cannot be reached right now."),
+    (WalletNotAllowed(param="merchantWallet"), "Harbour Coffee cannot be paid this way right now."),
 ]
 
 
@@ -247,7 +247,7 @@ def test_payments_from_the_public_are_bounded(limit: str, monkeypatch: pytest.Mo
     link = make()
     replies = [choose(link) for _ in range(3)]
     assert [reply.status_code for reply in replies] == [302, 302, 429]
-    assert "Many payments are being made here just now." in replies[2].text
+    assert "Too many payments are being started here right now." in replies[2].text
     assert int(replies[2].headers["Retry-After"]) > 0
     assert Payment.objects.count() == 2
 

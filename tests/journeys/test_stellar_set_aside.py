@@ -142,7 +142,7 @@ def test_what_is_set_aside_is_told_booked_and_claimed_to_the_last_stroop(shop: S
     assert refund.claimable_balance in shown
     view = view_of(refund, DestinationLink(refund.pk, refund.version, expired=False))
     assert (view.state.title, view.claimable_balance) == (
-        "Your money waits for you to claim it",
+        "Your money is ready to claim",
         refund.claimable_balance,
     )
 

@@ -57,9 +57,9 @@ def test_coins_of_the_house_from_before_a_payment_are_not_read_again_for_its_pay
 
 KINDS: list[tuple[IdleKind, bool, str, str]] = [
     ("claimable_balance", True, "claimable_balance", "was set aside, not paid"),
-    ("account_merge", True, "account_merge", "Your account was closed into this one"),
-    ("clawback", False, "clawback", "This is no payment of yours"),
-    ("", True, "native_coin", "which is not the coin asked for"),
+    ("account_merge", True, "account_merge", "Your account was merged into this one"),
+    ("clawback", False, "clawback", "This is not a payment"),
+    ("", True, "native_coin", "but it is the wrong coin"),
 ]
 
 

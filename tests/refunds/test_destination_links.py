@@ -163,7 +163,7 @@ def test_the_page_follows_the_money_to_its_hash() -> None:
     mine = wallet(POLYGON, "mine")
     assert "memo" not in page(path).lower().replace("memorable", "")
     post(path, destination=mine.lower(), **CONFIRMED)
-    assert "This link has been used: we have your address" in page(path)
+    assert "We already have your address" in page(path)
     assert "<form" not in page(path)
     executor.run_round(SANDBOX, POLYGON)
     follow_payouts()
@@ -214,7 +214,7 @@ def test_what_the_merchant_decided_in_between_counts() -> None:
     cancel_refund(cancelled)
     for path in paths:
         assert post(path, destination=wallet(name="mine"), **CONFIRMED).status_code == 302
-    assert "This link is not needed any more" in page(paths[0])
+    assert "This link is no longer needed" in page(paths[0])
     assert "This refund was cancelled" in page(paths[1])
     assert fresh(named).destination == wallet(name="office")
     assert fresh(cancelled).destination == ""
