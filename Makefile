@@ -51,7 +51,7 @@ AS_IN_PRODUCTION = BALLAST_MODE=production PUBLIC_URL=https://pay.example.com AL
 	DATABASE_URL=postgres://ballast@db.example.com/ballast REDIS_URL=redis://redis.example.com/0 \
 	TRUSTED_PROXIES=10.0.0.0/8 RATE_SOURCES= DEBUG=
 
-.PHONY: help run manage test test-all coverage check lint types bench proofs gauntlet figures tables screenshots devnet contracts node lock hooks clean
+.PHONY: help run manage test test-all coverage check lint types bench proofs gauntlet figures tables messages screenshots devnet contracts node lock hooks clean
 
 help: ## List what can be made
 	@echo 'make <target>, one of:'
@@ -108,6 +108,9 @@ figures: $(VENV)/.development ## Count what docs/architecture.md says of the siz
 
 tables: $(VENV)/.development ## Write the tables of docs/ that the code knows: settings, commands, alarms, roles, events
 	@exec $(BIN)/python -m tests.tables
+
+messages: $(VENV)/.development ## Bring the catalogues of translations up to date with the source, and compile them
+	@exec $(BIN)/python -m tests.messages
 
 screenshots: $(VENV)/.development ## Render every page into var/screenshots: make screenshots PAGES="checkout login"
 	@exec $(BIN)/python -m tests.browser.screenshots $(PAGES)

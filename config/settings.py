@@ -227,6 +227,7 @@ MIDDLEWARE = [
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
     "config.middleware.ResponseHeadersMiddleware",
+    "config.pages.languages.PayerLanguageMiddleware",
     "config.middleware.ApiClientMiddleware",
     "config.middleware.RequestBodyMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -410,8 +411,15 @@ CONTENT_SECURITY_POLICY = {
 }
 
 LANGUAGE_CODE = "en"
-# Those that a member can choose. A translation is a folder of `locale` and a line here.
-LANGUAGES = [("en", "English")]
+# Those of payers' pages, each by its own name. A translation is a folder of `locale` and a line here.
+LANGUAGES = [
+    ("en", "English"),
+    ("de", "Deutsch"),
+]
+# Those that a member can choose for the dashboard.
+DASHBOARD_LANGUAGES = LANGUAGES[:1]
+LANGUAGE_COOKIE_NAME = "ballast_language"
+LANGUAGE_COOKIE_AGE = 31_536_000
 LOCALE_PATHS = [BASE_DIR / "locale"]
 TIME_ZONE = "UTC"
 USE_TZ = True

@@ -108,7 +108,7 @@ def remove_member(*, member: Member, by: Member | None = None) -> Member:
 
 def prefer(*, member: Member, language: str, timezone: str, number_style: str, notices: Sequence[str]) -> Member:
     """Keeps what a member has chosen for themselves, and returns the row as it was before."""
-    if language not in dict(settings.LANGUAGES):
+    if language not in dict(settings.DASHBOARD_LANGUAGES):
         raise InvalidParameter("There is no such language.", param="language")
     if timezone not in available_timezones():
         raise InvalidParameter("This is no time zone, such as Europe/Berlin.", param="timezone")

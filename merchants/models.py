@@ -124,6 +124,13 @@ class Branding(models.Model):
     name = models.CharField(max_length=80, blank=True)
     accent = models.CharField(max_length=7, blank=True, help_text="A colour as #rrggbb.")
     support = models.CharField(max_length=254, blank=True, help_text="An e-mail address, or one of the web.")
+    language = models.CharField(
+        max_length=10,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="Of payers whose browser names none that we have.",
+    )
     logo_width = models.PositiveSmallIntegerField(null=True, blank=True)
     logo_height = models.PositiveSmallIntegerField(null=True, blank=True)
     version = models.CharField(max_length=32, unique=True, help_text="In the addresses of stylesheet and logo.")

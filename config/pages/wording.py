@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
-from django.utils.translation import gettext
+from django.utils.dateformat import format as date_format
+from django.utils.translation import get_language, get_language_bidi, gettext, pgettext
 
 from config.api.renderers import render_json
 from config.money import FIAT_DIGITS, format_crypto, from_units, round_up_to_shown
@@ -20,7 +22,12 @@ NUMBERS: Mapping[str, tuple[str, str]] = {
     "apostrophe": ("\u2019", "."),
 }
 """How numbers are written for reading: what groups their digits, and their decimal sign."""
-_numbers: ContextVar[str] = ContextVar("numbers", default="comma")
+_OF_LANGUAGE: Mapping[str, str] = {
+    **dict.fromkeys(("de", "es", "it", "pt-br", "nl", "tr", "id", "vi"), "point"),
+    **dict.fromkeys(("fr", "pl", "cs", "uk"), "space"),
+}
+"""The styles of the languages that do not write `1,234.56`, after CLDR. Digits stay 0 to 9, as wallets show them."""
+_numbers: ContextVar[str | None] = ContextVar("numbers", default=None)
 _SHOWN_DIGITS = 2
 _HOUR, _MINUTE = 3_600, 60
 
@@ -36,8 +43,11 @@ def numbers_as(style: str) -> Iterator[None]:
 
 
 def in_style(number: str) -> str:
-    """`1.250,00` of `1,250.00` for somebody who writes numbers so; what is copied or stored stays as it is."""
-    group, point = NUMBERS[_numbers.get()]
+    """`1.250,00` of `1,250.00` for somebody who writes numbers so; what is copied or stored stays as it is.
+
+    The style is the one of `numbers_as`, else that of the language.
+    """
+    group, point = NUMBERS[_numbers.get() or _OF_LANGUAGE.get(get_language() or "", "comma")]
     return "".join({",": group, ".": point}.get(character, character) for character in number)
 
 
@@ -48,8 +58,12 @@ def fiat(units: int, currency: str) -> str:
 
 
 def signed(amount: int | Decimal, words: str) -> str:
-    """The words of an amount without its sign, with a minus before them where it is below zero."""
-    return f"−{words}" if amount < 0 else words
+    """The words of an amount without its sign, with a minus before them where it is below zero.
+
+    In a language that is written from right to left they are kept together, from left to right.
+    """
+    shown = f"−{words}" if amount < 0 else words
+    return f"\u2066{shown}\u2069" if get_language_bidi() else shown
 
 
 def metadata_rows(metadata: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -105,11 +119,24 @@ def rate(price: Decimal) -> str:
 
 def about(seconds: float) -> str:
     """A waiting time as people say it: `about 8 s`, `about 3 min`."""
+    return gettext("about %(time)s") % {"time": duration(seconds)}
+
+
+def duration(seconds: float) -> str:
+    """`8 s`, `3 min`, `2 h`."""
     if seconds < _MINUTE * 1.5:
-        return gettext("about %d s") % max(1, round(seconds))
-    if seconds < _HOUR * 1.5:
-        return gettext("about %d min") % round(seconds / _MINUTE)
-    return gettext("about %d h") % round(seconds / _HOUR)
+        number, words = max(1, round(seconds)), gettext("%(number)s s")
+    elif seconds < _HOUR * 1.5:
+        number, words = round(seconds / _MINUTE), gettext("%(number)s min")
+    else:
+        number, words = round(seconds / _HOUR), gettext("%(number)s h")
+    return words % {"number": number}
+
+
+def moment(at: datetime) -> str:
+    """`23 November 2026, 11:23 UTC`."""
+    # Translators: the format of a day and a time, in the letters of Django's `date` filter.
+    return f"{date_format(at.astimezone(UTC), pgettext('date format', 'j F Y, H:i'))} UTC"
 
 
 def short_hash(text: str) -> str:

@@ -8,12 +8,15 @@ from dataclasses import dataclass
 from io import BytesIO
 from typing import IO, Final
 
+from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.validators import URLValidator, validate_email
 from django.db import transaction
+from django.http import HttpRequest
 from PIL import Image, ImageOps, UnidentifiedImageError
 
 from config.errors import InvalidParameter
+from config.pages.languages import use_by_default
 from merchants.models import Branding, BrandLogo, Merchant
 
 LOGO_MOST_BYTES: Final = 1_000_000
@@ -51,7 +54,14 @@ class Palette:
 
 
 def change_branding(
-    *, merchant: Merchant, name: str, accent: str, support: str, logo: IO[bytes] | None = None, drop_logo: bool = False
+    *,
+    merchant: Merchant,
+    name: str,
+    accent: str,
+    support: str,
+    language: str = "",
+    logo: IO[bytes] | None = None,
+    drop_logo: bool = False,
 ) -> Branding:
     """Change how the merchant looks to payers; empty means as Ballast is. Without a new logo the old one stays.
 
@@ -63,12 +73,15 @@ def change_branding(
     name, support = name.strip(), support.strip()
     if len(name) > Branding.MOST_OF_A_NAME or not (name or "x").isprintable():
         raise InvalidParameter("Use at most 80 printable characters.", param="name")
+    if language and language not in dict(settings.LANGUAGES):
+        raise InvalidParameter("Payers' pages are not available in this language.", param="language")
     _check_support(support)
     picture = None if logo is None else small_logo(logo)
     with transaction.atomic():
         Merchant.objects.select_for_update(no_key=True).get(pk=merchant.pk)
         branding = Branding.objects.filter(merchant=merchant).first() or Branding(merchant=merchant)
         branding.name, branding.accent, branding.support = name, accent, support
+        branding.language = language
         branding.version = secrets.token_hex(16)
         if picture is not None:
             branding.logo_width, branding.logo_height = picture.size
@@ -85,6 +98,12 @@ def change_branding(
 def brand_of(merchant: Merchant) -> Branding | None:
     """How the merchant looks to payers; None while it has chosen nothing."""
     return getattr(merchant, "branding", None)
+
+
+def use_language_of(merchant: Merchant, request: HttpRequest) -> None:
+    """Goes over to the merchant's language where the payer named none that we have."""
+    if brand := brand_of(merchant):
+        use_by_default(request, brand.language)
 
 
 # --- the logo ----------------------------------------------------------------------------------------

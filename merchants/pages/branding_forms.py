@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from django import forms
+from django.conf import settings
 from django.utils.translation import gettext_lazy
 
 from merchants.models import Branding
@@ -47,6 +48,14 @@ class ShownForm(LookMixin):
 
 
 class BrandingForm(ShownForm):
+    language = forms.ChoiceField(
+        required=False,
+        choices=[("", "English"), *(each for each in settings.LANGUAGES if each[0] != "en")],
+        label=gettext_lazy("Language of last resort"),
+        help_text=gettext_lazy(
+            "Payers see the page in their browser's language, and in this one where we do not have theirs."
+        ),
+    )
     logo = forms.FileField(
         required=False,
         label=gettext_lazy("Logo"),
@@ -57,4 +66,9 @@ class BrandingForm(ShownForm):
 
     @staticmethod
     def initial_of(branding: Branding) -> dict[str, str]:
-        return {"name": branding.name, "accent": branding.accent, "support": branding.support}
+        return {
+            "name": branding.name,
+            "accent": branding.accent,
+            "support": branding.support,
+            "language": branding.language,
+        }

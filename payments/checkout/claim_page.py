@@ -6,10 +6,10 @@ from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods
 
 from config.errors import DomainError
+from config.pages import wording
 from merchants.access import attempts
 from merchants.access.addresses import client_address, guesser
 from merchants.access.errors import TooManyRequests
@@ -25,14 +25,14 @@ from payments.models import Payment
 PRIVATE_HEADERS = {
     "Cache-Control": "no-store",
     "Referrer-Policy": "same-origin",
-    "X-Robots-Tag": _("noindex, nofollow"),
+    "X-Robots-Tag": "noindex, nofollow",
 }
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def show_claim(request: HttpRequest, payment_id: str) -> HttpResponse:
     """Asks for a transaction hash, and shows below what became of it."""
-    payment = payment_of(payment_id)
+    payment = payment_of(payment_id, request)
     form = ClaimForm(request.POST or None, payment=payment)
     if request.method != "POST" or not form.is_valid():
         return _page(request, payment, form)
@@ -42,7 +42,9 @@ def show_claim(request: HttpRequest, payment_id: str) -> HttpResponse:
     except TooManyRequests as refusal:
         wait = refusal.retry_after_seconds
         form.add_error(
-            None, gettext("You have looked this up too often. Wait %(wait)s seconds, then try again.") % {"wait": wait}
+            None,
+            gettext("You have looked this up too often. Wait %(time)s, then try again.")
+            % {"time": wording.duration(wait)},
         )
         return _page(request, payment, form, status=refusal.status, retry_after=wait)
     except DomainError as refusal:
@@ -50,7 +52,7 @@ def show_claim(request: HttpRequest, payment_id: str) -> HttpResponse:
             None, gettext("We cannot reach the network right now. Your money is not lost. Try again in a minute.")
         )
         return _page(request, payment, form, retry_after=refusal.retry_after_seconds)
-    payment = payment_of(payment_id)  # the watcher may have gone on meanwhile
+    payment = payment_of(payment_id, request)  # the watcher may have gone on meanwhile
     return _page(request, payment, form, answer=answer_payer(payment, explanation))
 
 

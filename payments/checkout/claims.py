@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import reduce
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext
@@ -112,7 +113,8 @@ def _names(payment: Payment) -> str:
     if payment.network not in registry.networks(payment.environment):
         return _name(payment.environment, payment.network)
     siblings = sibling_networks(payment.environment, payment.network)
-    return gettext(" or ").join(_name(payment.environment, network) for network in siblings)
+    names = (_name(payment.environment, network) for network in siblings)
+    return reduce(lambda first, second: gettext("{first} or {second}").format(first=first, second=second), names)
 
 
 _GOOD = {ClaimCode.CREDITED, ClaimCode.OVERPAID}

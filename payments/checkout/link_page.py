@@ -17,7 +17,7 @@ from config.errors import DomainError, InvalidParameter
 from merchants.access import attempts
 from merchants.access.addresses import client_address, guesser
 from merchants.access.errors import TooManyRequests
-from merchants.pages.branding import brand_of
+from merchants.pages.branding import brand_of, use_language_of
 from payments.chains.errors import NetworkUnavailable
 from payments.chains.registry import UnsupportedAsset, UnsupportedNetwork
 from payments.checkout.claim_page import PRIVATE_HEADERS
@@ -40,6 +40,7 @@ logger = structlog.get_logger(__name__)
 def show_link(request: HttpRequest, code: str) -> HttpResponse:
     """Asks for what the link leaves open; a POST makes the payment, and only a POST does."""
     link = _link_of(code)
+    use_language_of(link.merchant, request)
     instead_of = _to_be_exchanged(request, link)
     if request.method != "POST":
         if instead_of is None and (under_way := payment_under_way(link)) is not None:

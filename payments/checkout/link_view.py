@@ -46,7 +46,7 @@ def view_link(link: PaymentLink, now: datetime) -> LinkView:
         currency=link.currency,
         limits=_limits(link),
         choices=tuple(choices),
-        time_to_pay=wording.about(link.seconds_to_pay).removeprefix("about "),
+        time_to_pay=wording.duration(link.seconds_to_pay),
         closed=closed_state(state if choices else LinkState.DISABLED, link.merchant.payee),
     )
 

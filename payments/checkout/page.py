@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from config import ids
-from merchants.pages.branding import brand_of
+from merchants.pages.branding import brand_of, use_language_of
 from payments.checkout.payer import look_at
 from payments.models import Payment
 
@@ -22,7 +22,7 @@ PRIVATE_HEADERS = {
 
 @require_safe
 def show_payment(request: HttpRequest, payment_id: str) -> HttpResponse:
-    payment = payment_of(payment_id)
+    payment = payment_of(payment_id, request)
     context = {"payment": look_at(payment, timezone.now()), "brand": brand_of(payment.merchant)}
     page = render_to_string("checkout/payment.html", context, request)
     return HttpResponse(page, headers=PRIVATE_HEADERS)
@@ -31,7 +31,7 @@ def show_payment(request: HttpRequest, payment_id: str) -> HttpResponse:
 @require_safe
 def show_status(request: HttpRequest, payment_id: str) -> HttpResponse:
     """The status that the page polls every few seconds, to see whether it has changed."""
-    view = look_at(payment_of(payment_id), timezone.now())
+    view = look_at(payment_of(payment_id, request), timezone.now())
     body = {
         "id": view.id,
         "status": view.status,
@@ -43,8 +43,10 @@ def show_status(request: HttpRequest, payment_id: str) -> HttpResponse:
     return JsonResponse(body, headers=PRIVATE_HEADERS)
 
 
-def payment_of(payment_id: str) -> Payment:
-    """The payment whose page this is; Http404 when there is none."""
-    return get_object_or_404(
+def payment_of(payment_id: str, request: HttpRequest) -> Payment:
+    """The payment whose page this is, from here on in the payer's language; Http404 when there is none."""
+    payment = get_object_or_404(
         Payment.objects.select_related("merchant__branding", "payment_link"), pk=ids.PAYMENT.decode(payment_id)
     )
+    use_language_of(payment.merchant, request)
+    return payment

@@ -6,12 +6,11 @@ import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Literal
 from urllib.parse import urlsplit
 
-from django.utils.dateformat import format as date_format
-from django.utils.translation import gettext
+from django.utils.translation import gettext, pgettext
 from django.utils.translation import gettext_lazy as _
 
 from config.coins import coin_name
@@ -400,7 +399,7 @@ def _how_to_pay(facts: PayerFacts) -> HowToPay | None:
 def _receipt(facts: PayerFacts) -> list[tuple[str, str]]:
     payment = facts.payment
     lines = [
-        *([(gettext("For"), payment.payment_link.description)] if payment.payment_link else ()),
+        *([(pgettext("what it pays for", "For"), payment.payment_link.description)] if payment.payment_link else ()),
         (gettext("Reference"), payment.public_id),
         (gettext("Price"), wording.fiat(payment.fiat_amount, payment.currency)),
         (gettext("Amount due"), facts.asked(payment.due)),
@@ -412,20 +411,15 @@ def _receipt(facts: PayerFacts) -> list[tuple[str, str]]:
     if payment.refunded:
         lines.append((gettext("Refunded"), facts.held(payment.refunded)))
     if payment.completed_at is not None:
-        lines.append((gettext("Paid"), _moment(payment.completed_at)))
+        lines.append((pgettext("when it was paid", "Paid"), wording.moment(payment.completed_at)))
     lines.extend((gettext("Transaction"), deposit.transaction_hash) for deposit in facts.standing)
     return lines
-
-
-def _moment(at: datetime) -> str:
-    """`23 November 2026, 11:23 UTC`."""
-    return f"{date_format(at.astimezone(UTC), 'j F Y, H:i')} UTC"
 
 
 def _details(facts: PayerFacts) -> list[tuple[str, str]]:
     payment, code = facts.payment, facts.payment.cryptocurrency
     return [
-        *([(gettext("For"), payment.payment_link.description)] if payment.payment_link else ()),
+        *([(pgettext("what it pays for", "For"), payment.payment_link.description)] if payment.payment_link else ()),
         (gettext("Reference"), payment.public_id),
         (gettext("Coin"), f"{coin_name(code)} ({code})"),
         (gettext("Network"), facts.network.name),
@@ -434,7 +428,7 @@ def _details(facts: PayerFacts) -> list[tuple[str, str]]:
             facts.network.assets[code].contract,
         ),
         (gettext("Rate"), f"1 {code} = {wording.rate(payment.rate)} {payment.currency}"),
-        (gettext("Expires"), _moment(payment.expires_at)),
+        (gettext("Expires"), wording.moment(payment.expires_at)),
     ]
 
 

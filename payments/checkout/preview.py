@@ -27,7 +27,7 @@ from merchants.roles import Action, Permission
 from payments.checkout.payer import PayerView, State
 from payments.checkout.paying import HowToPay
 
-_FIELDS = ("name", "accent", "support", "logo_width", "logo_height")
+_FIELDS = ("name", "accent", "support", "language", "logo_width", "logo_height")
 _NOWHERE = "0x" + 40 * "0"
 
 

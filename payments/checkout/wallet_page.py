@@ -18,6 +18,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST
 
 from config.errors import DomainError
+from config.pages import wording
 from merchants.access import attempts
 from merchants.access.addresses import client_address, guesser
 from merchants.access.errors import TooManyRequests
@@ -40,7 +41,7 @@ MOST_BYTES = 4_000
 @require_POST
 def ask_wallet(request: HttpRequest, payment_id: str) -> JsonResponse:
     """The payment of this account, for its wallet to sign: `account` and `units`, what the page says is missing."""
-    payment = payment_of(payment_id)
+    payment = payment_of(payment_id, request)
     chain = _chain_of(payment)
     if (refused := _count(request, payment)) is not None:
         return refused
@@ -68,7 +69,7 @@ def hand_in_signed(request: HttpRequest, payment_id: str) -> JsonResponse:
 
     `isKnown` is False when the network did not answer: it may have arrived all the same.
     """
-    payment = payment_of(payment_id)
+    payment = payment_of(payment_id, request)
     chain = _chain_of(payment)
     if (refused := _count(request, payment)) is not None:
         return refused
@@ -119,7 +120,7 @@ def _count(request: HttpRequest, payment: Payment) -> JsonResponse | None:
         return None
     reply = _refusal(
         TooManyRequests.status,
-        _("You have tried too often. Wait %(wait)s seconds, then try again.") % {"wait": wait},
+        _("You have tried too often. Wait %(time)s, then try again.") % {"time": wording.duration(wait)},
     )
     reply.headers["Retry-After"] = str(wait)
     return reply

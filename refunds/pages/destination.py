@@ -9,7 +9,7 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods
 
 from config.errors import DomainError
-from merchants.pages.branding import brand_of
+from merchants.pages.branding import brand_of, use_language_of
 from payments.suspense.destinations import Destination, parse_destination
 from refunds import wording
 from refunds.destination_links import DestinationLink, DestinationLinkInvalid, read_destination_link
@@ -31,6 +31,7 @@ PRIVATE_HEADERS = {
 def show_destination(request: HttpRequest, token: str) -> HttpResponse:
     """Asks for the address, then for its confirmation, and after that shows the progress of the refund."""
     refund, link = _refund_of(token)
+    use_language_of(refund.merchant, request)
     view = view_of(refund, link)
     if not view.is_open:
         return redirect(request.path) if request.method == "POST" else _page(request, refund, view)
@@ -88,6 +89,5 @@ def _page(
         "form": form,
         "chosen": chosen,
         "chosen_in_fours": wording.in_fours(chosen.address) if chosen else (),
-        "chosen_memo_type": wording.MEMO_TYPES[chosen.memo_type] if chosen else "",
     }
     return HttpResponse(render_to_string("refunds/destination.html", context, request), headers=PRIVATE_HEADERS)

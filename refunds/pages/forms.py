@@ -8,9 +8,10 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
-from django.utils.translation import gettext
+from django.utils.translation import get_language, gettext
 from django.utils.translation import gettext_lazy as _
 
+from config.errors import DomainError
 from merchants.pages.forms import AmountField, FilterForm, LookMixin, SearchField
 from payments.chains.profiles import Family
 from payments.dashboard.forms import ShownForm
@@ -22,6 +23,12 @@ from refunds.states import RefundStatus
 
 OWN_MONEY = "payment"
 """The choice that means no money in suspense."""
+
+_REFUSED = {
+    "destination": _("The money cannot be sent to this address. Copy your address on this network again."),
+    "memo": _("This memo cannot be used with this address. Check both against what your exchange shows."),
+}
+"""By parameter: why a destination was refused."""
 
 _TYPED_EXACTLY = {"autocomplete": "off", "spellcheck": "false", "autocapitalize": "none"}
 
@@ -65,6 +72,14 @@ class DestinationForm(LookMixin):
             self.fields["memo"].help_text = " ".join(hints)
         else:
             del self.fields["memo"], self.fields["memo_is_text"]
+
+    def add_refusal(self, refusal: DomainError) -> None:
+        """The API's messages are English: in other languages one sentence stands for all that can be wrong."""
+        said = _REFUSED.get(refusal.param or "")
+        if said is None or get_language() == "en":
+            super().add_refusal(refusal)
+        else:
+            self.add_error(refusal.param, str(said))
 
     @property
     def memo_type(self) -> str:

@@ -34,7 +34,12 @@ def pseudo_language() -> Iterator[None]:
     def plural(singular: str, plural: str, number: float) -> str:
         return marked(real.ngettext(singular, plural, number))
 
+    def in_context(context: str, message: str) -> str:
+        translated = real.pgettext(context, message)
+        return translated if context == "date format" else marked(translated)
+
     with (
+        mock.patch.object(translation._trans, "pgettext", in_context),  # type: ignore[attr-defined]
         mock.patch.object(translation._trans, "gettext", plain),  # type: ignore[attr-defined]
         mock.patch.object(translation._trans, "ngettext", plural),  # type: ignore[attr-defined]
     ):

@@ -252,7 +252,7 @@ def test_one_payment_is_not_asked_about_without_end() -> None:
     seconds = int(refused.headers["Retry-After"])  # of the sixty since the first of the ten
     assert 0 < seconds <= 60
     assert refused.context["form"].non_field_errors() == [
-        f"You have looked this up too often. Wait {seconds} seconds, then try again."
+        f"You have looked this up too often. Wait {seconds} s, then try again."
     ]
     assert post(make(), UNKNOWN, REMOTE_ADDR="192.0.2.99").status_code == 200
 

@@ -35,7 +35,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.django_db]
 
 NAMES = "|".join(
     (
-        r"Ballast|Xero|QuickBooks|CSV|JSON|Python|Node|PHP|curl|English",
+        r"Ballast|Xero|QuickBooks|CSV|JSON|Python|Node|PHP|curl",
+        *(re.escape(name) for _language, name in django_settings.LANGUAGES),
         r"[\w.+-]+@[\w.-]+|https?://\S*|[\w.:-]*/[\w/{}:.-]+|\w+(?:\.\w+)+",
         r"USD Coin|Tether USD|Dai|[A-Z]{3,4}|[A-Z\d]{4}",  # coins, currencies, time zones, addresses in fours
         r"(?:Ethereum|Polygon|Stellar)(?: \(simulated\))?|ethereum|polygon|stellar",

@@ -141,7 +141,7 @@ class PreferencesForm(LookMixin):
         choices=NumberStyle.choices,
         help_text=_("What you copy, and files, keep the point."),
     )
-    language = forms.ChoiceField(label=_("Language"), choices=settings.LANGUAGES)
+    language = forms.ChoiceField(label=_("Language"), choices=settings.DASHBOARD_LANGUAGES)
 
     @property
     def time_zones(self) -> Sequence[str]:
