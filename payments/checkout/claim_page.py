@@ -44,7 +44,7 @@ def show_claim(request: HttpRequest, payment_id: str) -> HttpResponse:
         form.add_error(
             None,
             gettext("You have looked this up too often. Wait %(time)s, then try again.")
-            % {"time": wording.duration(wait)},
+            % {"time": wording.duration(wait or 0)},
         )
         return _page(request, payment, form, status=refusal.status, retry_after=wait)
     except DomainError as refusal:
