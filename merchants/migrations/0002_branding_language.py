@@ -16,7 +16,7 @@ class Migration(migrations.Migration):
                 blank=True,
                 db_default="",
                 default="",
-                help_text="Of payers whose browser names none we have.",
+                help_text="Of payers whose browser names none that we have.",
                 max_length=10,
             ),
         ),
