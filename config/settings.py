@@ -415,6 +415,9 @@ LANGUAGE_CODE = "en"
 LANGUAGES = [
     ("en", "English"),
     ("de", "Deutsch"),
+    ("fr", "Français"),
+    ("es", "Español"),
+    ("it", "Italiano"),
 ]
 # Those that a member can choose for the dashboard.
 DASHBOARD_LANGUAGES = LANGUAGES[:1]
