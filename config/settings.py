@@ -418,6 +418,8 @@ LANGUAGES = [
     ("fr", "Français"),
     ("es", "Español"),
     ("it", "Italiano"),
+    ("pt-br", "Português (Brasil)"),
+    ("nl", "Nederlands"),
 ]
 # Those that a member can choose for the dashboard.
 DASHBOARD_LANGUAGES = LANGUAGES[:1]
