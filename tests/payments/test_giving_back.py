@@ -318,7 +318,7 @@ def test_the_sender_asks_on_a_page_and_operators_agree_in_the_admin(people: tupl
     assert f"To be paid to: {where}" in refused
     [text] = re.findall(r'data-text="([^"]+)"', refused)
     done = payer.post(path, {"token": token, "signature": signature_of(STELLAR, text)}, follow=True)
-    assert "Two people look at it" in done.content.decode()
+    assert "Two people check it" in done.content.decode()
     returned = PayerReturn.objects.get()
     for person in people:
         client = Client()
