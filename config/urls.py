@@ -21,7 +21,7 @@ from merchants.people.pages import account, invitations, mailbox, members, prefe
 from merchants.viewsets import BalanceViewSet, MerchantRecordViewSet
 from payments.api.link_viewsets import PaymentLinkViewSet
 from payments.api.viewsets import PaymentViewSet
-from payments.checkout import claim_page, link_page, page, preview, wallet_page
+from payments.checkout import claim_page, link_page, page, preview, simulator_page, wallet_page
 from payments.dashboard import links as link_pages
 from payments.dashboard import listing as payment_list
 from payments.dashboard import payment_page as payment_pages
@@ -266,6 +266,7 @@ page_routes = [
     path("brand/<str:version>/logo.png", brand_files.show_logo, name="brand_logo"),
     path("pay/<str:payment_id>", page.show_payment, name="checkout"),
     path("pay/<str:payment_id>/status", page.show_status, name="checkout_status"),
+    path("pay/<str:payment_id>/simulate", simulator_page.simulate, name="checkout_simulate"),
     path("pay/<str:payment_id>/wallet", wallet_page.ask_wallet, name="checkout_ask_wallet"),
     path("pay/<str:payment_id>/wallet/signed", wallet_page.hand_in_signed, name="checkout_hand_in"),
     path("pay/<str:payment_id>/claim", claim_page.show_claim, name="claim"),

@@ -32,6 +32,7 @@ PAYERS = (
     "templates/400.html", "templates/403_csrf.html", "templates/404.html", "templates/429.html", "templates/500.html",
     "templates/503.html", "templates/base.html", "templates/checkout", "templates/refunds",
     "templates/partials/copy.html", "templates/partials/field.html", "templates/partials/proof_words.html",
+    "templates/partials/sandbox_strip.html",
     "config/pages/wording.py", "payments/claims/explanation.py", "payments/checkout", "payments/links/choices.py",
     "payments/chains/ownership.py", "refunds/pages/payer.py", "refunds/pages/destination.py",
     "refunds/pages/sender_return.py", "refunds/pages/forms.py:DestinationForm",
@@ -40,7 +41,7 @@ PAYERS = (
     "merchants/pages/forms.py:PriceField", "merchants/pages/forms.py:LIMITS",
 )  # fmt: skip
 """What payers read: files, folders, and single classes, functions and tables of a file."""
-_MEMBERS = ("payments/checkout/preview.py", "payments/checkout/simulator.py")
+_MEMBERS = ("payments/checkout/preview.py", "payments/checkout/simulator.py:SCENARIOS")
 """Of those folders, what members alone read."""
 
 _NOT_PRODUCT = {"tests", "var", ".venv", ".proofs"}
@@ -63,7 +64,7 @@ class Message:
     @property
     def for_payers(self) -> bool:
         path = self.place.partition(":")[0]
-        if path in _MEMBERS:
+        if path in _MEMBERS or self.place in _MEMBERS:
             return False
         return any(self.place == each or path == each or path.startswith(f"{each}/") for each in PAYERS)
 

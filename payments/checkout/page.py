@@ -11,6 +11,7 @@ from django.views.decorators.http import require_safe
 from config import ids
 from merchants.pages.branding import brand_of, use_language_of
 from payments.checkout.payer import look_at
+from payments.checkout.simulator import payer_scenarios
 from payments.models import Payment
 
 PRIVATE_HEADERS = {
@@ -23,7 +24,11 @@ PRIVATE_HEADERS = {
 @require_safe
 def show_payment(request: HttpRequest, payment_id: str) -> HttpResponse:
     payment = payment_of(payment_id, request)
-    context = {"payment": look_at(payment, timezone.now()), "brand": brand_of(payment.merchant)}
+    context = {
+        "payment": look_at(payment, timezone.now()),
+        "brand": brand_of(payment.merchant),
+        "scenarios": payer_scenarios(payment),
+    }
     page = render_to_string("checkout/payment.html", context, request)
     return HttpResponse(page, headers=PRIVATE_HEADERS)
 

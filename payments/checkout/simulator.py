@@ -215,3 +215,25 @@ SCENARIOS: Mapping[str, Scenario] = MappingProxyType(
         ),
     }
 )
+
+PAYER_SCENARIOS: Mapping[str, Promise] = MappingProxyType(
+    {
+        "exact": _("Pay exactly"),
+        "underpaid": _("Pay half"),
+        "overpaid": _("Pay too much"),
+        "two_parts": _("Pay in two parts"),
+        "late": _("Pay too late"),
+        "wrong_token": _("Pay with another coin"),
+        "wrong_network": _("Pay on another network"),
+        "missing_memo": _("Pay without the memo"),
+        "from_exchange": _("Pay from an exchange"),
+    }
+)
+"""What a payer can do himself: offered on the payment's page. The others happen to a network, which many share."""
+
+
+def payer_scenarios(payment: Payment) -> dict[str, Promise]:
+    """What the page of a simulated payment offers, with the words of its button; empty for any other payment."""
+    if payment.environment != Environment.SANDBOX or settings.SANDBOX_CHAIN != "simulated":
+        return {}
+    return {name: PAYER_SCENARIOS[name] for name in offered_scenarios(payment) if name in PAYER_SCENARIOS}

@@ -12,8 +12,8 @@ AXE = files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="
 MEASURES = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 
 WCAG_22_AA = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa")
-BESIDES = ("label-content-name-mismatch",)
-"""A rule of WCAG 2.1 A that axe leaves out unless it is asked."""
+BESIDES = ("label-content-name-mismatch", "region", "heading-order")
+"""A rule of WCAG 2.1 A that axe leaves out unless it is asked, and two of good practice."""
 
 LONGEST_WORD = 18
 """Characters: what is longer may be in two lines at 200 %."""

@@ -39,6 +39,7 @@ NO_ROW = {
     "account/confirm": "changes the own session only",
     "account/confirm/code": "changes the own session only",
     "account/confirm/passkey": "changes the own session only",
+    "pay/<str:payment_id>/simulate": PAYER,
     "pay/<str:payment_id>/wallet": PAYER,
     "pay/<str:payment_id>/wallet/signed": PAYER,
     "pay/<str:payment_id>/claim": PAYER,

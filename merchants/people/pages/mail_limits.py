@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.http import HttpRequest
 from django.utils import timezone
 
 from merchants.access import attempts
@@ -14,9 +13,3 @@ def seconds_to_wait(request: HttpRequest) -> int:
     """Counts one request that sends a mail to an address that anybody may type; 0, or how long to wait."""
     counted = f"sign up from {guesser(client_address(request))}"
     return attempts.take_attempt(counted, attempts.SIGN_UPS_FROM_ADDRESS, now=timezone.now())
-
-
-def too_many(request: HttpRequest, wait: int) -> HttpResponse:
-    page = render(request, "429.html", {"wait": wait}, status=429)
-    page.headers["Retry-After"] = str(wait)
-    return page

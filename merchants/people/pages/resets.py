@@ -15,10 +15,11 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_safe
 
+from config.pages.refusals import too_many
 from merchants.access.log_in.own_actions import log_own_action
 from merchants.four_eyes.people import note_reset
 from merchants.people.pages.forms import ForgottenPasswordForm, NewPasswordForm
-from merchants.people.pages.mail_limits import seconds_to_wait, too_many
+from merchants.people.pages.mail_limits import seconds_to_wait
 from merchants.roles import Action
 
 

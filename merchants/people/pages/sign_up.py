@@ -18,11 +18,12 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_safe
 
 from config.errors import DomainError
+from config.pages.refusals import too_many
 from merchants.access.log_in.own_actions import log_own_action
 from merchants.people import services
 from merchants.people.adapter import AccountAdapter
 from merchants.people.pages.forms import SignUpForm
-from merchants.people.pages.mail_limits import seconds_to_wait, too_many
+from merchants.people.pages.mail_limits import seconds_to_wait
 from merchants.roles import Action
 
 
