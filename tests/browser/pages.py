@@ -374,7 +374,7 @@ def _give_an_address(page: Page) -> None:
     page.get_by_label("Your address").fill(wallet())
     page.get_by_role("textbox", name="Memo").fill("7341")
     page.get_by_role("button", name="Go on").click()
-    page.get_by_text("It goes to this address").wait_for()
+    page.get_by_text("The money goes to this address").wait_for()
 
 
 def _pay_a_bad_wallet(page: Page) -> None:

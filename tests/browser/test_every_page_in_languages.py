@@ -1,0 +1,65 @@
+"""Payers' pages in every language, on a phone: no word too long for it, and nothing on anything else."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+import pytest
+from django.conf import settings
+from playwright.sync_api import Browser, Page
+from pytest_django.live_server_helper import LiveServer
+
+from payments.suspense.payer_proofs import return_link
+from tests.browser.accessibility import TOO_WIDE, large_text_faults, load_measures
+from tests.browser.conftest import Complaints
+from tests.browser.link_scenes import link_pages
+from tests.browser.scenes import Scenes, make_scenes
+from tests.browser.walk import OUTPUT
+from tests.networks import STELLAR
+from tests.payments.test_giving_back import come
+
+pytestmark = [pytest.mark.slow, pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+PHOTOGRAPHED = ("de", "ar", "zh-hans", "hi")
+STATES = ("created_with_memo", "created", "underpaid", "pending", "completed", "wrong_token", "expired", "cancelled")
+
+
+def payers_pages(scenes: Scenes) -> dict[str, str]:
+    """Paths by the name of what they show."""
+    open_payment = f"/pay/{scenes.payments['created'].public_id}"
+    links = {
+        name: path for name, path, _viewer, act in link_pages(scenes.merchant) if name.startswith("payer-") and not act
+    }
+    return {
+        **{f"pay-{state}": f"/pay/{scenes.payments[state].public_id}" for state in STATES},
+        "pay-claim": f"{open_payment}/claim",
+        **links,
+        **{f"claim-{state}": path for state, path in scenes.refunds.claims.items()},
+        "return": urlsplit(return_link(come(STELLAR))).path,
+    }
+
+
+def test_every_language_fits_a_phone(browser: Browser, live_server: LiveServer, complaints: Complaints) -> None:
+    scenes = make_scenes()
+    pages, faults = payers_pages(scenes), []
+    for language, _name in settings.LANGUAGES:
+        context = browser.new_context(base_url=live_server.url, viewport={"width": 360, "height": 740})
+        page = context.new_page()
+        complaints.listen_to(page)
+        for name, path in pages.items():
+            page.goto(f"{path}{'&' if '?' in path else '?'}lang={language}")
+            faults += [f"{name} in {language}: {fault}" for fault in faults_of(page, language)]
+            if OUTPUT and language in PHOTOGRAPHED:
+                page.screenshot(path=OUTPUT / f"{name}-in-{language}.png", full_page=True, animations="disabled")
+        context.close()
+    assert faults + complaints.found == [], "\n".join(faults)
+
+
+def faults_of(page: Page, language: str) -> list[str]:
+    found = []
+    if (shown := page.locator("html").get_attribute("lang")) != language:
+        found.append(f"is in {shown}")
+    if overflow := page.evaluate(TOO_WIDE):
+        found.append(f"{overflow} pixels too wide")
+    load_measures(page)
+    return [*found, *large_text_faults(page)]
