@@ -10,7 +10,6 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, Subquery
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
@@ -30,6 +29,7 @@ from merchants.wording import exact
 from payments.chains import registry
 from payments.chains.recipients import person_of
 from payments.checkout import simulator
+from payments.dashboard.decisions.rows import address_of
 from payments.dashboard.forms import NameTransactionForm
 from payments.dashboard.rows import DEPOSIT_COLUMNS, DepositRow, PaymentRow, RefundsOfPayment
 from payments.dashboard.timeline import timeline_of
@@ -108,8 +108,8 @@ def _detail_context(request: MemberRequest, payment: Payment) -> dict[str, objec
         "deposits": [DepositRow(each, payment, each.head or 0, discrepancies, refunds.given_back) for each in deposits],
         "refunds": refunds,
         "timeline": timeline,
-        "undecided": [_undecided_words(discrepancy) for discrepancy in undecided],
-        "decisions_url": reverse("dashboard_decisions"),
+        "undecided": [(_undecided_words(discrepancy), address_of(discrepancy)) for discrepancy in undecided],
+        "short": _short_words(payment),
         "perhaps": _perhaps_words(perhaps[0]) if perhaps else "",
         "naming": NameTransactionForm() if perhaps and may_name and not named else None,
         "named": named,
@@ -175,6 +175,20 @@ def _undecided_words(discrepancy: Discrepancy) -> str:
     kind = DiscrepancyKind(discrepancy.kind).label
     words = _("%(amount)s: %(kind)s. It is not in your balance until you accept it or give it back.")
     return words % {"amount": amount, "kind": kind[0].lower() + kind[1:]}
+
+
+def _short_words(payment: Payment) -> str:
+    """When a payment that has received too little can be decided about; empty for any other."""
+    if payment.status != PaymentStatus.UNDERPAID or payment.closed_at:
+        return ""
+    return _(
+        "%(received)s of %(due)s arrived. If the rest has not come by %(closes)s, what came waits for your decision: "
+        "you can then accept it as enough, or give it back."
+    ) % {
+        "received": wording.coins(payment.received, payment.decimals, payment.cryptocurrency),
+        "due": wording.coins(payment.due, payment.decimals, payment.cryptocurrency),
+        "closes": exact(payment.closes_at),
+    }
 
 
 def _perhaps_words(discrepancy: Discrepancy) -> str:

@@ -35,20 +35,29 @@ DEPOSIT_COLUMNS = (
 
 _NAMES_OF_ORDERS = (
     "order", "ordernumber", "orderid", "orderref", "orderreference", "invoice", "invoicenumber", "invoiceid",
-    "reference", "customer", "customername", "customerid", "customeremail", "name", "email",
+    "reference",
 )  # fmt: skip
-"""What shops call the order or the customer in metadata, the most telling first; without case, `_` and `-`."""
+_NAMES_OF_CUSTOMERS = ("customer", "customername", "customerid", "customeremail", "name", "email")
+"""What shops call the order and the customer in metadata, the most telling first; without case, `_` and `-`."""
 
 
 def what_for(payment: Payment) -> str:
     """The order or the customer that the metadata names, else what its payment link is for; empty where neither is."""
+    order, customer = order_and_customer(payment)
+    return order or customer or (payment.payment_link.description if payment.payment_link else "")
+
+
+def order_and_customer(payment: Payment) -> tuple[str, str]:
+    """What the metadata names as the order and as the customer; empty for what it does not name."""
     named = {
         name.lower().replace("_", "").replace("-", ""): str(value)
         for name, value in payment.metadata.items()
         if isinstance(value, str | int) and str(value).strip()
     }
-    found = next((named[name] for name in _NAMES_OF_ORDERS if name in named), "")
-    return found or (payment.payment_link.description if payment.payment_link else "")
+    order, customer = (
+        next((named[name] for name in names if name in named), "") for names in (_NAMES_OF_ORDERS, _NAMES_OF_CUSTOMERS)
+    )
+    return order, customer
 
 
 @dataclass(frozen=True)

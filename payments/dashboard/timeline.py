@@ -21,6 +21,7 @@ from merchants.audit.models import LoggedAction
 from merchants.models import Member, Merchant
 from merchants.roles import Permission
 from payments.chains import registry
+from payments.dashboard.decisions.rows import address_of
 from payments.models import BalanceChange, Deposit, Discrepancy, Payment
 from payments.states import BalanceChangeKind, DepositStatus, DiscrepancyKind, DiscrepancyStatus
 from webhooks.events import catalogue as catalogue
@@ -158,7 +159,7 @@ def _of_discrepancies(discrepancies: Sequence[Discrepancy]) -> Iterator[Line]:
             title=_("Confirmed, and set aside for your decision"),
             amount=_coins(each.amount, each),
             detail=kind,
-            url=reverse("dashboard_decisions") if is_open else "",
+            url=address_of(each) if is_open else "",
             link=_("Decide about it") if is_open else "",
         )
         if each.status == DiscrepancyStatus.ACCEPTED and each.resolved_at is not None:

@@ -16,6 +16,7 @@ from django.test.utils import CaptureQueriesContext
 
 from merchants.ledger.balances import merchant_balances
 from merchants.models import Member, Merchant
+from merchants.wording import exact
 from payments.dashboard.decisions.pages import waiting_count
 from payments.dashboard.decisions.rows import DecisionRow, decision_row
 from payments.models import Discrepancy, Payment
@@ -237,6 +238,47 @@ def test_a_long_list_costs_no_more_than_a_short_one_and_leaves_nothing_out(
     with CaptureQueriesContext(connection) as long_list:
         page(client)
     assert len(long_list) == len(short_list) <= 14
+
+
+def test_what_waits_leads_to_its_own_case_however_many_came_after(client: Client, member: Member) -> None:
+    payment = make_payment(merchant=member.merchant, metadata={"order_id": "HC-1187", "customerName": "Zoë Brandt"})
+    pay_and_confirm(payment, "112")
+    waiting = discrepancy(payment)
+    for _ in range(10):
+        overpaid(member.merchant)
+    first = page(client)
+    assert (first.count('class="decision"'), waiting.public_id in first) == (10, False)
+
+    shown = page(client, f"/dashboard/payments/{payment.public_id}")
+    addresses = set(re.findall(r'href="([^"]*)"[^>]*>Decide about it<', shown))
+    assert len(addresses) == 1
+    path, anchor = addresses.pop().split("#")
+    case = page(client, path)
+    assert (case.count('class="decision"'), anchor, f'id="{anchor}"' in case) == (1, waiting.public_id, True)
+
+    [sender] = payment.deposits.values_list("sender", flat=True)
+    about = [("Order", "HC-1187"), ("Customer", "Zoë Brandt"), ("Sent from", sender)]
+    for each in (path, f"{PAGE}/{anchor}/accept", f"{PAGE}/{anchor}/give-back"):
+        listed = re.findall(
+            r"<dt>(Order|Customer|Payment link|Sent from)</dt>\s*<dd[^>]*>\s*(.*?)\s*</dd>", page(client, each)
+        )
+        assert listed == about, each
+
+
+def test_a_short_payment_says_when_it_can_be_decided(client: Client, member: Member) -> None:
+    payment = make_payment(merchant=member.merchant)
+    pay_and_confirm(payment, "60.5")
+    soon = exact(payment.closes_at)
+    own = f"/dashboard/payments/{payment.public_id}"
+    assert f"60.50 USDC of 100.00 USDC arrived. If the rest has not come by {soon}" in page(client, own)
+    assert (
+        f"1 payment has received too little so far. If the rest does not come, it waits here from {soon} on."
+        in page(client)
+    )
+
+    end_window(payment)
+    assert "has received too little so far" not in page(client)
+    assert "Too little has arrived so far" not in page(client, own)
 
 
 def test_accepting_asks_for_a_reason_and_keeps_it(client: Client, member: Member) -> None:

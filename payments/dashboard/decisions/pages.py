@@ -12,7 +12,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.functional import SimpleLazyObject
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
@@ -23,6 +23,7 @@ from merchants.access.log_in.sessions import MemberRequest, member_required
 from merchants.access.log_in.single_use import close_form, open_form
 from merchants.models import Merchant
 from merchants.roles import Action
+from merchants.wording import exact
 from payments.dashboard.decisions.rows import (
     DecisionRow,
     RecordRow,
@@ -35,11 +36,11 @@ from payments.dashboard.decisions.rows import (
 )
 from payments.dashboard.forms import AcceptForm, DecisionFilterForm
 from payments.models import Discrepancy, Payment
-from payments.states import DiscrepancyKind, DiscrepancyStatus
+from payments.states import DiscrepancyKind, DiscrepancyStatus, PaymentStatus
 from payments.suspense.acceptance import DiscrepancyResolved, accept_discrepancy
 
 SECTION = "dashboard_decisions"
-PAGE_SIZE = 20
+PAGE_SIZE = 10
 MOST_COUNTED = 100
 """The number in the navigation counts no further than this of each kind."""
 
@@ -95,6 +96,7 @@ def list_decisions(request: MemberRequest) -> HttpResponse:
         "form": form,
         "rows": shown,
         "filtered": bool(kind),
+        "not_yet": "" if before else _not_yet(request.merchant, request.environment),
         "first_url": url(None) if before else "",
         "next_url": url(shown[-1].key) if len(rows) > PAGE_SIZE else "",
     }
@@ -116,6 +118,20 @@ def _newest(request: MemberRequest, kind: str, before: uuid.UUID | None) -> list
             records = waiting.records.filter(older).order_by("-pk")[: PAGE_SIZE + 1]
             found += map(waiting.row, records)
     return sorted(found, key=lambda row: row.key, reverse=True)[: PAGE_SIZE + 1]
+
+
+def _not_yet(merchant: Merchant, environment: str) -> str:
+    """How many payments have received too little and may still be paid, and when the first can be decided about."""
+    running = Payment.objects.of(merchant, environment).filter(status=PaymentStatus.UNDERPAID, closed_at__isnull=True)
+    closes = sorted(running.order_by().values_list("closes_at", flat=True)[:MOST_COUNTED])
+    if not closes:
+        return ""
+    return ngettext(
+        "%(number)d payment has received too little so far. If the rest does not come, it waits here from %(at)s on.",
+        "%(number)d payments have received too little so far. If the rest does not come, the first waits here from "
+        "%(at)s on.",
+        len(closes),
+    ) % {"number": len(closes), "at": exact(closes[0])}
 
 
 def _key_in(text: str) -> uuid.UUID | None:

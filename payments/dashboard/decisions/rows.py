@@ -11,19 +11,24 @@ from hashlib import sha256
 from typing import Any
 
 from django.db.models import QuerySet
+from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from config.hooks import Hook
 from config.pages import wording
+from merchants.ledger.chart import AccountKind
 from merchants.models import Merchant
 from merchants.wording import exact
 from payments.chains import registry
+from payments.dashboard.rows import order_and_customer
 from payments.models import Deposit, Discrepancy, Payment
 from payments.states import DiscrepancyKind, DiscrepancyStatus, PaymentStatus
 from payments.suspense.acceptance import Acceptance, preview_acceptance
 
 MOST_TRANSFERS = 100
 """A payment with more transfers than this is looked into on the page of its decision only."""
+
+SENDERS_SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +83,15 @@ settlements_waiting: Hook[[Merchant, str], Waiting] = Hook("settlements_waiting"
 class DecisionRow:
     """Money that waits for its merchant, with what accepting it and what giving it back would do.
 
-    `acceptance` is None while nobody can say what accepting would do, and in a list.
+    `acceptance` is None while nobody can say what accepting would do, and in a list. `senders` are the addresses that
+    the money came from.
     """
 
     discrepancy: Discrepancy
     payment: Payment
     acceptance: Acceptance | None
     giving_back: GivingBack
+    senders: tuple[str, ...] = ()
 
     @property
     def key(self) -> uuid.UUID:
@@ -107,6 +114,22 @@ class DecisionRow:
         """Its worth at the payment's rate; empty for a coin that was not quoted."""
         fiat = self.giving_back.fiat
         return "" if fiat is None else wording.fiat(fiat, self.payment.currency)
+
+    @property
+    def about(self) -> list[tuple[str, str]]:
+        """Whose money it is: the order and the customer by the payment's metadata, its link, and who sent the money."""
+        order, customer = order_and_customer(self.payment)
+        link = self.payment.payment_link
+        shown, more = self.senders[:SENDERS_SHOWN], len(self.senders) - SENDERS_SHOWN
+        senders = ", ".join(shown)
+        if more > 0:
+            senders = _("%(addresses)s and %(number)d more") % {"addresses": senders, "number": more}
+        return [
+            (_("Order"), order),
+            (_("Customer"), customer),
+            (_("Payment link"), link.description if link else ""),
+            (_("Sent from"), senders),
+        ]
 
     @property
     def happened(self) -> str:
@@ -140,10 +163,10 @@ class DecisionRow:
 
     @property
     def if_accepted(self) -> str:
-        """What accepting would do, to the last digit."""
+        """What accepting would do, to the last digit; empty while that is not known."""
         done = self.acceptance
         if done is None:
-            return _("“Accept…” shows first what it would do.")
+            return ""
         words = [_("%(amount)s are added to your balance.") % {"amount": self._coins(done.gained)}]
         if done.repaid:
             words.append(_("%(amount)s of it pay back what you owe.") % {"amount": self._coins(done.repaid)})
@@ -199,6 +222,12 @@ class DecisionRow:
         return registry.known_profile(self.discrepancy.environment, network).name
 
 
+def address_of(discrepancy: Discrepancy) -> str:
+    """Where the list of decisions shows this one: first on its page."""
+    after = uuid.UUID(int=discrepancy.pk.int + 1)
+    return f"{reverse('dashboard_decisions')}?before={after}#{discrepancy.public_id}"
+
+
 def undecided(merchant: Merchant, environment: str) -> QuerySet[Discrepancy]:
     """Money of a merchant's payments that waits for its decision."""
     return Discrepancy.objects.filter(
@@ -232,4 +261,15 @@ def _rows(discrepancies: Sequence[Discrepancy], looked_into: Sequence[uuid.UUID]
     for deposit in Deposit.objects.filter(payment__in=looked_into).order_by("first_block_time", "id"):
         deposits[deposit.payment_id].append(deposit)
     payments = [(each, payment_of(each)) for each in discrepancies]
-    return [DecisionRow(each, own, None, giving_back(each, own, deposits[own.pk])) for each, own in payments]
+    return [
+        DecisionRow(each, own, None, giving_back(each, own, deposits[own.pk]), _senders(each, deposits[own.pk]))
+        for each, own in payments
+    ]
+
+
+def _senders(discrepancy: Discrepancy, deposits: Sequence[Deposit]) -> tuple[str, ...]:
+    """Who sent the money: of one transfer its sender, of what the payment received all senders, the first first."""
+    if discrepancy.deposit:
+        return (discrepancy.deposit.sender,)
+    counted = [each.sender for each in deposits if each.booked_to == AccountKind.PAYMENT]
+    return tuple(dict.fromkeys(counted or (each.sender for each in deposits)))
