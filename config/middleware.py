@@ -78,7 +78,7 @@ class ResponseHeadersMiddleware:
         response = self.get_response(request)
         headers = response.headers
         headers["Permissions-Policy"] = PERMISSIONS_POLICY
-        headers["Cross-Origin-Resource-Policy"] = "same-origin"
+        headers.setdefault("Cross-Origin-Resource-Policy", "same-origin")
         if is_api_path(request.path):
             headers.setdefault("Cache-Control", "no-store")
         return response

@@ -264,6 +264,7 @@ page_routes = [
     path("dashboard/audit/export", audit_pages.export_actions, name="dashboard_export_audit"),
     path("brand/<str:version>/style.css", brand_files.show_stylesheet, name="brand_stylesheet"),
     path("brand/<str:version>/logo.png", brand_files.show_logo, name="brand_logo"),
+    path("pay.js", page.show_pay_script, name="pay_script"),
     path("pay/<str:payment_id>", page.show_payment, name="checkout"),
     path("pay/<str:payment_id>/status", page.show_status, name="checkout_status"),
     path("pay/<str:payment_id>/simulate", simulator_page.simulate, name="checkout_simulate"),

@@ -131,6 +131,15 @@ class Branding(models.Model):
         db_default="",
         help_text="Of payers whose browser names none that we have.",
     )
+    frame_origins = models.TextField(
+        blank=True,
+        default="",
+        db_default="",
+        help_text="The websites that may show a payment in a dialog of their own, as https://shop.example, by spaces.",
+    )
+    shows_items = models.BooleanField(
+        default=False, db_default=False, help_text="Whether payers see the description and the items of the metadata."
+    )
     logo_width = models.PositiveSmallIntegerField(null=True, blank=True)
     logo_height = models.PositiveSmallIntegerField(null=True, blank=True)
     version = models.CharField(max_length=32, unique=True, help_text="In the addresses of stylesheet and logo.")

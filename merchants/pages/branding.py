@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from typing import IO, Final
+from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.validators import URLValidator, validate_email
 from django.db import transaction
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from PIL import Image, ImageOps, UnidentifiedImageError
 
 from config.errors import InvalidParameter
@@ -34,6 +36,7 @@ _LIGHT_PAGE: Final[Colour] = (0xE9, 0xEE, 0xF1)
 """The darkest surface of a light page: --calm-soft in tokens.css."""
 _DARK_PAGE: Final[Colour] = (0x1E, 0x2A, 0x33)
 """The lightest surface of a dark page: --calm-soft as well."""
+MOST_ORIGINS: Final = 10
 _READABLE: Final = 4.5
 """The contrast that WCAG 2.2 AA asks of text."""
 
@@ -60,6 +63,8 @@ def change_branding(
     accent: str,
     support: str,
     language: str = "",
+    frame_origins: Sequence[str] = (),
+    shows_items: bool = False,
     logo: IO[bytes] | None = None,
     drop_logo: bool = False,
 ) -> Branding:
@@ -76,12 +81,13 @@ def change_branding(
     if language and language not in dict(settings.LANGUAGES):
         raise InvalidParameter("Payers' pages are not available in this language.", param="language")
     _check_support(support)
+    origins = " ".join(dict.fromkeys(_origin(each) for each in frame_origins))
     picture = None if logo is None else small_logo(logo)
     with transaction.atomic():
         Merchant.objects.select_for_update(no_key=True).get(pk=merchant.pk)
         branding = Branding.objects.filter(merchant=merchant).first() or Branding(merchant=merchant)
         branding.name, branding.accent, branding.support = name, accent, support
-        branding.language = language
+        branding.language, branding.frame_origins, branding.shows_items = language, origins, shows_items
         branding.version = secrets.token_hex(16)
         if picture is not None:
             branding.logo_width, branding.logo_height = picture.size
@@ -104,6 +110,15 @@ def use_language_of(merchant: Merchant, request: HttpRequest) -> None:
     """Goes over to the merchant's language where the payer named none that we have."""
     if brand := brand_of(merchant):
         use_by_default(request, brand.language)
+
+
+def let_frame(response: HttpResponse, merchant: Merchant) -> HttpResponse:
+    """The same response, which the websites that the merchant named may show in a frame; no other may."""
+    brand = brand_of(merchant)
+    if brand is not None and brand.frame_origins:
+        response.xframe_options_exempt = True
+        response._csp_replace = {"frame-ancestors": brand.frame_origins.split()}  # type: ignore[attr-defined]
+    return response
 
 
 # --- the logo ----------------------------------------------------------------------------------------
@@ -136,6 +151,22 @@ def _png(picture: Image.Image) -> bytes:
     written = BytesIO()
     picture.save(written, "PNG", optimize=True)
     return written.getvalue()
+
+
+def _origin(text: str) -> str:
+    """An origin as browsers write it; InvalidParameter where it is none, and where strangers could answer for it."""
+    problem = InvalidParameter(
+        "Enter the address of a website, such as https://shop.example, without a path.", param="frame_origins"
+    )
+    parts = urlsplit(text.strip().lower())
+    is_local = parts.scheme == "http" and parts.hostname in {"localhost", "127.0.0.1"}
+    if not (parts.scheme == "https" or is_local) or parts.path.strip("/") or parts.query or parts.username:
+        raise problem
+    try:
+        URLValidator(schemes=["https", "http"])(origin := f"{parts.scheme}://{parts.netloc}")
+    except ValidationError:
+        raise problem from None
+    return origin
 
 
 def _check_support(support: str) -> None:

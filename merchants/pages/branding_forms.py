@@ -10,7 +10,8 @@ from django.conf import settings
 from django.utils.translation import gettext_lazy
 
 from merchants.models import Branding
-from merchants.pages.forms import LookMixin
+from merchants.pages.branding import MOST_ORIGINS
+from merchants.pages.forms import LinesField, LookMixin
 
 
 class ShownForm(LookMixin):
@@ -56,6 +57,21 @@ class BrandingForm(ShownForm):
             "Payers see the page in their browser's language, and in this one where we do not have theirs."
         ),
     )
+    shows_items = forms.BooleanField(
+        required=False,
+        label=gettext_lazy("Show what is paid for"),
+        help_text=gettext_lazy(
+            "Payers see “description”, “item_1”, “item_2” and so on of a payment’s metadata, and nothing else of it."
+        ),
+    )
+    frame_origins = LinesField(
+        required=False,
+        most=MOST_ORIGINS,
+        label=gettext_lazy("Websites that may show a payment in a dialog"),
+        help_text=gettext_lazy(
+            "One a line, such as https://shop.example. Empty: none. Your website loads pay.js to open the dialog."
+        ),
+    )
     logo = forms.FileField(
         required=False,
         label=gettext_lazy("Logo"),
@@ -65,10 +81,12 @@ class BrandingForm(ShownForm):
     drop_logo = forms.BooleanField(required=False, label=gettext_lazy("Remove the logo"))
 
     @staticmethod
-    def initial_of(branding: Branding) -> dict[str, str]:
+    def initial_of(branding: Branding) -> dict[str, Any]:
         return {
             "name": branding.name,
             "accent": branding.accent,
             "support": branding.support,
             "language": branding.language,
+            "shows_items": branding.shows_items,
+            "frame_origins": branding.frame_origins.split(),
         }

@@ -6,6 +6,7 @@ from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.translation import gettext
+from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
 from config.errors import DomainError
@@ -13,7 +14,7 @@ from config.pages import wording
 from merchants.access import attempts
 from merchants.access.addresses import client_address, guesser
 from merchants.access.errors import TooManyRequests
-from merchants.pages.branding import brand_of
+from merchants.pages.branding import brand_of, let_frame
 from payments.checkout.claims import ClaimAnswer, answer_payer
 from payments.checkout.forms import ClaimForm
 from payments.checkout.page import payment_of
@@ -29,6 +30,7 @@ PRIVATE_HEADERS = {
 }
 
 
+@csrf_exempt  # it reads no cookie and changes nothing; in a frame of a shop there would be none
 @require_http_methods(["GET", "HEAD", "POST"])
 def show_claim(request: HttpRequest, payment_id: str) -> HttpResponse:
     """Asks for a transaction hash, and shows below what became of it."""
@@ -79,4 +81,4 @@ def _page(
     context["brand"] = brand_of(payment.merchant)
     page = render_to_string("checkout/claim.html", context, request)
     headers = PRIVATE_HEADERS | ({} if retry_after is None else {"Retry-After": str(retry_after)})
-    return HttpResponse(page, status=status, headers=headers)
+    return let_frame(HttpResponse(page, status=status, headers=headers), payment.merchant)

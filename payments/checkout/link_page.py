@@ -10,6 +10,7 @@ from django.shortcuts import get_object_or_404, redirect
 from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
 from config import ids
@@ -17,7 +18,7 @@ from config.errors import DomainError, InvalidParameter
 from merchants.access import attempts
 from merchants.access.addresses import client_address, guesser
 from merchants.access.errors import TooManyRequests
-from merchants.pages.branding import brand_of, use_language_of
+from merchants.pages.branding import brand_of, let_frame, use_language_of
 from payments.chains.errors import NetworkUnavailable
 from payments.chains.registry import UnsupportedAsset, UnsupportedNetwork
 from payments.checkout.claim_page import PRIVATE_HEADERS
@@ -36,6 +37,7 @@ from payments.suspense import recipient_checks
 logger = structlog.get_logger(__name__)
 
 
+@csrf_exempt  # it reads no cookie: whoever knows the link may pay it. In a frame of a shop there would be none
 @require_http_methods(["GET", "HEAD", "POST"])
 def show_link(request: HttpRequest, code: str) -> HttpResponse:
     """Asks for what the link leaves open; a POST makes the payment, and only a POST does."""
@@ -124,7 +126,8 @@ def _page(
         "under_way_state": under_way and _under_way_state(view, under_way),
     }
     headers = PRIVATE_HEADERS | ({} if retry_after is None else {"Retry-After": str(retry_after)})
-    return HttpResponse(render_to_string("checkout/link.html", context, request), status=status, headers=headers)
+    page = render_to_string("checkout/link.html", context, request)
+    return let_frame(HttpResponse(page, status=status, headers=headers), link.merchant)
 
 
 def _closed(view: LinkView, instead_of: Payment | None) -> object:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404
 from django.template.loader import render_to_string
@@ -9,7 +10,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from config import ids
-from merchants.pages.branding import brand_of, use_language_of
+from merchants.pages.branding import brand_of, let_frame, use_language_of
 from payments.checkout.payer import look_at
 from payments.checkout.simulator import payer_scenarios
 from payments.models import Payment
@@ -30,7 +31,7 @@ def show_payment(request: HttpRequest, payment_id: str) -> HttpResponse:
         "scenarios": payer_scenarios(payment),
     }
     page = render_to_string("checkout/payment.html", context, request)
-    return HttpResponse(page, headers=PRIVATE_HEADERS)
+    return let_frame(HttpResponse(page, headers=PRIVATE_HEADERS), payment.merchant)
 
 
 @require_safe
@@ -46,6 +47,14 @@ def show_status(request: HttpRequest, payment_id: str) -> HttpResponse:
         "secondsLeft": view.seconds_left,
     }
     return JsonResponse(body, headers=PRIVATE_HEADERS)
+
+
+@require_safe
+def show_pay_script(request: HttpRequest) -> HttpResponse:
+    """The script by which a shop opens the page as a dialog; the one file that pages of others may load."""
+    headers = {"Cache-Control": "public, max-age=3600", "Cross-Origin-Resource-Policy": "cross-origin"}
+    script = (settings.BASE_DIR / "static" / "js" / "pay.js").read_bytes()
+    return HttpResponse(script, content_type="text/javascript; charset=utf-8", headers=headers)
 
 
 def payment_of(payment_id: str, request: HttpRequest) -> Payment:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass
 from datetime import datetime, timedelta
 from typing import Literal
@@ -82,7 +82,9 @@ class PayerView:
     redirect_url: str
     redirect_host: str
     purpose: str
-    """What its payment link is for; empty without one."""
+    """What its payment link is for, or the description of its metadata where the merchant shows that."""
+    items: tuple[str, ...]
+    """What is paid for, line by line, of the metadata; empty where the merchant does not show it."""
     is_paid: bool
     help_url: str
     """The merchant's support, with the reference in the subject of a mail; empty where it names none."""
@@ -200,13 +202,31 @@ def view_of(facts: PayerFacts) -> PayerView:
         details=tuple(_details(facts)),
         redirect_url=redirect_url,
         redirect_host=redirect_host,
-        purpose=payment.payment_link.description if payment.payment_link else "",
+        purpose=_purpose(payment),
+        items=_items(payment),
         is_paid=payment.status in _PAID,
         help_url=brand.support_url_about(payment.public_id) if (brand := brand_of(payment.merchant)) else "",
         again_url=_again_url(facts),
     )
 
 
+def _shown_metadata(payment: Payment) -> Mapping[str, str]:
+    """The texts of the metadata where the merchant shows what is paid for; empty where it does not."""
+    if not ((brand := brand_of(payment.merchant)) and brand.shows_items):
+        return {}
+    return {name: value for name, value in payment.metadata.items() if isinstance(value, str)}
+
+
+def _purpose(payment: Payment) -> str:
+    return payment.payment_link.description if payment.payment_link else _shown_metadata(payment).get("description", "")
+
+
+def _items(payment: Payment) -> tuple[str, ...]:
+    shown = _shown_metadata(payment)
+    return tuple(shown[name] for n in range(1, MOST_ITEMS + 1) if (name := f"item_{n}") in shown)
+
+
+MOST_ITEMS = 20
 _PAID = {PaymentStatus.COMPLETED, PaymentStatus.PARTIALLY_REFUNDED, PaymentStatus.REFUNDED}
 _SETTLED = _PAID | {PaymentStatus.CANCELLED}
 _OPEN = {PaymentStatus.CREATED, PaymentStatus.UNDERPAID}
@@ -399,7 +419,7 @@ def _how_to_pay(facts: PayerFacts) -> HowToPay | None:
 def _receipt(facts: PayerFacts) -> list[tuple[str, str]]:
     payment = facts.payment
     lines = [
-        *([(pgettext("what it pays for", "For"), payment.payment_link.description)] if payment.payment_link else ()),
+        *([(pgettext("what it pays for", "For"), purpose)] if (purpose := _purpose(payment)) else ()),
         (gettext("Reference"), payment.public_id),
         (gettext("Price"), wording.fiat(payment.fiat_amount, payment.currency)),
         (gettext("Amount due"), facts.asked(payment.due)),
@@ -419,7 +439,7 @@ def _receipt(facts: PayerFacts) -> list[tuple[str, str]]:
 def _details(facts: PayerFacts) -> list[tuple[str, str]]:
     payment, code = facts.payment, facts.payment.cryptocurrency
     return [
-        *([(pgettext("what it pays for", "For"), payment.payment_link.description)] if payment.payment_link else ()),
+        *([(pgettext("what it pays for", "For"), purpose)] if (purpose := _purpose(payment)) else ()),
         (gettext("Reference"), payment.public_id),
         (gettext("Coin"), f"{coin_name(code)} ({code})"),
         (gettext("Network"), facts.network.name),

@@ -27,7 +27,7 @@ from merchants.roles import Action, Permission
 from payments.checkout.payer import PayerView, State
 from payments.checkout.paying import HowToPay
 
-_FIELDS = ("name", "accent", "support", "language", "logo_width", "logo_height")
+_FIELDS = ("name", "accent", "support", "language", "shows_items", "frame_origins", "logo_width", "logo_height")
 _NOWHERE = "0x" + 40 * "0"
 
 
@@ -62,7 +62,7 @@ def edit_branding(request: MemberRequest) -> HttpResponse:
         "branding": branding,
         "palette": palette_of(accent) if accent else None,
         "accent": accent,
-        "query": urlencode(saved | shown),
+        "query": urlencode({name: saved[name] for name in ShownForm.base_fields} | shown),
     }
     return render(request, "dashboard/branding.html", context)
 
@@ -128,6 +128,7 @@ def _sample(payee: str) -> PayerView:
         redirect_url="",
         redirect_host="",
         purpose="",
+        items=(),
         is_paid=False,
         help_url="",
         again_url="",

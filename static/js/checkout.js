@@ -3,6 +3,7 @@
 
 import { enableCopying } from "./copy.js";
 import { enableCountdown } from "./countdown.js";
+import { tellFrame } from "./frame.js";
 import { enablePrinting } from "./print.js";
 import { offerWallets } from "./wallets.js";
 
@@ -81,6 +82,7 @@ function show(html) {
   announcer.textContent = fresh.querySelector("[data-announcer]").textContent;
   document.title = fresh.title;
   revision = next.dataset.revision;
+  page.dataset.status = next.dataset.status;
   interval = Number(next.dataset.pollSeconds) * 1000;
   enhance();
   const again = focused && document.getElementById(focused);
@@ -94,6 +96,7 @@ function enhance() {
   enableCopying(page);
   enablePrinting(page);
   drawWallets();
+  tellFrame(page);
 }
 
 document.addEventListener("visibilitychange", () => (document.hidden ? clearTimeout(timer) : ask()));

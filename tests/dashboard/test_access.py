@@ -34,6 +34,7 @@ PUBLIC = {
     "link/<str:code>",
     "pay/<str:payment_id>",
     "pay/<str:payment_id>/claim",
+    "pay.js",
     "pay/<str:payment_id>/simulate",
     "pay/<str:payment_id>/status",
     "pay/<str:payment_id>/wallet",

@@ -63,7 +63,7 @@ def test_nothing_but_the_allowed_fields_leaves() -> None:
         PayerView: {
             "id", "sandbox", "payee", "status", "state", "notices", "fiat_amount", "amount", "coin", "coin_name",
             "network", "how_to_pay", "expires_at", "seconds_left", "poll_seconds", "receipt", "details",
-            "redirect_url", "redirect_host", "purpose", "is_paid", "help_url", "again_url",
+            "redirect_url", "redirect_host", "purpose", "items", "is_paid", "help_url", "again_url",
         },
         State: {"title", "detail", "tone", "icon", "waiting", "confirmations", "required"},
         Notice: {"title", "words"},

@@ -100,9 +100,25 @@ def test_what_is_no_small_picture_is_refused(content: bytes, words: str) -> None
         ("support", "nobody"),
         ("name", "two\nlines"),
         ("name", "x" * 81),
+        *(
+            ("frame_origins", [origin])
+            for origin in (
+                "shop.example",
+                "http://shop.example",
+                "https://shop.example/path",
+                "https://shop.example?x",
+                "https://*.example",
+                "https://me@shop.example",
+                "https://shop.example;script-src *",
+                "https://shop.example 'unsafe-inline'",
+                "https://shop.example:none",
+                "javascript:alert(1)",
+                "*",
+            )
+        ),
     ],
 )
-def test_a_wrong_wish_is_refused_by_name(field: str, value: str) -> None:
+def test_a_wrong_wish_is_refused_by_name(field: str, value: str | list[str]) -> None:
     wishes: dict[str, Any] = {"name": "", "accent": "", "support": "", field: value}
     with pytest.raises(InvalidParameter) as refusal:
         change_branding(merchant=make_merchant(), **wishes)
@@ -174,3 +190,44 @@ def test_a_preview_shows_what_is_not_saved_yet_and_may_be_framed_by_its_own_page
     assert client.get("/dashboard/settings/branding/style?accent=red;}").text == ""
     assert not Branding.objects.exists()
     assert "DENY" in client.get("/dashboard/settings").headers["X-Frame-Options"]
+
+
+@pytest.mark.django_db
+def test_only_the_websites_that_a_merchant_named_may_frame_its_payers_pages() -> None:
+    merchant, other = make_merchant("Harbour Coffee"), make_merchant("Somebody Else")
+    member = make_member(merchant)
+    origins = "HTTPS://Shop.Example/\nhttps://www.shop.example:8443\nhttp://localhost:3000\nhttps://shop.example"
+    reply = browser_of(member).post("/dashboard/settings/branding", {"frame_origins": origins})
+    assert reply.status_code == 302, reply.text
+    named = "https://shop.example https://www.shop.example:8443 http://localhost:3000"
+    for whose, ancestors, header in ((merchant, named, None), (other, "'none'", "DENY")):
+        payment, link = make_payment(POLYGON, merchant=whose), make_link(whose)
+        for path in (f"/pay/{payment.public_id}", f"/pay/{payment.public_id}/claim", f"/link/{link.code}"):
+            shown = Client(enforce_csrf_checks=True).get(path)
+            assert f"frame-ancestors {ancestors};" in f"{shown.headers['Content-Security-Policy']};"
+            assert shown.headers.get("X-Frame-Options") == header
+            assert not shown.cookies  # a browser keeps none of a frame
+            if path.endswith("/claim"):
+                assert Client(enforce_csrf_checks=True).post(path, {"hash": "x"}).status_code == 200
+    assert "frame-ancestors 'none'" in browser_of(member).get("/dashboard/settings").headers["Content-Security-Policy"]
+
+
+@pytest.mark.django_db
+def test_items_are_shown_on_wish_and_nothing_else_of_the_metadata() -> None:
+    merchant = make_merchant()
+    told = {
+        "description": "Order 17 <b>",
+        "item_1": "2 × Flat white",
+        "item_2": "Cake",
+        "item_x": "no",
+        "x": "secret",
+    }
+    payment = make_payment(POLYGON, merchant=merchant, metadata={**told, "item_3": {"deep": "no"}})
+    path = f"/pay/{payment.public_id}"
+    assert "Flat white" not in Client().get(path).text
+    change_branding(merchant=merchant, name="", accent="", support="", shows_items=True)
+    shown = Client().get(path)
+    assert shown.context["payment"].items == ("2 × Flat white", "Cake")
+    assert shown.context["payment"].purpose == "Order 17 <b>"
+    assert "Order 17 &lt;b&gt;" in shown.text
+    assert not [word for word in ("secret", "deep", ">no<") if word in shown.text]

@@ -1,0 +1,135 @@
+"""pay.js: the payment as a dialog of a shop, whose own policy for content is as strict as can be."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from playwright.sync_api import Page, expect
+from pytest_django.fixtures import Settings
+from pytest_django.live_server_helper import LiveServer
+
+from merchants.models import Merchant
+from merchants.pages.branding import change_branding
+from payments.checkout import payer
+from payments.models import Payment
+from tests.browser.conftest import Complaints
+from tests.browser.scenes import make_payment
+from tests.browser.watcher import watching
+from tests.factories import make_merchant
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+LISTENING = """
+window.heard = [];
+for (const name of ["status", "paid", "close"])
+  document.addEventListener(`ballast:${name}`, ({ detail }) => heard.push([name, detail.payment, detail.status]));
+"""
+
+
+@pytest.fixture(autouse=True)
+def fast(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    settings.SIMULATED_BLOCK_SECONDS = 0.1
+    monkeypatch.setattr(payer, "POLL_SECONDS", payer.POLL_SECONDS / 10)
+    with watching():
+        yield
+
+
+@pytest.fixture
+def merchant() -> Merchant:
+    return make_merchant("Harbour Coffee")
+
+
+@pytest.fixture
+def shop() -> Iterator[str]:
+    """The origin of a shop: another site than the one where Ballast runs. Its basket sells what the query names."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), Basket) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+class Basket(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        [address] = parse_qs(urlsplit(self.path).query).get("pay", [""])
+        ballast = address.partition("/pay/")[0]
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.send_header("Content-Security-Policy", f"default-src 'none'; script-src {ballast}; frame-src {ballast}")
+        self.end_headers()
+        page = (
+            f'<!doctype html><html lang="en"><title>Shop</title><script src="{ballast}/pay.js" defer></script>'
+            f'<main><h1>Shop</h1><a href="{address}" data-ballast>Pay with coins</a></main>'
+        )
+        self.wfile.write(page.encode())
+
+    def log_message(self, *told: object) -> None:
+        """Says nothing."""
+
+
+def visit_shop(page: Page, shop: str, ballast: str, payment: Payment) -> None:
+    """Opens the shop, and there the payment in a dialog."""
+    page.goto(f"{shop}/basket?pay={ballast}/pay/{payment.public_id}")
+    page.evaluate(LISTENING)
+    page.get_by_role("link", name="Pay with coins").click()
+
+
+def test_a_payment_is_made_in_a_dialog_and_the_shop_hears_of_it(
+    page: Page, shop: str, live_server: LiveServer, merchant: Merchant, complaints: Complaints
+) -> None:
+    change_branding(merchant=merchant, name="", accent="", support="", frame_origins=[shop])
+    payment = make_payment(merchant)
+    visit_shop(page, shop, live_server.url, payment)
+    dialog, shown = page.get_by_role("dialog"), page.frame_locator("dialog iframe")
+    expect(shown.get_by_text("Waiting for your payment", exact=True)).to_be_visible()
+    expect(dialog.get_by_role("button", name="Close")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    shown.get_by_text("Simulate the payer").click()
+    shown.get_by_role("button", name="Pay exactly").click()
+    expect(shown.get_by_text("Paid. Thank you!", exact=True)).to_be_visible()
+    page.wait_for_function("heard.some(([name]) => name === 'paid')")
+    dialog.get_by_role("button", name="Close").click()
+    expect(dialog).to_have_count(0)
+    heard = page.evaluate("heard")
+    assert heard[0] == ["status", payment.public_id, "created"]
+    assert heard[-2:] == [["paid", payment.public_id, "completed"], ["close", payment.public_id, "completed"]]
+    assert len({tuple(each) for each in heard}) == len(heard)
+    assert page.url.startswith(f"{shop}/basket")
+    assert complaints.found == []
+
+
+def test_the_dialog_closes_by_a_key_and_the_way_back_leaves_the_frame(
+    page: Page, shop: str, live_server: LiveServer, merchant: Merchant
+) -> None:
+    change_branding(merchant=merchant, name="", accent="", support="", frame_origins=[shop])
+    payment = make_payment(merchant)
+    visit_shop(page, shop, live_server.url, payment)
+    dialog, shown = page.get_by_role("dialog"), page.frame_locator("dialog iframe")
+    shown.get_by_text("Details of this payment").click()
+    page.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
+    payment.status = "cancelled"
+    payment.save()
+    page.get_by_role("link", name="Pay with coins").click()
+    page.route("https://harbourcoffee.example/**", lambda route: route.fulfill(body="the shop itself"))
+    shown.get_by_role("link", name="Back to harbourcoffee.example").click()
+    page.wait_for_url("https://harbourcoffee.example/**")
+
+
+def test_a_website_that_was_not_named_gets_the_page_itself(
+    page: Page, shop: str, live_server: LiveServer, merchant: Merchant
+) -> None:
+    payment = make_payment(merchant)
+    visit_shop(page, shop, live_server.url, payment)
+    page.wait_for_url(re.compile(re.escape(payment.public_id)))
+    expect(page.get_by_text("Waiting for your payment", exact=True)).to_be_visible()
+
+
+def test_pay_js_is_small(page: Page, live_server: LiveServer) -> None:
+    answer = page.request.get(f"{live_server.url}/pay.js")
+    assert "ballast:" in answer.text()
+    assert len(answer.body()) < 5_000
