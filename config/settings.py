@@ -420,6 +420,19 @@ LANGUAGES = [
     ("it", "Italiano"),
     ("pt-br", "Português (Brasil)"),
     ("nl", "Nederlands"),
+    ("pl", "Polski"),
+    ("cs", "Čeština"),
+    ("tr", "Türkçe"),
+    ("uk", "Українська"),
+    ("ar", "العربية"),
+    ("he", "עברית"),
+    ("hi", "हिन्दी"),
+    ("id", "Bahasa Indonesia"),
+    ("vi", "Tiếng Việt"),
+    ("th", "ไทย"),
+    ("zh-hans", "简体中文"),
+    ("ja", "日本語"),
+    ("ko", "한국어"),
 ]
 # Those that a member can choose for the dashboard.
 DASHBOARD_LANGUAGES = LANGUAGES[:1]
