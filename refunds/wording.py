@@ -41,32 +41,28 @@ ASKED: dict[Family, Promise] = {
 }
 """By network family: why somebody has to say where the money goes."""
 
-FAILURES: dict[str, tuple[Promise, Promise]] = {
-    "destination_invalid": (gettext_lazy("Nobody can be paid at this address."), ELSEWHERE),
-    "no_trustline": (
-        gettext_lazy("The account at this address does not take this coin."),
-        gettext_lazy(
-            "Ask the payer to add the coin to the account, then refund the payment again; or name another address."
-        ),
-    ),
-    "memo_required": (
-        gettext_lazy("This account belongs to many people, as those of exchanges do, and needs a memo."),
-        gettext_lazy(
-            "Ask the payer for the memo, then refund the payment again with address and memo, or with an M address."
-        ),
-    ),
-    "destination_refused": (gettext_lazy("The issuer of the coin does not let this account have it."), ELSEWHERE),
-    "transfer_failed": (gettext_lazy("The network refused the transfer again and again."), ELSEWHERE),
-    "rejected": (
-        gettext_lazy("The operator of this service did not let it go."),
-        gettext_lazy("Ask the operator before you try again."),
-    ),
-    "over_limit": (
-        gettext_lazy("It is more than this service sends at once."),
-        gettext_lazy("Refund the payment again in smaller parts."),
-    ),
+FAILURES: dict[str, Promise] = {
+    "destination_invalid": gettext_lazy("Nobody can be paid at this address."),
+    "no_trustline": gettext_lazy("The account at this address does not take this coin."),
+    "memo_required": gettext_lazy("This account belongs to many people, as those of exchanges do, and needs a memo."),
+    "destination_refused": gettext_lazy("The issuer of the coin does not let this account have it."),
+    "transfer_failed": gettext_lazy("The network refused the transfer again and again."),
+    "rejected": gettext_lazy("The operator of this service did not let it go."),
+    "over_limit": gettext_lazy("It is more than this service sends at once."),
 }
-"""By failure code: what happened, and what to do next. The money is back where it was in every case."""
+"""By failure code: what happened, as merchant and payer read it. The money is back where it was in every case."""
+
+AFTER_FAILURES: dict[str, Promise] = {
+    "no_trustline": gettext_lazy(
+        "Ask the payer to add the coin to the account, then refund the payment again; or name another address."
+    ),
+    "memo_required": gettext_lazy(
+        "Ask the payer for the memo, then refund the payment again with address and memo, or with an M address."
+    ),
+    "rejected": gettext_lazy("Ask the operator before you try again."),
+    "over_limit": gettext_lazy("Refund the payment again in smaller parts."),
+}
+"""By failure code: what its merchant does next; ELSEWHERE after any other."""
 
 
 _BY_ITSELF = gettext_lazy("There is nothing for you to do: it goes on by itself.")
@@ -153,7 +149,9 @@ def asset(refund: Refund) -> str:
 
 
 def failure(refund: Refund) -> tuple[str, str]:
-    what, then = FAILURES.get(refund.failure_code, (gettext("It could not be sent."), ELSEWHERE))
+    """What happened, and what its merchant does next."""
+    what = FAILURES.get(refund.failure_code, gettext("It could not be sent."))
+    then = AFTER_FAILURES.get(refund.failure_code, ELSEWHERE)
     return str(what), f"{gettext('The money is back where it was.')} {then}"
 
 

@@ -62,8 +62,12 @@ def signed(amount: int | Decimal, words: str) -> str:
 
     In a language that is written from right to left they are kept together, from left to right.
     """
-    shown = f"−{words}" if amount < 0 else words
-    return f"\u2066{shown}\u2069" if get_language_bidi() else shown
+    return left_to_right(f"−{words}" if amount < 0 else words)
+
+
+def left_to_right(words: str) -> str:
+    """The words, kept together and in their order also within a text that is written from right to left."""
+    return f"\u2066{words}\u2069" if get_language_bidi() else words
 
 
 def metadata_rows(metadata: Mapping[str, Any]) -> list[tuple[str, str]]:

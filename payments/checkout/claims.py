@@ -102,7 +102,7 @@ def _look(code: ClaimCode) -> tuple[Tone, str]:
 def _amount(transfer: ExplainedTransfer) -> str:
     if transfer.asset is None:
         return gettext("A coin that is not accepted here")
-    return f"{wording.coins_held(transfer.amount, transfer.asset.decimals)} {transfer.asset.code}"
+    return wording.coins(transfer.amount, transfer.asset.decimals, transfer.asset.code)
 
 
 def _name(environment: str, network: str) -> str:

@@ -32,6 +32,10 @@ NETWORK_SILENCE = timedelta(seconds=15)
 """How long a network may be unavailable before the page says so."""
 
 
+_ENDS = (".", "!", "?", "。", "！", "？", "؟")
+"""What ends a sentence in one of the languages."""
+
+
 @dataclass(frozen=True, slots=True)
 class State:
     """The state of the payment: a headline, a sentence, and the progress of its confirmations."""
@@ -47,7 +51,7 @@ class State:
     @property
     def announcement(self) -> str:
         """Both as one text, for screen readers."""
-        return f"{self.title}{'' if self.title.endswith('!') else '.'} {self.detail}"
+        return f"{self.title}{'' if self.title.endswith(_ENDS) else '.'} {self.detail}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +163,9 @@ class PayerFacts:
         return wording.coins(units, self.payment.decimals, self.payment.cryptocurrency)
 
     def asked(self, units: int) -> str:
-        return f"{wording.coins_asked(units, self.payment.decimals)} {self.payment.cryptocurrency}"
+        return wording.left_to_right(
+            f"{wording.coins_asked(units, self.payment.decimals)} {self.payment.cryptocurrency}"
+        )
 
 
 def look_at(payment: Payment, now: datetime) -> PayerView:
@@ -389,7 +395,7 @@ def _notices(facts: PayerFacts) -> list[Notice]:
         if discrepancy.kind == DiscrepancyKind.UNDERPAID:
             continue  # the state shows it already
         title, told = _ASTRAY[DiscrepancyKind(discrepancy.kind)]
-        amount = f"{wording.coins_held(discrepancy.amount, discrepancy.decimals)} {discrepancy.asset}"
+        amount = wording.coins(discrepancy.amount, discrepancy.decimals, discrepancy.asset)
         notices.append(Notice(title.format(amount=amount), f"{told} {_ASK.format(payee=payee)}"))
     return notices
 
@@ -423,7 +429,7 @@ def _receipt(facts: PayerFacts) -> list[tuple[str, str]]:
         (gettext("Reference"), payment.public_id),
         (gettext("Price"), wording.fiat(payment.fiat_amount, payment.currency)),
         (gettext("Amount due"), facts.asked(payment.due)),
-        (gettext("Rate"), f"1 {payment.cryptocurrency} = {wording.rate(payment.rate)} {payment.currency}"),
+        (gettext("Rate"), _rate(payment)),
         (gettext("Network"), facts.network.name),
     ]
     if facts.seen:
@@ -447,9 +453,14 @@ def _details(facts: PayerFacts) -> list[tuple[str, str]]:
             gettext("Asset") if facts.network.family == "stellar" else gettext("Token contract"),
             facts.network.assets[code].contract,
         ),
-        (gettext("Rate"), f"1 {code} = {wording.rate(payment.rate)} {payment.currency}"),
+        (gettext("Rate"), _rate(payment)),
         (gettext("Expires"), wording.moment(payment.expires_at)),
     ]
+
+
+def _rate(payment: Payment) -> str:
+    rate = f"1 {payment.cryptocurrency} = {wording.rate(payment.rate)} {payment.currency}"
+    return wording.left_to_right(rate)
 
 
 def _again_url(facts: PayerFacts) -> str:

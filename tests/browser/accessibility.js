@@ -102,10 +102,13 @@ function layerOf(element) {
 }
 
 // A hyphen is a place to break, and so are dots that stand for the middle of an id: what is before and after are words.
+// Scripts without spaces break between most letters.
 function wordsOf(text, longest) {
   const short = text.replace(/\S+/gu, (each) => (each.length > longest ? " ".repeat(each.length) : each));
-  return short.matchAll(/[^\s–—/…-]+/gu);
+  return short.replace(WITHOUT_SPACES, " ").matchAll(/[^\s–—/…()（）-]+/gu);
 }
+
+const WITHOUT_SPACES = /[\p{Script_Extensions=Han}\p{Script_Extensions=Hiragana}\p{Script_Extensions=Katakana}\p{Script=Thai}]/gu;
 
 function isShown(element) {
   const isPainted = element.checkVisibility({ visibilityProperty: true, opacityProperty: true });

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from urllib.parse import urlsplit
 
 import pytest
@@ -9,6 +10,7 @@ from django.conf import settings
 from playwright.sync_api import Browser, Page
 from pytest_django.live_server_helper import LiveServer
 
+from payments.links.models import PaymentLink
 from payments.suspense.payer_proofs import return_link
 from tests.browser.accessibility import TOO_WIDE, large_text_faults, load_measures
 from tests.browser.conftest import Complaints
@@ -22,6 +24,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.browser, pytest.mark.django_db(trans
 
 PHOTOGRAPHED = ("de", "ar", "zh-hans", "hi")
 STATES = ("created_with_memo", "created", "underpaid", "pending", "completed", "wrong_token", "expired", "cancelled")
+ENGLISH = re.compile(r"\b(?:a|at|is|no|not|the|this|to|was|your)\b")
 
 
 def payers_pages(scenes: Scenes) -> dict[str, str]:
@@ -61,5 +64,9 @@ def faults_of(page: Page, language: str) -> list[str]:
         found.append(f"is in {shown}")
     if overflow := page.evaluate(TOO_WIDE):
         found.append(f"{overflow} pixels too wide")
+    if language == "ar":  # whose words no English one looks like
+        data = set(PaymentLink.objects.values_list("description", flat=True))
+        shown_lines = set(page.inner_text("body").splitlines()) - data
+        found += [f"says “{line}”" for line in sorted(shown_lines) if ENGLISH.search(line)]
     load_measures(page)
     return [*found, *large_text_faults(page)]

@@ -16,6 +16,7 @@ from django.template.loader import render_to_string
 from django.test import Client
 
 from config.pages.stylesheet import stylesheet
+from tests.payments.scenes import ETHEREUM, make_payment
 
 ROOT = Path(settings.BASE_DIR)
 TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))
@@ -131,11 +132,19 @@ def test_the_stylesheet_is_all_sections_and_paper_comes_last() -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/dashboard", "/dashboard/payments", "/dashboard/payments/new", "/dashboard/webhooks"]
+    "path",
+    [
+        "/dashboard",
+        "/dashboard/payments",
+        "/dashboard/payments/new",
+        "/dashboard/webhooks",
+        *(f"/pay/{{}}?lang={language}" for language in ("en", "hi", "th")),  # letters of three bytes
+    ],
 )
 def test_the_first_view_of_a_page_is_less_than_sixty_kilobytes(path: str, client: Client) -> None:
     """The page, its style sheet, its scripts with what they import, and its pictures, as they are sent."""
-    page = client.get(path, headers=BROWSER)
+    is_payers = path.startswith("/pay/")
+    page = client.get(path.format(make_payment(ETHEREUM).public_id) if is_payers else path, headers=BROWSER)
     text = gzip.decompress(page.content).decode()
     seen: set[str] = set()
     waiting = set(re.findall(r'(?:href|src)="(/static/[^"#]*)', text))
@@ -149,7 +158,8 @@ def test_the_first_view_of_a_page_is_less_than_sixty_kilobytes(path: str, client
         size += len(content)
         script = gzip.decompress(content).decode() if name.endswith(".js") else ""
         waiting |= {urljoin(name, each) for each in re.findall(r'from "(\.[^"]*)"', script)} - seen
-    assert {"/static/css/ballast.css", "/static/js/page.js", "/static/js/palette.js"} <= seen
+    scripts = ("checkout",) if is_payers else ("page", "palette")
+    assert {"/static/css/ballast.css", *(f"/static/js/{each}.js" for each in scripts)} <= seen
     assert size < 60_000
 
 

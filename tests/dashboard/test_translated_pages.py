@@ -176,7 +176,7 @@ def test_the_payers_pages(records: Records, settings: Settings) -> None:
 JS = django_settings.BASE_DIR / "static" / "js"
 _LITERAL = re.compile(r"""("[^"\n]*"|(?<!\w)'[^'\n]*'|`[^`]*`)""")
 _PROSE = re.compile(r"[A-Za-z]{2,}[,.:;]? [a-z]{2,}|^.[A-Z][a-z]+ \$\{")
-_NO_PROSE = re.compile(r"className|const memory|Bearer")
+_NO_PROSE = re.compile(r"className|const memory|Bearer|new TypeError")
 
 
 def test_scripts_say_nothing_of_their_own() -> None:

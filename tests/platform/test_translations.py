@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from unicodedata import name
 
 import pytest
 from django.conf import settings
@@ -63,3 +64,11 @@ def test_every_catalogue_is_of_a_language_that_is_offered() -> None:
     kept = set(messages.LOCALE.rglob("*.[mp]o"))
     offered = {messages.catalog_path(language) for language in TRANSLATED}
     assert kept == offered | {path.with_suffix(".mo") for path in offered}
+
+
+@pytest.mark.parametrize("language", TRANSLATED)
+def test_fonts_are_named_of_a_script_that_few_fonts_have(language: str) -> None:
+    letters = "".join(_last(message.string) for message in messages.read_catalog(language) if message.id)
+    scripts = {name(letter).partition(" ")[0] for letter in letters if letter.isalpha()} - {"LATIN", "CYRILLIC"}
+    tokens = (settings.BASE_DIR / "static" / "css" / "tokens.css").read_text()
+    assert bool(scripts - {"FEMININE", "MASCULINE"}) == (f"html:lang({language}) {{" in tokens), scripts
