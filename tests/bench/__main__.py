@@ -86,7 +86,8 @@ def _run(arguments: argparse.Namespace, database: str) -> bool:
     from django.core.management import call_command
     from django.db import connection
 
-    from tests.bench import costs, reading, report, stellar, telling, webhooks
+    from payments.models import Payment
+    from tests.bench import costs, painting, reading, report, stellar, telling, webhooks
     from tests.bench.models import TwinPayment
 
     print(f"{_machine()}; {database}; {'Redis' if os.environ.get('REDIS_URL') else 'no Redis'}; granian, WSGI,")
@@ -100,6 +101,8 @@ def _run(arguments: argparse.Namespace, database: str) -> bool:
     costs_lines = [*costs.qr_lines(), costs.key_line(issued.key.public_key, issued.secret)]
     with server.server() as port:
         loads = _measure(LoadGenerator(server.HOST, port), _targets(issued), arguments)
+        payment = Payment.objects.latest("id").public_id
+        painted = painting.lines(f"http://{server.HOST}:{port}/pay/{payment}")
 
     tail = median(load.percentile(99) / load.percentile(50) for load in loads["POST"])
     lines = [
@@ -114,6 +117,7 @@ def _run(arguments: argparse.Namespace, database: str) -> bool:
         report.Line("bare insert (twin of POST)", report.loads_figure(loads["bare insert"])),
         report.Line("bare select (twin of GET)", report.loads_figure(loads["bare select"])),
         *costs_lines,
+        *painted,
         *webhooks.lines(),
         *reading.lines(),
         *telling.lines(),
