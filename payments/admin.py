@@ -16,10 +16,9 @@ from config.database.database_time import database_now
 from config.errors import DomainError
 from config.money import FIAT_DIGITS, format_crypto, from_units
 from merchants.four_eyes.admin import ShowsProposals
-from merchants.four_eyes.models import ProposalKind, ProposalStatus
+from merchants.four_eyes.models import ProposalKind
 from merchants.models import User
 from payments.chains.networks import NETWORKS
-from payments.deposits.finality_halts import propose_clearing
 from payments.deposits.models import PayerReturn, ReadingRequest, ScanCursor
 from payments.links.models import PaymentLink
 from payments.models import (
@@ -356,35 +355,6 @@ class ScanCursorAdmin(ReadOnly, admin.ModelAdmin[ScanCursor]):
         "read_until",
         "polled_at",
         "failing_since",
-        "halted_at",
         "fault",
     )
     list_filter = ("environment", "network")
-    actions = ("let_go_on",)
-
-    @admin.action(description="Clear the halt: crediting and paying go on", permissions=["clear_halt"])
-    @asks_first(
-        title="Let these networks go on?",
-        consequence="Payments are credited and payouts sent again at once, from what the network says now, once as "
-        "many operators agree as the environment asks for.",
-        note_label="Why? What was found out about the halt.",
-    )
-    def let_go_on(self, request: HttpRequest, chosen: QuerySet[ScanCursor]) -> None:
-        for cursor in chosen.filter(halted_at__isnull=False):
-            self._let_go_on(request, cursor, request.POST["note"].strip())
-
-    def _let_go_on(self, request: HttpRequest, cursor: ScanCursor, reason: str) -> None:
-        try:
-            proposal = propose_clearing(cursor, reason=reason, by=cast("User", request.user))
-        except DomainError as error:
-            self.message_user(request, f"{cursor}: {error.message}", messages.ERROR)
-            return
-        if proposal.status == ProposalStatus.DONE:
-            self.log_change(request, cursor, f"Halt cleared: {reason}")
-            self.message_user(request, f"{cursor} goes on.", messages.SUCCESS)
-        else:
-            self.log_change(request, cursor, f"Proposed to clear the halt: {reason}")
-            self.message_user(request, f"{cursor}: another operator must agree.", messages.WARNING)
-
-    def has_clear_halt_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return request.user.has_perm("payments.change_scancursor")

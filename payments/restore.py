@@ -30,6 +30,7 @@ from payments.chains.base import Chain, IncomingTransfer, SentTransaction
 from payments.chains.errors import ChainError
 from payments.deposits.addresses import PaymentAddresses
 from payments.deposits.crediting import assess_due
+from payments.deposits.finality_halts import halts
 from payments.deposits.models import ScanCursor
 from payments.deposits.unattributed import book_unattributed
 from payments.deposits.watching import record_arrivals, watch_network
@@ -241,8 +242,8 @@ def _read_to_the_end(environment: str, network: str, chain: Chain) -> str:
         watch_network(environment, network)
         cursor = ScanCursor.objects.get(environment=environment, network=network)
         name = f"{network} ({environment})"
-        if cursor.halted_at is not None:
-            return f"{name} is halted: {cursor.last_error}"
+        if (halt := halts(environment=environment, network=network).first()) is not None:
+            return f"{name} is halted: {halt.reason}"
         if cursor.failing_since is not None:
             return f"{name} cannot be read: {cursor.last_error}"
         if cursor.polled_at is not None and cursor.head_height >= height:

@@ -229,11 +229,15 @@ def _wallet(adapter: Chain, text: str) -> str:
 
 _TERMS = f"""
     SELECT nextval('payments_deposit_sequence'), settings.payment_tolerance_bps, settings.late_payments,
-        settings.wallet_allow_list, cursor.halted_at IS NOT NULL OR cursor.fault <> '', cursor.polled_at,
-        cursor.read_until, {SEEN_COLUMNS}, {AS_JSON}, {IS_OURS},
-        EXISTS (SELECT FROM ledger_breaker AS breaker WHERE breaker.environment = settings.environment
-            AND breaker.network = %(network)s AND breaker.asset = %(coin)s AND breaker.closed_at IS NULL)
+        settings.wallet_allow_list, cursor.fault <> '' OR stopped.is_halted, cursor.polled_at,
+        cursor.read_until, {SEEN_COLUMNS}, {AS_JSON}, {IS_OURS}, stopped.is_coin
     FROM merchants_merchantsettings AS settings
+    CROSS JOIN LATERAL (
+        SELECT coalesce(bool_or(kind = 'halt'), false) AS is_halted,
+            coalesce(bool_or(asset = %(coin)s), false) AS is_coin
+        FROM ledger_breaker AS stop
+        WHERE stop.environment = settings.environment AND stop.network = %(network)s AND stop.closed_at IS NULL
+    ) AS stopped
     LEFT JOIN payments_scancursor AS cursor
         ON cursor.environment = settings.environment AND cursor.network = %(network)s
     LEFT JOIN installation_installation AS installation ON true

@@ -344,8 +344,8 @@ class StopAdmin(LedgerAdmin):
     @admin.action(description="Lift: what waits there leaves", permissions=["lift"])
     @asks_first(
         title="Let this go on?",
-        consequence="What waits there is signed and sent at once, when as many operators agree as the environment asks "
-        "for. Your name is kept.",
+        consequence="What waits there is credited, signed and sent at once, when as many operators agree as the "
+        "environment asks for. Your name is kept.",
         note_label="What was found out?",
         describe=lambda row: f"{row}, stopped: {row.reason}",
     )

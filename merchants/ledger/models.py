@@ -122,12 +122,13 @@ class DaySum(models.Model):
 class StopKind(models.TextChoices):
     SWITCH = "switch", "Payouts of an environment"
     BREAKER = "breaker", "Payouts of a network or a coin"
+    HALT = "halt", "Reading, crediting and payouts of a network"
 
 
 class Stop(models.Model):
     """Payouts of an environment, a network or a coin are stopped until a person lifts it. Deposits are still recorded.
 
-    That of a coin stops its sweeps and new payments in it as well.
+    That of a coin stops its sweeps and new payments in it as well, a halt of a network its deposits and new payments.
     """
 
     kind = models.CharField(
@@ -156,8 +157,10 @@ class Stop(models.Model):
 
     @property
     def what(self) -> str:
-        """`all payouts`, `polygon` or `USDC on polygon`."""
+        """`all payouts`, `polygon`, `USDC on polygon` or `reading of polygon`."""
         where = self.network or "all payouts"
+        if self.kind == StopKind.HALT:
+            return f"reading of {where}"
         return f"{self.asset} on {where}" if self.asset else where
 
 

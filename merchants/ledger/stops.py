@@ -102,18 +102,15 @@ def require_known(*, environment: str, network: str, asset: str) -> None:
 
 
 def stop(kind: StopKind | None = None, /, *, environment: str, reason: str, network: str = "", asset: str = "") -> bool:
-    """Stop payouts of an environment, a network or a coin there; False when they were stopped already, and the first
-    reason stays. What is just being signed is waited for: afterwards nothing more is."""
+    """Stop payouts of an environment, a network or a coin there; False when they were stopped already, also by the
+    network's halt, and the first reason stays. What is just being signed is waited for: afterwards nothing more is."""
+    kind = kind or (StopKind.BREAKER if network else StopKind.SWITCH)
+    place = {"environment": environment, "network": network, "asset": asset}
     with transaction.atomic():
         lock_signing(environment)
-        _, is_new = Stop.objects.get_or_create(
-            kind=kind or (StopKind.BREAKER if network else StopKind.SWITCH),
-            environment=environment,
-            network=network,
-            asset=asset,
-            lifted_at=None,
-            defaults={"reason": reason},
-        )
+        is_new = not Stop.objects.filter(**place, kind__in=[kind, StopKind.HALT], lifted_at__isnull=True).exists()
+        if is_new:
+            Stop.objects.create(kind=kind, **place, reason=reason)
     if is_new:
         logger.critical("payouts stopped", environment=environment, network=network, asset=asset, reason=reason)
     return is_new
@@ -153,8 +150,12 @@ def may_lift_any(person: User) -> bool:
 
 
 def _lift_as_agreed(proposal: Proposal, people: str) -> bool:
-    found = Stop.objects.get(pk=proposal.subject)
-    return found.lifted_at is None and _WAYS[found.kind].lift(found, proposal, people)
+    """False when it was lifted since, or the version before proposed it, by the key of a cursor."""
+    standing_now = Stop.objects.filter(lifted_at__isnull=True)
+    found = standing_now.filter(pk=proposal.subject, reason=proposal.before.get("reason")).first()
+    if found is None or _WAYS[found.kind].proposal != proposal.kind:
+        return False
+    return _WAYS[found.kind].lift(found, proposal, people)
 
 
 def listed(found: Stop) -> Listed:

@@ -20,6 +20,7 @@ from payments.chains import registry
 from payments.chains.profiles import NetworkProfile
 from payments.checkout.paying import HowToPay, how_to_pay
 from payments.checkout.usual_wait import usual_wait
+from payments.deposits.finality_halts import halts
 from payments.deposits.models import ScanCursor
 from payments.links.choices import choices_among
 from payments.models import UNPAID_FOR_GOOD, Deposit, Discrepancy, Payment
@@ -111,6 +112,7 @@ class PayerFacts:
     discrepancies: Sequence[Discrepancy]
     network: NetworkProfile
     cursor: ScanCursor | None
+    is_halted: bool
     now: datetime
 
     @property
@@ -143,7 +145,7 @@ class PayerFacts:
         if cursor is None:
             return False
         failing = cursor.failing_since is not None and self.now - cursor.failing_since >= NETWORK_SILENCE
-        return failing or cursor.halted_at is not None
+        return failing or self.is_halted
 
     @property
     def network_has_no_new_blocks(self) -> bool:
@@ -179,6 +181,7 @@ def look_at(payment: Payment, now: datetime) -> PayerView:
         else [],
         network=registry.known_profile(payment.environment, payment.network),
         cursor=ScanCursor.objects.filter(environment=payment.environment, network=payment.network).first(),
+        is_halted=halts(environment=payment.environment, network=payment.network).exists(),
         now=now,
     )
     return view_of(facts)

@@ -24,6 +24,7 @@ from payments.claims.explanation import (
     explain,
 )
 from payments.deposits.addresses import sibling_networks
+from payments.deposits.finality_halts import halts
 from payments.deposits.models import ReadingRequest, ScanCursor
 from payments.models import Deposit, Discrepancy, Payment
 from payments.treasury import native_deposits
@@ -126,6 +127,7 @@ def _facts(payment: Payment, transaction_hash: str, said: Said) -> ClaimFacts:
     cursors = {
         cursor.network: cursor for cursor in ScanCursor.objects.filter(environment=environment, network__in=names)
     }
+    halted = set(halts(environment=environment).values_list("network", flat=True))
     # One transaction can have two hashes, of which deposits have the one that the network itself goes by.
     hashes = {transaction_hash, *(found.transaction_hash for _, found in said if found is not None)}
     deposits = list(Deposit.objects.filter(environment=environment, network__in=names, transaction_hash__in=hashes))
@@ -137,7 +139,8 @@ def _facts(payment: Payment, transaction_hash: str, said: Said) -> ClaimFacts:
         payment=payment,
         network_name=registry.known_profile(environment, payment.network).name,
         replies=tuple(
-            NetworkReply(registry.profile(environment, network), found, cursors.get(network)) for network, found in said
+            NetworkReply(registry.profile(environment, network), found, cursors.get(network), network in halted)
+            for network, found in said
         ),
         deposits={(deposit.network, deposit.ordinal): deposit for deposit in deposits},
         decisions=decisions,

@@ -78,6 +78,7 @@ class NetworkReply:
     profile: NetworkProfile
     found: FoundTransaction | None
     cursor: ScanCursor | None
+    is_halted: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +214,7 @@ def _elsewhere(facts: ClaimFacts, moved: IncomingTransfer | NonDeposit) -> Claim
 def _unseen(payment: Payment, reply: NetworkReply, transfer: IncomingTransfer) -> ClaimCode:
     """Why there is no deposit of what is on the chain. What is not final yet is read again with every scan."""
     cursor = reply.cursor
-    if cursor is not None and cursor.halted_at:
+    if reply.is_halted:
         return ClaimCode.NETWORK_HALTED
     if cursor is None or cursor.read_until is None or transfer.height > cursor.finalized_height:
         return ClaimCode.NOT_READ_YET
@@ -236,7 +237,7 @@ def _credit(payment: Payment, reply: NetworkReply, deposit: Deposit) -> ClaimCod
 
 def _waiting(payment: Payment, reply: NetworkReply, deposit: Deposit) -> ClaimCode:
     cursor = reply.cursor
-    if cursor is None or cursor.halted_at:
+    if cursor is None or reply.is_halted:
         return ClaimCode.NETWORK_HALTED
     if payment.cancelled_at or payment.closed_at or deposit.first_block_time > payment.closes_at:
         return ClaimCode.LATE

@@ -15,6 +15,7 @@ from merchants.ledger.posting import PostingDraft, lock_accounts
 from payments.deposits.assessment import assess
 from payments.deposits.assessment_effects import AssessmentEffects, effects_of
 from payments.deposits.facts import gather
+from payments.deposits.finality_halts import halts
 from payments.deposits.models import ScanCursor
 from payments.deposits.postings import Balances, accounts_touched, assessment_postings
 from payments.deposits.recording import record_assessment, record_halted
@@ -34,7 +35,7 @@ def assess_due(now: datetime | None = None, *, limit: int = 200) -> int:
     One that cannot be assessed stays due and does not delay the others: I15 and the log report it.
     """
     due = Payment.objects.due_for_assessment(now or timezone.now())
-    for halted in ScanCursor.objects.filter(halted_at__isnull=False):
+    for halted in halts():
         due = due.exclude(environment=halted.environment, network=halted.network)
     done = 0
     for payment_id in list(due.values_list("pk", flat=True)[:limit]):
@@ -49,8 +50,9 @@ def assess_due(now: datetime | None = None, *, limit: int = 200) -> int:
 def expire_due() -> int:
     """Request an assessment of every payment whose window is over on a chain that has been read past it."""
     asked = 0
-    for cursor in ScanCursor.objects.filter(halted_at__isnull=True):
-        if cursor.read_until is None:
+    halted = set(halts().values_list("environment", "network"))
+    for cursor in ScanCursor.objects.all():
+        if cursor.read_until is None or (cursor.environment, cursor.network) in halted:
             continue
         with contained("windows could not be ended", cursor=str(cursor)):
             ended = Payment.objects.with_window_ended(cursor.read_until).filter(

@@ -11,6 +11,7 @@ from payments.chains.profiles import CreditRule
 from payments.chains.registry import known_profile
 from payments.deposits.assessment import AssessmentFacts, DepositFact, crumb_limit
 from payments.deposits.confirmation_policy import raise_rule
+from payments.deposits.finality_halts import halts
 from payments.deposits.models import ScanCursor
 from payments.models import Deposit, Discrepancy, Payment
 from payments.states import DepositStatus, DiscrepancyKind, DiscrepancyStatus, PaymentStatus
@@ -44,16 +45,18 @@ def gather(payment: Payment) -> Evidence | None:
 
     Where more is at stake than was due, the payment's own rule becomes stricter first; recording writes it.
     """
+    halted = set(halts(environment=payment.environment).values_list("network", flat=True))
+    if payment.network in halted:
+        return None
     cursors = cursors_of(payment.environment)
     cursor = cursors.get(payment.network)
-    if cursor is not None and cursor.halted_at is not None:
-        return None
     deposits = list(payment.deposits.select_for_update().order_by("first_block_time", "id"))
     is_rule_raised = raise_rule(payment, deposits, cursor)
     existing = payment.discrepancies.select_for_update().exclude(status=DiscrepancyStatus.VOID).order_by("id")
     there = [deposit for deposit in deposits if deposit.status != DepositStatus.ORPHANED]
     mismatched = {deposit.id: kind for deposit in there if (kind := _mismatch(deposit, payment))}
-    confirmed = frozenset(each.id for each in deposits if _is_confirmed(each, payment, cursors.get(each.network)))
+    read = {network: each for network, each in cursors.items() if network not in halted}
+    confirmed = frozenset(each.id for each in deposits if _is_confirmed(each, payment, read.get(each.network)))
     lost = [deposit for deposit in deposits if deposit.booked_to and deposit.id not in confirmed]
     is_reopened = any(deposit.booked_to == AccountKind.PAYMENT for deposit in lost)
     facts = AssessmentFacts(
@@ -107,7 +110,7 @@ def _is_confirmed(deposit: Deposit, payment: Payment, cursor: ScanCursor | None)
     rule = CreditRule(payment.required_confirmations, payment.require_finalized)
     if deposit.network != payment.network:  # other blocks, and other ways to lose them
         rule = known_profile(deposit.environment, deposit.network).strictest_rule
-    return not cursor.halted_at and rule.satisfied(
+    return rule.satisfied(
         height=deposit.height, head_height=cursor.head_height, finalized_height=cursor.finalized_height
     )
 

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import timedelta
+from typing import Any
 
 import structlog
 from django.db import transaction
-from django.db.models import F
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from merchants.four_eyes.models import Proposal, ProposalKind
-from merchants.four_eyes.people import people_needed
-from merchants.four_eyes.services import propose, register
-from merchants.ledger.models import Stop
-from merchants.ledger.stops import ELSEWHERE, Listed, lift_stop, stop
-from merchants.models import User
+from merchants.ledger.models import Stop, StopKind
+from merchants.ledger.stops import lift_stop, register_way, stop
 from payments.chains import registry
 from payments.chains.base import Cursor
 from payments.chains.errors import ChainError, NetworkUnavailable
@@ -27,81 +24,42 @@ READ_AGAIN = timedelta(days=1)
 """How far behind the last final block a network is read again: no chain has ever gone back so far."""
 
 
+def halts(**where: Any) -> QuerySet[Stop]:
+    """Halts that nobody has lifted. Under the lock of the network's cursor this is how it is until the lock ends."""
+    return Stop.objects.filter(kind=StopKind.HALT, lifted_at__isnull=True, **where)
+
+
 def halt_network(cursor: ScanCursor, error: str) -> None:
     """Record nothing more, credit nothing more and pay nothing more, until a person has looked."""
-    now = timezone.now()
     with transaction.atomic():
-        ScanCursor.objects.filter(pk=cursor.pk).update(leased_until=now, last_error=error, halted_at=now)
-        stop(environment=cursor.environment, network=cursor.network, reason=_reason(error))
+        ScanCursor.objects.filter(pk=cursor.pk).update(leased_until=timezone.now())
+        stop(StopKind.HALT, environment=cursor.environment, network=cursor.network, reason=error)
     logger.critical("finality violated", environment=cursor.environment, network=cursor.network, error=error)
 
 
-def propose_clearing(cursor: ScanCursor, *, reason: str, by: User) -> Proposal:
-    """Propose that a halted network goes on, or agree to it: payouts that the halt has stopped go on with it."""
-    return propose(
-        ProposalKind.HALT,
-        environment=cursor.environment,
-        subject=cursor.pk,
-        before={"halted_at": str(cursor.halted_at)},
-        after={"cleared": True},
-        told=f"{cursor} goes on: payments are credited and payouts sent. It was halted: {cursor.last_error} {reason}",
-        by=by,
-    )
-
-
-def _clear_as_agreed(proposal: Proposal, people: str) -> bool:
-    if proposal.heard is None or str(proposal.heard[0].halted_at) != proposal.before["halted_at"]:
-        return False
-    return _clear(*proposal.heard, cleared_by=people[:120])
-
-
-def _ask(cursor_id: str) -> tuple[ScanCursor, Cursor] | None:
-    """Where a halted network is to be read from; None when it is not halted. Asks the network."""
-    halted = ScanCursor.objects.filter(pk=cursor_id, halted_at__isnull=False).first()
-    if halted is None:
+def _ask(halt: Stop | None) -> tuple[int, Cursor] | None:
+    """The version of a halted network's cursor, and where it is read from next; None when it is halted no more. Asks
+    the network."""
+    if halt is None:
         return None
+    cursor = ScanCursor.objects.get(environment=halt.environment, network=halt.network)
     try:
-        return halted, _cursor_far_before(halted)
+        return cursor.version, _cursor_far_before(cursor)
     except ChainError as error:
-        raise NetworkUnavailable(f"{halted.network} must answer before it can go on: {error}") from error
+        raise NetworkUnavailable(f"{halt.network} must answer before it can go on: {error}") from error
 
 
-register(
-    ProposalKind.HALT,
-    _clear_as_agreed,
-    permission="payments.change_scancursor",
-    asks_before=lambda cursor_id, _after: _ask(cursor_id),
-)
-
-
-def clear_halt(*, environment: str, network: str, cleared_by: str) -> bool:
-    """Let crediting and paying on a network go on after a finality violation; False when it was not halted.
+def _lift(halt: Stop, proposal: Proposal, people: str) -> bool:
+    """Let crediting and paying on a network go on after a finality violation; False when its cursor has moved.
 
     The cursor still names the block that changed and would halt the next scan, so the network is read again from far
-    before it: what the chain no longer has is undone, everything else stays as it is. Payouts stay stopped if they
-    were stopped for another reason.
+    before it: what the chain no longer has is undone, everything else stays as it is.
     """
-    halted = ScanCursor.objects.filter(environment=environment, network=network, halted_at__isnull=False).first()
-    heard = _ask(str(halted.pk)) if halted is not None else None
-    return heard is not None and _clear(*heard, cleared_by=cleared_by)
-
-
-def _clear(halted: ScanCursor, cursor: Cursor, *, cleared_by: str) -> bool:
-    """Compare with the row as it is now, and write; False when it is another."""
-    environment, network = halted.environment, halted.network
-    with transaction.atomic():
-        same = ScanCursor.objects.filter(pk=halted.pk, version=halted.version, halted_at=halted.halted_at)
-        if not same.update(halted_at=None, cursor=cursor, version=F("version") + 1):
-            return False
-        here = Stop.objects.filter(environment=environment, network=network, asset="", lifted_at__isnull=True)
-        for stopped in here.filter(reason=_reason(halted.last_error)):
-            lift_stop(stopped, by=cleared_by)
-    logger.warning("halt cleared", environment=environment, network=network, cleared_by=cleared_by)
-    return True
-
-
-def _reason(error: str) -> str:
-    return f"The network is halted: {error}"
+    if proposal.heard is None:
+        return False
+    version, cursor = proposal.heard
+    same = ScanCursor.objects.filter(environment=halt.environment, network=halt.network, version=version)
+    return bool(same.update(cursor=cursor, version=version + 1)) and lift_stop(halt, by=people)
 
 
 def _cursor_far_before(halted: ScanCursor) -> Cursor:
@@ -111,12 +69,11 @@ def _cursor_far_before(halted: ScanCursor) -> Cursor:
     return chain.cursor_at(max(0, halted.finalized_height - blocks))
 
 
-def _stopped() -> Iterator[Listed]:
-    """Networks that are not read, and whose payouts go on with them."""
-    for cursor in ScanCursor.objects.filter(halted_at__isnull=False).order_by("environment", "network"):
-        who = f"{people_needed(cursor.environment)} operators with payments.change_scancursor"
-        how = "Compare the network with a second source. Then Admin → Scan cursors → Clear the halt: payouts go on too."
-        yield Listed(f"reading of {cursor}", cursor.last_error, cursor.halted_at, who, how)
-
-
-ELSEWHERE.append(_stopped)
+register_way(
+    StopKind.HALT,
+    ProposalKind.HALT,
+    first="Compare the network with a second source.",
+    permission="payments.change_scancursor",
+    lift=_lift,
+    asks_before=lambda halt_id, _after: _ask(halts(pk=halt_id).first()),
+)

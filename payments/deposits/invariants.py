@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from merchants.ledger.invariants import Finding, Scope, Severity, invariant, unequal
-from payments.deposits.models import ReadingRequest, ScanCursor
+from payments.deposits.finality_halts import halts
+from payments.deposits.models import ReadingRequest
 
 DEPOSITS_AGAINST_LEDGER = """
     SELECT coalesce(deposit.environment, account.environment), coalesce(deposit.network, account.network),
@@ -105,15 +106,15 @@ def returns_are_as_signed(scope: Scope) -> Iterator[Finding]:
 
 def networks_halted(scope: Scope) -> Iterator[Finding]:
     """Part of I15."""
-    for cursor in ScanCursor.objects.filter(environment__in=scope.environments, halted_at__isnull=False):
+    for halt in halts(environment__in=scope.environments):
         yield Finding(
-            f"network {cursor}",
+            f"network {halt.network} ({halt.environment})",
             "being read",
-            f"halted: {cursor.last_error}",
-            "compare providers, then clear the halt in the admin",
+            f"halted: {halt.reason}",
+            "compare providers, then lift the halt in the admin under Stops",
             severity=Severity.ERROR,
-            environment=cursor.environment,
-            network=cursor.network,
+            environment=halt.environment,
+            network=halt.network,
         )
 
 

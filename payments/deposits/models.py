@@ -92,7 +92,6 @@ class ScanCursor(models.Model):
     polled_at = models.DateTimeField(null=True, help_text="When the network last answered.")
     failing_since = models.DateTimeField(null=True)
     last_error = models.TextField(blank=True)
-    halted_at = models.DateTimeField(null=True, help_text="Crediting and paying stopped; a person must look.")
     fault = models.TextField(blank=True, help_text="What is wrong with its set-up: until it is right, nothing is done.")
     native_round_at = models.DateTimeField(null=True, help_text="When native coins were last looked for.")
     native_read_to = models.UUIDField(null=True, help_text="The payment that round has come to; empty once it is over.")

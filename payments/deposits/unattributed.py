@@ -15,6 +15,7 @@ from payments.chains.base import IncomingTransfer
 from payments.chains.networks import NETWORKS
 from payments.deposits.addresses import is_older
 from payments.deposits.assessment_effects import DepositEffects, hold
+from payments.deposits.finality_halts import halts
 from payments.deposits.models import PayerReturn, ScanCursor
 from payments.deposits.postings import deposit_postings, return_covered, return_recovered
 from payments.deposits.recording import move_discrepancy, record_deposits
@@ -39,7 +40,9 @@ class Beside:
 
 def book_unattributed(environment: str, network: str, *, limit: int = 200) -> int:
     """Book deposits that belong to no payment once they are final: they wait for a person. Returns how many."""
-    cursor = ScanCursor.objects.filter(environment=environment, network=network, halted_at__isnull=True)
+    if halts(environment=environment, network=network).exists():
+        return 0
+    cursor = ScanCursor.objects.filter(environment=environment, network=network)
     finalized = Subquery(cursor.values("finalized_height"))
     unattributed = Deposit.objects.filter(environment=environment, network=network, payment__isnull=True)
     final = unattributed.filter(status=DepositStatus.SEEN, height__lte=finalized)

@@ -22,7 +22,7 @@ from payments.chains.registry import chain
 from payments.deposits.address_derivations import require_as_noted
 from payments.deposits.addresses import PaymentAddresses
 from payments.deposits.crediting import not_due, request_assessment
-from payments.deposits.finality_halts import halt_network
+from payments.deposits.finality_halts import halt_network, halts
 from payments.deposits.models import ReadingRequest, ScanCursor
 from payments.deposits.unattributed import Surpluses
 from payments.models import Deposit, Payment
@@ -79,9 +79,11 @@ def _read(cursor: ScanCursor) -> bool:
 
 def _lease(environment: str, network: str) -> ScanCursor | None:
     """Take the right to read this network for a while; None when somebody else has it or it is halted."""
+    if halts(environment=environment, network=network).exists():
+        return None
     now = database_now()
     here = ScanCursor.objects.filter(environment=environment, network=network)
-    mine = here.filter(has_come("leased_until", now, longest=LEASE), halted_at__isnull=True)
+    mine = here.filter(has_come("leased_until", now, longest=LEASE))
     if not mine.update(leased_until=now + LEASE):
         if here.exists():
             return None
@@ -90,6 +92,12 @@ def _lease(environment: str, network: str) -> ScanCursor | None:
         if not mine.update(leased_until=now + LEASE):
             return None
     return here.get()
+
+
+def _lock(environment: str, network: str) -> ScanCursor | None:
+    """The cursor of a network, locked; None when the network is halted."""
+    cursor = ScanCursor.objects.select_for_update().get(environment=environment, network=network)
+    return None if halts(environment=environment, network=network).exists() else cursor
 
 
 def _record_failure(cursor: ScanCursor, error: str, *, fault: str = "") -> None:
@@ -103,10 +111,10 @@ def _record_failure(cursor: ScanCursor, error: str, *, fault: str = "") -> None:
 
 
 def _record_scan(cursor: ScanCursor, scan: Scan, addresses: PaymentAddresses) -> bool:
-    """Write what a scan found and where the next one begins; False when another watcher was faster."""
+    """Write what a scan found and where the next one begins; False when another watcher was faster, or halted it."""
     with transaction.atomic():
-        current = ScanCursor.objects.select_for_update().get(pk=cursor.pk)
-        if current.version != cursor.version:
+        current = _lock(cursor.environment, cursor.network)
+        if current is None or current.version != cursor.version:
             return False
         if _record_transfers(current, scan, addresses):
             current.cursor = scan.cursor
@@ -168,8 +176,8 @@ def _read_asked(cursor: ScanCursor, scan: Scan, addresses: PaymentAddresses) -> 
         ours = tuple(transfer for transfer in found if transfer.recipient in watched)
         no_blocks = replace(scan, first_height=1, last_height=0, transfers=ours)  # nothing is missing from those
         with transaction.atomic():
-            current = ScanCursor.objects.select_for_update().get(pk=cursor.pk)
-            if not current.halted_at and _record_transfers(current, no_blocks, addresses):
+            current = _lock(cursor.environment, cursor.network)
+            if current is not None and _record_transfers(current, no_blocks, addresses):
                 request.delete()
         logger.warning("transaction read again", environment=cursor.environment, transaction=str(request))
 
@@ -181,8 +189,7 @@ def record_arrivals(
     head = chain(environment, network).head()
     no_blocks = Scan(1, 0, head.closed_at, head, tuple(transfers), {}, caught_up=True)
     with transaction.atomic():
-        cursor = ScanCursor.objects.select_for_update().get(environment=environment, network=network)
-        if not cursor.halted_at:
+        if (cursor := _lock(environment, network)) is not None:
             _record_transfers(cursor, no_blocks, addresses)
 
 

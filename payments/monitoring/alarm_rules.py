@@ -88,10 +88,13 @@ def of_rows(environment: str, network: str) -> Iterator[AlarmCondition]:
     here = {"environment": environment, "network": network}
     if (standstill := current_standstill()) is not None:
         yield AlarmCondition(AlarmKind.DATABASE_RESTORED, standstill.message)
+    stopped = list(Stop.objects.filter(**here, lifted_at__isnull=True))
+    halted = [AlarmCondition(AlarmKind.NETWORK_HALTED, each.reason) for each in stopped if each.kind == StopKind.HALT]
+    yield from halted
     cursor = ScanCursor.objects.filter(**here).first()
-    if cursor is not None:
+    if cursor is not None and not halted:
         yield from _of_reading(cursor, registry.profile(environment, network), database_now())
-    for stop in Stop.objects.filter(**here, kind=StopKind.BREAKER, lifted_at__isnull=True):
+    for stop in stopped:
         yield AlarmCondition(AlarmKind.PAYOUTS_STOPPED, stop.reason, stop.asset)
     for wallet in Wallet.objects.filter(**here):
         if wallet.frozen_at is not None:
@@ -112,9 +115,6 @@ def of_rows(environment: str, network: str) -> Iterator[AlarmCondition]:
 
 
 def _of_reading(cursor: ScanCursor, profile: NetworkProfile, now: datetime) -> Iterator[AlarmCondition]:
-    if cursor.halted_at is not None:
-        yield AlarmCondition(AlarmKind.NETWORK_HALTED, cursor.last_error)
-        return
     if cursor.fault:
         yield AlarmCondition(AlarmKind.NETWORK_NOT_SET_UP, cursor.fault)
         return

@@ -101,8 +101,8 @@ ADVICE: Mapping[str, str] = MappingProxyType(
         "match, and move the hot wallet's coins to safety.",
         AlarmKind.NETWORK_UNAVAILABLE: "See that the chain worker and beat run and that two providers answer. Nothing "
         "is lost: reading goes on where it stopped.",
-        AlarmKind.NETWORK_HALTED: "A final block changed. Compare with a second source before you clear the halt in "
-        "Scan cursors.",
+        AlarmKind.NETWORK_HALTED: "A final block changed. Compare with a second source before you lift the halt: "
+        "Admin → Stops.",
         AlarmKind.HEAD_STALLED: "Look whether the network itself stands still. If it does not, the providers do.",
         AlarmKind.FINALITY_STALLED: "Look whether the network itself has trouble. Payments that need finality wait, "
         "and payers are told; nothing is credited sooner.",

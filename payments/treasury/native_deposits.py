@@ -22,6 +22,7 @@ from payments.chains.base import Chain
 from payments.chains.networks import NETWORKS
 from payments.deposits.address_derivations import require_addresses
 from payments.deposits.addresses import WATCHED_AFTER_END, sibling_networks
+from payments.deposits.finality_halts import halts
 from payments.deposits.models import ScanCursor
 from payments.models import Payment
 from payments.transfers.execution.executor import sign_sweep
@@ -53,9 +54,10 @@ class NothingToBringIn(DomainError):
 
 def look_for_some(environment: str, network: str) -> int:
     """Read the balances of the next few payments that are open or ended lately; returns how many hold something."""
-    cursor = ScanCursor.objects.filter(environment=environment, network=network, halted_at__isnull=True, fault="")
+    cursor = ScanCursor.objects.filter(environment=environment, network=network, fault="")
     place = cursor.first()
-    if place is None or registry.profile(environment, network).shares_account:
+    is_halted = halts(environment=environment, network=network).exists()
+    if place is None or is_halted or registry.profile(environment, network).shares_account:
         return 0
     now = timezone.now()
     began = place.native_round_at

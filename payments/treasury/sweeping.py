@@ -23,6 +23,7 @@ from payments.chains.base import Costs
 from payments.chains.errors import ChainError
 from payments.chains.profiles import NetworkProfile
 from payments.deposits.address_derivations import require_addresses
+from payments.deposits.finality_halts import halts
 from payments.deposits.models import ScanCursor
 from payments.models import Deposit, Payment
 from payments.states import DepositStatus
@@ -45,8 +46,8 @@ class _TakenMeanwhile(Exception):
 def sweep_due(environment: str, network: str) -> int:
     """Sign a sweep for every coin that has enough waiting, or that payouts wait for; returns how many."""
     profile = registry.profile(environment, network)
-    cursor = ScanCursor.objects.filter(environment=environment, network=network, halted_at__isnull=True).first()
-    if profile.shares_account or cursor is None:
+    cursor = ScanCursor.objects.filter(environment=environment, network=network).first()
+    if profile.shares_account or cursor is None or halts(environment=environment, network=network).exists():
         return 0
     signed = 0
     for asset in profile.assets.values():

@@ -12,6 +12,7 @@ from payments.chains import registry
 from payments.chains.base import IncomingTransfer
 from payments.chains.errors import ChainUnavailable
 from payments.deposits.assessment_effects import hold
+from payments.deposits.finality_halts import halts
 from payments.deposits.models import ScanCursor
 from payments.deposits.postings import deposit_postings
 from payments.deposits.recording import record_deposits
@@ -72,7 +73,8 @@ def _surplus(sweep: Sweep, left: Mapping[str, int]) -> dict[str, int]:
 
 def _require_read(environment: str, network: str, height: int) -> None:
     cursor = ScanCursor.objects.filter(environment=environment, network=network).first()
-    if cursor is None or cursor.halted_at is not None or cursor.finalized_height < height:
+    is_halted = halts(environment=environment, network=network).exists()
+    if cursor is None or is_halted or cursor.finalized_height < height:
         raise ChainUnavailable(f"{network} has not been read to the block of the sweep, {height}.")
 
 

@@ -61,7 +61,7 @@ def lines() -> list[Line]:
         ScanCursor.objects.filter(environment=Environment.SANDBOX).delete()
         stack.enter_context(_background(nodes))
         read = ScanCursor.objects.filter(
-            environment=Environment.SANDBOX, network=ETHEREUM, polled_at__isnull=False, fault="", halted_at=None
+            environment=Environment.SANDBOX, network=ETHEREUM, polled_at__isnull=False, fault=""
         )
         _wait_for(read.exists, START_SECONDS)
         merchant = open_merchant(name="Told", email="told@example.com")

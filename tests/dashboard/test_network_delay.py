@@ -21,6 +21,7 @@ from tests.payments.scenes import (
     now,
     pay,
 )
+from tests.stopping import halt
 
 pytestmark = pytest.mark.django_db
 
@@ -34,7 +35,8 @@ def test_a_silent_network_is_admitted() -> None:
     cursor.update(failing_since=timezone.now() - timedelta(seconds=16))
     assert [notice.title for notice in view_of(payment).notices] == ["Polygon (simulated) is slow to answer"]
     assert "Do not pay twice." in page_of(payment)
-    cursor.update(failing_since=None, halted_at=timezone.now())
+    cursor.update(failing_since=None)
+    halt(POLYGON)
     assert [notice.title for notice in view_of(payment).notices] == ["Polygon (simulated) is slow to answer"]
 
 

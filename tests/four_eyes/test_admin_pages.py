@@ -42,7 +42,6 @@ TWO: dict[str, str] = {
     "Payout": "approve",
     "PayoutPolicy": "approval_above daily_limit merchant_daily_limit transfer_limit",
     "Proposal": "agree",
-    "ScanCursor": "let_go_on",
     "Stop": "lift",
     "User": "groups is_active is_staff is_superuser user_permissions",
     "Wallet": "thaw",

@@ -25,7 +25,6 @@ from payments.chains.networks import NETWORKS
 from payments.chains.provider_pool import DOWN_AFTER_SECONDS, PROBE_SECONDS
 from payments.chains.quarantine import APART_SECONDS, CONTRADICTIONS
 from payments.chains.simulated import control
-from payments.deposits.finality_halts import clear_halt
 from payments.deposits.models import ScanCursor
 from payments.monitoring import tasks
 from payments.monitoring.models import Alarm, NetworkSnapshot
@@ -38,7 +37,7 @@ from tests.evm.network import devnet
 from tests.factories import make_user
 from tests.operations.scenes import SANDBOX, let_alarms_age, let_cursor_age, look, open_alarms
 from tests.payments.scenes import ETHEREUM, POLYGON, STELLAR, make_payment, mine, mine_and_watch, pay_and_confirm, watch
-from tests.stopping import lift, stop_payouts
+from tests.stopping import lift, lift_halt, stop_payouts
 from tests.transfers.scenes import COIN, ask, drive, finish, stock, the_wallet
 
 pytestmark = pytest.mark.django_db
@@ -98,7 +97,7 @@ class TestReading:
         watch()
         look()
         assert open_alarms() == [(ETHEREUM, "network_halted"), (ETHEREUM, "payouts_stopped")]
-        clear_halt(environment=SANDBOX, network=ETHEREUM, cleared_by="Ada")
+        lift_halt(ETHEREUM)
         watch()
         look()
         assert open_alarms() == []

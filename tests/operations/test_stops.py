@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
+from importlib import import_module
 from io import StringIO
+from typing import Any
 
 import pytest
 from django.core.management import call_command
+from django.db import connection
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
 from config.installation.models import Sign
 from config.installation.services import look, stand_still
+from merchants.ledger import stops
+from merchants.ledger.models import Stop
+from payments.deposits.finality_halts import halts
+from payments.deposits.models import ScanCursor
 from payments.transfers.models import Wallet
 from payments.transfers.services import freeze_wallet, note_not_signed
 from tests.factories import make_user
-from tests.networks import ETHEREUM
-from tests.stopping import lift, stop_payouts
+from tests.networks import ETHEREUM, POLYGON, STELLAR
+from tests.stopping import halt, lift, stop_payouts
 from tests.transfers.scenes import COIN, SANDBOX, ask, drive, stock, the_wallet
 
 pytestmark = pytest.mark.django_db
@@ -76,3 +83,45 @@ def test_what_is_lifted_is_listed_no_more_and_stays_in_the_admin() -> None:
     client = Client()
     client.force_login(make_user(is_staff=True, is_superuser=True))
     assert "two people" in client.get(reverse("admin:ledger_stop_changelist")).text
+
+
+HALTS = import_module("payments.migrations.0005_halts_are_stops")
+
+
+def run(statement: str) -> Any:
+    with connection.cursor() as cursor:
+        cursor.execute(statement)
+        return cursor.fetchone() if cursor.description else None
+
+
+def test_what_the_version_before_had_halted_is_a_stop() -> None:
+    for network in (ETHEREUM, POLYGON, STELLAR):
+        ScanCursor.objects.create(environment=SANDBOX, network=network, last_error="a block changed")
+    stop_payouts(environment=SANDBOX, network=ETHEREUM, reason="The network is halted: a block changed")
+    stop_payouts(environment=SANDBOX, network=POLYGON, reason="does not add up")
+    run("ALTER TABLE payments_scancursor DISABLE TRIGGER stop_of_cursor")
+    run("UPDATE payments_scancursor SET halted_at = '2026-01-01' WHERE network <> 'stellar'")
+    run(HALTS.CARRY_OVER)
+    assert set(Stop.objects.values_list("network", "kind", "reason")) == {
+        (ETHEREUM, "halt", "a block changed"),
+        (POLYGON, "halt", "a block changed"),
+        (POLYGON, "breaker", "does not add up"),
+    }
+    assert {each.since.year for each in halts()} == {2026}
+
+
+def test_processes_of_the_version_before_see_halts_and_theirs_are_seen() -> None:
+    ScanCursor.objects.create(environment=SANDBOX, network=ETHEREUM)
+    for _ in range(2):
+        run("UPDATE payments_scancursor SET halted_at = now(), last_error = 'a block changed'")
+        assert halts().get().reason == "a block changed"
+        run("UPDATE payments_scancursor SET halted_at = NULL")
+        assert not halts().exists()
+        halt(ETHEREUM, reason="another block changed")
+        assert run("SELECT halted_at IS NOT NULL, last_error FROM payments_scancursor") == (
+            True,
+            "another block changed",
+        )
+        stops.lift_stop(halts().get(), by="two")
+        assert run("SELECT halted_at FROM payments_scancursor") == (None,)
+    assert Stop.objects.count() == 4

@@ -33,6 +33,7 @@ from payments.chains.simulated import control
 from payments.chains.simulated.networks import address_named
 from payments.deposits import crediting, postings
 from payments.deposits.balance_changes import record_balance_changes
+from payments.deposits.finality_halts import halts
 from payments.deposits.models import ScanCursor
 from payments.deposits.watching import watch_network
 from payments.models import Deposit, Discrepancy, Payment
@@ -152,7 +153,7 @@ def watch() -> None:
     crediting.assess_due()
     troubles = ScanCursor.objects.exclude(last_error="").values_list("last_error", flat=True)
     assert all(error.startswith(("No provider", "The final block")) for error in troubles), list(troubles)
-    halted = ScanCursor.objects.filter(halted_at__isnull=False).values("network")
+    halted = halts().values("network")
     assert not Payment.objects.filter(assess_at__isnull=False).exclude(network__in=halted).exists()
 
 

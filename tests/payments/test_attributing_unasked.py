@@ -8,7 +8,6 @@ from config.errors import DomainError
 from merchants.four_eyes.models import ProposalStatus
 from merchants.models import User
 from payments.chains.simulated import control
-from payments.deposits.finality_halts import clear_halt
 from payments.models import Discrepancy, Payment
 from payments.suspense.attribution import propose_attribution
 from payments.suspense.suggestions import describe
@@ -17,7 +16,6 @@ from tests.payments.scenes import (
     BLOCKS_UNTIL_FINAL,
     ETHEREUM,
     POLYGON,
-    SANDBOX,
     assert_all_is_well,
     books,
     make_payment,
@@ -34,6 +32,7 @@ from tests.payments.test_unasked_money import (
     send_to_number,
     sweep,
 )
+from tests.stopping import lift_halt
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -74,7 +73,7 @@ def test_money_that_came_before_its_payment_is_attributed_to_it_and_a_reorganisa
 
     control.reorg(network, BLOCKS_UNTIL_FINAL[network], "dropped", force=True)
     watch()
-    clear_halt(environment=SANDBOX, network=network, cleared_by="Ada")
+    lift_halt(network)
     watch()
     assert (now(payment).status, now(payment).received, books(payment)) == ("created", 0, {})
     assert_all_is_well()

@@ -11,7 +11,7 @@ from payments.chains.simulated.blocks import NATIVE
 from payments.chains.simulated.models import SimulatedTransaction
 from payments.chains.simulated.networks import address_named, look_alike
 from payments.claims.claims import MOST_TRANSFERS_SHOWN, explain_claim
-from payments.deposits.models import ReadingRequest, ScanCursor
+from payments.deposits.models import ReadingRequest
 from payments.services import cancel_payment
 from payments.suspense.acceptance import accept_discrepancy
 from tests.payments.claiming import UNKNOWN, claim, message, said
@@ -33,6 +33,7 @@ from tests.payments.scenes import (
     reorganise,
     watch,
 )
+from tests.stopping import is_halted
 
 pytestmark = pytest.mark.django_db
 
@@ -243,7 +244,7 @@ def test_on_a_halted_network_nothing_counts_until_a_person_has_looked() -> None:
     mine_and_watch(ETHEREUM)
     control.reorg(ETHEREUM, control.deepest_reorg(ETHEREUM) + 1, "kept", force=True)
     watch()
-    assert ScanCursor.objects.get(environment=SANDBOX, network=ETHEREUM).halted_at is not None
+    assert is_halted(ETHEREUM)
     assert said(payment, transaction_hash) == ("network_halted", [("network_halted", True)])
     unseen = pay(payment)
     mine(ETHEREUM)

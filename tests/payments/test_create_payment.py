@@ -36,6 +36,7 @@ from tests.payments.scenes import (
     request_for,
     watch,
 )
+from tests.stopping import halt
 from webhooks.models import Event
 from webhooks.records import event_record
 
@@ -235,7 +236,7 @@ def test_a_coin_the_network_does_not_carry_is_refused(monkeypatch: pytest.Monkey
 
 def test_a_halted_network_takes_no_payments() -> None:
     watch()
-    ScanCursor.objects.filter(network=ETHEREUM).update(halted_at=timezone.now())
+    halt(ETHEREUM)
     reply = create(network=ETHEREUM)
     assert_refused(reply, code="network_unavailable", param="network")
     assert reply["Retry-After"] == "60"
@@ -253,7 +254,7 @@ def test_a_network_that_has_been_silent_for_ten_minutes_takes_no_payments() -> N
 
 def test_the_other_environment_s_trouble_is_not_ours() -> None:
     watch()
-    ScanCursor.objects.create(environment=PRODUCTION, network=ETHEREUM, halted_at=timezone.now())
+    halt(ETHEREUM, environment=PRODUCTION)
     assert create(network=ETHEREUM).status_code == 201
 
 

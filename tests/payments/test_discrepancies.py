@@ -6,8 +6,6 @@ import pytest
 
 from config.errors import InvalidParameter
 from payments.chains.simulated import control
-from payments.deposits.finality_halts import clear_halt
-from payments.deposits.models import ScanCursor
 from payments.models import Discrepancy, Payment
 from payments.services import cancel_payment
 from payments.states import DiscrepancyStatus
@@ -37,6 +35,7 @@ from tests.payments.scenes import (
     units,
     watch,
 )
+from tests.stopping import halt, lift_halt
 
 pytestmark = pytest.mark.django_db
 
@@ -221,7 +220,7 @@ def test_a_decision_on_a_halted_network_is_kept_and_assessed_when_it_goes_on() -
     payment = make_payment(STELLAR)
     pay_and_confirm(payment, "99.5")
     payment = end_window(payment)
-    ScanCursor.objects.filter(network=STELLAR).update(halted_at=payment.expires_at)
+    halt(STELLAR)
     accept_discrepancy(discrepancy(payment), resolved_by="Ada")
     watch()
     payment = now(payment)
@@ -230,7 +229,7 @@ def test_a_decision_on_a_halted_network_is_kept_and_assessed_when_it_goes_on() -
     assert payment.assess_at is not None
     assert books(payment) == {"chain:hot": short, "payment": short}
 
-    clear_halt(environment=payment.environment, network=STELLAR, cleared_by="Ada")
+    lift_halt(STELLAR)
     watch()
     assert now(payment).status == "completed"
     assert books(payment) == {"chain:hot": short, "merchant:available": short}

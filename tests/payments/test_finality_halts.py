@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import pytest
 from django.db import connection
 from django.test import Client
 from django.urls import reverse
-from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from merchants.four_eyes.models import Proposal, ProposalStatus
@@ -21,9 +21,9 @@ from payments.chains.errors import NetworkUnavailable
 from payments.chains.simulated import control
 from payments.chains.simulated.adapter import SimulatedChain
 from payments.deposits import crediting
-from payments.deposits.finality_halts import clear_halt, propose_clearing
 from payments.deposits.models import ScanCursor
 from payments.deposits.watching import watch_network
+from payments.models import Deposit
 from tests.factories import make_user
 from tests.payments.scenes import (
     ETHEREUM,
@@ -50,7 +50,7 @@ from tests.payments.scenes import (
     read,
     watch,
 )
-from tests.stopping import stands, stop_payouts
+from tests.stopping import halt, is_halted, lift_halt, stands, stop_payouts
 
 pytestmark = pytest.mark.django_db
 
@@ -65,7 +65,7 @@ def test_an_outage_is_recorded_once_and_healed() -> None:
     cursor = cursor_of(POLYGON)
     assert since is not None
     assert (cursor.failing_since, cursor.last_error) == (since, "No provider of polygon answers.")
-    assert (cursor.version, cursor.halted_at) == (version, None)
+    assert (cursor.version, is_halted(POLYGON)) == (version, False)
     control.outage(POLYGON, 0)
     watch()
     cursor = cursor_of(POLYGON)
@@ -82,9 +82,8 @@ def test_a_changed_final_block_halts_crediting_until_a_person_has_looked(network
     control.reorg(network, control.deepest_reorg(network) + 2, "moved", force=True)
     watch()
     cursor = cursor_of(network)
-    assert cursor.halted_at is not None
     assert cursor.cursor is not None
-    assert cursor.last_error.startswith(f"The final block {cursor.cursor['final']} of {network} is ")
+    assert Stop.objects.get().reason.startswith(f"The final block {cursor.cursor['final']} of {network} is ")
 
     # Nothing is credited, and nobody is asked to pay into the dark.
     confirm(payment)
@@ -96,37 +95,35 @@ def test_a_changed_final_block_halts_crediting_until_a_person_has_looked(network
     assert assess(payment).status == "created"
     assert [finding.subject for finding in findings()["I15"]] == [f"network {network} (sandbox)"]
 
-    clear_halt(environment=SANDBOX, network=network, cleared_by="Ada")
+    lift_halt(network)
     payment = confirm(payment)
     assert (payment.status, payment.deposit_count) == ("completed", 1)
-    assert cursor_of(network).halted_at is None
+    assert not is_halted(network)
     assert books(payment) == {HELD_IN[network]: payment.due, "merchant:available": payment.due}
     make_payment(network)
     assert_all_is_well()
 
 
-def halt(network: str) -> None:
+def change_a_final_block(network: str) -> None:
     """A final block changes."""
     pay(make_payment(network))
     mine(network)
     read(network)
     control.reorg(network, control.deepest_reorg(network) + 1, "kept", force=True)
     watch()
-    assert cursor_of(network).halted_at is not None
+    assert is_halted(network)
 
 
 @pytest.mark.parametrize("network", NETWORKS)
 def test_a_halt_stops_payouts_too_until_it_is_cleared(network: str) -> None:
     mine(network, 7)
-    halt(network)
-    [breaker] = Stop.objects.all()
-    [halted] = stops.elsewhere()
-    assert (halted.what, halted.reason) == (f"reading of {cursor_of(network)}", cursor_of(network).last_error)
-    assert (breaker.network, breaker.lifted_at) == (network, None)
-    assert breaker.reason == f"The network is halted: {cursor_of(network).last_error}"
-    clear_halt(environment=SANDBOX, network=network, cleared_by="Ada")
-    breaker.refresh_from_db()
-    assert (breaker.lifted_by, breaker.lifted_at is not None) == ("Ada", True)
+    change_a_final_block(network)
+    halted = Stop.objects.get()
+    assert (str(halted), list(stops.elsewhere())) == (f"reading of {cursor_of(network)}", [])
+    assert not stops.may_leave(SANDBOX, network)
+    assert not stop_payouts(environment=SANDBOX, network=network, reason="reconcile has found the halt")
+    lift_halt(network)
+    assert stops.may_leave(SANDBOX, network)
     assert_all_is_well()
 
 
@@ -136,7 +133,7 @@ def test_the_network_is_asked_before_the_transaction_of_who_agrees(
 ) -> None:
     settings.SANDBOX_OPERATORS_TO_DECIDE = 2
     mine(ETHEREUM, 7)
-    halt(ETHEREUM)
+    change_a_final_block(ETHEREUM)
     ask, asked = SimulatedChain.cursor_at, []
 
     def cursor_at(chain: SimulatedChain, height: int) -> Cursor:
@@ -145,36 +142,36 @@ def test_the_network_is_asked_before_the_transaction_of_who_agrees(
 
     monkeypatch.setattr(SimulatedChain, "cursor_at", cursor_at)
     ada, bob = (make_user(f"{name}@example.com", is_staff=True, is_superuser=True) for name in ("ada", "bob"))
-    proposal = propose_clearing(cursor_of(ETHEREUM), reason="", by=ada)
+    proposal = stops.propose_lifting(Stop.objects.get(), by=ada)
     assert agree(proposal, by=bob).status == ProposalStatus.DONE
-    assert (set(asked), cursor_of(ETHEREUM).halted_at) == ({False}, None)
+    assert (set(asked), is_halted(ETHEREUM)) == ({False}, False)
 
 
 def test_payouts_that_were_stopped_for_another_reason_stay_stopped() -> None:
     mine(ETHEREUM, 7)
     stop_payouts(environment=SANDBOX, network=ETHEREUM, reason="I14: coins are missing")
-    halt(ETHEREUM)
-    clear_halt(environment=SANDBOX, network=ETHEREUM, cleared_by="Ada")
-    assert cursor_of(ETHEREUM).halted_at is None
+    change_a_final_block(ETHEREUM)
+    lift_halt(ETHEREUM)
+    assert not is_halted(ETHEREUM)
     assert stands(environment=SANDBOX, network=ETHEREUM)
-    assert Stop.objects.get().reason == "I14: coins are missing"
+    assert Stop.objects.get(lifted_at=None).reason == "I14: coins are missing"
 
 
 def test_a_halt_is_cleared_by_two() -> None:
     mine(ETHEREUM, 7)
-    halt(ETHEREUM)
+    change_a_final_block(ETHEREUM)
     first, second = make_user(is_staff=True, is_superuser=True), make_user(is_staff=True, is_superuser=True)
-    sent = {"action": "let_go_on", "_selected_action": [cursor_of(ETHEREUM).pk], "confirmed": "yes", "note": "Looked."}
+    page = reverse("admin:ledger_stop_changelist")
+    sent = {"action": "lift", "_selected_action": [Stop.objects.get().pk], "confirmed": "yes", "note": "Looked."}
     for operator in (first, first):
         client = Client()
         client.force_login(operator)
-        page = client.post(reverse("admin:payments_scancursor_changelist"), sent, follow=True)
-        assert "another operator must agree" in page.text
-        assert (cursor_of(ETHEREUM).halted_at is None, stands(environment=SANDBOX, network=ETHEREUM)) == (False, True)
+        assert "another operator must agree" in client.post(page, sent, follow=True).text
+        assert is_halted(ETHEREUM)
     client.force_login(second)
-    page = client.post(reverse("admin:payments_scancursor_changelist"), sent, follow=True)
-    assert [str(each) for each in page.context["messages"]] == [f"{cursor_of(ETHEREUM)} goes on."]
-    assert (cursor_of(ETHEREUM).halted_at, stands(environment=SANDBOX, network=ETHEREUM)) == (None, False)
+    said = client.post(page, sent, follow=True).context["messages"]
+    assert [str(each) for each in said] == [f"reading of {cursor_of(ETHEREUM)}: goes on."]
+    assert not is_halted(ETHEREUM)
     assert Stop.objects.get().lifted_by == f"{first.email}, {second.email}"
     assert Proposal.objects.filter(status=ProposalStatus.DONE).count() == 1
 
@@ -182,36 +179,58 @@ def test_a_halt_is_cleared_by_two() -> None:
 def test_a_halted_network_is_read_again_from_a_day_before(settings: Settings) -> None:
     settings.SIMULATED_BLOCK_SECONDS = 6 * 3600
     mine(ETHEREUM, 20)
-    halt(ETHEREUM)
+    change_a_final_block(ETHEREUM)
     final = cursor_of(ETHEREUM).finalized_height
-    clear_halt(environment=SANDBOX, network=ETHEREUM, cleared_by="Ada")
+    lift_halt(ETHEREUM)
     assert cursor_of(ETHEREUM).cursor == registry.chain(SANDBOX, ETHEREUM).cursor_at(final - 4)
 
 
 def test_a_network_that_does_not_answer_stays_halted() -> None:
     mine(ETHEREUM, 7)
-    halt(ETHEREUM)
+    change_a_final_block(ETHEREUM)
     control.outage(ETHEREUM, 60)
     with pytest.raises(NetworkUnavailable, match="ethereum must answer"):
-        clear_halt(environment=SANDBOX, network=ETHEREUM, cleared_by="Ada")
-    assert cursor_of(ETHEREUM).halted_at is not None
-    assert stands(environment=SANDBOX, network=ETHEREUM)
+        lift_halt(ETHEREUM)
+    assert is_halted(ETHEREUM)
 
 
 def test_the_other_networks_go_on_while_one_is_halted() -> None:
     watch()
-    ScanCursor.objects.filter(network=ETHEREUM).update(halted_at=timezone.now())
+    halt(ETHEREUM)
     version = cursor_of(ETHEREUM).version
     payment = make_payment(STELLAR)
     assert pay_and_confirm(payment).status == "completed"
     assert cursor_of(ETHEREUM).version == version
 
 
-def test_a_network_that_is_not_halted_keeps_its_place() -> None:
+def test_what_was_agreed_falls_when_the_halt_was_lifted_or_read_on_since() -> None:
+    mine(ETHEREUM, 7)
+    change_a_final_block(ETHEREUM)
+    ada, bob = (make_user(is_staff=True, is_superuser=True) for _ in range(2))
+    first = stops.propose_lifting(found := Stop.objects.get(), by=ada)
+    stops.lift_stop(found, by="two others")
+    halt(ETHEREUM)
+    assert agree(first, by=bob).status == ProposalStatus.FALLEN
+    of_the_version_before = stops.propose_lifting(Stop.objects.get(lifted_at=None), by=ada)
+    Proposal.objects.filter(pk=of_the_version_before.pk).update(before={"halted_at": "2026-01-01"})
+    assert agree(of_the_version_before, by=bob).status == ProposalStatus.FALLEN
+    assert is_halted(ETHEREUM)
+
+
+def test_a_scan_that_another_watcher_has_halted_meanwhile_is_not_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
     mine_and_watch(STELLAR)
-    before = cursor_of(STELLAR).cursor
-    clear_halt(environment=SANDBOX, network=STELLAR, cleared_by="Ada")
-    assert cursor_of(STELLAR).cursor == before
+    pay(make_payment(STELLAR))
+    mine(STELLAR)
+    scan, before = SimulatedChain.scan, cursor_of(STELLAR).version
+
+    def halted_meanwhile(chain: SimulatedChain, *args: Any) -> Any:
+        found = scan(chain, *args)
+        halt(STELLAR)
+        return found
+
+    monkeypatch.setattr(SimulatedChain, "scan", halted_meanwhile)
+    assert watch_network(SANDBOX, STELLAR) is False
+    assert (cursor_of(STELLAR).version, Deposit.objects.count()) == (before, 0)
 
 
 def test_credited_money_that_a_final_reorganisation_took_is_undone_once_the_halt_is_cleared() -> None:
@@ -221,8 +240,8 @@ def test_credited_money_that_a_final_reorganisation_took_is_undone_once_the_halt
     assert payment.status == "completed"
     control.reorg(STELLAR, 1, "dropped", force=True)
     watch()
-    assert (now(payment).status, cursor_of(STELLAR).halted_at is None) == ("completed", False)
-    clear_halt(environment=SANDBOX, network=STELLAR, cleared_by="Ada")
+    assert (now(payment).status, is_halted(STELLAR)) == ("completed", True)
+    lift_halt(STELLAR)
     watch()
     payment = now(payment)
     assert (payment.status, deposit_of(transaction_hash).status, books(payment)) == ("created", "orphaned", {})
@@ -240,9 +259,9 @@ def test_nothing_is_confirmed_by_blocks_that_are_still_to_be_read_again(monkeypa
     assert now(payment).status == "pending"
     control.reorg(ETHEREUM, 8, "dropped", only=[transaction_hash], force=True)
     mine_and_watch(ETHEREUM, 3)
-    assert cursor_of(ETHEREUM).halted_at is not None
+    assert is_halted(ETHEREUM)
 
-    clear_halt(environment=SANDBOX, network=ETHEREUM, cleared_by="Ada")
+    lift_halt(ETHEREUM)
     monkeypatch.setattr(registry, "SimulatedChain", partial(SimulatedChain, scan_transactions=1))
     assert watch_network(SANDBOX, ETHEREUM) is True
     crediting.assess_due()

@@ -22,7 +22,6 @@ from merchants.models import User
 from payments.chains import registry
 from payments.chains.evm.keys.accounts import Account
 from payments.chains.simulated import control
-from payments.deposits.finality_halts import clear_halt
 from payments.deposits.models import PayerReturn
 from payments.models import Deposit, Discrepancy
 from payments.suspense import sender_returns
@@ -45,6 +44,7 @@ from tests.payments.scenes import (
     watch,
 )
 from tests.payments.test_unasked_money import last_number, reconcile
+from tests.stopping import lift_halt
 from tests.transfers.scenes import finish, hot, on_chain, somebody, stock, wait_no_longer
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -257,7 +257,7 @@ def undo(network: str, outcome: Literal["dropped", "moved"]) -> None:
     """Its network breaks its word about what is final; an operator has looked."""
     control.reorg(network, 1, outcome, force=True)
     watch()
-    clear_halt(environment=SANDBOX, network=network, cleared_by="Ada")
+    lift_halt(network)
     watch()
     watch()
 

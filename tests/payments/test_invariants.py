@@ -17,7 +17,6 @@ from merchants.ledger.invariants import CouldNotCheck, Finding, Scope, registere
 from payments import tasks
 from payments.chains.simulated import control
 from payments.checkout.simulator import SCENARIOS, ScenarioNotPossible, simulate_payment
-from payments.deposits.models import ScanCursor
 from payments.models import Payment
 from payments.services import cancel_payment
 from payments.suspense.acceptance import accept_discrepancy
@@ -43,6 +42,7 @@ from tests.payments.scenes import (
     pay_without_memo,
     watch,
 )
+from tests.stopping import halt
 from tests.worlds import populated_once
 
 pytestmark = pytest.mark.django_db
@@ -374,11 +374,11 @@ def test_a_payment_nobody_assesses_is_found_after_five_minutes(paid: Payment) ->
 
 
 def test_a_halted_network_is_an_error(paid: Payment) -> None:
-    ScanCursor.objects.filter(network=POLYGON).update(halted_at=timezone.now(), last_error="a block changed")
+    halt(POLYGON)
     [finding] = findings()["I15"]
     assert (finding.subject, finding.actual, finding.severity) == (
         "network polygon (sandbox)",
-        "halted: a block changed",
+        "halted: The final block 7 changed.",
         "error",
     )
 

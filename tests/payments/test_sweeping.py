@@ -17,7 +17,6 @@ from payments import tasks
 from payments.chains import registry
 from payments.chains.simulated import control
 from payments.deposits import postings
-from payments.deposits.finality_halts import clear_halt
 from payments.deposits.models import ScanCursor
 from payments.models import Deposit, Payment
 from payments.suspense.acceptance import accept_discrepancy
@@ -49,6 +48,7 @@ from tests.payments.scenes import (
     units,
     watch,
 )
+from tests.stopping import halt, lift_halt
 from tests.transfers.scenes import drive, hot, on_chain, the_wallet
 
 pytestmark = pytest.mark.django_db
@@ -287,10 +287,9 @@ def test_a_sweep_that_nobody_books_is_found() -> None:
 
 def test_a_halted_network_is_not_swept() -> None:
     payment = pay_and_confirm(make_payment(ETHEREUM))
-    cursor = ScanCursor.objects.filter(network=ETHEREUM)
-    cursor.update(halted_at=timezone.now())
+    halt(ETHEREUM)
     assert sweeping.sweep_due(SANDBOX, ETHEREUM) == 0
-    cursor.update(halted_at=None)
+    lift_halt(ETHEREUM)
     assert sweeping.sweep_due(SANDBOX, ETHEREUM) == 1
     assert payment.deposits.get().sweep_id is not None
 
@@ -302,7 +301,7 @@ def broken_word(payment: Payment, transaction_hash: str) -> Payment:
     depth = registry.chain(SANDBOX, ETHEREUM).head().height - deposit_of(transaction_hash).height + 1
     control.reorg(ETHEREUM, depth, "dropped", only=[transaction_hash], force=True)
     mine_and_watch(ETHEREUM, BLOCKS_UNTIL_FINAL[ETHEREUM])
-    clear_halt(environment=SANDBOX, network=ETHEREUM, cleared_by="Ada")
+    lift_halt(ETHEREUM)
     watch()
     return now(payment)
 
@@ -340,7 +339,7 @@ def test_a_swept_deposit_that_is_mined_again_is_in_the_hot_wallet_still() -> Non
     depth = registry.chain(SANDBOX, ETHEREUM).head().height - deposit.height + 1
     control.reorg(ETHEREUM, depth, "moved", only=[transaction_hash], force=True)
     watch()
-    clear_halt(environment=SANDBOX, network=ETHEREUM, cleared_by="Ada")
+    lift_halt(ETHEREUM)
     watch()
     assert books(payment).get("chain:hot", 0) == 0
     payment = confirm(payment)

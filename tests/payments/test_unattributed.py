@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from django.utils import timezone
 
 from payments.chains import registry
 from payments.chains.simulated import control
 from payments.chains.simulated.networks import look_alike
 from payments.deposits import unattributed
-from payments.deposits.finality_halts import clear_halt
-from payments.deposits.models import ScanCursor
 from payments.models import Deposit, Discrepancy
 from tests.payments.scenes import (
     ETHEREUM,
@@ -30,6 +27,7 @@ from tests.payments.scenes import (
     units,
     watch,
 )
+from tests.stopping import halt, lift_halt
 
 pytestmark = pytest.mark.django_db
 
@@ -109,7 +107,7 @@ def test_memo_less_money_that_the_chain_takes_back_leaves_the_books() -> None:
     confirm(payment)
     control.reorg(STELLAR, 1, "dropped", force=True)
     watch()
-    clear_halt(environment=SANDBOX, network=STELLAR, cleared_by="Ada")
+    lift_halt(STELLAR)
     watch()
     assert books(payment) == {}
     assert Discrepancy.objects.get().status == "void"
@@ -121,6 +119,6 @@ def test_memo_less_money_waits_while_its_network_is_halted() -> None:
     pay_without_memo(payment, "10")
     mine(STELLAR)
     read(STELLAR)
-    ScanCursor.objects.filter(network=STELLAR).update(halted_at=timezone.now())
+    halt(STELLAR)
     assert unattributed.book_unattributed(SANDBOX, STELLAR) == 0
     assert books(payment) == {}

@@ -20,7 +20,6 @@ from pytest_django.plugin import DjangoDbBlocker
 
 from config.celery import app
 from config.periodic import beat, task_runs
-from payments.deposits.models import ScanCursor
 from payments.monitoring.models import Alarm, Pulse
 from payments.monitoring.states import AlarmKind
 from payments.monitoring.tasks import raise_alarms
@@ -29,6 +28,7 @@ from payments.transfers.models import Payout
 from tests.factories import make_user
 from tests.patience import until
 from tests.payments.scenes import POLYGON
+from tests.stopping import halt
 from tests.transfers.scenes import ask, stock
 from webhooks.sending.dispatch import dispatch
 
@@ -117,7 +117,7 @@ class TestRunning:
 
     def test_a_halted_network_waits_for_a_person_and_is_not_behind(self) -> None:
         let_pulse_age("watcher", "sandbox ethereum", 3600)
-        ScanCursor.objects.filter(network="ethereum").update(halted_at=F("polled_at"))
+        halt("ethereum")
         work(200)
 
     def test_what_is_behind_is_an_alarm_until_it_is_done(self) -> None:
