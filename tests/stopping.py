@@ -15,12 +15,13 @@ __all__ = ["halt", "is_halted", "lift", "lift_as_agreed", "lift_halt", "stands",
 
 def stands(*, environment: str, network: str = "", asset: str = "") -> bool:
     """Whether a stop of exactly this stands."""
-    here = Stop.objects.filter(environment=environment, network=network, asset=asset)
+    here = Stop.objects.filter(environment=environment, network=network, asset=asset, address="")
     return here.filter(lifted_at__isnull=True).exists()
 
 
 def lift(*, environment: str, network: str = "", asset: str = "", by: str = "a test") -> bool:
-    found = Stop.objects.filter(environment=environment, network=network, asset=asset, lifted_at__isnull=True).first()
+    place = {"environment": environment, "network": network, "asset": asset, "address": ""}
+    found = Stop.objects.filter(**place, lifted_at__isnull=True).first()
     return found is not None and lift_stop(found, by=by)
 
 

@@ -123,12 +123,14 @@ class StopKind(models.TextChoices):
     SWITCH = "switch", "Payouts of an environment"
     BREAKER = "breaker", "Payouts of a network or a coin"
     HALT = "halt", "Reading, crediting and payouts of a network"
+    WALLET = "wallet", "Signing for a wallet"
 
 
 class Stop(models.Model):
     """Payouts of an environment, a network or a coin are stopped until a person lifts it. Deposits are still recorded.
 
     That of a coin stops its sweeps and new payments in it as well, a halt of a network its deposits and new payments.
+    A wallet that is stopped is frozen: nothing is signed for it, and what is signed is followed to its end.
     """
 
     kind = models.CharField(
@@ -137,6 +139,9 @@ class Stop(models.Model):
     environment = models.CharField(max_length=10, choices=Environment.choices)
     network = models.CharField(max_length=20, blank=True, help_text="Empty: all networks.")
     asset = models.CharField(max_length=8, blank=True, default="", db_default="", help_text="Empty: all coins.")
+    address = models.CharField(
+        max_length=80, blank=True, default="", db_default="", help_text="Empty: every wallet of the network."
+    )
     reason = models.TextField()
     since = models.DateTimeField(default=timezone.now, db_column="opened_at")
     lifted_at = models.DateTimeField(null=True, blank=True, db_column="closed_at")
@@ -146,7 +151,7 @@ class Stop(models.Model):
         db_table = "ledger_breaker"  # as the release before knows it
         constraints: ClassVar = [
             models.UniqueConstraint(
-                fields=["environment", "network", "asset", "kind"],
+                fields=["environment", "network", "asset", "address", "kind"],
                 name="stop_stands_once",
                 condition=Q(lifted_at__isnull=True),
             ),
@@ -157,10 +162,12 @@ class Stop(models.Model):
 
     @property
     def what(self) -> str:
-        """`all payouts`, `polygon`, `USDC on polygon` or `reading of polygon`."""
+        """`all payouts`, `polygon`, `USDC on polygon`, `reading of polygon` or `wallet polygon 0x…`."""
         where = self.network or "all payouts"
         if self.kind == StopKind.HALT:
             return f"reading of {where}"
+        if self.kind == StopKind.WALLET:
+            return f"wallet {where} {self.address}"
         return f"{self.asset} on {where}" if self.asset else where
 
 

@@ -74,15 +74,16 @@ def register_way(
     register(proposal, _lift_as_agreed, permission=permission, asks_before=asks_before)
 
 
-def standing(environment: str, network: str, coins: Iterable[str] = ()) -> QuerySet[Stop]:
-    """Stops of a network, of the whole environment, and of these coins on it."""
+def standing(environment: str, network: str, coins: Iterable[str] = (), *, address: str = "") -> QuerySet[Stop]:
+    """Stops of a network, of the whole environment, of these coins on it, and of the wallet with this address."""
     here = Stop.objects.filter(lifted_at__isnull=True, environment=environment, network__in=["", network])
-    return here.filter(asset__in=["", *coins])
+    return here.filter(asset__in=["", *coins], address__in=["", address])
 
 
-def may_leave(environment: str, network: str, coins: Iterable[str] = ()) -> bool:
-    """Whether these coins, or any at all, may leave: no stop stands there, and the database is not a restored one."""
-    return not standing(environment, network, coins).exists() and may_act()
+def may_leave(environment: str, network: str, coins: Iterable[str] = (), *, address: str = "") -> bool:
+    """Whether these coins, or any at all, may leave: no stop stands there, and the database is not a restored one.
+    With an address, whether anything new may be signed for this wallet."""
+    return not standing(environment, network, coins, address=address).exists() and may_act()
 
 
 def stopped_coins(environment: str, network: str) -> set[str]:
@@ -101,18 +102,28 @@ def require_known(*, environment: str, network: str, asset: str) -> None:
         raise InvalidParameter("Say on which network the coin is stopped.", param="network")
 
 
-def stop(kind: StopKind | None = None, /, *, environment: str, reason: str, network: str = "", asset: str = "") -> bool:
-    """Stop payouts of an environment, a network or a coin there; False when they were stopped already, also by the
-    network's halt, and the first reason stays. What is just being signed is waited for: afterwards nothing more is."""
+def stop(
+    kind: StopKind | None = None,
+    /,
+    *,
+    environment: str,
+    reason: str,
+    network: str = "",
+    asset: str = "",
+    address: str = "",
+) -> bool:
+    """Stop payouts of an environment, a network, or a coin or wallet there; False when they were stopped already, also
+    by the network's halt, and the first reason stays. What is just being signed is waited for: afterwards nothing is.
+    """
     kind = kind or (StopKind.BREAKER if network else StopKind.SWITCH)
-    place = {"environment": environment, "network": network, "asset": asset}
+    place = {"environment": environment, "network": network, "asset": asset, "address": address}
     with transaction.atomic():
         lock_signing(environment)
         is_new = not Stop.objects.filter(**place, kind__in=[kind, StopKind.HALT], lifted_at__isnull=True).exists()
         if is_new:
             Stop.objects.create(kind=kind, **place, reason=reason)
     if is_new:
-        logger.critical("payouts stopped", environment=environment, network=network, asset=asset, reason=reason)
+        logger.critical("payouts stopped", kind=str(kind), **place, reason=reason)
     return is_new
 
 
@@ -121,7 +132,7 @@ def lift_stop(found: Stop, *, by: str) -> bool:
     lifted = Stop.objects.filter(pk=found.pk, lifted_at__isnull=True)
     if not lifted.update(lifted_at=timezone.now(), lifted_by=by[:120]):
         return False
-    logger.warning("payouts go on", environment=found.environment, network=found.network, asset=found.asset, by=by)
+    logger.warning("payouts go on", stop=str(found), by=by)
     return True
 
 
@@ -150,9 +161,9 @@ def may_lift_any(person: User) -> bool:
 
 
 def _lift_as_agreed(proposal: Proposal, people: str) -> bool:
-    """False when it was lifted since, or the version before proposed it, by the key of a cursor."""
-    standing_now = Stop.objects.filter(lifted_at__isnull=True)
-    found = standing_now.filter(pk=proposal.subject, reason=proposal.before.get("reason")).first()
+    """False when it was lifted since, or the version before proposed it, by the key of a cursor or wallet."""
+    here = Stop.objects.select_for_update().filter(pk=proposal.subject, lifted_at__isnull=True)
+    found = here.filter(reason=proposal.before.get("reason")).first()
     if found is None or _WAYS[found.kind].proposal != proposal.kind:
         return False
     return _WAYS[found.kind].lift(found, proposal, people)

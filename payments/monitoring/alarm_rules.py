@@ -95,11 +95,12 @@ def of_rows(environment: str, network: str) -> Iterator[AlarmCondition]:
     if cursor is not None and not halted:
         yield from _of_reading(cursor, registry.profile(environment, network), database_now())
     for stop in stopped:
-        yield AlarmCondition(AlarmKind.PAYOUTS_STOPPED, stop.reason, stop.asset)
-    for wallet in Wallet.objects.filter(**here):
-        if wallet.frozen_at is not None:
-            yield AlarmCondition(AlarmKind.WALLET_FROZEN, wallet.frozen_reason, wallet.address)
-        elif wallet.last_error and _is_kept_waiting(wallet):
+        if stop.kind == StopKind.WALLET:
+            yield AlarmCondition(AlarmKind.WALLET_FROZEN, stop.reason, stop.address)
+        else:
+            yield AlarmCondition(AlarmKind.PAYOUTS_STOPPED, stop.reason, stop.asset)
+    for wallet in Wallet.objects.filter(**here).exclude(address__in={stop.address for stop in stopped}):
+        if wallet.last_error and _is_kept_waiting(wallet):
             yield AlarmCondition(AlarmKind.WALLET_CANNOT_SEND, wallet.last_error, wallet.address)
     yield from _of_signer(environment, network)
     for change in RoleChange.objects.filter(**here, known_at__isnull=True):

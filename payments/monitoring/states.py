@@ -111,7 +111,7 @@ ADVICE: Mapping[str, str] = MappingProxyType(
         "once can be taken for older than its payment, and waits for you.",
         AlarmKind.PAYOUTS_STOPPED: "Read the reason and find the cause, then lift it: Admin → Stops.",
         AlarmKind.WALLET_FROZEN: "Find out what the wallet sent that the ledger does not have: manage.py thaw_wallet "
-        "--dry-run. Then thaw it.",
+        "--dry-run. Then lift it: Admin → Stops.",
         AlarmKind.WALLET_CANNOT_SEND: "Read what the message says of the key, the settings or the providers. What is "
         "to be paid waits, and leaves by itself once this is put right.",
         AlarmKind.SIGNER_UNAVAILABLE: "See that manage.py signer runs, that SIGNER_URL leads to it, and that both have "

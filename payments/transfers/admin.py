@@ -17,10 +17,8 @@ from merchants.four_eyes.admin import ShowsProposals
 from merchants.four_eyes.models import ProposalKind, ProposalStatus
 from merchants.four_eyes.people import people_needed
 from merchants.models import User
-from payments.chains.errors import ChainError
 from payments.chains.sources import in_words
 from payments.transfers import services
-from payments.transfers.audit import adopt_unknown
 from payments.transfers.models import (
     Channel,
     Envelope,
@@ -244,15 +242,16 @@ class ChannelInline(ReadOnly, admin.TabularInline[Channel, Wallet]):
 
 @admin.register(Wallet)
 class WalletAdmin(ReadOnly, admin.ModelAdmin[Wallet]):
-    list_display = ("network", "environment", "address", "next_sequence", "frozen_at", "checked_at", "last_error")
-    list_filter = ("environment", "network", ("frozen_at", admin.EmptyFieldListFilter))
+    list_display = ("network", "environment", "address", "next_sequence", "checked_at", "last_error")
+    list_filter = ("environment", "network")
     inlines = (ChannelInline,)
-    actions = ("freeze", "thaw")
+    actions = ("freeze",)
 
     @admin.action(description="Freeze: nothing more is signed", permissions=["freeze"])
     @asks_first(
         title="Freeze these wallets?",
-        consequence="What is signed already is followed to its end; nothing more is signed until they are thawed.",
+        consequence="What is signed already is followed to its end; nothing more is signed until they are thawed: "
+        "Admin → Stops.",
         note_label="Why?",
     )
     def freeze(self, request: HttpRequest, chosen: QuerySet[Wallet]) -> None:
@@ -260,38 +259,6 @@ class WalletAdmin(ReadOnly, admin.ModelAdmin[Wallet]):
             services.freeze_wallet(wallet, reason=f"{request.POST['note'].strip()} ({_me(request)})")
             self.log_change(request, wallet, f"Frozen: {request.POST['note'].strip()}")
             self.message_user(request, f"{wallet} is frozen.", messages.SUCCESS)
-
-    @admin.action(description="Thaw: it signs again", permissions=["freeze"])
-    @asks_first(
-        title="Thaw these wallets?",
-        consequence="Payouts that wait are signed and sent at once. Do it when you know why they were frozen.",
-    )
-    def thaw(self, request: HttpRequest, chosen: QuerySet[Wallet]) -> None:
-        for wallet in chosen.filter(frozen_at__isnull=False):
-            self._thaw(request, wallet)
-
-    def _thaw(self, request: HttpRequest, wallet: Wallet) -> None:
-        """Propose that it signs again if all that it has sent is in the ledger: otherwise it might be paid again."""
-        try:
-            if unknown := adopt_unknown.unknown_transfers(wallet):
-                told = f"{wallet} has sent {len(unknown)} transfers that the ledger does not have. Look at them: "
-                told += f"manage.py thaw_wallet --env {wallet.environment} --network {wallet.network}"
-                self.message_user(request, told, messages.ERROR)
-                return
-            proposal = adopt_unknown.propose_thaw(wallet, by=_me(request))
-        except ChainError as error:
-            self.message_user(request, f"{wallet} stays frozen: the network did not answer: {error}", messages.ERROR)
-            return
-        except DomainError as error:
-            self.message_user(request, f"{wallet} stays frozen: {error}", messages.ERROR)
-            return
-        if proposal.status == ProposalStatus.DONE:
-            self.log_change(request, wallet, "Thawed.")
-            self.message_user(request, f"{wallet} signs again.", messages.SUCCESS)
-            return
-        waits = proposal.status == ProposalStatus.WAITING
-        word = "another operator must agree, under Proposals" if waits else proposal.get_status_display()
-        self.message_user(request, f"{proposal}: {word}.", messages.WARNING)
 
     def has_freeze_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("transfers.change_wallet")

@@ -11,6 +11,7 @@ class TransfersConfig(AppConfig):
     def ready(self) -> None:
         from merchants.ledger import stops
         from payments.chains import registry
+        from payments.transfers.audit import adopt_unknown  # noqa: F401 - registers how a frozen wallet is thawed
         from payments.transfers.payouts import lock_policy
 
         stops.lock_signing.register(lock_policy)

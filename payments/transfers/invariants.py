@@ -239,16 +239,6 @@ def _late_transfers(scope: Scope) -> Iterator[Finding]:
 
 def _kept_back(scope: Scope) -> Iterator[Finding]:
     """What an operator has stopped, or must look at before it goes on."""
-    for wallet in Wallet.objects.filter(environment__in=scope.environments, frozen_at__isnull=False):
-        if scope.network in (None, wallet.network):
-            yield Finding(
-                f"wallet {wallet}",
-                "able to sign",
-                f"frozen: {wallet.frozen_reason}",
-                "find out why, then thaw it in the admin",
-                environment=wallet.environment,
-                network=wallet.network,
-            )
     for stop in Stop.objects.filter(environment__in=scope.environments, lifted_at__isnull=True):
         if not stop.network or scope.network in (None, stop.network):
             yield Finding(

@@ -73,8 +73,6 @@ class Wallet(models.Model):
     network = models.CharField(max_length=20)
     address = models.CharField(max_length=80)
     next_sequence = models.BigIntegerField(default=0, help_text="Above every sequence ever signed for.")
-    frozen_at = models.DateTimeField(null=True, blank=True, help_text="Nothing is signed until a person has looked.")
-    frozen_reason = models.TextField(blank=True)
     checked_at = models.DateTimeField(null=True, help_text="When its network was last asked about it.")
     last_error = models.TextField(blank=True)
     not_signed_at = models.DateTimeField(null=True, help_text="When the signer of its own last did not sign for it.")

@@ -22,9 +22,10 @@ from config.money import Asset
 from config.periodic.containment import contained
 from merchants.ledger.posting import AccountRef, post_draft
 from payments.transfers import postings
-from payments.transfers.models import Payout, Wallet
+from payments.transfers.models import Payout
 from payments.transfers.payouts import request_payout, require_transaction
 from payments.transfers.states import PayoutStatus
+from payments.transfers.wallets import freezes
 
 logger = structlog.get_logger(__name__)
 
@@ -129,10 +130,10 @@ def found_payouts(environment: str, network: str) -> QuerySet[Payout]:
 def networks_to_decide(environment: str) -> set[str]:
     """Networks on which nothing may be paid or settled, as it might be so again: nobody has looked yet at what left
     after a backup, or somebody has to say first whose found payouts were. A wallet is frozen there."""
-    frozen = Wallet.objects.filter(environment=environment, frozen_at__isnull=False)
+    frozen = freezes(environment=environment)
     return {
         network
-        for network, reason in set(frozen.values_list("network", "frozen_reason"))
+        for network, reason in set(frozen.values_list("network", "reason"))
         if reason == LEFT_OUT or found_payouts(environment, network).exists()
     }
 

@@ -16,6 +16,7 @@ from config.celery import wake
 from config.database.database_time import database_now
 from config.money import Asset
 from merchants.ledger import stops
+from merchants.ledger.models import StopKind
 from merchants.ledger.posting import PostingDraft, lock_accounts, post_drafts
 from payments.chains.base import SignedTransfer
 from payments.chains.errors import RecipientProblem
@@ -36,6 +37,7 @@ from payments.transfers.payouts import (
 )
 from payments.transfers.spending import Allowance, why_not_again
 from payments.transfers.states import TRANSFER_MOVES, HoldReason, PayoutStatus, TransferPurpose, TransferStatus
+from payments.transfers.wallets import freeze_of
 
 logger = structlog.get_logger(__name__)
 
@@ -78,7 +80,7 @@ def record_signed(wallet: Wallet, signed: SignedTransfer, *, payout_ids: Sequenc
         coins = {payout.asset for payout in payouts or ()}
         if (
             payouts is None
-            or not stops.may_leave(wallet.environment, wallet.network, coins)
+            or not stops.may_leave(wallet.environment, wallet.network, coins, address=wallet.address)
             or not _may_sign(wallet, signed)
         ):
             return None
@@ -104,7 +106,9 @@ def record_signed_sweep(
     with transaction.atomic():
         lock_policy(wallet.environment)
         wallet = Wallet.objects.select_for_update().get(pk=wallet.pk)
-        if not stops.may_leave(wallet.environment, wallet.network, {asset.code}) or not _may_sign(wallet, signed):
+        if not stops.may_leave(wallet.environment, wallet.network, {asset.code}, address=wallet.address):
+            return None
+        if not _may_sign(wallet, signed):
             return None
         if goes_first(wallet.environment, wallet.network):
             return None
@@ -280,9 +284,8 @@ def record_dead(transfer: Transfer, *, said_by: Iterable[str] | None = None) -> 
 
 def freeze_wallet(wallet: Wallet, *, reason: str) -> None:
     """Freeze a wallet: nothing more is signed until an operator thaws it. What is signed is followed to its end."""
-    frozen = Wallet.objects.filter(pk=wallet.pk, frozen_at__isnull=True)
-    if frozen.update(frozen_at=timezone.now(), frozen_reason=reason):
-        logger.critical("wallet frozen", wallet=str(wallet), reason=reason)
+    place = {"environment": wallet.environment, "network": wallet.network, "address": wallet.address}
+    stops.stop(StopKind.WALLET, **place, reason=reason)
 
 
 def note_not_signed(wallet: Wallet, *, reason: str, is_refused: bool) -> None:
@@ -309,11 +312,10 @@ def thaw_wallet(wallet: Wallet, next_sequences: Mapping[str, int], *, thawed_by:
         wallet = Wallet.objects.select_for_update().get(pk=wallet.pk)
         if found_payouts(wallet.environment, wallet.network).exists():
             raise PayoutsToAttribute
-        wallet.frozen_at, wallet.frozen_reason = None, ""
-        wallet.save(update_fields=["frozen_at", "frozen_reason"])
+        if (frozen := freeze_of(wallet)) is not None:
+            stops.lift_stop(frozen, by=thawed_by)
         for channel, sequence in next_sequences.items():
             _raise_sequence(wallet, channel, sequence)
-    logger.warning("wallet thawed", wallet=str(wallet), by=thawed_by)
     wake("transfers.drive")
 
 
@@ -351,7 +353,7 @@ def _failures_alone(payout: Payout) -> int:
 
 
 def _may_sign(wallet: Wallet, signed: SignedTransfer) -> bool:
-    if wallet.frozen_at is not None or wallet.network in networks_to_decide(wallet.environment):
+    if wallet.network in networks_to_decide(wallet.environment):
         return False
     return not _live(wallet, signed).filter(sequence__gte=signed.sequence).exists()
 

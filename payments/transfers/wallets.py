@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from datetime import timedelta
+from typing import Any
 
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from config.database.advisory_locks import LockClass, advisory_lock
-from merchants.four_eyes.people import people_needed
+from merchants.ledger.models import Stop, StopKind
 from merchants.ledger.stops import ELSEWHERE, Listed
 from payments.chains.base import Chain
 from payments.transfers.models import Channel, Wallet
@@ -27,6 +29,15 @@ def wallet_of(environment: str, network: str, chain: Chain) -> Wallet:
     """
     address = chain.payout_address()
     return Wallet.objects.get_or_create(environment=environment, network=network, address=address)[0]
+
+
+def freezes(**where: Any) -> QuerySet[Stop]:
+    """Stops of wallets that nobody has lifted: nothing is signed for such a wallet."""
+    return Stop.objects.filter(kind=StopKind.WALLET, lifted_at__isnull=True, **where)
+
+
+def freeze_of(wallet: Wallet) -> Stop | None:
+    return freezes(environment=wallet.environment, network=wallet.network, address=wallet.address).first()
 
 
 def replaced_wallets(wallet: Wallet) -> list[Wallet]:
@@ -56,11 +67,7 @@ def hold(wallet: Wallet) -> AbstractContextManager[bool]:
 
 
 def _stopped() -> Iterator[Listed]:
-    """Wallets that are frozen, and those whose signer has said when last asked that somebody stopped it."""
-    for wallet in Wallet.objects.filter(frozen_at__isnull=False).order_by("pk"):
-        who = f"{people_needed(wallet.environment)} operators with transfers.change_wallet"
-        how = "Admin → Wallets → Thaw, or manage.py thaw_wallet."
-        yield Listed(f"wallet {wallet}", wallet.frozen_reason, wallet.frozen_at, who, how)
+    """Wallets whose signer has said when last asked that somebody stopped it."""
     lately = Wallet.objects.filter(is_refused=True, not_signed_at__gte=timezone.now() - STOPPED_FOR)
     for wallet in lately.filter(not_signed_reason__startswith="The signer refuses (stopped)").order_by("pk"):
         who, how = "whoever has the machine of the signer", "There: manage.py signer --go-on."

@@ -44,7 +44,6 @@ TWO: dict[str, str] = {
     "Proposal": "agree",
     "Stop": "lift",
     "User": "groups is_active is_staff is_superuser user_permissions",
-    "Wallet": "thaw",
     "Withdrawal": "by_hand",
 }
 """By page: the fields, actions and routes that take two, by a proposal or by what the row itself asks for."""

@@ -13,6 +13,9 @@ from django.core.management import CommandError, call_command, get_commands
 
 from merchants.four_eyes.models import Proposal
 from merchants.ledger.models import ReconcileRun, Stop
+from payments.chains import registry
+from payments.transfers.services import freeze_wallet
+from payments.transfers.wallets import wallet_of
 from tests.factories import make_user
 from tests.networks import ETHEREUM
 from tests.stopping import stop_payouts
@@ -74,9 +77,10 @@ def test_every_command_is_listed() -> None:
 @pytest.mark.parametrize("command", TWO)
 def test_what_takes_two_asks_who_it_is(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     stop_payouts(environment=SANDBOX, network=ETHEREUM, reason="I11")
+    freeze_wallet(wallet_of(SANDBOX, ETHEREUM, registry.chain(SANDBOX, ETHEREUM)), reason="odd")
     ReconcileRun.objects.create(findings=[{"id": FINDING, "environment": SANDBOX}])
     ada, _ = make_user(is_staff=True, is_superuser=True), make_user("lost@example.com")
-    options = TWO[command] | ({"lift": Stop.objects.get().pk} if command == "stops" else {})
+    options = TWO[command] | ({"lift": Stop.objects.get(address="").pk} if command == "stops" else {})
     named = [options.pop(name) for name in ("email", "finding") if name in options]
     with pytest.raises(CommandError, match="no operator"):
         call_command(command, *named, **options, by="mallory@example.com")

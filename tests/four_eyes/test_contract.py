@@ -31,8 +31,7 @@ from payments.models import Discrepancy
 from payments.suspense.acceptance import propose_acceptance
 from payments.suspense.attribution import propose_attribution
 from payments.suspense.sender_returns import propose_return
-from payments.transfers.audit.adopt_unknown import propose_thaw
-from payments.transfers.models import PayoutPolicy, Wallet, approval_count
+from payments.transfers.models import PayoutPolicy, approval_count
 from payments.transfers.payouts import approve_payout, policy_of
 from payments.transfers.policy_changes import propose_policy
 from payments.transfers.services import freeze_wallet
@@ -137,8 +136,8 @@ def thawing() -> Scene:
     stock(ETHEREUM, COIN)
     wallet = wallet_of(SANDBOX, ETHEREUM, registry.chain(SANDBOX, ETHEREUM))
     freeze_wallet(wallet, reason="odd")
-    wallet.refresh_from_db()
-    return Scene(lambda who: propose_thaw(wallet, by=who), lambda: Wallet.objects.get(pk=wallet.pk).frozen_at)
+    row = Stop.objects.get()
+    return Scene(lambda who: propose_lifting(row, by=who), lambda: Stop.objects.get().lifted_at is None)
 
 
 def _listed() -> AllowedAddress:

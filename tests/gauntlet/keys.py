@@ -41,10 +41,11 @@ from payments.chains.evm.deposit_addresses import deployment
 from payments.chains.evm.keys.signing import Transaction, signer_from_key
 from payments.models import Payment
 from payments.transfers.execution import executor
-from payments.transfers.models import Payout, Transfer, Wallet
+from payments.transfers.models import Payout, Transfer
 from payments.transfers.owners import follow_payouts
 from payments.transfers.postings import cold_account, hot_account
 from payments.transfers.states import OPEN_TRANSFERS, HoldReason, PayoutStatus
+from payments.transfers.wallets import freezes
 from payments.treasury.house.cold.moves import follow_cold
 from payments.treasury.house.cold.skims import WAITING
 from tests import stopping
@@ -319,7 +320,7 @@ def _steal(house: House) -> list[Check]:
     house.node.mine(40)
     house.step(2)
     code, _ = house.installation.manage("reconcile", "--full")
-    frozen = Wallet.objects.filter(frozen_at__isnull=False, address=house.hot).exists()
+    frozen = freezes(address=house.hot).exists()
     _mend(house, hashes)
     house.shop.give_back(house.earned[:4], 1, before=REFUNDS_OF_EACH)
     house.refill(10)

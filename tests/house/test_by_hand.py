@@ -27,7 +27,17 @@ from tests.agreeing import agree_to_what_waits
 from tests.house.scenes import COIN, People, held_in, house, its_address, leave, reconcile, run, unit, withdraw
 from tests.journeys.test_database_roles import acting_as
 from tests.payments.scenes import findings
-from tests.transfers.scenes import ETHEREUM, SANDBOX, STELLAR, drive, hot, somebody, stock, thaw_by_two, the_wallet
+from tests.transfers.scenes import (
+    ETHEREUM,
+    SANDBOX,
+    STELLAR,
+    drive,
+    hot,
+    somebody,
+    stock,
+    thaw_by_two,
+    why_frozen,
+)
 
 
 def send_by_hand(network: str, *coins: int, to: str = "a friend", is_final: bool = True) -> str:
@@ -75,7 +85,7 @@ def test_from_the_frozen_wallet_back_to_clean_books(network: str, people: People
     sent = send_by_hand(network, 3)
     waits = withdraw(address, 5, people)
     drive(network)
-    assert the_wallet(network).frozen_at is not None
+    assert why_frozen(network)
     assert reconcile() == 2
     assert stopping.stands(environment=SANDBOX, network=network)
 
@@ -87,7 +97,7 @@ def test_from_the_frozen_wallet_back_to_clean_books(network: str, people: People
     assert booked.transaction_hash == Transfer.objects.get().transaction_hash == sent
     assert hot(network) == 47 * unit(network)
     thaw_by_two(network=network)
-    assert the_wallet(network).frozen_at is None
+    assert not why_frozen(network)
     [stop] = Stop.objects.filter(network=network, lifted_at__isnull=True)
     run("stops", "--lift", str(stop.pk), "--by", people[0].email)
     agree_to_what_waits(people[1])

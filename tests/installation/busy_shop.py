@@ -11,7 +11,6 @@ from typing import Any, ClassVar, Protocol
 
 from django.core.management import call_command
 from django.db import transaction
-from django.db.models import Q
 from django.utils import timezone
 
 from config.coins import COINS
@@ -36,6 +35,7 @@ from payments.transfers.owners import FOUND, follow_payouts
 from payments.transfers.payouts import policy_of
 from payments.transfers.postings import cold_account, hot_account
 from payments.transfers.states import PayoutStatus
+from payments.transfers.wallets import freezes
 from payments.treasury.house import tasks as house_tasks
 from payments.treasury.house.addresses import add_address
 from payments.treasury.house.cold.skims import propose_skim
@@ -383,8 +383,8 @@ class BusyShop:
             call_command("book_sent", **asked, by=self.people[0].email, stdout=StringIO())
             agree_to_what_waits(self.people[1])
             done += 1
-        for wallet in Wallet.objects.filter(frozen_at__isnull=False):
-            thaw_by_two(env=self.environment, network=wallet.network, address=wallet.address)
+        for frozen in freezes():
+            thaw_by_two(env=self.environment, network=frozen.network, address=frozen.address)
         return done
 
     # --- what there is ---------------------------------------------------------------------------------
@@ -428,9 +428,8 @@ class BusyShop:
         """What must not be, neither before nor after a restore."""
         found = {
             "coins taken for missing": [str(each) for each in MissingCoins.objects.all()],
-            "breakers": [str(each) for each in Stop.objects.filter(lifted_at__isnull=True)],
+            "stops": [f"{each} {each.reason}" for each in Stop.objects.filter(lifted_at__isnull=True)],
             "payouts held": [f"{each} {each.hold_reason}" for each in Payout.objects.filter(status="held")],
-            "frozen wallets": [f"{each} {each.frozen_reason}" for each in Wallet.objects.filter(~Q(frozen_at=None))],
             "paid too often": [str(each) for each in (self.left() - self.asked)],
             "never paid": [] if are_payouts_on_their_way else [str(each) for each in (self.asked - self.left())],
             "books and chain": list(self.differences()),

@@ -19,6 +19,7 @@ from django.test import Client
 from django.test.client import ClientHandler
 from django.utils import timezone
 from psycopg.errors import InsufficientPrivilege
+from pytest_django.fixtures import Settings
 
 from config.celery import app
 from config.installation.database_roles import TABLES, WEB, WORKER, too_much
@@ -28,12 +29,17 @@ from config.periodic.beat_lock import heartbeat_age_seconds
 from config.process.exits import COULD_NOT_START
 from merchants.models import User
 from merchants.people.models import SignUp
+from payments.chains import registry
+from payments.transfers.services import freeze_wallet
+from payments.transfers.wallets import freeze_of, wallet_of
 from tests.database_address import database_address
 from tests.factories import PASSWORD, make_member
 from tests.journeys import test_paid, test_paid_out
+from tests.networks import ETHEREUM
 from tests.patience import until
 from tests.platform.test_settings import PRODUCTION, forked
 from tests.stopping import stop_payouts
+from tests.transfers.scenes import SANDBOX
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -140,6 +146,21 @@ def test_each_role_is_refused_what_it_never_has_to_do() -> None:
 def test_each_role_stops_payouts(role: str) -> None:
     with acting_as(role):
         assert stop_payouts(environment="production", reason="seen elsewhere")
+
+
+def test_a_worker_freezes_a_wallet_and_thaws_none(settings: Settings) -> None:
+    settings.SANDBOX_OPERATORS_TO_DECIDE = 1
+    wallet = wallet_of(SANDBOX, ETHEREUM, registry.chain(SANDBOX, ETHEREUM))
+    with acting_as(WORKER):
+        freeze_wallet(wallet, reason="odd")
+        with pytest.raises(CommandError, match="run it again as ballast_web"):
+            call_command("thaw_wallet", env=SANDBOX, network=ETHEREUM, stdout=StringIO())
+        with pytest.raises(ProgrammingError):  # as a process of the version before
+            run("UPDATE transfers_wallet SET frozen_at = NULL")
+    assert freeze_of(wallet)
+    with acting_as(WEB):
+        call_command("thaw_wallet", env=SANDBOX, network=ETHEREUM, stdout=StringIO())
+    assert not freeze_of(wallet)
 
 
 def test_every_table_with_rights_of_its_own_is_there_and_rights_are_made_again_as_they_are() -> None:

@@ -35,4 +35,4 @@ def test_whatever_lets_money_move_asks_first() -> None:
                     f"{type(page).__name__}.{action.__name__} does not ask first"
                 )
                 asking.add(action.__name__)
-    assert {"accept", "approve", "reject", "retry", "let_go_on", "lift", "thaw", "bring_in"} <= asking
+    assert {"accept", "approve", "reject", "retry", "lift", "freeze", "bring_in"} <= asking

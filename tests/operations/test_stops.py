@@ -23,6 +23,7 @@ from payments.deposits.finality_halts import halts
 from payments.deposits.models import ScanCursor
 from payments.transfers.models import Wallet
 from payments.transfers.services import freeze_wallet, note_not_signed
+from payments.transfers.wallets import freezes
 from tests.factories import make_user
 from tests.networks import ETHEREUM, POLYGON, STELLAR
 from tests.stopping import halt, lift, stop_payouts
@@ -56,7 +57,7 @@ def test_everything_that_is_stopped_is_listed_with_who_lifts_it_and_how() -> Non
         "all payouts (sandbox)": ("all of it", "2 operators with transfers.change_payoutpolicy", "stops --lift"),
         "ethereum (sandbox)": ("does not add up", "2 operators with ledger.change_stop", "stops --lift"),
         "USDC on ethereum (sandbox)": ("counts otherwise", "2 operators with ledger.change_stop", "stops --lift"),
-        f"wallet {wallet}": ("it looks odd", "2 operators with transfers.change_wallet", "thaw_wallet"),
+        f"wallet {wallet}": ("it looks odd", "2 operators with transfers.change_wallet", "stops --lift"),
         f"signer of {wallet}": ("Looked odd", "whoever has the machine of the signer", "signer --go-on"),
         "everything: the database was restored": ("Ada says so.", "whoever has the machine", "resume_after_restore"),
     }
@@ -92,6 +93,38 @@ def run(statement: str) -> Any:
     with connection.cursor() as cursor:
         cursor.execute(statement)
         return cursor.fetchone() if cursor.description else None
+
+
+WALLETS = import_module("payments.transfers.migrations.0002_frozen_wallets_are_stops")
+
+
+def test_what_the_version_before_had_frozen_is_a_stop() -> None:
+    for network in (ETHEREUM, POLYGON):
+        Wallet.objects.create(environment=SANDBOX, network=network, address="0xhot")
+    run("ALTER TABLE transfers_wallet DISABLE TRIGGER stop_of_wallet")
+    run("UPDATE transfers_wallet SET frozen_at = '2026-01-01', frozen_reason = 'odd' WHERE network = 'polygon'")
+    run(WALLETS.CARRY_OVER)
+    [frozen] = Stop.objects.all()
+    assert (frozen.kind, frozen.network, frozen.address, frozen.reason) == ("wallet", POLYGON, "0xhot", "odd")
+    assert frozen.since.year == 2026
+
+
+def test_processes_of_the_version_before_see_frozen_wallets_and_theirs_are_seen() -> None:
+    wallet = Wallet.objects.create(environment=SANDBOX, network=ETHEREUM, address="0xhot")
+    Wallet.objects.create(environment=SANDBOX, network=ETHEREUM, address="0xold")
+    for _ in range(2):
+        run("UPDATE transfers_wallet SET frozen_at = now(), frozen_reason = 'odd' WHERE address = '0xhot'")
+        assert freezes().get().address == "0xhot"
+        run("UPDATE transfers_wallet SET frozen_at = NULL, frozen_reason = ''")
+        assert not freezes().exists()
+        freeze_wallet(wallet, reason="odd again")
+        assert run("SELECT address, frozen_reason FROM transfers_wallet WHERE frozen_at IS NOT NULL") == (
+            "0xhot",
+            "odd again",
+        )
+        stops.lift_stop(freezes().get(), by="two")
+        assert run("SELECT count(frozen_at) FROM transfers_wallet") == (0,)
+    assert Stop.objects.count() == 4
 
 
 def test_what_the_version_before_had_halted_is_a_stop() -> None:

@@ -15,7 +15,9 @@ from merchants.ledger.invariants import Scope, registered
 from merchants.ledger.posting import Line, PostingDraft, post_draft
 from payments import tasks
 from payments.chains import registry
+from payments.chains.base import SignedTransfer
 from payments.chains.simulated import control
+from payments.chains.simulated.adapter import SimulatedChain
 from payments.deposits import postings
 from payments.deposits.models import ScanCursor
 from payments.models import Deposit, Payment
@@ -24,6 +26,7 @@ from payments.transfers.execution import executor
 from payments.transfers.models import Transfer, Wallet
 from payments.transfers.payouts import request_payout
 from payments.transfers.postings import hot_account, payout_account
+from payments.transfers.services import freeze_wallet
 from payments.treasury import sweeping
 from payments.treasury.models import Sweep
 from payments.treasury.sweep_booking import book_sweeps
@@ -292,6 +295,18 @@ def test_a_halted_network_is_not_swept() -> None:
     lift_halt(ETHEREUM)
     assert sweeping.sweep_due(SANDBOX, ETHEREUM) == 1
     assert payment.deposits.get().sweep_id is not None
+
+
+def test_a_sweep_is_not_kept_when_its_wallet_was_frozen_while_it_was_signed(monkeypatch: pytest.MonkeyPatch) -> None:
+    payment, sign = pay_and_confirm(make_payment(ETHEREUM)), SimulatedChain.sign_sweep
+
+    def frozen_meanwhile(chain: SimulatedChain, *args: Any, **named: Any) -> SignedTransfer:
+        freeze_wallet(the_wallet(ETHEREUM), reason="looks odd")
+        return sign(chain, *args, **named)
+
+    monkeypatch.setattr(SimulatedChain, "sign_sweep", frozen_meanwhile)
+    assert sweeping.sweep_due(SANDBOX, ETHEREUM) == 0
+    assert payment.deposits.get().sweep_id is None
 
 
 # The network broke its word: a final deposit that was swept is undone.

@@ -27,7 +27,7 @@ from payments.transfers.states import PayoutStatus
 from tests.chains.harness import Watched
 from tests.stellar.network.keys import HOT_WALLET
 from tests.stellar.place import STOCK, WALLET, XLM, Place
-from tests.transfers.scenes import SANDBOX, STELLAR, ask, drive, hot, the_wallet, treasury
+from tests.transfers.scenes import SANDBOX, STELLAR, ask, drive, hot, treasury, why_frozen
 
 pytestmark = pytest.mark.slow
 
@@ -232,7 +232,7 @@ def test_each_payout_is_paid_once_through_it(
     assert left(stocked) == asked_for()
     assert found["paid"] == WAVES * EACH_WAVE
     assert hot(STELLAR) == stocked.held(WALLET)
-    assert the_wallet(STELLAR).frozen_at is None
+    assert not why_frozen(STELLAR)
     assert found["longest"] <= longest
     assert found["stroops each"] <= stroops
 

@@ -25,7 +25,17 @@ from payments.transfers.postings import hot_account
 from payments.transfers.states import HoldReason, PayoutStatus, TransferStatus
 from tests.factories import make_merchant
 from tests.stellar.place import WALLET, XLM, Place, key_of
-from tests.transfers.scenes import SANDBOX, STELLAR, ask, drive, fresh, hot, the_wallet, treasury, wait_no_longer
+from tests.transfers.scenes import (
+    SANDBOX,
+    STELLAR,
+    ask,
+    drive,
+    fresh,
+    hot,
+    treasury,
+    wait_no_longer,
+    why_frozen,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -73,7 +83,7 @@ def test_a_run_of_payouts_leaves_in_few_envelopes_and_to_the_last_stroop(place: 
     assert place.local.balance(WALLET.public_key, "XLM") == 100 * XLM - 3 * 100 - sum(
         int(transfer.fee_units) for transfer in Transfer.objects.all()
     )
-    assert the_wallet(STELLAR).frozen_at is None
+    assert not why_frozen(STELLAR)
 
 
 def test_one_without_a_trustline_waits_for_it_and_holds_up_nobody(place: Place) -> None:
@@ -120,7 +130,7 @@ def test_while_horizons_read_no_ledgers_nothing_is_paid_twice(place: Place) -> N
     step(place, 3)
     assert statuses() == {PayoutStatus.PAID: len(payouts)}
     assert [place.held(each) for each in people] == [5] * 5
-    assert the_wallet(STELLAR).frozen_at is None
+    assert not why_frozen(STELLAR)
 
 
 def test_what_expired_is_signed_anew_with_the_same_sequence(place: Place) -> None:
@@ -182,7 +192,7 @@ def test_a_set_up_that_was_killed_midway_takes_a_sequence_and_freezes_nothing(
     assert uses_its_own == (place.chain.channels() == (WALLET.public_key,))
     step(place, 2)
     assert place.local.network.state.accounts[WALLET.public_key].data[MEMO_REQUIRED] == IS_REQUIRED
-    assert the_wallet(STELLAR).frozen_at is None
+    assert not why_frozen(STELLAR)
     assert fresh(payout).status == PayoutStatus.PAID
     died = [TransferStatus.DEAD] * uses_its_own
     assert [each.status for each in Transfer.objects.order_by("id")] == [*died, TransferStatus.FINAL]
@@ -200,5 +210,5 @@ def test_a_sequence_that_was_used_to_pay_somebody_freezes_the_wallet(place: Plac
     [applied] = place.local.network.close_with(paid)
     assert applied.successful
     step(place, 2)
-    assert "a transaction that Ballast did not sign" in the_wallet(STELLAR).frozen_reason
+    assert "a transaction that Ballast did not sign" in why_frozen(STELLAR)
     assert fresh(payout).status != PayoutStatus.PAID

@@ -43,6 +43,7 @@ from tests.transfers.scenes import (
     the_wallet,
     treasury,
     wait_no_longer,
+    why_frozen,
 )
 
 pytestmark = pytest.mark.django_db
@@ -426,7 +427,7 @@ def test_comparing_finds_nothing_on_its_way_or_booked_or_claimed(place_with_chan
     assert isinstance(snapshot, WalletSnapshot)
     usdc = [each for each in unusual_changes.of_the_last_day(snapshot, snapshot.finalized_height) if each.contract]
     assert usdc == []
-    assert the_wallet(STELLAR).frozen_at is None
+    assert not why_frozen(STELLAR)
 
 
 def test_one_that_somebody_else_made_with_our_key_is_found(place: Place) -> None:

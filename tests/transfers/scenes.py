@@ -23,6 +23,7 @@ from payments.transfers.models import Payout, Transfer, Wallet
 from payments.transfers.payouts import request_payout
 from payments.transfers.postings import hot_account, payout_account
 from payments.transfers.states import PayoutStatus
+from payments.transfers.wallets import freeze_of
 from tests.agreeing import agree_to_what_waits
 from tests.factories import make_merchant, make_user
 from tests.networks import ETHEREUM, POLYGON, STELLAR
@@ -104,6 +105,12 @@ def the_transfer() -> Transfer:
 
 def the_wallet(network: str) -> Wallet:
     return Wallet.objects.get(environment=SANDBOX, network=network)
+
+
+def why_frozen(network: str) -> str:
+    """Why the wallet is frozen; empty while it signs."""
+    frozen = freeze_of(the_wallet(network))
+    return frozen.reason if frozen else ""
 
 
 def set_back(payout: Payout) -> None:

@@ -16,6 +16,8 @@ from pytest_django.fixtures import Settings
 
 from merchants.four_eyes.models import Proposal, ProposalStatus
 from merchants.four_eyes.services import agree
+from merchants.ledger.models import Stop
+from merchants.ledger.stops import propose_lifting
 from merchants.models import User
 from payments.chains import registry
 from payments.chains.simulated import control
@@ -25,7 +27,19 @@ from payments.transfers.models import Payout, PayoutPolicy, Transfer
 from payments.transfers.payouts import approve_payout, policy_of
 from payments.transfers.states import PayoutStatus
 from tests.factories import make_user
-from tests.transfers.scenes import COIN, ETHEREUM, SANDBOX, ask, drive, finish, fresh, somebody, stock, the_wallet
+from tests.transfers.scenes import (
+    COIN,
+    ETHEREUM,
+    SANDBOX,
+    ask,
+    drive,
+    finish,
+    fresh,
+    somebody,
+    stock,
+    the_wallet,
+    why_frozen,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -138,6 +152,12 @@ class TestPolicy:
         assert client.post(reverse("admin:transfers_payoutpolicy_delete", args=[policy.pk])).status_code == 403
 
 
+def thaw(client: Client) -> str:
+    asked = {"action": "lift", "confirmed": "yes", "note": "Looked."}
+    asked |= {"_selected_action": str(Stop.objects.latest("pk").pk)}
+    return client.post(reverse("admin:ledger_stop_changelist"), asked, follow=True).text
+
+
 class TestWallets:
     @pytest.fixture(autouse=True)
     def used(self) -> None:
@@ -150,44 +170,43 @@ class TestWallets:
         wallet = the_wallet(ETHEREUM)
         assert "Freeze these wallets?" in act(client, "freeze", wallet)
         act(client, "freeze", wallet, confirmed="yes", note="looks odd")
-        assert the_wallet(ETHEREUM).frozen_reason == f"looks odd ({user})"
-        assert "Thaw these wallets?" in act(client, "thaw", wallet)
-        assert the_wallet(ETHEREUM).frozen_at is not None
+        assert why_frozen(ETHEREUM) == f"looks odd ({user})"
         for _ in range(2):
-            assert "another operator must agree" in act(client, "thaw", wallet, confirmed="yes")
-            assert the_wallet(ETHEREUM).frozen_at is not None
-        assert "signs again" in act(operator()[0], "thaw", wallet, confirmed="yes")
-        assert the_wallet(ETHEREUM).frozen_at is None
+            assert "another operator must agree" in thaw(client)
+            assert why_frozen(ETHEREUM)
+        assert f"{wallet}: goes on." in thaw(operator()[0])
+        assert not why_frozen(ETHEREUM)
         messages = list(LogEntry.objects.order_by("id").values_list("change_message", flat=True))
-        assert messages == ["Frozen: looks odd", "Thawed."]
+        assert messages == ["Frozen: looks odd", *["Proposed to lift it: Looked."] * 2, "Lifted: Looked."]
 
     def test_what_is_agreed_is_of_the_wallet_as_it_was(self) -> None:
         """A thaw falls when the wallet was frozen anew since, or has sent what the ledger lacks."""
         wallet, (_, ada), (_, bob) = the_wallet(ETHEREUM), operator(), operator()
         services.freeze_wallet(wallet, reason="odd")
-        first = adopt_unknown.propose_thaw(the_wallet(ETHEREUM), by=ada)
+        first = propose_lifting(Stop.objects.get(), by=ada)
         services.thaw_wallet(wallet, {}, thawed_by="two others")
         services.freeze_wallet(wallet, reason="odd again")
         assert agree(first, by=bob).status == ProposalStatus.FALLEN
-        second = adopt_unknown.propose_thaw(the_wallet(ETHEREUM), by=ada)
+        frozen = Stop.objects.get(lifted_at=None)
+        second = propose_lifting(frozen, by=ada)
         asset = registry.asset(SANDBOX, ETHEREUM, "USDC")
         thief = somebody(ETHEREUM, "a thief")
         control.pay(ETHEREUM, sender=wallet.address, recipient=thief, contract=asset.contract, amount=5)
         control.mine(ETHEREUM, 1 + control.deepest_reorg(ETHEREUM))
         assert agree(second, by=bob).status == ProposalStatus.FALLEN
-        assert the_wallet(ETHEREUM).frozen_at is not None
-        third = adopt_unknown.propose_thaw(the_wallet(ETHEREUM), adopt_unknown.unknown_transfers(wallet), by=ada)
+        assert why_frozen(ETHEREUM)
+        third = adopt_unknown.propose_thaw(frozen, adopt_unknown.unknown_transfers(wallet), by=ada)
         assert agree(third, by=bob).status == ProposalStatus.DONE
-        assert the_wallet(ETHEREUM).frozen_at is None
+        assert not why_frozen(ETHEREUM)
 
     def test_one_is_enough_to_thaw_where_the_operator_says_so(self, settings: Settings) -> None:
         settings.SANDBOX_OPERATORS_TO_DECIDE = 1
         wallet = the_wallet(ETHEREUM)
         services.freeze_wallet(wallet, reason="odd")
-        assert "signs again" in act(operator()[0], "thaw", wallet, confirmed="yes")
+        assert "goes on" in thaw(operator()[0])
         services.freeze_wallet(wallet, reason="odd")
         call_command("thaw_wallet", env=SANDBOX, network=ETHEREUM, stdout=io.StringIO())
-        assert the_wallet(ETHEREUM).frozen_at is None
+        assert not why_frozen(ETHEREUM)
 
     def test_a_wallet_that_sent_more_than_the_books_know_stays_frozen(self) -> None:
         client, _ = operator()
@@ -198,20 +217,24 @@ class TestWallets:
         )
         control.mine(ETHEREUM, 1 + control.deepest_reorg(ETHEREUM))
         services.freeze_wallet(wallet, reason="odd")
-        assert "manage.py thaw_wallet --env sandbox --network ethereum" in act(client, "thaw", wallet, confirmed="yes")
-        assert the_wallet(ETHEREUM).frozen_at is not None
+        assert "manage.py thaw_wallet --env sandbox --network ethereum" in thaw(client)
+        assert why_frozen(ETHEREUM)
 
     def test_a_network_that_does_not_answer_thaws_nothing(self) -> None:
         client, _ = operator()
         services.freeze_wallet(the_wallet(ETHEREUM), reason="odd")
         control.outage(ETHEREUM, 60)
-        assert "did not answer" in act(client, "thaw", the_wallet(ETHEREUM), confirmed="yes")
-        assert the_wallet(ETHEREUM).frozen_at is not None
+        assert "must answer before the wallet signs again" in thaw(client)
+        assert why_frozen(ETHEREUM)
 
-    def test_whoever_may_only_look_freezes_nothing(self) -> None:
+    def test_whoever_may_only_look_freezes_nothing_and_whoever_lifts_other_stops_thaws_nothing(self) -> None:
         client, _ = operator("view_wallet")
         act(client, "freeze", the_wallet(ETHEREUM), confirmed="yes", note="x")
-        assert the_wallet(ETHEREUM).frozen_at is None
+        assert not why_frozen(ETHEREUM)
+        services.freeze_wallet(the_wallet(ETHEREUM), reason="odd")
+        client, _ = operator("change_payoutpolicy")
+        assert "You may not do this yourself" in thaw(client)
+        assert not Proposal.objects.exists()
 
 
 def test_payouts_and_transfers_are_found_by_any_hash(held: Payout) -> None:

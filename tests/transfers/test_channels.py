@@ -32,6 +32,7 @@ from tests.transfers.scenes import (
     stock,
     the_wallet,
     wait_no_longer,
+    why_frozen,
 )
 from tests.transfers.test_invariants import findings
 from tests.transfers.test_recovery import send_behind_the_books, thaw
@@ -78,7 +79,7 @@ def test_preparing_the_account_may_take_the_sequence_of_a_transfer_on_its_way() 
     control.prepare_account(STELLAR, registry.chain(SANDBOX, STELLAR).payout_address())
     control.mine(STELLAR)
     finish(STELLAR)
-    assert the_wallet(STELLAR).frozen_at is None
+    assert not why_frozen(STELLAR)
     assert fresh(payout).status == PayoutStatus.PAID
     assert on_chain(STELLAR, somebody(STELLAR)) == COIN
     assert [each.status for each in Transfer.objects.order_by("id")] == ["dead", "final"]
@@ -90,7 +91,7 @@ def test_a_network_where_nothing_is_prepared_forgives_no_unknown_sequence() -> N
     control.mine(ETHEREUM)
     ask(ETHEREUM)
     drive(ETHEREUM)
-    assert the_wallet(ETHEREUM).frozen_at is not None
+    assert why_frozen(ETHEREUM)
 
 
 def test_an_installation_whose_sequences_began_at_nothing_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,7 +160,7 @@ def test_what_a_channel_sent_after_the_backup_is_not_sent_again(channels: tuple[
     paid, waiting = ask(STELLAR, 3 * COIN), ask(STELLAR, 4 * COIN, to=somebody(STELLAR, "another"), memo="7")
     send_behind_the_books(STELLAR, [paid], channel=channels[number])
     finish(STELLAR)
-    assert f"its channel {channels[number]}" in the_wallet(STELLAR).frozen_reason
+    assert f"its channel {channels[number]}" in why_frozen(STELLAR)
     assert on_chain(STELLAR, somebody(STELLAR)) == 3 * COIN
 
     said = thaw(STELLAR)
@@ -180,7 +181,7 @@ def test_channels_that_the_lost_books_knew_nothing_of_do_not_hide_what_the_walle
     send_behind_the_books(STELLAR, [paid])
     put(monkeypatch, STELLAR, simulation=replace(NETWORKS[STELLAR].simulation, channels=3))
     finish(STELLAR)
-    assert "this wallet" in the_wallet(STELLAR).frozen_reason
+    assert "this wallet" in why_frozen(STELLAR)
     assert on_chain(STELLAR, somebody(STELLAR)) == COIN
 
 

@@ -10,9 +10,11 @@ from django.db import connection
 from django.utils import timezone
 
 from config.database.advisory_locks import LockClass
+from merchants.ledger.models import Stop, StopKind
 from payments.chains import registry
 from payments.chains.base import PayoutInstruction
-from payments.chains.simulated import control
+from payments.chains.simulated import actions, control
+from payments.chains.simulated.clock import locked
 from payments.transfers.audit import adopt_unknown
 from payments.transfers.models import Payout, Transfer, Wallet
 from payments.transfers.states import PayoutStatus
@@ -31,7 +33,7 @@ from tests.transfers.scenes import (
     somebody,
     stock,
     thaw_by_two,
-    the_wallet,
+    why_frozen,
 )
 
 pytestmark = pytest.mark.django_db
@@ -61,7 +63,7 @@ def test_what_was_paid_after_the_backup_is_not_paid_again(network: str) -> None:
     paid, waiting = ask(network, 3 * COIN), ask(network, 4 * COIN, to=somebody(network, "another"))
     send_behind_the_books(network, [paid])
     drive(network)
-    assert the_wallet(network).frozen_at is not None
+    assert why_frozen(network)
     assert not Transfer.objects.exists()
 
     said = thaw(network)
@@ -77,6 +79,21 @@ def test_what_was_paid_after_the_backup_is_not_paid_again(network: str) -> None:
     assert on_chain(network, somebody(network, "another")) == 4 * COIN
 
 
+def test_a_wallet_that_no_round_has_frozen_yet_is_frozen_and_thawed_by_two() -> None:
+    stock(ETHEREUM, 100 * COIN)
+    paid = ask(ETHEREUM)
+    hot_wallet = registry.chain(SANDBOX, ETHEREUM).payout_address()
+    for sequence in range(2):
+        with locked(ETHEREUM) as row:
+            actions.submit(row, sender=hot_wallet, sequence=sequence, movements=[])
+    control.mine(ETHEREUM, control.deepest_reorg(ETHEREUM) + 1)
+    assert "Done" in thaw(ETHEREUM, since_block=1)
+    assert "It is not frozen, and signs." in thaw(ETHEREUM, since_block=1)
+    assert (Wallet.objects.get().next_sequence, Stop.objects.get().kind) == (2, StopKind.WALLET)
+    finish(ETHEREUM)
+    assert fresh(paid).status == PayoutStatus.PAID
+
+
 def test_what_is_not_final_yet_is_waited_for() -> None:
     """Thawed before, the wallet would pay the same payout by its next sequence."""
     stock(ETHEREUM, 100 * COIN)
@@ -85,7 +102,7 @@ def test_what_is_not_final_yet_is_waited_for() -> None:
     drive(ETHEREUM)
     with pytest.raises(CommandError, match="1 of these transfers are not final yet"):
         thaw(ETHEREUM)
-    assert (the_wallet(ETHEREUM).frozen_at is not None, fresh(paid).status) == (True, PayoutStatus.READY)
+    assert (why_frozen(ETHEREUM) != "", fresh(paid).status) == (True, PayoutStatus.READY)
     control.mine(ETHEREUM, control.deepest_reorg(ETHEREUM) + 1)
     thaw(ETHEREUM)
     Payout.objects.filter(status=PayoutStatus.READY).update(next_attempt_at=timezone.now())
@@ -113,10 +130,10 @@ def test_money_that_left_for_nobody_we_know_keeps_the_wallet_frozen() -> None:
     drive(ETHEREUM)
     with pytest.raises(CommandError, match="1 transfers paid nobody"):
         thaw(ETHEREUM)
-    assert the_wallet(ETHEREUM).frozen_at is not None
+    assert why_frozen(ETHEREUM)
     with pytest.raises(CommandError, match="book_sent says whose it was"):
         thaw(ETHEREUM, leave_unknown=True)
-    assert the_wallet(ETHEREUM).frozen_at is not None
+    assert why_frozen(ETHEREUM)
     assert hot(ETHEREUM) == 95 * COIN, "it is in the ledger by then, and the house bears it"
 
 
@@ -128,7 +145,7 @@ def test_a_long_network_is_not_looked_through_from_its_beginning(monkeypatch: py
     monkeypatch.setattr(adopt_unknown, "BLOCKS_MAX", 1)
     with pytest.raises(CommandError, match=r"no transfer of this wallet to begin looking from.*--since-block"):
         thaw(ETHEREUM)
-    assert the_wallet(ETHEREUM).frozen_at is not None
+    assert why_frozen(ETHEREUM)
     assert "1 payouts were paid already" in thaw(ETHEREUM, since_block=1)
     assert fresh(paid).status == PayoutStatus.PAID
 
@@ -140,7 +157,7 @@ def test_looking_changes_nothing() -> None:
     drive(ETHEREUM)
     assert "Nothing was changed" in thaw(ETHEREUM, dry_run=True)
     assert (fresh(paid).status, Transfer.objects.count()) == (PayoutStatus.READY, 0)
-    assert the_wallet(ETHEREUM).frozen_at is not None
+    assert why_frozen(ETHEREUM)
 
 
 def test_a_wallet_that_a_worker_holds_is_left_alone() -> None:

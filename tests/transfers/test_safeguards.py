@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 from django.db import connection, transaction
@@ -10,14 +11,16 @@ from django.utils import timezone
 
 from merchants.ledger.posting import Line, post
 from payments.chains import registry
-from payments.chains.base import PayoutInstruction
+from payments.chains.base import PayoutInstruction, SignedTransfer
 from payments.chains.simulated import control
+from payments.chains.simulated.adapter import SimulatedChain
 from payments.chains.simulated.networks import first_sequence
 from payments.deposits.postings import chain_account
 from payments.transfers.execution import executor, rounds
 from payments.transfers.models import Payout, PayoutPolicy, Transfer, approval_count
 from payments.transfers.payouts import approve_payout, policy_of, reject_payout
 from payments.transfers.postings import hot_account
+from payments.transfers.services import freeze_wallet
 from payments.transfers.states import HoldReason, PayoutStatus, TransferStatus
 from tests import stopping
 from tests.factories import make_merchant, make_user
@@ -39,6 +42,7 @@ from tests.transfers.scenes import (
     the_transfer,
     the_wallet,
     treasury,
+    why_frozen,
 )
 
 pytestmark = pytest.mark.django_db
@@ -71,6 +75,28 @@ def test_the_kill_switch_stops_what_is_ready_and_what_is_signed(monkeypatch: pyt
     Transfer.objects.filter(next_step_at__isnull=False).update(next_step_at=timezone.now())
     finish(ETHEREUM)
     assert {fresh(first).status, fresh(second).status} == {PayoutStatus.PAID}
+
+
+def test_a_frozen_wallet_sends_what_is_signed_and_keeps_nothing_that_was_just_being_signed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stock(ETHEREUM, 10 * COIN)
+    first = ask(ETHEREUM)
+    with monkeypatch.context() as patched:
+        patched.setattr(rounds.Round, "_send", lambda self: False)
+        drive(ETHEREUM)
+    second, sign, asked = ask(ETHEREUM), SimulatedChain.sign, []
+
+    def frozen_meanwhile(chain: SimulatedChain, *args: Any, **named: Any) -> SignedTransfer:
+        asked.append(named["sequence"])
+        freeze_wallet(the_wallet(ETHEREUM), reason="looks odd")
+        return sign(chain, *args, **named)
+
+    monkeypatch.setattr(SimulatedChain, "sign", frozen_meanwhile)
+    finish(ETHEREUM)
+    assert why_frozen(ETHEREUM) == "looks odd"
+    assert (fresh(first).status, fresh(second).status) == (PayoutStatus.PAID, PayoutStatus.READY)
+    assert (Transfer.objects.count(), len(asked)) == (1, 1)
 
 
 def test_an_open_breaker_stops_payouts_of_its_network_alone() -> None:
@@ -177,9 +203,7 @@ def test_a_wallet_whose_chain_is_ahead_of_the_books_starts_frozen() -> None:
     wallet.save()
     set_back(first)
     finish(ETHEREUM)
-    frozen = the_wallet(ETHEREUM)
-    assert frozen.frozen_at is not None
-    assert "restored" in frozen.frozen_reason
+    assert "restored" in why_frozen(ETHEREUM)
     assert on_chain(ETHEREUM, somebody(ETHEREUM)) == COIN
 
 
@@ -196,7 +220,7 @@ def test_somebody_else_signing_with_the_key_freezes_the_wallet() -> None:
     chain.broadcast(stolen)
     control.mine(ETHEREUM, control.deepest_reorg(ETHEREUM) + 1)
     finish(ETHEREUM)
-    assert the_wallet(ETHEREUM).frozen_at is not None
+    assert why_frozen(ETHEREUM)
     assert Transfer.objects.get().status == TransferStatus.DEAD
     assert fresh(payout).status == PayoutStatus.READY
 

@@ -19,7 +19,8 @@ from django.db.models import Max
 from config.errors import DomainError
 from config.money import Asset
 from merchants.four_eyes.models import Proposal, ProposalKind
-from merchants.four_eyes.services import propose, register
+from merchants.ledger.models import Stop, StopKind
+from merchants.ledger.stops import propose_lifting, register_way
 from merchants.models import User
 from payments.chains import registry
 from payments.chains.base import Chain, OutgoingTransfer, SentTransaction, SignedTransfer
@@ -30,7 +31,7 @@ from payments.transfers.execution.hashes import signed_as
 from payments.transfers.models import Payout, Transfer, Wallet
 from payments.transfers.owners import PayoutsToAttribute, found_payout, found_payouts
 from payments.transfers.states import OPEN_TRANSFERS, PayoutStatus
-from payments.transfers.wallets import expected_sequences
+from payments.transfers.wallets import expected_sequences, freezes
 
 logger = structlog.get_logger(__name__)
 
@@ -55,6 +56,10 @@ class Unknown:
     @property
     def is_known(self) -> bool:
         return self.payout is not None or self.is_ours
+
+
+class NotInLedger(DomainError):
+    code = "not_in_ledger"
 
 
 class SequenceTaken(DomainError):
@@ -254,48 +259,57 @@ def adopt_transaction(wallet: Wallet, parts: Sequence[Unknown], mined: services.
     logger.warning("transfer adopted", wallet=str(wallet), transaction_hash=sent.transaction_hash)
 
 
-def propose_thaw(
-    wallet: Wallet, unknown: Sequence[Unknown] = (), *, since_block: int | None = None, by: User
-) -> Proposal:
-    """Propose that a wallet signs again, or agree to it. What of `unknown` is not adopted stays unexplained.
+def propose_thaw(frozen: Stop, unknown: Sequence[Unknown], *, since_block: int | None = None, by: User) -> Proposal:
+    """Propose that a wallet signs again, or agree to it. What of `unknown` is not adopted stays unexplained."""
+    hashes = {each.sent.transaction_hash for each in unknown}
+    left = sorted(hashes - signed_as(hashes).keys())
+    note = f"It leaves unexplained what it sent by {', '.join(left)}." if left else ""
+    return propose_lifting(frozen, by=by, note=note, after={"unexplained": left, "since_block": since_block})
+
+
+def _nothing_unexplained(frozen: Stop) -> Mapping[str, object]:
+    """What is agreed to of a wallet, if all that it has sent is in the ledger: otherwise it might be paid again."""
+    after: dict[str, object] = {"unexplained": [], "since_block": None}
+    if lacking := _look(frozen, after)[2]:
+        raise NotInLedger(
+            f"It has sent {len(lacking)} transactions that the ledger does not have. Look at them: manage.py "
+            f"thaw_wallet --env {frozen.environment} --network {frozen.network}"
+        )
+    return after
+
+
+def _look(frozen: Stop, after: Mapping[str, Any]) -> tuple[Wallet, dict[str, int], set[str]]:
+    """A frozen wallet, the sequences that the network expects of it, and the hashes of what it has sent that the ledger
+    lacks.
 
     NetworkUnavailable when the network does not answer; PayoutsToAttribute while it has found payouts.
     """
-    if found_payouts(wallet.environment, wallet.network).exists():
+    if found_payouts(frozen.environment, frozen.network).exists():
         raise PayoutsToAttribute
-    hashes = {each.sent.transaction_hash for each in unknown}
-    left = sorted(hashes - signed_as(hashes).keys())
-    told = f"{wallet}, frozen for “{wallet.frozen_reason}”, signs again and sends what waits"
-    return propose(
-        ProposalKind.THAW,
-        environment=wallet.environment,
-        subject=wallet.pk,
-        before={"frozen_at": str(wallet.frozen_at)},
-        after={"unexplained": left, "since_block": since_block},
-        told=f"{told}; it leaves unexplained what it sent by {', '.join(left)}" if left else told,
-        by=by,
-    )
-
-
-def _look(wallet_id: str, after: Mapping[str, Any]) -> tuple[dict[str, int], set[str]]:
-    """The sequences that the network expects of a wallet, and the hashes of what it has sent that the ledger lacks."""
-    wallet = Wallet.objects.get(pk=wallet_id)
+    wallet = Wallet.objects.get(environment=frozen.environment, network=frozen.network, address=frozen.address)
     try:
         expected = expected_sequences(wallet, registry.chain(wallet.environment, wallet.network))
         unknown = unknown_transfers(wallet, since_block=after["since_block"])
     except ChainError as error:
         raise NetworkUnavailable(f"{wallet.network} must answer before the wallet signs again: {error}") from error
-    return expected, {each.sent.transaction_hash for each in unknown}
+    return wallet, expected, {each.sent.transaction_hash for each in unknown}
 
 
-def _thaw_as_agreed(proposal: Proposal, people: str) -> bool:
-    """False when the wallet was frozen anew since, or has sent something else that the ledger lacks."""
-    expected, lacking = proposal.heard
-    wallet = Wallet.objects.select_for_update().get(pk=proposal.subject)
-    if str(wallet.frozen_at) != proposal.before["frozen_at"] or not lacking <= set(proposal.after["unexplained"]):
+def _thaw(frozen: Stop, proposal: Proposal, people: str) -> bool:
+    """False when the wallet has sent something else that the ledger lacks."""
+    wallet, expected, lacking = proposal.heard
+    if not lacking <= set(proposal.after["unexplained"]):
         return False
     services.thaw_wallet(wallet, expected, thawed_by=people)
     return True
 
 
-register(ProposalKind.THAW, _thaw_as_agreed, permission="transfers.change_wallet", asks_before=_look)
+register_way(
+    StopKind.WALLET,
+    ProposalKind.THAW,
+    first="Find out why. While the ledger lacks what the wallet sent: manage.py thaw_wallet.",
+    permission="transfers.change_wallet",
+    lift=_thaw,
+    after=_nothing_unexplained,
+    asks_before=lambda stop_id, after: next((_look(each, after) for each in freezes(pk=stop_id)), None),
+)

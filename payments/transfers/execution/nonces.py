@@ -14,7 +14,7 @@ from payments.chains.base import Chain
 from payments.transfers import services
 from payments.transfers.models import Channel, Transfer, Wallet
 from payments.transfers.states import OPEN_TRANSFERS, TransferStatus
-from payments.transfers.wallets import expected_sequences, signing_channels
+from payments.transfers.wallets import expected_sequences, freeze_of, signing_channels
 
 logger = structlog.get_logger(__name__)
 
@@ -51,9 +51,9 @@ class Sequences:
         """
         every = expected_sequences(self._wallet, self._chain) if not self._has_looked else {}
         expected = every if channel in every else {channel: self._chain.next_sequence(self._wallet.account_of(channel))}
-        if Wallet.objects.get(pk=self._wallet.pk).frozen_at is not None:
+        if freeze_of(self._wallet) is not None:
             return None
-        if not all(_is_known(self._wallet, self._chain, each, of_chain) for each, of_chain in expected.items()):
+        if not all(is_known(self._wallet, self._chain, each, of_chain) for each, of_chain in expected.items()):
             return None
         self._has_looked = True
         live = Transfer.objects.filter(wallet=self._wallet, channel=channel).exclude(status=TransferStatus.DEAD)
@@ -61,7 +61,7 @@ class Sequences:
         return max(expected[channel], 0 if last is None else last + 1)
 
 
-def _is_known(wallet: Wallet, chain: Chain, channel: str, expected: int) -> bool:
+def is_known(wallet: Wallet, chain: Chain, channel: str, expected: int) -> bool:
     """Whether all that the network has seen is in the rows, or only prepared the account; else the wallet is frozen."""
     known, account = known_sequence(wallet, channel), wallet.account_of(channel)
     if expected <= known:

@@ -6,6 +6,7 @@ import getpass
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import ProgrammingError
 
 from config.environments import Environment
 from config.errors import DomainError
@@ -16,10 +17,10 @@ from payments.chains import registry
 from payments.chains.errors import ChainError
 from payments.transfers import services
 from payments.transfers.audit.adopt_unknown import StartUnknown, Unknown, adopt, propose_thaw, unknown_transfers
-from payments.transfers.execution.nonces import known_sequence
+from payments.transfers.execution.nonces import is_known, known_sequence
 from payments.transfers.models import Wallet
 from payments.transfers.owners import found_payouts
-from payments.transfers.wallets import expected_sequences, hold, wallet_of
+from payments.transfers.wallets import expected_sequences, freeze_of, hold, wallet_of
 
 
 class Command(BaseCommand):
@@ -59,6 +60,8 @@ class Command(BaseCommand):
                 unknown = unknown_transfers(wallet, since_block=options["since_block"])
                 expected = expected_sequences(wallet, chain)
                 if self._is_explained(wallet, unknown, expected, options["dry_run"], options["leave_unknown"]):
+                    for channel, sequence in expected.items():
+                        is_known(wallet, chain, channel, sequence)  # or it is frozen, as by the next round
                     self._thaw(wallet, unknown, expected, options["since_block"], options["by"])
         except ChainError as error:
             raise CommandError(f"The network did not answer: {error}") from error
@@ -80,7 +83,8 @@ class Command(BaseCommand):
         self, wallet: Wallet, unknown: list[Unknown], expected: dict[str, int], is_dry: bool, leaves_unknown: bool
     ) -> bool:
         """Show what was sent and adopt what has paid payouts; whether the wallet may be thawed then."""
-        self.stdout.write(f"{wallet}: {wallet.frozen_reason or 'not frozen'}")
+        frozen = freeze_of(wallet)
+        self.stdout.write(f"{wallet}: {frozen.reason if frozen else 'not frozen'}")
         for channel, sequence in expected.items():
             whose, known = f" of channel {channel}" if channel else "", known_sequence(wallet, channel)
             self.stdout.write(f"The network expects sequence {sequence}{whose}, the ledger {known}.")
@@ -116,17 +120,23 @@ class Command(BaseCommand):
     def _thaw(
         self, wallet: Wallet, unknown: list[Unknown], expected: dict[str, int], since_block: int | None, by: str
     ) -> None:
+        if (frozen := freeze_of(wallet)) is None:
+            self.stdout.write("It is not frozen, and signs.")
+            return
         if people_needed(wallet.environment) == 1:
-            services.thaw_wallet(wallet, expected, thawed_by=by or getpass.getuser())
+            try:
+                services.thaw_wallet(wallet, expected, thawed_by=by or getpass.getuser())
+            except ProgrammingError as error:
+                raise CommandError("A worker's role lifts no stop: run it again as ballast_web.") from error
         else:
             if not by:
                 raise CommandError(
-                    "Two operators must thaw it: one proposes it in the admin under Wallets or by this with --by, as "
+                    "Two operators must thaw it: one proposes it in the admin under Stops or by this with --by, as "
                     "ballast_web, and another agrees under Proposals."
                 )
             permission = "transfers.change_wallet"
             person = operator_of_command(by, permission=permission, environment=wallet.environment)
-            proposal = propose_thaw(wallet, unknown, since_block=since_block, by=person)
+            proposal = propose_thaw(frozen, unknown, since_block=since_block, by=person)
             if proposal.status != ProposalStatus.DONE:
                 self.stdout.write(f"{proposal}: {proposal.get_status_display()}.")
                 return
