@@ -227,7 +227,7 @@ MIDDLEWARE = [
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
     "config.middleware.ResponseHeadersMiddleware",
-    "config.pages.languages.PayerLanguageMiddleware",
+    "config.pages.languages.LanguageMiddleware",
     "config.middleware.ApiClientMiddleware",
     "config.middleware.RequestBodyMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -435,7 +435,7 @@ LANGUAGES = [
     ("ko", "한국어"),
 ]
 # Those that a member can choose for the dashboard.
-DASHBOARD_LANGUAGES = LANGUAGES[:1]
+DASHBOARD_LANGUAGES = [each for each in LANGUAGES if each[0] in {"en", "de", "es"}]
 LANGUAGE_COOKIE_NAME = "ballast_language"
 LANGUAGE_COOKIE_AGE = 31_536_000
 LOCALE_PATHS = [BASE_DIR / "locale"]

@@ -7,9 +7,10 @@ from zoneinfo import available_timezones
 
 from django.conf import settings
 from django.db import transaction
-from django.utils.translation import gettext_noop
+from django.utils.translation import get_language, gettext_noop
 
 from config.errors import DomainError, InvalidParameter
+from config.pages.wording import style_of
 from merchants.models import Member, Merchant, User
 from merchants.preferences import Notice, NumberStyle
 from merchants.roles import Permission, Role
@@ -59,8 +60,13 @@ def may_manage(by: Member, member: Member) -> bool:
 
 
 def add_member(*, merchant: Merchant, user: User, role: str = Role.OWNER) -> Member:
+    """Lets somebody in, in the language of the page on which that happens, where the dashboard is in it."""
     _check_role(role)
-    member, is_new = Member.objects.get_or_create(merchant=merchant, user=user, defaults={"role": role})
+    language = get_language() or settings.LANGUAGE_CODE
+    if language not in dict(settings.DASHBOARD_LANGUAGES):
+        language = settings.LANGUAGE_CODE
+    chosen = {"role": role, "language": language, "number_style": style_of(language)}
+    member, is_new = Member.objects.get_or_create(merchant=merchant, user=user, defaults=chosen)
     if not is_new:
         raise AlreadyMember
     return member

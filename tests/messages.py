@@ -68,6 +68,10 @@ class Message:
             return False
         return any(self.place == each or path == each or path.startswith(f"{each}/") for each in PAYERS)
 
+    @property
+    def for_operators(self) -> bool:
+        return self.place.startswith("templates/admin/")
+
 
 def messages() -> Iterator[Message]:
     """Every message of the product, once for each place where it stands."""
@@ -161,7 +165,7 @@ def _message_of(call: ast.Call, place: str, lines: list[str]) -> Message | None:
 def wanted(language: str, found: Iterable[Message]) -> list[Message]:
     """The messages that a language must have."""
     has_all = language in dict(settings.DASHBOARD_LANGUAGES)
-    return [message for message in found if has_all or message.for_payers]
+    return [message for message in found if message.for_payers or (has_all and not message.for_operators)]
 
 
 def template_of(language: str, found: Iterable[Message]) -> Catalog:

@@ -1,8 +1,11 @@
-"""The language of payers' pages: that of `?lang=`, else what was chosen before, the browser's, or the merchant's."""
+"""The language of a page: that of `?lang=`, else what was chosen before, the browser's, or for payers the merchant's.
+
+The dashboard itself is in the language that a member chose (merchants.preferences).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 from django.conf import settings
 from django.http import HttpRequest
@@ -13,11 +16,12 @@ from django.utils.translation.trans_real import parse_accept_lang_header
 
 PARAMETER = "lang"
 _PAYERS_PATHS = ("/pay/", "/link/", "/refund/", "/return/")
+_MEMBERS_PATHS = ("/login", "/signup", "/password", "/account", "/invitation/", "/mailbox", "/dashboard")
 _IS_KNOWN = "language_is_known"
 
 
-class PayerLanguageMiddleware:
-    """Answers requests for payers' pages in their language. Pages of members and operators are left alone.
+class LanguageMiddleware:
+    """Answers requests for pages in the language of who looks. The API and the admin are English.
 
     `?lang=` is kept in a cookie, so that the pages that follow are in the same language.
     """
@@ -26,10 +30,10 @@ class PayerLanguageMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        if not request.path_info.startswith(_PAYERS_PATHS):
+        if not (languages := _languages_at(request.path_info)):
             return self.get_response(request)
-        asked = _supported(request.GET.get(PARAMETER, ""))
-        found = asked or next(filter(None, map(_supported, _preferred(request))), None)
+        asked = _supported(request.GET.get(PARAMETER, ""), languages)
+        found = asked or next(filter(None, (_supported(each, languages) for each in _preferred(request))), None)
         setattr(request, _IS_KNOWN, found is not None)
         with translation.override(found or settings.LANGUAGE_CODE):
             response = self.get_response(request)
@@ -59,9 +63,17 @@ def _preferred(request: HttpRequest) -> Iterator[str]:
         yield language
 
 
-def _supported(language: str) -> str | None:
+def _languages_at(path: str) -> Collection[str]:
+    """The languages that a page is in; none of what is English alone."""
+    if path.startswith(_PAYERS_PATHS):
+        return dict(settings.LANGUAGES).keys()
+    return dict(settings.DASHBOARD_LANGUAGES).keys() if path.startswith(_MEMBERS_PATHS) else ()
+
+
+def _supported(language: str, languages: Collection[str]) -> str | None:
     """`pt-br` of `pt-PT`; None where there are no pages in the language."""
     try:
-        return translation.get_supported_language_variant(language)
+        found = translation.get_supported_language_variant(language)
     except LookupError:
         return None
+    return found if found in languages else None

@@ -47,8 +47,13 @@ def in_style(number: str) -> str:
 
     The style is the one of `numbers_as`, else that of the language.
     """
-    group, point = NUMBERS[_numbers.get() or _OF_LANGUAGE.get(get_language() or "", "comma")]
+    group, point = NUMBERS[_numbers.get() or style_of(get_language() or "")]
     return "".join({",": group, ".": point}.get(character, character) for character in number)
+
+
+def style_of(language: str) -> str:
+    """The style in which a language writes numbers, one of NUMBERS."""
+    return _OF_LANGUAGE.get(language, "comma")
 
 
 def fiat(units: int, currency: str) -> str:

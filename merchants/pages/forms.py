@@ -13,7 +13,7 @@ from django.core.exceptions import ValidationError
 from django.utils import dates
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from config.api.pagination import KeyRange
 from config.coins import COINS
@@ -124,7 +124,9 @@ class FilterForm(LookMixin):
     """The filters of a list. Each is optional; dates are whole days, UTC, both included, and come last."""
 
     start = forms.DateField(required=False, label=gettext_lazy("From"), widget=forms.DateInput(attrs={"type": "date"}))
-    end = forms.DateField(required=False, label=gettext_lazy("To"), widget=forms.DateInput(attrs={"type": "date"}))
+    end = forms.DateField(
+        required=False, label=pgettext_lazy("last day", "To"), widget=forms.DateInput(attrs={"type": "date"})
+    )
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -204,7 +206,7 @@ class SettingsForm(LookMixin):
     )
     settlement_weekday = forms.TypedChoiceField(
         required=False,
-        label=gettext_lazy("On"),
+        label=pgettext_lazy("day of the week", "On"),
         choices=[("", gettext_lazy("Not chosen")), *((str(day), name) for day, name in enumerate(WEEKDAYS, start=1))],
         coerce=int,
         empty_value=None,

@@ -9,9 +9,12 @@ from django.test import Client
 from django.utils import translation
 
 from config.pages import wording
+from merchants.members import add_member
 from merchants.models import Branding
 from payments.models import Payment
+from tests.dashboard.conftest import browser_of
 from tests.dashboard.paying import make
+from tests.factories import make_merchant, make_user
 from tests.payments.scenes import STELLAR
 
 pytestmark = pytest.mark.django_db
@@ -59,11 +62,24 @@ def test_every_page_of_payers_and_their_errors_speak_it(path: str) -> None:
     assert '<html lang="de"' in reply.text
 
 
-def test_members_pages_and_the_api_stay_as_they_are() -> None:
-    for path in ("/login", "/api/v1/payments"):
-        reply = Client().get(path, headers={"Accept-Language": "de"})
-        assert "Content-Language" not in reply.headers
-        assert "Geben Sie" not in reply.text
+def test_members_log_in_in_a_language_of_the_dashboard_and_the_api_is_english() -> None:
+    for path, asked, found in (
+        ("/login", "de", "de"),
+        ("/signup", "ja, es-MX;q=0.5", "es"),
+        ("/login", "fr", "en"),
+        ("/api/v1/payments", "de", None),
+        ("/admin/login/", "de", None),
+    ):
+        reply = Client().get(path, headers={"Accept-Language": asked})
+        assert reply.headers.get("Content-Language") == found
+    member = add_member(merchant=make_merchant(), user=make_user())
+    assert (member.language, member.number_style) == ("en", "comma")
+    with translation.override("de"):
+        member = add_member(merchant=make_merchant(), user=make_user())
+    assert (member.language, member.number_style) == ("de", "point")
+    assert '<html lang="de"' in browser_of(member).get("/dashboard").text
+    with translation.override("ja"):  # of somebody who was let in on a payer's page: there is none
+        assert add_member(merchant=make_merchant(), user=make_user()).language == "en"
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,9 @@ def test_the_page_is_private_and_looking_makes_nothing() -> None:
         assert reply.headers["Cache-Control"] == "no-store"
         assert "noindex" in reply.headers["X-Robots-Tag"]
     assert not Payment.objects.exists()
-    assert Client(enforce_csrf_checks=True).post(f"/link/{link.code}", {"choice": "polygon:USDC"}).status_code == 403
+    without_cookies = Client(enforce_csrf_checks=True)
+    assert without_cookies.post(f"/link/{link.code}", {"choice": "polygon:USDC"}).status_code == 302
+    assert not without_cookies.cookies
 
 
 def test_a_code_is_read_as_people_type_it() -> None:

@@ -13,7 +13,7 @@ TEMPLATES = Path(__file__).parents[2] / "templates"
 # What is translated already or is no language: programs, and what is copied as it is.
 _NOT_READ = re.compile(
     r"\{% comment %\}.*?\{% endcomment %\}|\{% blocktranslate.*?\{% endblocktranslate %\}"
-    r"|<(?P<code>style|script|code|pre|kbd)\b[^>]*>.*?</(?P=code)>",
+    r"|(?P<tag><(?P<code>style|script|code|pre|kbd)\b[^>]*>).*?</(?P=code)>",
     re.DOTALL,
 )
 _INCLUDE = re.compile(r"\{%\s*(?:include|with)\b.*?%\}", re.DOTALL)
@@ -30,7 +30,7 @@ NAMES = re.compile(
 
 
 def untranslated(template: str) -> Iterator[str]:
-    text = _NOT_READ.sub("", template)
+    text = _NOT_READ.sub(lambda found: found["tag"] or "", template)
     for tag in _INCLUDE.findall(text):
         yield from _GIVEN.findall(tag)
     yield from _DEFAULT.findall(text)
@@ -51,6 +51,7 @@ def untranslated(template: str) -> Iterator[str]:
         ('{{ rate|default:"not known" }}', ["not known"]),
         ("{% blocktranslate %}Paid by {{ name }}{% endblocktranslate %} · Ballast", []),
         ("<code>GET /payments</code>", []),
+        ('<pre aria-label="Body">GET /payments</pre>', ["Body"]),
     ],
 )
 def test_text_that_is_not_translated_is_found(template: str, found: list[str]) -> None:
