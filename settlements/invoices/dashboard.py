@@ -23,7 +23,7 @@ from settlements.invoices.issuer import issuer
 from settlements.invoices.models import BillingDetails, Invoice
 from settlements.invoices.paper import day_of, invoice_pdf, month_of, page_of
 
-SECTION = "dashboard_settlements"
+SECTION = "dashboard_invoices"
 SHOWN = 120
 """Ten years of months; the API has them all."""
 

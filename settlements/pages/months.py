@@ -23,7 +23,7 @@ from settlements.monthly.paper import month_pdf
 from settlements.monthly.presenters import ENTRIES_OF_PAGE, ENTRIES_OF_PDF, FLOWS, head_of, pages_of, summary_of
 from settlements.monthly.valuation import Valuer
 
-SECTION = "dashboard_settlements"
+SECTION = "dashboard_months"
 
 
 @never_cache

@@ -392,7 +392,7 @@ def _settle_at_a_bad_time(page: Page) -> None:
 
 
 def _open_the_navigation(page: Page) -> None:
-    page.get_by_role("button", name="All pages").click()
+    page.get_by_role("button", name="Menu").click()
     page.get_by_role("link", name="Settings").wait_for()
 
 
@@ -432,7 +432,8 @@ def _open_try_it(page: Page) -> None:
 
 
 def _switch_to_production(page: Page) -> None:
-    page.get_by_role("button", name="Production").click()
+    page.get_by_role("button", name="Business and environment").click()
+    page.get_by_role("button", name="Production", exact=True).click()
     page.get_by_text("Sandbox: no real money").wait_for(state="detached")
 
 

@@ -146,7 +146,7 @@ def test_who_is_invited_sees_and_may_do_what_the_role_says(
     for role in ("Admin", "Developer", "Viewer"):
         page.goto("/dashboard/members")
         page.get_by_role("link", name="Change the role of ada@harbour.example").click()
-        page.get_by_label(role).check()
+        page.get_by_role("radio", name=role).check()
         page.get_by_role("button", name="Change the role").click()
         expect(page.get_by_text(f"ada@harbour.example is {role} now.")).to_be_visible()
         assert refused_by_the_table(guest, role.lower()) == []
@@ -156,3 +156,27 @@ def test_who_is_invited_sees_and_may_do_what_the_role_says(
     assert Payment.objects.get().status == "created"
     assert LoggedAction.objects.filter(action="person.accept_invitation").count() == 1
     assert complaints.found == []
+
+
+def test_the_menu_of_a_phone_is_one_line_and_needs_no_javascript(
+    browser: Browser, live_server: LiveServer, owner: Member
+) -> None:
+    page = browser.new_context(
+        base_url=live_server.url, viewport={"width": 360, "height": 780}, java_script_enabled=False
+    ).new_page()
+    log_in(page, owner.user.email, PASSWORD)
+    header = page.locator("header.side").bounding_box()
+    assert header is not None
+    assert header["height"] < 60
+    menu = page.get_by_role("navigation", name="Dashboard")
+    page.get_by_role("button", name="Menu").press("Enter")
+    menu.get_by_role("list", name="Money").get_by_role("link", name="Invoices").press("Enter")
+    wait_for_path(page, "/dashboard/invoices")
+    expect(menu).to_be_hidden()
+    page.get_by_role("button", name="Menu").click()
+    expect(menu.locator('[aria-current="page"]')).to_have_text("Invoices")
+    menu.get_by_role("button", name="Close").click()
+    page.get_by_role("button", name="Business and environment in view: Harbour Coffee Sandbox").click()
+    page.get_by_role("button", name="Production", exact=True).click()
+    expect(page.get_by_role("button", name="in view: Harbour Coffee Production")).to_be_visible()
+    page.context.close()

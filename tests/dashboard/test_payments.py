@@ -252,6 +252,7 @@ def test_only_what_can_happen_on_the_network_is_offered(
     client: Client, member: Member, network: str, offered: set[str], left_out: set[str]
 ) -> None:
     page = client.get(f"/dashboard/payments/{make_payment(network, merchant=member.merchant).public_id}").text
+    assert "Simulate the payer" not in page  # that strip is on the payer's page
     first, *folded = re.findall(r'name="scenario" value="(\w+)"', page)
     assert first == "exact"
     assert offered | left_out <= SCENARIOS.keys()
