@@ -6,7 +6,7 @@ import dataclasses
 import json
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import typst
@@ -56,6 +56,8 @@ class Paper:
     language: str
     page: str
     """What stands before the number of each page."""
+    attached: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    """The texts of JSON files inside the PDF, by their names."""
 
 
 def pdf_of(paper: Paper) -> bytes:
