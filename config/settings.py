@@ -203,6 +203,7 @@ INSTALLED_APPS = [
     "payments.treasury.losses",
     "payments.monitoring",
     "payments.rates",
+    "payments.receipts",
     "payments.transfers",
     "refunds",
     "settlements",

@@ -32,10 +32,12 @@ from payments.dashboard.overview import first_steps
 from payments.dashboard.overview import home as home_page
 from payments.monitoring.accounting import pages as accounting_pages
 from payments.monitoring.admin import show_start
+from payments.receipts import pages as receipt_pages
 from refunds.pages import batches as batch_pages
 from refunds.pages import refund_from_suspense as giving_back_pages
 from refunds.pages import refunds as refund_pages
 from refunds.pages.destination import show_destination
+from refunds.pages.receipt import show_refund_receipt
 from refunds.pages.sender_return import show_return
 from refunds.viewsets import RefundViewSet
 from settlements.invoices import dashboard as invoice_pages
@@ -271,8 +273,15 @@ page_routes = [
     path("pay/<str:payment_id>/wallet", wallet_page.ask_wallet, name="checkout_ask_wallet"),
     path("pay/<str:payment_id>/wallet/signed", wallet_page.hand_in_signed, name="checkout_hand_in"),
     path("pay/<str:payment_id>/claim", claim_page.show_claim, name="claim"),
+    path("pay/<str:payment_id>/receipt", receipt_pages.show_payment_receipt, name="receipt"),
+    path("pay/<str:payment_id>/receipt.<str:form>", receipt_pages.show_payment_receipt),
+    path("receipts/verify", receipt_pages.check_receipt, name="check_receipt"),
+    path("receipts/verify.py", receipt_pages.download_script),
+    path(".well-known/ballast-receipts.json", receipt_pages.show_keys),
     path("link/<str:code>", link_page.show_link, name="link"),
     path("refund/<str:token>", show_destination, name="claim_refund"),
+    path("refund/<str:token>/receipt", show_refund_receipt, name="refund_receipt"),
+    path("refund/<str:token>/receipt.<str:form>", show_refund_receipt, name="refund_receipt_file"),
     path("return/<str:token>", show_return, name="return"),
 ]
 

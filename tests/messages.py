@@ -30,10 +30,11 @@ LOCALE = ROOT / "locale"
 
 PAYERS = (
     "templates/400.html", "templates/403_csrf.html", "templates/404.html", "templates/429.html", "templates/500.html",
-    "templates/503.html", "templates/base.html", "templates/checkout", "templates/refunds",
+    "templates/503.html", "templates/base.html", "templates/checkout", "templates/receipts", "templates/refunds",
     "templates/partials/copy.html", "templates/partials/field.html", "templates/partials/proof_words.html",
     "templates/partials/sandbox_strip.html",
     "config/pages/wording.py", "payments/claims/explanation.py", "payments/checkout", "payments/links/choices.py",
+    "payments/receipts",
     "payments/chains/ownership.py", "refunds/pages/payer.py", "refunds/pages/destination.py",
     "refunds/pages/sender_return.py", "refunds/pages/forms.py:DestinationForm",
     "refunds/pages/forms.py:PayerDestinationForm", "refunds/pages/forms.py:_REFUSED", "refunds/wording.py:ADDRESSES",

@@ -15,8 +15,9 @@ from django.utils.cache import patch_vary_headers
 from django.utils.translation.trans_real import parse_accept_lang_header
 
 PARAMETER = "lang"
-_PAYERS_PATHS = ("/pay/", "/link/", "/refund/", "/return/")
+_PAYERS_PATHS = ("/pay/", "/link/", "/refund/", "/return/", "/receipts/")
 _MEMBERS_PATHS = ("/login", "/signup", "/password", "/account", "/invitation/", "/mailbox", "/dashboard")
+_IS_KNOWN = "language_is_known"
 _IS_KNOWN = "language_is_known"
 
 

@@ -66,6 +66,11 @@ CLAIMS_OF_PAYMENT: Final = Patience(free=10, first_wait_seconds=60, longest_wait
 CLAIMS_FROM_ADDRESS: Final = Patience(free=20, first_wait_seconds=60, longest_wait_seconds=60, forget_after_seconds=60)
 """For claims of people without a key, each of which costs requests to a network's providers."""
 
+RECEIPTS_FROM_ADDRESS: Final = Patience(
+    free=20, first_wait_seconds=60, longest_wait_seconds=60, forget_after_seconds=60
+)
+"""For PDF files of receipts, each of which a process sets, and for checks of receipts."""
+
 PAYMENTS_FROM_ADDRESS: Final = Patience(
     free=20, first_wait_seconds=60, longest_wait_seconds=60, forget_after_seconds=60
 )

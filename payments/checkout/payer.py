@@ -87,12 +87,11 @@ class PayerView:
     redirect_url: str
     redirect_host: str
     purpose: str
-    """What its payment link is for, or the description of its metadata where the merchant shows that."""
     items: tuple[str, ...]
-    """What is paid for, line by line, of the metadata; empty where the merchant does not show it."""
     is_paid: bool
     help_url: str
     """The merchant's support, with the reference in the subject of a mail; empty where it names none."""
+    has_receipt: bool
     again_url: str
     """Where another payment can be made in its place: while nothing was sent, and after it has ended unpaid."""
 
@@ -211,10 +210,11 @@ def view_of(facts: PayerFacts) -> PayerView:
         details=tuple(_details(facts)),
         redirect_url=redirect_url,
         redirect_host=redirect_host,
-        purpose=_purpose(payment),
-        items=_items(payment),
+        purpose=purpose_of(payment),
+        items=items_of(payment),
         is_paid=payment.status in _PAID,
         help_url=brand.support_url_about(payment.public_id) if (brand := brand_of(payment.merchant)) else "",
+        has_receipt=payment.completed_at is not None,
         again_url=_again_url(facts),
     )
 
@@ -226,11 +226,13 @@ def _shown_metadata(payment: Payment) -> Mapping[str, str]:
     return {name: value for name, value in payment.metadata.items() if isinstance(value, str)}
 
 
-def _purpose(payment: Payment) -> str:
+def purpose_of(payment: Payment) -> str:
+    """What its payment link is for, or the description of its metadata where the merchant shows that; else empty."""
     return payment.payment_link.description if payment.payment_link else _shown_metadata(payment).get("description", "")
 
 
-def _items(payment: Payment) -> tuple[str, ...]:
+def items_of(payment: Payment) -> tuple[str, ...]:
+    """What is paid for, line by line, of the metadata; empty where the merchant does not show it."""
     shown = _shown_metadata(payment)
     return tuple(shown[name] for n in range(1, MOST_ITEMS + 1) if (name := f"item_{n}") in shown)
 
@@ -428,7 +430,7 @@ def _how_to_pay(facts: PayerFacts) -> HowToPay | None:
 def _receipt(facts: PayerFacts) -> list[tuple[str, str]]:
     payment = facts.payment
     lines = [
-        *([(pgettext("what it pays for", "For"), purpose)] if (purpose := _purpose(payment)) else ()),
+        *([(pgettext("what it pays for", "For"), purpose)] if (purpose := purpose_of(payment)) else ()),
         (gettext("Reference"), payment.public_id),
         (gettext("Price"), wording.fiat(payment.fiat_amount, payment.currency)),
         (gettext("Amount due"), facts.asked(payment.due)),
@@ -448,7 +450,7 @@ def _receipt(facts: PayerFacts) -> list[tuple[str, str]]:
 def _details(facts: PayerFacts) -> list[tuple[str, str]]:
     payment, code = facts.payment, facts.payment.cryptocurrency
     return [
-        *([(pgettext("what it pays for", "For"), purpose)] if (purpose := _purpose(payment)) else ()),
+        *([(pgettext("what it pays for", "For"), purpose)] if (purpose := purpose_of(payment)) else ()),
         (gettext("Reference"), payment.public_id),
         (gettext("Coin"), f"{coin_name(code)} ({code})"),
         (gettext("Network"), facts.network.name),

@@ -131,5 +131,6 @@ def _sample(payee: str) -> PayerView:
         items=(),
         is_paid=False,
         help_url="",
+        has_receipt=False,
         again_url="",
     )

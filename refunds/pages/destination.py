@@ -30,7 +30,7 @@ PRIVATE_HEADERS = {
 @require_http_methods(["GET", "HEAD", "POST"])
 def show_destination(request: HttpRequest, token: str) -> HttpResponse:
     """Asks for the address, then for its confirmation, and after that shows the progress of the refund."""
-    refund, link = _refund_of(token)
+    refund, link = refund_of(token)
     use_language_of(refund.merchant, request)
     view = view_of(refund, link)
     if not view.is_open:
@@ -65,7 +65,8 @@ def show_destination(request: HttpRequest, token: str) -> HttpResponse:
     return redirect(request.path)
 
 
-def _refund_of(token: str) -> tuple[Refund, DestinationLink]:
+def refund_of(token: str) -> tuple[Refund, DestinationLink]:
+    """The refund of a link, and what the link says; Http404 when it is none of ours."""
     try:
         link = read_destination_link(token)
     except DestinationLinkInvalid:

@@ -37,6 +37,7 @@ class RefundView:
     memo: str
     transaction_hash: str
     claimable_balance: str
+    has_receipt: bool
 
     @property
     def takes_memo(self) -> bool:
@@ -63,6 +64,7 @@ def view_of(refund: Refund, link: DestinationLink) -> RefundView:
         memo=refund.memo,
         transaction_hash=refund.transaction_hash,
         claimable_balance=refund.claimable_balance,
+        has_receipt=refund.status == RefundStatus.COMPLETED,
     )
 
 

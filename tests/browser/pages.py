@@ -53,7 +53,11 @@ def every_page_outside(scenes: Scenes) -> list[Stop]:
         *(Stop(f"pay-{state}", f"/pay/{payment.public_id}", "nobody") for state, payment in payments.items()),
         *_payer_claim_pages(scenes),
         *_return_pages(),
+        Stop("receipt", f"/pay/{payments['completed'].public_id}/receipt", "nobody"),
+        Stop("receipt-check", "/receipts/verify", "nobody"),
+        Stop("receipt-check-refused", "/receipts/verify", "nobody", _check_a_receipt),
         Stop("pay-completed-on-paper", f"/pay/{payments['completed'].public_id}", "nobody", _put_on_paper),
+        Stop("receipt-on-paper", f"/pay/{payments['completed'].public_id}/receipt", "nobody", _put_on_paper),
     ]
 
 
@@ -416,6 +420,11 @@ def _export(page: Page) -> None:
 
 def _put_on_paper(page: Page) -> None:
     page.emulate_media(media="print")
+
+
+def _check_a_receipt(page: Page) -> None:
+    page.fill("[name=text]", "{}")
+    _press_main(page)
 
 
 def _check_a_signature(page: Page) -> None:

@@ -44,6 +44,7 @@ NO_ROW = {
     "pay/<str:payment_id>/wallet/signed": PAYER,
     "pay/<str:payment_id>/claim": PAYER,
     "link/<str:code>": PAYER,
+    "receipts/verify": PAYER,
     "refund/<str:token>": PAYER,
     "return/<str:token>": PAYER,
 }

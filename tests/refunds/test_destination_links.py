@@ -119,6 +119,7 @@ def test_nothing_but_the_allowed_fields_leaves() -> None:
     assert {field.name for field in dataclasses.fields(RefundView)} == {
         "sandbox", "payee", "state", "amount", "coin", "coin_name", "network", "price", "reference", "family",
         "is_open", "is_over", "destination", "memo", "transaction_hash", "claimable_balance",
+        "has_receipt",
     }  # fmt: skip
 
 
