@@ -18,7 +18,6 @@ PARAMETER = "lang"
 _PAYERS_PATHS = ("/pay/", "/link/", "/refund/", "/return/", "/receipts/")
 _MEMBERS_PATHS = ("/login", "/signup", "/password", "/account", "/invitation/", "/mailbox", "/dashboard")
 _IS_KNOWN = "language_is_known"
-_IS_KNOWN = "language_is_known"
 
 
 class LanguageMiddleware:
