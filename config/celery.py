@@ -49,6 +49,7 @@ app.conf.task_routes = {
     "payments.index_payments": {"queue": "reports"},
     "payments.write_exports": {"queue": "reports"},
     "payments.purge_exports": {"queue": "reports"},
+    "payments.mail_payers": {"queue": "webhooks"},  # it has the key that mails are sealed with
     "payments.*": {"queue": "chain"},
     "webhooks.write_notices": {"queue": "reports"},
     "webhooks.*": {"queue": "webhooks"},
@@ -104,6 +105,7 @@ app.conf.beat_schedule = {
     **every(5, "payments.fold_turnover"),
     **every(2, "payments.index_payments"),
     **every(2, "payments.write_exports"),
+    **every(2, "payments.mail_payers"),
     **every(3600, "payments.purge_exports"),
     **every(3600, "merchants.purge_idempotency"),
     **every(3600, "merchants.purge_requests"),

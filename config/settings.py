@@ -472,6 +472,11 @@ MAILBOX_IS_SHOWN = not IN_PRODUCTION and not variables.text("EMAIL_URL")
 if MAILBOX_IS_SHOWN:
     EMAIL_BACKEND = "merchants.people.mailing.MailboxBackend"
 DEFAULT_FROM_EMAIL = SERVER_EMAIL = variables.text("DEFAULT_FROM_EMAIL", "Ballast <ballast@localhost>")
+PAYERS_ARE_MAILED = MAILBOX_IS_SHOWN or (
+    bool(variables.text("DEFAULT_FROM_EMAIL"))
+    and not (roles.uses(BALLAST_ROLE, "EMAIL_URL") and EMAIL_BACKEND.endswith(".console.EmailBackend"))
+)
+"""Whether payers are offered mails. The web is not given EMAIL_URL: it goes by the sender that the operator named."""
 OPERATOR_EMAILS = variables.names("OPERATOR_EMAILS")
 """Who gets mails about alarms in production."""
 if malformed := [address for address in OPERATOR_EMAILS if "@" not in address]:

@@ -21,7 +21,7 @@ from merchants.people.pages import account, invitations, mailbox, members, prefe
 from merchants.viewsets import BalanceViewSet, MerchantRecordViewSet
 from payments.api.link_viewsets import PaymentLinkViewSet
 from payments.api.viewsets import PaymentViewSet
-from payments.checkout import claim_page, link_page, page, preview, simulator_page, wallet_page
+from payments.checkout import claim_page, link_page, mail_page, page, preview, simulator_page, wallet_page
 from payments.dashboard import links as link_pages
 from payments.dashboard import listing as payment_list
 from payments.dashboard import payment_page as payment_pages
@@ -278,6 +278,7 @@ page_routes = [
     path("receipts/verify", receipt_pages.check_receipt, name="check_receipt"),
     path("receipts/verify.py", receipt_pages.download_script),
     path(".well-known/ballast-receipts.json", receipt_pages.show_keys),
+    path("pay/<str:payment_id>/mail", mail_page.show_mails, name="checkout_mails"),
     path("link/<str:code>", link_page.show_link, name="link"),
     path("refund/<str:token>", show_destination, name="claim_refund"),
     path("refund/<str:token>/receipt", show_refund_receipt, name="refund_receipt"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from datetime import datetime, timedelta
 from typing import ClassVar, Self
 
@@ -180,6 +181,36 @@ def page_url(public_id: str) -> str:
 
 PAYMENTS = Counted("payment", Payment)
 """How `totalCount` counts them."""
+
+
+class PayerContactQuerySet(models.QuerySet["PayerContact"]):
+    def tell(self, payment_id: uuid.UUID) -> None:
+        """Have the payer told of what is changed in this database transaction, if he left an address: one statement."""
+        self.filter(payment=payment_id).exclude(email="").update(due_at=timezone.now())
+
+
+class PayerContact(models.Model):
+    """Where the payer of a payment wants mails about it, which is shown to nobody.
+
+    Once the payer takes the address back it is empty; what was told is not told again.
+    """
+
+    payment = models.OneToOneField(Payment, primary_key=True, on_delete=models.PROTECT, related_name="payer_contact")
+    email = models.EmailField(blank=True)
+    language = models.CharField(max_length=10, help_text="Of the page when the address was left.")
+    left_at = models.DateTimeField(default=timezone.now)
+    due_at = models.DateTimeField(null=True, help_text="The payment has changed since mails were written.")
+    mails = models.JSONField(default=dict, help_text="The key of the mail that was written, by what it tells of.")
+
+    objects: ClassVar[PayerContactQuerySet] = PayerContactQuerySet.as_manager()  # type: ignore[assignment]
+
+    class Meta:
+        indexes: ClassVar = [
+            models.Index(fields=["due_at"], name="payer_contact_due", condition=Q(due_at__isnull=False)),
+        ]
+
+    def __str__(self) -> str:
+        return f"The payer of {self.payment_id}"
 
 
 class Deposit(models.Model):

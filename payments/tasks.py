@@ -19,6 +19,7 @@ from payments.chains.errors import ChainError
 from payments.chains.networks import NETWORKS
 from payments.chains.registry import is_simulated, places_in_use
 from payments.chains.simulated.models import SimulatedStatus, SimulatedTransaction
+from payments.checkout import mailing
 from payments.dashboard.exports import services as exports
 from payments.dashboard.search import indexing
 from payments.deposits import crediting, unattributed
@@ -157,10 +158,17 @@ def write_exports() -> None:
     exports.write_exports()
 
 
+@shared_task(name="payments.mail_payers")
+def mail_payers() -> None:
+    """Write the mails to payers whose payment has changed."""
+    mailing.mail_due(now=timezone.now())
+
+
 @shared_task(name="payments.purge_exports")
 def purge_exports() -> None:
-    """Delete rows that are kept for a while: files of exports, and the turnover by the hour."""
+    """Delete rows that are kept for a while: files of exports, the turnover by the hour, and payers' addresses."""
     now = timezone.now()
+    mailing.purge(now=now)
     exports.purge_exports(now=now)
     turnover.purge_hours(now=now)
 
@@ -220,3 +228,8 @@ def _to_index() -> Iterable[QuerySet[Any]]:
 @rows_of("payments.write_exports")
 def _exports() -> Iterable[QuerySet[Any]]:
     return [exports.due(timezone.now())]
+
+
+@rows_of("payments.mail_payers")
+def _to_mail() -> Iterable[QuerySet[Any]]:
+    return [mailing.due(timezone.now())]

@@ -8,13 +8,14 @@ class RefundsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
+        from payments.checkout import mailing
         from payments.dashboard import payment_page, timeline
         from payments.dashboard.decisions import rows
         from payments.dashboard.overview import attention
         from payments.receipts import documents
         from payments.transfers.owners import Owners, register_owners
         from refunds.models import Refund
-        from refunds.pages.of_a_payment import refund_story, refunds_of
+        from refunds.pages.of_a_payment import refund_sent, refund_story, refunds_of
         from refunds.pages.receipt import refunds_paid
         from refunds.pages.refund_from_suspense import giving_back, refunds_waiting
         from refunds.pages.refunds import held_refunds
@@ -23,6 +24,7 @@ class RefundsConfig(AppConfig):
         register_owners(
             "refunds", Owners(Refund.objects.to_follow, follow_payout, FOUND_OWNERS, possible_refunds, refund_found)
         )
+        mailing.refund_sent.register(refund_sent)
         payment_page.refunds_of.register(refunds_of)
         timeline.refund_story.register(refund_story)
         documents.refunds_paid.register(refunds_paid)

@@ -26,7 +26,7 @@ from config.money import FIAT_DIGITS, AmountNotExact, fiat_share, from_units, to
 from merchants import counting
 from merchants.ledger.chart import AccountKind
 from payments.chains import registry
-from payments.models import Deposit, Discrepancy, Payment
+from payments.models import Deposit, Discrepancy, PayerContact, Payment
 from payments.states import DiscrepancyStatus
 from payments.suspense import refund_accounting
 from payments.suspense.acceptance import DiscrepancyResolved
@@ -41,7 +41,7 @@ from refunds import events
 from refunds.amounts import Quote, Share, all_that_is_left, take
 from refunds.models import REFUNDS, Refund
 from refunds.records import refund_record
-from refunds.states import REFUND_MOVES, WAITING, NamedBy, RefundStatus
+from refunds.states import REFUND_MOVES, SENT, WAITING, NamedBy, RefundStatus
 from webhooks.events.recording import build_event, record_events
 
 logger = structlog.get_logger(__name__)
@@ -526,6 +526,8 @@ def _record_change(refund: Refund, status: RefundStatus) -> None:
         new=status,
     )
     _tell(refund, [events.ON_STATUS[status]])
+    if status in SENT:
+        PayerContact.objects.tell(refund.payment_id)
     logger.info("refund changed", refund=refund.public_id, status=str(status), code=refund.failure_code)
 
 

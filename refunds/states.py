@@ -40,6 +40,8 @@ ENDED = (RefundStatus.COMPLETED, RefundStatus.FAILED, RefundStatus.CANCELLED)
 WAITING = (RefundStatus.REQUIRES_ACTION, RefundStatus.PENDING)
 """Not sent yet."""
 
+SENT = (RefundStatus.PROCESSING, RefundStatus.COMPLETED)
+
 UNDONE = (RefundStatus.FAILED, RefundStatus.CANCELLED)
 """Their money was returned to where it was."""
 

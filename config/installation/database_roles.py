@@ -49,6 +49,8 @@ TABLES: Mapping[str, tuple[str, str]] = {
     "account_emailaddress": (EVERYTHING, FORGET),
     "django_session": (EVERYTHING, f"{FORGET}, UPDATE (expire_date)"),
     "merchants_apikey": (EVERYTHING, READ),
+    # A payer's address: the web takes one back by emptying it, and workers delete the row after its time.
+    "payments_payercontact": (KEEP, f"{FORGET}, UPDATE"),
     "auth_group": (READ, READ),
     "auth_group_permissions": (READ, READ),
     "auth_permission": (READ, READ),

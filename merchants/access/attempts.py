@@ -70,6 +70,13 @@ RECEIPTS_FROM_ADDRESS: Final = Patience(
     free=20, first_wait_seconds=60, longest_wait_seconds=60, forget_after_seconds=60
 )
 """For PDF files of receipts, each of which a process sets, and for checks of receipts."""
+CONTACTS_OF_PAYMENT: Final = Patience(
+    free=3, first_wait_seconds=600, longest_wait_seconds=3600, forget_after_seconds=86400
+)
+CONTACTS_OF_SANDBOX: Final = Patience(
+    free=20, first_wait_seconds=900, longest_wait_seconds=900, forget_after_seconds=3600
+)
+"""For addresses that payers leave for mails, and of all payments of a merchant in the sandbox, where paying is free."""
 
 PAYMENTS_FROM_ADDRESS: Final = Patience(
     free=20, first_wait_seconds=60, longest_wait_seconds=60, forget_after_seconds=60

@@ -52,7 +52,8 @@ def send_due(*, now: datetime, is_sealed: bool | None = None) -> int:
         try:
             send_mail(mail.subject, mail.text, None, [mail.to])
         except Exception as error:  # however the mail server fails, the other mails are sent
-            logger.warning("mail_not_sent", mail=mail.pk, attempts=mail.attempts + 1, error=str(error))
+            reason = str(error).replace(mail.to, "the recipient")
+            logger.warning("mail_not_sent", mail=mail.pk, attempts=mail.attempts + 1, error=reason)
             continue
         mail.delete()
         sent += 1

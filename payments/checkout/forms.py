@@ -1,4 +1,4 @@
-"""The forms of payers: the page of claims, and of a payment link."""
+"""The forms of payers: the page of claims, mails about a payment, and a payment link."""
 
 from __future__ import annotations
 
@@ -52,6 +52,25 @@ class ClaimForm(LookMixin):
         if (found := self._hashes.search(text)) is None:
             raise ValidationError(f"{gettext('This is not a transaction hash.')} {self._look}")
         return parse_transaction_hash(self._payment, found[0])
+
+
+class ContactForm(LookMixin):
+    """Where a payer wants mails about the payment."""
+
+    email = forms.EmailField(
+        label=_("E-mail address"),
+        max_length=254,
+        widget=forms.EmailInput(attrs={"autocomplete": "email", "spellcheck": "false", "autocapitalize": "none"}),
+        help_text=_(
+            "We mail you when your payment is seen, when it is paid, with the receipt, and when a refund is on its "
+            "way, and nothing else. The address is deleted after 30 days, and you can delete it sooner."
+        ),
+    )
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        wrong = gettext("Enter an e-mail address such as name@example.com.")
+        self.fields["email"].error_messages |= {"required": wrong, "invalid": wrong}
 
 
 class LinkForm(LookMixin):

@@ -11,6 +11,7 @@ from django.views.decorators.http import require_safe
 
 from config import ids
 from merchants.pages.branding import brand_of, let_frame, use_language_of
+from payments.checkout import mailing
 from payments.checkout.payer import look_at
 from payments.checkout.simulator import payer_scenarios
 from payments.models import Payment
@@ -29,6 +30,7 @@ def show_payment(request: HttpRequest, payment_id: str) -> HttpResponse:
         "payment": look_at(payment, timezone.now()),
         "brand": brand_of(payment.merchant),
         "scenarios": payer_scenarios(payment),
+        "mails": mailing.offer(payment),
     }
     page = render_to_string("checkout/payment.html", context, request)
     return let_frame(HttpResponse(page, headers=PRIVATE_HEADERS), payment.merchant)

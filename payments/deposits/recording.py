@@ -18,7 +18,7 @@ from payments.deposits.assessment_effects import AssessmentEffects, DepositEffec
 from payments.deposits.balance_changes import record_balance_changes
 from payments.deposits.facts import Evidence
 from payments.deposits.turnover.counting import Share, share_changed, share_of
-from payments.models import PAYMENTS, PUT_OFF_MAX, Deposit, Discrepancy, Payment
+from payments.models import PAYMENTS, PUT_OFF_MAX, Deposit, Discrepancy, PayerContact, Payment
 from payments.records import Records, payment_record
 from payments.states import (
     DEPOSIT_MOVES,
@@ -178,6 +178,7 @@ def save_payment(
             old=previous,
             new=status,
         )
+        PayerContact.objects.tell(payment.pk)
     share_changed(payment, counted)
 
 

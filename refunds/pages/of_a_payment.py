@@ -8,13 +8,14 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 
 from config import ids
+from config.pages import wording
 from payments.dashboard.rows import RefundsOfPayment
 from payments.dashboard.timeline import Story
 from payments.models import Discrepancy, Payment
 from payments.states import DiscrepancyStatus
 from payments.suspense import refund_accounting
 from refunds.pages.refunds import COLUMNS_OF_PAYMENT, RefundRow
-from refunds.states import RefundStatus
+from refunds.states import SENT, RefundStatus
 from webhooks.events import catalogue as catalogue
 
 _TOLD = {
@@ -43,6 +44,12 @@ def refunds_of(payment: Payment, discrepancies: Sequence[Discrepancy]) -> Refund
         is_possible=refund_accounting.refundable(payment, discrepancies) > 0
         or any(refund_accounting.may_be_given_back(payment, each) for each in waiting),
     )
+
+
+def refund_sent(payment: Payment) -> str:
+    """The amount of the newest refund that is on its way or there; empty where there is none."""
+    newest = payment.refunds.filter(status__in=SENT).order_by("id").last()
+    return wording.coins(newest.amount, newest.decimals, newest.cryptocurrency) if newest else ""
 
 
 def refund_story() -> Story:

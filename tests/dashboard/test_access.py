@@ -36,6 +36,7 @@ PUBLIC = {
     "pay/<str:payment_id>/claim",
     "pay/<str:payment_id>/receipt",
     "pay/<str:payment_id>/receipt.<str:form>",
+    "pay/<str:payment_id>/mail",
     "pay.js",
     "pay/<str:payment_id>/simulate",
     "pay/<str:payment_id>/status",
