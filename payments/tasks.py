@@ -222,7 +222,7 @@ def _turnover() -> Iterable[QuerySet[Any]]:
 
 @rows_of("payments.index_payments")
 def _to_index() -> Iterable[QuerySet[Any]]:
-    return [indexing.newer_payments()]
+    return indexing.to_index()
 
 
 @rows_of("payments.write_exports")

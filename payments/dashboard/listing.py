@@ -85,7 +85,8 @@ def _page(request: MemberRequest, form: PaymentFilterForm, asked: PaymentFilter)
 def _search(
     request: MemberRequest, text: str, payments: QuerySet[Payment], before: uuid.UUID | None, limit: int
 ) -> list[Payment]:
-    return Searched(request.merchant, request.environment, text).newest(payments, before=before, limit=limit)
+    searched = Searched(request.merchant, request.environment, text)
+    return searched.with_matches(searched.newest(payments, before=before, limit=limit))
 
 
 @never_cache
@@ -99,13 +100,16 @@ def find(request: MemberRequest) -> HttpResponse:
     if text:
         exactly = find_payment(request.merchant, request.environment, text)
         own = Payment.objects.of(request.merchant, request.environment).defer("qr_png")
-        found = [exactly] if exactly else _search(request, text, own, None, FOUND_AT_ONCE)
+        searched = Searched(request.merchant, request.environment, text)
+        newest = [exactly] if exactly else searched.newest(own, before=None, limit=FOUND_AT_ONCE)
+        found = searched.with_matches(newest)
     return JsonResponse({"payments": [_as_found(payment) for payment in found]})
 
 
-def _as_found(payment: Payment) -> dict[str, str]:
+def _as_found(payment: Payment) -> dict[str, object]:
     row = PaymentRow(payment)
     return {
+        "match": row.match and row.match._asdict(),
         "address": reverse("dashboard_payment", args=[payment.public_id]),
         "title": f"{row.price} · {payment.get_status_display()}",
         "words": f"{row.due}, {date_format(payment.created_at, 'j M Y, H:i')}, {row.reference}",

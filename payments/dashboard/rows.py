@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy
 from config.pages import wording
 from merchants.ledger.chart import AccountKind
 from payments.chains import registry
+from payments.dashboard.search.texts import Match
 from payments.models import Deposit, Discrepancy, Payment
 from payments.states import DepositStatus, DiscrepancyKind, DiscrepancyStatus
 
@@ -89,6 +90,11 @@ class PaymentRow:
     @property
     def what_for(self) -> str:
         return what_for(self.payment)
+
+    @property
+    def match(self) -> Match | None:
+        """What of it was searched for; it comes with `Searched.with_matches`."""
+        return getattr(self.payment, "match", None)
 
     @property
     def waits_for_decision(self) -> bool:

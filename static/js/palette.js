@@ -107,7 +107,7 @@ class Palette {
   }
 }
 
-function optionOf({ address, title, words }, number) {
+function optionOf({ address, title, words, match }, number) {
   const option = document.createElement("a");
   option.id = `palette-${number}`;
   option.className = "palette__option";
@@ -120,6 +120,14 @@ function optionOf({ address, title, words }, number) {
     small.className = "faint small";
     small.textContent = words;
     option.append(small);
+  }
+  if (match) {
+    const part = document.createElement("mark");
+    part.textContent = match.part;
+    const found = document.createElement("span");
+    found.className = "small";
+    found.append(`${match.label}: ${match.before}`, part, match.after);
+    option.append(found);
   }
   return option;
 }

@@ -16,7 +16,7 @@ from payments.models import PAYMENTS, Payment
 from tests.bench.million import count_records
 from tests.browser.conftest import Complaints
 from tests.browser.pages import log_in
-from tests.dashboard.test_finding import made, twelve_kinds
+from tests.dashboard.test_finding import made, sixteen_kinds
 from tests.factories import PASSWORD, make_member, make_merchant
 from tests.payments.scenes import POLYGON, STELLAR, make_payment
 
@@ -30,7 +30,7 @@ def member() -> Member:
     return make_member(make_merchant("Harbour Coffee"))
 
 
-def test_twelve_kinds_of_text_find_a_payment_as_they_are_typed(
+def test_sixteen_kinds_of_text_find_a_payment_as_they_are_typed(
     page: Page, complaints: Complaints, member: Member
 ) -> None:
     payments = made(member.merchant, POLYGON), made(member.merchant, STELLAR)
@@ -40,11 +40,13 @@ def test_twelve_kinds_of_text_find_a_payment_as_they_are_typed(
     page.keyboard.press("/")
     field = page.get_by_role("combobox", name="A page, or any text of a payment")
     found = page.locator('[role=option][href*="/dashboard/payments/pay_"]')
-    for text, expected in twelve_kinds(*payments).values():
+    for text, expected in sixteen_kinds(*payments).values():
         field.fill(text)
         for public_id in expected:
             expect(page.locator(f'[role=option][href$="/{public_id}"]'), text).to_be_visible()
         expect(found, text).to_have_count(len(expected))
+        if text == "李雷":
+            expect(found.locator("mark")).to_have_text(["李雷", "李雷"])
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="1,250.25 EUR")).to_be_visible()
     assert complaints.found == []

@@ -64,6 +64,15 @@ def test_part_of_a_text_lists_what_fits_and_a_whole_id_goes_there(client: Client
     assert listed(client, f"q={first.public_id}&status=created") == [first.public_id]
 
 
+def test_the_list_marks_what_was_found_and_shows_it_as_text(client: Client, member: Member) -> None:
+    make_payment(merchant=member.merchant, metadata={"<b>": "<i>Li & Lei</i>"})
+    index_payments()
+    page = client.get(f"{LIST}?q=I+%26+L").text
+    assert "&lt;b&gt;: &lt;i&gt;L<mark>i &amp; L</mark>ei&lt;/i&gt;" in page
+    [found] = client.get("/dashboard/find", {"q": "& le"}).json()["payments"]
+    assert found["match"] == {"label": "<b>", "before": "<i>Li ", "part": "& Le", "after": "i</i>"}
+
+
 def test_the_palette_is_told_what_fits_and_nothing_of_others(client: Client, member: Member) -> None:
     payment = make_payment(POLYGON, merchant=member.merchant, amount="1250", metadata={"order": "SO-77"})
     make_payment(metadata={"order": "SO-77"})

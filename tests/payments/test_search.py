@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from decimal import Decimal
 from typing import Any
 
@@ -21,12 +22,17 @@ from tests.worlds import populated_once
 
 pytestmark = pytest.mark.django_db
 
+NAMES = "李雷, たなか, 김민수, สมชาย, Иван, Ångström"
+
 
 @pytest.fixture
 @populated_once
 def wanted(db: None) -> Payment:
     """A payment among others of its merchant's, and one of somebody else's that is just like it."""
-    merchant, metadata = make_merchant(), {"order": "SO-1042", "payer": {"mail": ["Ada.L@Example.org"]}, "weight": 731}
+    merchant, metadata = (
+        make_merchant(),
+        {"order": "SO-1042", "payer": {"mail": ["Ada.L@Example.org"]}, "weight": 731, "name": NAMES},
+    )
     payment = make_payment(POLYGON, merchant=merchant, amount="1250", currency="EUR", metadata=metadata)
     make_payment(POLYGON, merchant=merchant, amount="99", metadata={"order": "SO-9"})
     make_payment(POLYGON, amount="1250", currency="EUR", metadata=metadata)
@@ -40,6 +46,12 @@ def found(merchant: Merchant, text: str, **asked: Any) -> list[Payment]:
     newest = searched.newest(own, before=None, limit=26)
     assert newest == list(own.filter(searched.condition()).order_by("-pk"))
     return newest
+
+
+def paid(payment: Payment) -> str:
+    transaction_hash = pay(payment)
+    confirm(payment)
+    return transaction_hash
 
 
 def test_a_payment_is_found_by_each_part_of_its_text(wanted: Payment) -> None:
@@ -56,21 +68,91 @@ def test_a_payment_is_found_by_each_part_of_its_text(wanted: Payment) -> None:
         "1,250.00",
         "1250.0 EUR",
         f"{Decimal(wanted.due) / 10**6:f} USDC",
+        wanted.deposit_address[-4:],
+        wanted.deposit_address[10:22].upper(),
+        "李雷",
+        "なか",
+        "민수",
+        unicodedata.normalize("NFD", "김민"),
+        "ชา",
+        "ИВ",
+        "ån",
+        "A.",
     ):
         assert found(wanted.merchant, text) == [wanted], text
-    for text in ("", "l@", "1250 USD", "so-1043", "1250.5", "%", "_", "so_1042", "ada.l@example.orgx", "\\", "'"):
+    for text in (
+        "",
+        "李",
+        "雷李",
+        wanted.deposit_address[10:12] + "x",
+        "pa",
+        "0x",
+        "1250 USD",
+        "so-1043",
+        "1250.5",
+        "%",
+        "_",
+        "so_1042",
+        "ada.l@example.orgx",
+        "\\",
+        "'",
+    ):
         assert found(wanted.merchant, text) == [], text
 
 
 def test_a_payment_is_found_by_who_paid_it(wanted: Payment) -> None:
-    transaction_hash = pay(wanted)
-    confirm(wanted)
+    transaction_hash = paid(wanted)
     deposit = wanted.deposits.get()
     assert found(wanted.merchant, deposit.sender) == [wanted]
     assert found(wanted.merchant, f" {deposit.sender.lower()} ") == [wanted]
     for text in (transaction_hash, transaction_hash.upper().replace("0X", "0x"), wanted.public_id.upper()):
         assert find_payment(wanted.merchant, SANDBOX, text) == wanted
         assert find_payment(make_merchant(), SANDBOX, text) is None
+
+
+def test_a_payment_is_found_by_any_part_of_the_hash_it_was_paid_by_since_its_entry_was_written(wanted: Payment) -> None:
+    transaction_hash = paid(wanted)
+    sender = wanted.deposits.get().sender
+    parts = (transaction_hash[-6:], transaction_hash[20:32].upper(), sender[5:15], sender[-6:])
+    assert [found(wanted.merchant, text) for text in parts] == [[]] * 4
+    assert index_payments() == 1
+    assert [found(wanted.merchant, text) for text in parts] == [[wanted]] * 4
+    assert index_payments() == 0
+    again = paid(wanted)
+    assert index_payments() == 1
+    assert found(wanted.merchant, again[-12:]) == found(wanted.merchant, parts[0]) == [wanted]
+
+
+def test_entries_of_the_version_before_are_written_again_and_found_meanwhile(wanted: Payment) -> None:
+    transaction_hash, text = paid(wanted), "so-1042"
+    pieces = pieces_of(text, wanted.merchant_id, SANDBOX)
+    SearchEntry.objects.filter(payment_id=wanted.pk).update(text=text, pieces=pieces, deposits_until=None)
+    assert found(wanted.merchant, text) == [wanted]
+    assert found(wanted.merchant, "李雷") == []
+    assert [index_payments(batch=1), index_payments(batch=1)] == [1, 0]
+    for part in (text, "李雷", transaction_hash[-6:]):
+        assert found(wanted.merchant, part) == [wanted]
+    SearchEntry.objects.update(deposits_until=None)
+    assert [index_payments(batch=1) for _ in range(6)] == [1, 1, 1, 0, 0, 0]
+    assert found(wanted.merchant, transaction_hash[-6:]) == [wanted]
+
+
+def test_what_was_found_is_shown_with_the_part_that_was_typed(wanted: Payment) -> None:
+    transaction_hash = paid(wanted)
+    public_id, address = wanted.public_id, wanted.deposit_address
+    for text, match in {
+        " SO-10": ("order", "", "SO-10", "42"),
+        "李雷": ("name", "", "李雷", f"{NAMES[2:18]}…"),
+        "example": ("mail", "Ada.L@", "Example", ".org"),
+        public_id[-8:].upper(): ("Payment", f"…{public_id[-24:-8]}", public_id[-8:], ""),
+        address[10:22].lower(): ("Deposit address", address[:10], address[10:22], f"{address[22:38]}…"),
+        transaction_hash[40:52]: (
+            "Transaction hash", f"…{transaction_hash[24:40]}", transaction_hash[40:52], transaction_hash[52:]
+        ),
+        "1250": None,
+    }.items():  # fmt: skip
+        [shown] = Searched(wanted.merchant, SANDBOX, text).with_matches([wanted])
+        assert shown.match == match, text  # type: ignore[attr-defined]  # as an annotation
 
 
 def test_search_and_filters_narrow_each_other_down(wanted: Payment) -> None:

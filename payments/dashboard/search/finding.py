@@ -22,7 +22,8 @@ from payments.chains.base import Chain
 from payments.chains.errors import InvalidAddress
 from payments.chains.recipients import person_of
 from payments.dashboard.search.models import SearchEntry
-from payments.dashboard.search.pieces import LENGTH, pieces_of
+from payments.dashboard.search.pieces import LENGTH, SHORT, folded, pieces_of
+from payments.dashboard.search.texts import texts_of
 from payments.models import Deposit, Payment
 
 NEWEST = 5_000
@@ -87,7 +88,7 @@ class Searched:
     @property
     def is_too_short(self) -> bool:
         """Whether too little was typed to look for payments that contain it."""
-        return len(self._part) < LENGTH
+        return len(self._part) < SHORT
 
     def condition(self) -> Q:
         """Every payment that fits, without a limit: for work that may take its time."""
@@ -113,13 +114,23 @@ class Searched:
             add(reduce(or_, amounts))
         if self._is_address():
             add(Q(pk__in=self._sent_from()))
-        if not self.is_too_short and add(Q(pk__in=self._among_newest(before))) < limit:
-            add(Q(pk__in=self._by_index(before)))
+        newest = payments.order_by("-pk").values("pk")
+        if not self.is_too_short and add(Q(pk__in=self._among(newest[:NEWEST]))) < limit:
+            for oldest in newest[NEWEST - 1 : NEWEST]:  # none: all were looked through
+                add(Q(pk__in=self._by_index(oldest["pk"])))
         return sorted(found.values(), key=lambda payment: payment.pk, reverse=True)[:limit]
+
+    def with_matches(self, payments: list[Payment]) -> list[Payment]:
+        """These payments, each with `match`: its text that has what was typed. None has a price."""
+        found = texts_of(Payment.objects.filter(pk__in=[payment.pk for payment in payments]))
+        matches = {texts.payment.pk: texts.match(self._part) for texts in found}
+        for payment in payments:
+            setattr(payment, "match", matches.get(payment.pk))  # noqa: B010 - as an annotation would
+        return payments
 
     @property
     def _part(self) -> str:
-        return " ".join(self.text.lower().split())
+        return folded(self.text)
 
     def _amounts(self) -> list[Q]:
         """Prices that the text can mean, with the number of digits that each currency has."""
@@ -156,22 +167,24 @@ class Searched:
     def _entries(self) -> QuerySet[SearchEntry]:
         return SearchEntry.objects.filter(merchant_id=self.merchant.pk, environment=self.environment)
 
+    def _has_part(self) -> Q:
+        """The text has it; of two characters the pieces say it, as these are of the metadata alone."""
+        return Q(text__contains=self._part) if len(self._part) >= LENGTH else self._has_pieces()
+
+    def _has_pieces(self) -> Q:
+        length = min(len(self._part), LENGTH)
+        return Q(pieces__contains=pieces_of(self._part, self.merchant.pk, self.environment, length=length))
+
     def _containing(self) -> QuerySet[SearchEntry]:
-        pieces = pieces_of(self._part, self.merchant.pk, self.environment)
-        return self._entries().filter(pieces__contains=pieces, text__contains=self._part)
+        return self._entries().filter(self._has_pieces(), self._has_part())
 
-    def _among_newest(self, before: uuid.UUID | None) -> QuerySet[SearchEntry, Any]:
-        """Keys of those of the newest payments that contain it."""
-        newest = self._entries().filter(_below(before)).order_by("-payment_id").values("payment_id")[:NEWEST]
-        return SearchEntry.objects.filter(payment_id__in=newest, text__contains=self._part).values("payment_id")
+    def _among(self, payments: QuerySet[Payment, Any]) -> QuerySet[SearchEntry, Any]:
+        """Keys of those of these payments that contain it."""
+        return SearchEntry.objects.filter(self._has_part(), payment_id__in=payments).values("payment_id")
 
-    def _by_index(self, before: uuid.UUID | None) -> QuerySet[SearchEntry, Any]:
-        """Keys of the newest payments that contain it, however old."""
-        return self._containing().filter(_below(before)).order_by("-payment_id").values("payment_id")[:RARE]
-
-
-def _below(before: uuid.UUID | None) -> Q:
-    return Q() if before is None else Q(payment_id__lt=before)
+    def _by_index(self, before: uuid.UUID) -> QuerySet[SearchEntry, Any]:
+        """Keys of the newest older payments that contain it, however old."""
+        return self._containing().filter(payment_id__lt=before).order_by("-payment_id").values("payment_id")[:RARE]
 
 
 def _is_address(chain: Chain, text: str) -> bool:

@@ -1,76 +1,107 @@
-"""Writes the search entries of new payments, in the background: creating a payment does not wait for it."""
+"""Writes the search entries of payments, in the background: creating or paying one does not wait for it."""
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
-from django.db.models import Exists, OuterRef, QuerySet, Subquery, Value
+from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery, Value
 from django.db.models.functions import Coalesce
 
 from config import ids
-from config.pages.wording import coins_asked
-from payments.dashboard.search.models import SearchEntry
-from payments.dashboard.search.pieces import pieces_of
-from payments.models import Payment
+from payments.dashboard.search.models import NO_DEPOSIT, SearchEntry
+from payments.dashboard.search.pieces import SHORT, pieces_of
+from payments.dashboard.search.texts import Texts, texts_of
+from payments.models import Deposit, Payment
 
 BATCH = 1_000
-LONGEST_TEXT = 4_000
-"""Characters; what a payment's metadata has beyond is not found."""
 
 OVERLAP = timedelta(minutes=10)
-"""Longer than a database transaction lives: a payment whose key is older than the newest entry may appear so late."""
-
-_COLUMNS = ("pk", "merchant_id", "environment", "metadata", "due", "decimals", "cryptocurrency")
+"""Longer than a database transaction lives: what has a key older than the newest entry's may appear so late."""
 
 
 def index_payments(*, batch: int = BATCH) -> int:
-    """Write the entries of the oldest payments that have none, at most a batch; returns how many.
+    """Write the oldest entries that are missing, then what was paid since, then again what the version before wrote.
 
-    Two workers may do it at once: an entry that is there stays.
+    Returns how many; of each kind at most a batch, and the next kind once fewer were left. In this order, as only a
+    transfer whose payment has an entry is seen, and all are in the entries up to the last one that any entry names.
+    Two workers may do it at once: a new entry that is there stays, and another is written with the same text.
     """
-    newest = SearchEntry.objects.order_by("-payment_id").values_list("payment_id", flat=True).first()
+    done = 0
+    for write in (_write_new, _write_paid, _write_again):
+        if done < batch:
+            done += write(batch)
+    return done
+
+
+def to_index() -> list[QuerySet[Any]]:
+    """What has no entry yet, or one that lacks something."""
+    return [
+        Payment.objects.filter(pk__gt=Coalesce(Subquery(_newest("payment_id")), Value(NO_DEPOSIT))),
+        _paid().filter(pk__gt=Coalesce(Subquery(_newest("deposits_until")), Value(NO_DEPOSIT))),
+        SearchEntry.objects.filter(deposits_until=None),
+    ]
+
+
+def _write_new(batch: int) -> int:
     payments = Payment.objects.filter(~Exists(SearchEntry.objects.filter(payment_id=OuterRef("pk"))))
-    if newest is not None:
-        payments = payments.filter(pk__gte=ids.first_uuid_at(ids.created_at_of(newest) - OVERLAP))
-    found = payments.order_by("pk").values_list(*_COLUMNS, named=True)[:batch]
-    entries = [_entry(payment) for payment in found]
+    entries = _entries(payments.filter(_from("payment_id")).order_by("pk")[:batch], NO_DEPOSIT)
     SearchEntry.objects.bulk_create(entries, ignore_conflicts=True)
     return len(entries)
 
 
-def newer_payments() -> QuerySet[Payment]:
-    """The payments after the newest that has an entry."""
-    newest = SearchEntry.objects.order_by("-payment_id").values("payment_id")[:1]
-    return Payment.objects.filter(pk__gt=Coalesce(Subquery(newest), Value(uuid.UUID(int=0))))
+def _write_paid(batch: int) -> int:
+    lacks = Q(deposits_until=None) | Q(deposits_until__lt=OuterRef("pk"))
+    found = _paid().filter(
+        _from("deposits_until"), Exists(SearchEntry.objects.filter(lacks, payment_id=OuterRef("payment_id")))
+    )
+    keys = list(found.order_by("pk").values_list("pk", "payment_id")[:batch])
+    return _rewrite({payment for _, payment in keys}, keys[-1][0]) if keys else 0
 
 
-def _entry(payment: Any) -> SearchEntry:
-    text = _text(payment)
+def _write_again(batch: int) -> int:
+    found = SearchEntry.objects.filter(deposits_until=None).values_list("payment_id", flat=True)[:batch]
+    return _rewrite(set(found), _newest("deposits_until").first() or NO_DEPOSIT)
+
+
+def _rewrite(keys: set[uuid.UUID], until: uuid.UUID) -> int:
+    entries = _entries(Payment.objects.filter(pk__in=keys), until)
+    changed = ["text", "pieces", "deposits_until"]
+    SearchEntry.objects.bulk_create(entries, update_conflicts=True, unique_fields=["payment_id"], update_fields=changed)
+    return len(entries)
+
+
+def _paid() -> QuerySet[Deposit]:
+    return Deposit.objects.filter(payment__isnull=False)
+
+
+def _newest(field: str) -> QuerySet[SearchEntry, Any]:
+    return SearchEntry.objects.exclude(**{field: None}).order_by(f"-{field}").values_list(field, flat=True)[:1]
+
+
+def _from(field: str) -> Q:
+    """What may have appeared since the newest that an entry has in this field."""
+    newest = _newest(field).first()
+    return Q() if newest is None else Q(pk__gte=ids.first_uuid_at(ids.created_at_of(newest) - OVERLAP))
+
+
+def _entries(payments: QuerySet[Payment], until: uuid.UUID) -> list[SearchEntry]:
+    return [entry_of(texts, until) for texts in texts_of(payments, until=until)]
+
+
+def entry_of(texts: Texts, until: uuid.UUID) -> SearchEntry:
+    payment, words = texts.payment, texts.words
+    text = f"{words}\n{texts.codes}"
+    pieces = {
+        *pieces_of(text, payment.merchant_id, payment.environment),
+        *pieces_of(words, payment.merchant_id, payment.environment, length=SHORT),
+    }
     return SearchEntry(
         payment_id=payment.pk,
         merchant_id=payment.merchant_id,
         environment=payment.environment,
         text=text,
-        pieces=pieces_of(text, payment.merchant_id, payment.environment),
+        pieces=sorted(pieces),
+        deposits_until=until,
     )
-
-
-def _text(payment: Any) -> str:
-    public_id = ids.PAYMENT.encode(uuid.UUID(str(payment.pk)))
-    amount = f"{coins_asked(payment.due, payment.decimals)} {payment.cryptocurrency}"
-    return "\n".join((public_id, amount, *_values(payment.metadata))).lower()[:LONGEST_TEXT]
-
-
-def _values(value: Any) -> Iterator[str]:
-    """Every text and number in a JSON value, however deep; a line each."""
-    if isinstance(value, dict):
-        for each in value.values():
-            yield from _values(each)
-    elif isinstance(value, list):
-        for each in value:
-            yield from _values(each)
-    elif value is not None and not isinstance(value, bool):
-        yield " ".join(str(value).split())

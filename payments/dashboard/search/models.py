@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+import uuid
+from typing import ClassVar, Final
 
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 
+NO_DEPOSIT: Final = uuid.UUID(int=0)
+"""Older than every deposit."""
+
 
 class SearchEntry(models.Model):
-    """The searchable text of one payment, and the pieces that an index finds it by. Written once, in the background.
+    """The searchable text of one payment, and the pieces that an index finds it by. Written in the background.
 
     It repeats what the payment says, so it can be deleted: the task writes it again.
     """
@@ -18,14 +22,21 @@ class SearchEntry(models.Model):
     payment_id = models.UUIDField(primary_key=True)
     merchant_id = models.UUIDField()
     environment = models.CharField(max_length=10)
-    text = models.TextField(help_text="In lower case: id, coin amount, values of the metadata, a line each.")
-    pieces = ArrayField(models.IntegerField(), help_text="Of every three characters in a row, with the merchant.")
+    text = models.TextField(help_text="As it is compared: the metadata, then ids, addresses and hashes, a line each.")
+    pieces = ArrayField(
+        models.IntegerField(),
+        help_text="Of every three characters in a row, and of every two of the metadata, with the merchant.",
+    )
+    deposits_until = models.UUIDField(
+        null=True, help_text="Up to this deposit the payment's are in the text; empty: the version before wrote it."
+    )
 
     class Meta:
         verbose_name_plural = "search entries"
         indexes: ClassVar = [
             models.Index(fields=["merchant_id", "environment", "payment_id"], name="search_entry_of"),
             GinIndex(fields=["pieces"], name="search_entry_pieces"),
+            models.Index(fields=["deposits_until"], name="search_entry_until"),
         ]
 
     def __str__(self) -> str:
