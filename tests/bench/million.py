@@ -21,8 +21,9 @@ from merchants.ledger.models import Account, Entry, Posting
 from merchants.models import Merchant, RecordCount, RecordCountDelta
 from merchants.request_log.models import LoggedRequest
 from merchants.roles import Action
-from payments.dashboard.search.indexing import _COLUMNS, _entry
+from payments.dashboard.search.indexing import entry_of
 from payments.dashboard.search.models import SearchEntry
+from payments.dashboard.search.texts import texts_of
 from payments.deposits.turnover.models import Turnover, TurnoverDelta
 from payments.links.models import PaymentLink
 from payments.models import PAYMENTS, BalanceChange, Deposit, Discrepancy, Payment
@@ -114,7 +115,11 @@ class Fill:
             currency="(ARRAY['EUR', 'USD', 'USD', 'GBP'])[1 + n % 4]",
             network="(ARRAY['polygon', 'ethereum', 'stellar'])[1 + n % 3]",
             cryptocurrency="(ARRAY['USDC', 'USDT', 'DAI'])[1 + n / 3 % 3]",
-            metadata="jsonb_build_object('order', 'order-' || n, 'mail', 'person' || n % 50000 || '@example.org')",
+            deposit_address="'0x' || left(md5('address' || n) || md5(n::text), 40)",
+            metadata="jsonb_build_object('order', 'order-' || n, 'mail', 'person' || n % 50000 || '@example.org',"
+            " 'name', CASE n % 25000 WHEN 77 THEN '李雷' ELSE 'Ada' END,"
+            " 'wish', CASE WHEN n % 10 < 3 THEN 'gift-wrap' END,"
+            f" 'campaign', CASE WHEN n > {self._number * 7 // 10} THEN 'spring' END)",
             payment_link_id=f"CASE WHEN n % 10 = 0 THEN '{self._records.link.pk}'::uuid END",
             qr_png="'\\x'",
         )
@@ -282,15 +287,23 @@ class Fill:
                 for entry in batch:
                     pieces = ",".join(map(str, entry.pieces))  # a list would be adapted number by number
                     copy.write_row(
-                        (entry.payment_id, entry.merchant_id, entry.environment, entry.text, f"{{{pieces}}}")
+                        (
+                            entry.payment_id,
+                            entry.merchant_id,
+                            entry.environment,
+                            entry.text,
+                            f"{{{pieces}}}",
+                            entry.deposits_until,
+                        )
                     )
 
     def _entries(self) -> Iterator[list[SearchEntry]]:
-        own = Payment.objects.filter(merchant=self._merchant).order_by("-pk").values_list(*_COLUMNS, named=True)
-        payments = list(own[:20_000])
-        while payments:
-            yield [_entry(payment) for payment in payments]
-            payments = list(own.filter(pk__lt=payments[-1].pk)[:20_000])
+        own, until = Payment.objects.filter(merchant=self._merchant).order_by("-pk"), Deposit.objects.latest("pk").pk
+        entries = [entry_of(texts, until) for texts in texts_of(own[:20_000])]
+        while entries:
+            yield entries
+            older = own.filter(pk__lt=entries[-1].payment_id)[:20_000]
+            entries = [entry_of(texts, until) for texts in texts_of(older)]
 
 
 LARGE = (Payment, Deposit, Event, Delivery, Attempt, BalanceChange, SearchEntry, Posting, Entry)
@@ -322,7 +335,9 @@ def _without_indexes(cursor: Any) -> Iterator[None]:
         cursor.execute(definition)
 
 
-_COPY = f"COPY {SearchEntry._meta.db_table} (payment_id, merchant_id, environment, text, pieces) FROM STDIN"
+_COPY = (
+    f"COPY {SearchEntry._meta.db_table} (payment_id, merchant_id, environment, text, pieces, deposits_until) FROM STDIN"
+)
 
 
 def count_records(cursor: Any, counted: Counted) -> None:

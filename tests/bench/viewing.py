@@ -45,6 +45,7 @@ class Shop:
 
         own = Payment.objects.filter(merchant=self.records.payment.merchant)
         payment = own.filter(status="completed").order_by("-id")[self.number // 4]
+        deposit = Deposit.objects.filter(payment=payment).earliest("id")
         settlement = Settlement.objects.filter(merchant=payment.merchant).order_by("-id")[self.number // 2000]
         return {
             **{name: getattr(self.records, name).public_id for name in UNKNOWN},
@@ -52,8 +53,10 @@ class Shop:
             "month_before": f"{timezone.now().replace(day=1) - timedelta(days=2):%Y-%m}",
             "in_the_middle": payment.public_id,
             "completed": payment.public_id,
-            "part_of_id": payment.public_id[-9:],
-            "sender": Deposit.objects.filter(payment=payment).get().sender,
+            "end_of_id": payment.public_id[-8:],
+            "part_of_hash": deposit.transaction_hash[30:42],
+            "part_of_address": payment.deposit_address[16:28],
+            "sender": deposit.sender,
             "settlement": settlement.public_id,
         }
 
