@@ -2,7 +2,6 @@
 // Ballast.open(url). The shop has to be among the websites that the merchant named under "What payers see"; otherwise, and
 // without this script, the address opens as a page. What it reports is for the shop's pages alone: goods go out on a webhook.
 (() => {
-  "use strict";
   const home = new URL(document.currentScript.src).origin;
   const PATIENCE = 5000; // milliseconds in which a page that may be framed says so
   let shown;

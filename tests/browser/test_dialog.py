@@ -97,6 +97,7 @@ def test_a_payment_is_made_in_a_dialog_and_the_shop_hears_of_it(
     expect(shown.get_by_text("Paid. Thank you!", exact=True)).to_be_visible()
     expect(page).to_have_title("paid")
     dialog.get_by_role("button", name="Close").click()
+    expect(page).to_have_title("close")
     expect(dialog).to_have_count(0)
     heard = page.evaluate("heard")
     assert heard[0] == ["status", payment.public_id, "created"]
