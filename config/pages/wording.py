@@ -126,6 +126,11 @@ def rate(price: Decimal) -> str:
     return in_style(_without_needless_zeros(f"{price.normalize():f}"))
 
 
+def quote(code: str, price: Decimal, currency: str) -> str:
+    """`1 USDC = 0.8667 EUR`."""
+    return left_to_right(f"1 {code} = {rate(price)} {currency}")
+
+
 def about(seconds: float) -> str:
     """A waiting time as people say it: `about 8 s`, `about 3 min`."""
     return gettext("about %(time)s") % {"time": duration(seconds)}

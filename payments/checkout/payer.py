@@ -434,7 +434,7 @@ def _receipt(facts: PayerFacts) -> list[tuple[str, str]]:
         (gettext("Reference"), payment.public_id),
         (gettext("Price"), wording.fiat(payment.fiat_amount, payment.currency)),
         (gettext("Amount due"), facts.asked(payment.due)),
-        (gettext("Rate"), _rate(payment)),
+        (gettext("Rate"), wording.quote(payment.cryptocurrency, payment.rate, payment.currency)),
         (gettext("Network"), facts.network.name),
     ]
     if facts.seen:
@@ -458,14 +458,9 @@ def _details(facts: PayerFacts) -> list[tuple[str, str]]:
             gettext("Asset") if facts.network.family == "stellar" else gettext("Token contract"),
             facts.network.assets[code].contract,
         ),
-        (gettext("Rate"), _rate(payment)),
+        (gettext("Rate"), wording.quote(payment.cryptocurrency, payment.rate, payment.currency)),
         (gettext("Expires"), wording.moment(payment.expires_at)),
     ]
-
-
-def _rate(payment: Payment) -> str:
-    rate = f"1 {payment.cryptocurrency} = {wording.rate(payment.rate)} {payment.currency}"
-    return wording.left_to_right(rate)
 
 
 def _again_url(facts: PayerFacts) -> str:

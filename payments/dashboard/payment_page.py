@@ -141,7 +141,7 @@ def _facts(payment: Payment) -> list[tuple[str, str]]:
         (_("Received"), wording.coins(payment.received, payment.decimals, coin)),
         (_("Refunded"), wording.coins(payment.refunded, payment.decimals, coin) if payment.refunded else ""),
         (_("What happened"), ", ".join(str(StatusReason(reason).label) for reason in payment.status_reasons)),
-        (_("Rate"), f"1 {coin} = {wording.rate(payment.rate)} {payment.currency}"),
+        (_("Rate"), wording.quote(coin, payment.rate, payment.currency)),
         (_("Rate from"), f"{source_in_words(payment.rate_source)}, {exact(payment.rate_quoted_at)}"),
         (_("Created"), exact(payment.created_at)),
         (_("Expires"), exact(payment.expires_at)),

@@ -166,8 +166,7 @@ def _where(payload: Payload) -> Iterable[tuple[str, str]]:
 
 def _paid(payload: Payload) -> Iterable[tuple[str, str]]:
     code = payload["coin"]["code"]
-    rate = wording.rate(Decimal(payload["rate"]))
-    yield gettext("Rate"), f"1 {code} = {rate} {payload['price']['currency']}"
+    yield gettext("Rate"), wording.quote(code, Decimal(payload["rate"]), payload["price"]["currency"])
     yield gettext("Amount due"), _coins(payload["amountDue"], code)
     yield gettext("Received"), _coins(payload["amountReceived"], code)
     yield pgettext("when it was paid", "Paid"), _moment(payload["paidAt"])

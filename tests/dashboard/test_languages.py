@@ -82,6 +82,11 @@ def test_members_log_in_in_a_language_of_the_dashboard_and_the_api_is_english() 
         assert add_member(merchant=make_merchant(), user=make_user()).language == "en"
 
 
+def test_a_rate_stays_in_its_order_from_right_to_left() -> None:
+    payment = make()
+    assert f"\u20661 {payment.cryptocurrency} = " in Client().get(f"/pay/{payment.public_id}?lang=ar").text
+
+
 @pytest.mark.parametrize(
     ("language", "shown"),
     [
