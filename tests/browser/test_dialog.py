@@ -115,6 +115,7 @@ def test_the_dialog_closes_by_a_key_and_the_way_back_leaves_the_frame(
     visit_shop(page, shop, live_server.url, payment)
     dialog, shown = page.get_by_role("dialog"), page.frame_locator("dialog iframe")
     shown.get_by_text("Details of this payment").click()
+    expect(page).to_have_title("status")  # from here on the page in the frame listens
     page.keyboard.press("Escape")
     expect(dialog).to_have_count(0)
     payment.status = "cancelled"

@@ -164,7 +164,7 @@ def test_amount_address_and_memo_are_copied_exactly(page: Page, member: Member) 
         page.evaluate(WAIT_UNTIL_COPIED, value)
 
 
-@pytest.mark.parametrize(("network", "count"), [("stellar", 12), ("polygon", 9)])
+@pytest.mark.parametrize(("network", "count"), [("stellar", 13), ("polygon", 10)])
 def test_everything_to_press_is_large_enough_for_a_thumb(page: Page, member: Member, network: str, count: int) -> None:
     payment = make_payment(member.merchant, network=network)
     for path, kinds, number in (
