@@ -17,7 +17,12 @@ from PIL import Image
 ROOT = Path(__file__).resolve().parents[2]
 OUTPUT = ROOT / "var" / "screenshots"
 
-PICTURES = {"dashboard": ("home-1280-light", 960), "payment-page": ("pay-created-360-light", 1000)}
+PICTURES = {
+    "dashboard": ("home-1280-light", 960),
+    "payment": ("payment-completed-1280-light", 960),
+    "payment-page": ("pay-created-360-light", 1000),
+    "payment-page-arabic": ("pay-created_with_memo-in-ar", 1000),
+}
 """Of the README: the screenshot that each is the top of, and how many pixels of it."""
 
 
