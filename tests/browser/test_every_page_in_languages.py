@@ -1,4 +1,4 @@
-"""Payers' pages in every language, on a phone: no word too long for it, and nothing on anything else."""
+"""Pages in every language that they are in, on a phone: no word too long for it, and nothing on anything else."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from payments.suspense.payer_proofs import return_link
 from tests.browser.accessibility import TOO_WIDE, large_text_faults, load_measures
 from tests.browser.conftest import Complaints
 from tests.browser.link_scenes import link_pages
+from tests.browser.pages import every_page_of_the_dashboard, log_in
 from tests.browser.scenes import Scenes, make_scenes
 from tests.browser.walk import OUTPUT
 from tests.networks import STELLAR
@@ -55,6 +56,28 @@ def test_every_language_fits_a_phone(browser: Browser, live_server: LiveServer, 
             if OUTPUT and language in PHOTOGRAPHED:
                 page.screenshot(path=OUTPUT / f"{name}-in-{language}.png", full_page=True, animations="disabled")
         context.close()
+    assert faults + complaints.found == [], "\n".join(faults)
+
+
+def test_the_dashboard_fits_a_phone_in_its_other_languages(
+    browser: Browser, live_server: LiveServer, complaints: Complaints
+) -> None:
+    scenes, faults = make_scenes(), []
+    stops = [each for each in every_page_of_the_dashboard(scenes) if each.viewer == "owner" and each.act is None]
+    page = browser.new_context(base_url=live_server.url, viewport={"width": 360, "height": 740}).new_page()
+    complaints.listen_to(page)
+    log_in(page, scenes.owner.email, scenes.password)
+    for language, _name in settings.DASHBOARD_LANGUAGES[1:]:
+        scenes.owner.memberships.update(language=language)
+        for stop in stops:
+            page.goto(stop.path)
+            if (shown := page.locator("html").get_attribute("lang")) != language:
+                faults.append(f"{stop.name} is in {shown}")
+            if overflow := page.evaluate(TOO_WIDE):
+                faults.append(f"{stop.name} in {language}: {overflow} pixels too wide")
+            if OUTPUT:
+                page.screenshot(path=OUTPUT / f"{stop.name}-in-{language}.png", full_page=True, animations="disabled")
+    page.context.close()
     assert faults + complaints.found == [], "\n".join(faults)
 
 
