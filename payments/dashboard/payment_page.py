@@ -34,7 +34,7 @@ from payments.dashboard.forms import NameTransactionForm
 from payments.dashboard.rows import DEPOSIT_COLUMNS, DepositRow, PaymentRow, RefundsOfPayment
 from payments.dashboard.timeline import timeline_of
 from payments.deposits.models import ScanCursor
-from payments.models import Discrepancy, NamedTransaction, Payment
+from payments.models import UNPAID_FOR_GOOD, Discrepancy, NamedTransaction, Payment
 from payments.rates.tables import source_in_words
 from payments.records import TRANSFERS_SHOWN
 from payments.services import cancel_payment
@@ -100,6 +100,7 @@ def _detail_context(request: MemberRequest, payment: Payment) -> dict[str, objec
         "row": PaymentRow(payment),
         "payment_page": payment.page_url,
         "curl": curl.reading(payment.environment, f"payments/{payment.public_id}"),
+        "refresh_seconds": _REFRESH_AFTER_SECONDS[bool(payment.completed_at) or payment.status in UNPAID_FOR_GOOD],
         "facts": _facts(payment),
         "address": _address_facts(payment),
         "metadata": wording.metadata_rows(payment.metadata),
@@ -117,6 +118,10 @@ def _detail_context(request: MemberRequest, payment: Payment) -> dict[str, objec
         "cancellable": payment.status == PaymentStatus.CREATED and not deposits,
         "scenarios": simulator.offered_scenarios(payment).items() if in_sandbox else (),
     }
+
+
+_REFRESH_AFTER_SECONDS = {False: 3, True: 15}
+"""How often the page is looked at again while it is open, by whether the payment is over."""
 
 
 def _named(payment: Payment) -> list[NamedTransaction]:

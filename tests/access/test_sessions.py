@@ -228,6 +228,8 @@ class TestLimits:
         with django_assert_num_queries(3):  # session, user, member
             client.get("/page")
         clock.advance(minutes=1)
+        client.get("/page", headers={"X-Refresh": "1"})  # the page alone looked again
+        assert client.session["used_at"] == client.session["logged_in_at"]
         client.get("/page")
         assert client.session["used_at"] == client.session["logged_in_at"] + 60
 

@@ -15,6 +15,7 @@ from pytest_django.live_server_helper import LiveServer
 from merchants.models import Member
 from payments.checkout import payer
 from payments.checkout.simulator import simulate_payment
+from payments.dashboard import payment_page
 from payments.models import Payment
 from tests.browser.conftest import Complaints
 from tests.browser.pages import log_in
@@ -71,8 +72,14 @@ def test_paying_turns_the_page_to_paid_without_a_reload(page: Page, complaints: 
 
 @pytest.mark.usefixtures("impatience")
 def test_a_press_on_the_dashboard_pays_what_the_payer_watches(
-    browser: Browser, page: Page, live_server: LiveServer, complaints: Complaints, member: Member
+    browser: Browser,
+    page: Page,
+    live_server: LiveServer,
+    complaints: Complaints,
+    member: Member,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(payment_page, "_REFRESH_AFTER_SECONDS", {False: 0.3, True: 0.3})
     payment = make_payment(member.merchant)
     page.goto(f"/pay/{payment.public_id}")
     page.evaluate(MARK)
@@ -82,7 +89,12 @@ def test_a_press_on_the_dashboard_pays_what_the_payer_watches(
     office.goto(f"/dashboard/payments/{payment.public_id}")
     office.get_by_role("button", name="exact").click()
     expect(office.get_by_text("It shows up with the next blocks.")).to_be_visible()
+    office.evaluate(MARK)
     expect(page.get_by_text("Paid. Thank you!", exact=True)).to_be_visible()
+    expect(office.locator("#payment-status").get_by_text("Completed", exact=True)).to_be_visible()
+    expect(office.locator("#payment-facts").get_by_text("Credited", exact=True)).to_be_visible()
+    expect(office.get_by_text("It shows up with the next blocks.")).to_be_visible()  # only the parts are new
+    assert office.evaluate(IS_SAME_DOCUMENT)
     assert page.evaluate(IS_SAME_DOCUMENT)
     office.context.close()
     assert complaints.found == []

@@ -150,6 +150,8 @@ def operators_log_in(request: HttpRequest) -> HttpResponse:
 class SessionLimitsMiddleware:
     """Ends a session that was not used for SESSION_IDLE, or is older than SESSION_LIFETIME, for every page alike.
 
+    A page that only looks again (static/js/refresh.js) is no use of it.
+
     It comes after AuthenticationMiddleware. Without a session cookie, as on the API, it costs nothing.
     """
 
@@ -171,7 +173,7 @@ class SessionLimitsMiddleware:
         is_too_old = now - logged_in_at >= settings.SESSION_LIFETIME.total_seconds()
         if is_too_old or now - used_at >= settings.SESSION_IDLE.total_seconds():
             logout(request)
-        elif now - used_at >= _USE_IS_NOTED_EVERY_SECONDS:
+        elif now - used_at >= _USE_IS_NOTED_EVERY_SECONDS and "X-Refresh" not in request.headers:
             request.session[USED_AT] = now
             request.session[ADDRESS] = str(client_address(request) or "")
 
