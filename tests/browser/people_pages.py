@@ -83,6 +83,7 @@ def _follow(name: str) -> Callable[[Page], None]:
 
 
 def _open_the_switch(page: Page) -> None:
+    page.locator("[popovertarget=in-view]").first.click()
     page.locator(".merchants__button").click()
     page.get_by_role("button", name="Fern Supply").wait_for()
 

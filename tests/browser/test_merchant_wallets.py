@@ -49,7 +49,7 @@ def test_a_wallet_is_named_proven_and_replaced_after_a_wait(
     page.get_by_role("button", name="Sign with Harbour wallet").click()
     wait_for_path(page, "/dashboard/wallets")
     polygon = page.get_by_role("region", name="Polygon")
-    expect(polygon).to_contain_text("Shown to be yours by a signed message")
+    expect(polygon).to_contain_text(": Signed message.")
     assert MerchantWallet.objects.get().proof == "signature"
 
     page.get_by_role("link", name="Change the wallet on Polygon").click()

@@ -120,7 +120,7 @@ def test_a_wallet_signs_and_the_payment_is_paid(
     ("wallet", "words"),
     [
         (Wallet(declines=True), "You declined in your wallet. Nothing was sent."),
-        (Wallet(passphrase="Public Global Stellar Network ; September 2015"), "Your wallet is on another network."),
+        (Wallet(passphrase="Public Global Stellar Network ; September 2015"), "Your wallet is on a different network."),
     ],
     ids=["declined", "another network"],
 )

@@ -173,7 +173,7 @@ def test_a_wallet_that_stays_on_another_network_sends_nothing(page: Page, nodes:
     open_page(page, payment, nodes, wallet)
     button(page).click()
     expect(words(page)).to_have_text(
-        "Your wallet is on another network. Switch it to Polygon (local), and try again. Nothing was sent."
+        "Your wallet is on a different network. Switch it to Polygon (local) and try again. Nothing was sent."
     )
     assert wallet.sent == []
 
@@ -200,7 +200,7 @@ def test_without_a_node_for_everybody_no_network_is_added(page: Page, nodes: Nod
     page.locator("[data-wallet]").evaluate("section => (section.dataset.rpcUrl = '')")
     button(page).click()
     expect(words(page)).to_have_text(
-        f"Your wallet does not know Polygon (local) (chain ID {HERE}). Add it there, and try again. Nothing was sent."
+        f"Your wallet does not know Polygon (local) (chain ID {HERE}). Add it there and try again. Nothing was sent."
     )
     assert "wallet_addEthereumChain" not in wallet.methods
 
@@ -220,7 +220,7 @@ def test_without_a_wallet_nothing_offers_one(
     expect(link).to_have_attribute(
         "href", f"ethereum:{USDC}@{HERE}/transfer?address={payment.deposit_address}&uint256={UNITS}"
     )
-    expect(page.get_by_text("open this page in the browser inside it")).to_be_visible()
+    expect(page.get_by_text("open this page in its built-in browser")).to_be_visible()
     phone.close()
 
 
@@ -241,7 +241,7 @@ def test_too_little_for_the_fee_is_explained(page: Page, nodes: Nodes, payment: 
     nodes[HERE].rpc.call("anvil_setBalance", wallet.account, "0x1")
     open_page(page, payment, nodes, wallet)
     button(page).click()
-    expect(words(page)).to_have_text("Your account has too little POL for the fee of the network. Nothing was sent.")
+    expect(words(page)).to_have_text("Your account has too little POL for the network fee. Nothing was sent.")
     assert held(nodes, payment) == 0
 
 
@@ -256,7 +256,7 @@ def test_what_wallets_say_is_told_in_words(page: Page, nodes: Nodes, payment: Pa
         (
             "wallet_switchEthereumChain",
             {"code": -32601, "message": "No such method"},
-            "Your wallet is on another network.",
+            "Your wallet is on a different network.",
         ),
         ("wallet_switchEthereumChain", unknown, "You declined in your wallet. Nothing was sent."),
         (
@@ -264,7 +264,7 @@ def test_what_wallets_say_is_told_in_words(page: Page, nodes: Nodes, payment: Pa
             reverted,
             "Your account has less than 48.50 USDC on Polygon (local). Nothing was sent.",
         ),
-        ("eth_sendTransaction", broken, "Your wallet says: “<b>no reply</b>” Look in it whether something was sent"),
+        ("eth_sendTransaction", broken, "Your wallet reports: “<b>no reply</b>” Check in your wallet"),
     ):
         wallet.fails, wallet.declines = {method: error}, {"wallet_addEthereumChain"}
         button(page).click()
@@ -288,7 +288,7 @@ def test_who_changes_the_network_meanwhile_sends_nothing(page: Page, nodes: Node
     wallet.then = {"eth_call": lambda: setattr(wallet, "chain_id", ELSEWHERE)}
     open_page(page, payment, nodes, wallet)
     button(page).click()
-    expect(words(page)).to_contain_text("Your wallet is on another network.")
+    expect(words(page)).to_contain_text("Your wallet is on a different network.")
     assert wallet.sent == []
 
 
@@ -322,7 +322,7 @@ def test_what_a_wallet_is_asked_survives_a_page_that_changes(page: Page, nodes: 
     expect(button(page, SENT)).to_be_visible()
     let_blocks_come(page, nodes)
     expect(page.get_by_text("Paid. Thank you!", exact=True)).to_be_visible()
-    expect(page.get_by_text("You sent 10.00 USDC more than was due")).to_be_visible()
+    expect(page.get_by_text("You sent 10.00 USDC too much")).to_be_visible()
 
 
 def test_what_arrived_while_the_wallet_waited_is_not_sent_again(page: Page, nodes: Nodes, payment: Payment) -> None:

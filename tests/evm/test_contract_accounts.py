@@ -131,6 +131,6 @@ def test_the_page_proves_a_wallet_that_is_a_contract_as_providers_agree(
         assert MerchantWallet.objects.get().proof == ""
         assert "The wallet is proven." in said(OWNER_KEY)
         assert MerchantWallet.objects.get().proof == "contract"
-        assert "Shown to be yours by a message signed by its owners" in client.get("/dashboard/wallets").text
+        assert ": Message signed by its owners." in client.get("/dashboard/wallets").text
         found = registry.chain(Environment.PRODUCTION, POLYGON).provider_states()
         assert [state.problems.keys() - {"disagrees"} for state in found] == [set(), set()]
