@@ -121,7 +121,7 @@ def test_an_invented_transfer_is_not_credited_however_long_the_other_provider_is
     )
     [notice] = look_at(payment, timezone.now()).notices
     assert notice.title == "Polygon is slow to answer"
-    assert "Money that you have sent is not lost" in notice.words
+    assert "your money is not lost" in notice.words
 
     scene.providers[0].lie, scene.providers[1].is_silent = None, False
     scene.mainnet.pay([("USDC", payment.deposit_address, int(payment.due))])
