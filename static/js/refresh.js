@@ -4,7 +4,8 @@ import { enableCopying } from "./copy.js";
 
 const LONGEST_ANSWER = 10_000;
 let isLeaving = false; // by a form, whose next page has a message that is shown once
-document.addEventListener("submit", () => (isLeaving = true));
+document.addEventListener("submit", ({ target }) => (isLeaving ||= target.method !== "dialog"));
+window.addEventListener("pageshow", () => (isLeaving = false)); // back by the browser's own button
 
 export function enableRefreshing(root = document) {
   const parts = [...root.querySelectorAll("[data-refresh-seconds]")];
