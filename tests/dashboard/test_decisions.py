@@ -275,9 +275,16 @@ def test_a_short_payment_says_when_it_can_be_decided(client: Client, member: Mem
         f"1 payment has received too little so far. If the rest does not come, it waits here from {soon} on."
         in page(client)
     )
+    later = pay_and_confirm(make_payment(merchant=member.merchant, expires_in=3_000), "60.5")
+    assert later.closes_at > payment.closes_at
+    assert (
+        f"2 payments have received too little so far. If the rest does not come, the first waits here from {soon} on."
+        in page(client)
+    )
 
     end_window(payment)
-    assert "has received too little so far" not in page(client)
+    end_window(later)
+    assert "received too little so far" not in page(client)
     assert "Too little has arrived so far" not in page(client, own)
 
 

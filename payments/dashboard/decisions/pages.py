@@ -6,7 +6,7 @@ import uuid
 
 from django.contrib import messages
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Count, Min, Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -123,15 +123,15 @@ def _newest(request: MemberRequest, kind: str, before: uuid.UUID | None) -> list
 def _not_yet(merchant: Merchant, environment: str) -> str:
     """How many payments have received too little and may still be paid, and when the first can be decided about."""
     running = Payment.objects.of(merchant, environment).filter(status=PaymentStatus.UNDERPAID, closed_at__isnull=True)
-    closes = sorted(running.order_by().values_list("closes_at", flat=True)[:MOST_COUNTED])
-    if not closes:
+    found = running.aggregate(number=Count("pk"), first=Min("closes_at"))
+    if not found["number"]:
         return ""
     return ngettext(
         "%(number)d payment has received too little so far. If the rest does not come, it waits here from %(at)s on.",
         "%(number)d payments have received too little so far. If the rest does not come, the first waits here from "
         "%(at)s on.",
-        len(closes),
-    ) % {"number": len(closes), "at": exact(closes[0])}
+        found["number"],
+    ) % {"number": found["number"], "at": exact(found["first"])}
 
 
 def _key_in(text: str) -> uuid.UUID | None:
