@@ -24,13 +24,13 @@ from config.installation import services as standing
 from config.money import Asset, from_units
 from config.periodic.containment import contained
 from merchants.ledger.invariants import CouldNotCheck, NetworkKey
+from merchants.ledger.models import Stop
 from merchants.ledger.posting import InsufficientFunds
 from payments.chains import registry
 from payments.chains.base import Chain, IncomingTransfer, SentTransaction
 from payments.chains.errors import ChainError
 from payments.deposits.addresses import PaymentAddresses
 from payments.deposits.crediting import assess_due
-from payments.deposits.finality_halts import halts
 from payments.deposits.models import ScanCursor
 from payments.deposits.unattributed import book_unattributed
 from payments.deposits.watching import record_arrivals, watch_network
@@ -242,7 +242,7 @@ def _read_to_the_end(environment: str, network: str, chain: Chain) -> str:
         watch_network(environment, network)
         cursor = ScanCursor.objects.get(environment=environment, network=network)
         name = f"{network} ({environment})"
-        if (halt := halts(environment=environment, network=network).first()) is not None:
+        if (halt := Stop.objects.halting().of_network(environment, network).first()) is not None:
             return f"{name} is halted: {halt.reason}"
         if cursor.failing_since is not None:
             return f"{name} cannot be read: {cursor.last_error}"

@@ -7,7 +7,6 @@ from merchants.four_eyes.services import agree
 from merchants.ledger.models import Stop, StopKind
 from merchants.ledger.stops import lift_stop, propose_lifting
 from merchants.ledger.stops import stop as stop_payouts
-from payments.deposits.finality_halts import halts
 from tests.factories import make_user
 
 __all__ = ["halt", "is_halted", "lift", "lift_as_agreed", "lift_halt", "stands", "stop_payouts"]
@@ -15,13 +14,13 @@ __all__ = ["halt", "is_halted", "lift", "lift_as_agreed", "lift_halt", "stands",
 
 def stands(*, environment: str, network: str = "", asset: str = "") -> bool:
     """Whether a stop of exactly this stands."""
-    here = Stop.objects.filter(environment=environment, network=network, asset=asset, address="")
-    return here.filter(lifted_at__isnull=True).exists()
+    here = Stop.objects.standing().of_network(environment, network)
+    return here.filter(asset=asset, address="").exists()
 
 
 def lift(*, environment: str, network: str = "", asset: str = "", by: str = "a test") -> bool:
     place = {"environment": environment, "network": network, "asset": asset, "address": ""}
-    found = Stop.objects.filter(**place, lifted_at__isnull=True).first()
+    found = Stop.objects.standing().filter(**place).first()
     return found is not None and lift_stop(found, by=by)
 
 
@@ -38,9 +37,9 @@ def halt(network: str, *, environment: str = "sandbox", reason: str = "The final
 
 
 def is_halted(network: str) -> bool:
-    return halts(environment="sandbox", network=network).exists()
+    return Stop.objects.halting().of_network("sandbox", network).exists()
 
 
 def lift_halt(network: str) -> None:
-    for found in halts(environment="sandbox", network=network):
+    for found in Stop.objects.halting().of_network("sandbox", network):
         lift_as_agreed(found)

@@ -339,7 +339,7 @@ class StopAdmin(LedgerAdmin):
     def save_model(self, request: HttpRequest, obj: Stop, form: Any, change: bool) -> None:
         place = {"environment": obj.environment, "network": obj.network, "asset": obj.asset}
         stops.stop(**place, reason=f"{obj.reason} ({request.user})")
-        obj.pk = stops.standing(obj.environment, obj.network, [obj.asset]).filter(**place).earliest("pk").pk
+        obj.pk = Stop.objects.standing().filter(**place).earliest("pk").pk
 
     @admin.action(description="Lift: what waits there leaves", permissions=["lift"])
     @asks_first(
@@ -351,7 +351,7 @@ class StopAdmin(LedgerAdmin):
     )
     def lift(self, request: HttpRequest, chosen: QuerySet[Stop]) -> None:
         note = request.POST["note"].strip()
-        for row in chosen.filter(lifted_at__isnull=True):
+        for row in Stop.objects.standing().filter(pk__in=chosen):
             try:
                 proposal = stops.propose_lifting(row, by=cast("User", request.user), note=note)
             except DomainError as error:

@@ -6,8 +6,9 @@ Written by `posting.py` alone. The database itself refuses what is not double en
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from django.db import models
 from django.db.models import Q
@@ -126,6 +127,28 @@ class StopKind(models.TextChoices):
     WALLET = "wallet", "Signing for a wallet"
 
 
+class StopQuerySet(models.QuerySet["Stop"]):
+    def standing(self) -> Self:
+        """Stops that nobody has lifted."""
+        return self.filter(lifted_at__isnull=True)
+
+    def halting(self) -> Self:
+        """Standing halts of networks. Under the lock of the network's cursor they stay as they are."""
+        return self.standing().filter(kind=StopKind.HALT)
+
+    def freezing(self) -> Self:
+        """Standing stops of wallets: nothing is signed for such a wallet."""
+        return self.standing().filter(kind=StopKind.WALLET)
+
+    def of_network(self, environment: str, network: str) -> Self:
+        return self.filter(environment=environment, network=network)
+
+    def concerning(self, environment: str, network: str, coins: Iterable[str] = (), *, address: str = "") -> Self:
+        """Stops of a network, of the whole environment, of these coins on it, and of the wallet with this address."""
+        here = self.filter(environment=environment, network__in=["", network])
+        return here.filter(asset__in=["", *coins], address__in=["", address])
+
+
 class Stop(models.Model):
     """Payouts of an environment, a network or a coin are stopped until a person lifts it. Deposits are still recorded.
 
@@ -146,6 +169,8 @@ class Stop(models.Model):
     since = models.DateTimeField(default=timezone.now, db_column="opened_at")
     lifted_at = models.DateTimeField(null=True, blank=True, db_column="closed_at")
     lifted_by = models.CharField(max_length=120, blank=True, db_column="closed_by")
+
+    objects = StopQuerySet.as_manager()
 
     class Meta:
         db_table = "ledger_breaker"  # as the release before knows it

@@ -9,7 +9,6 @@ from typing import Any
 
 import structlog
 from django.db import transaction
-from django.db.models import QuerySet
 from django.utils import timezone
 
 from config.errors import InvalidParameter
@@ -74,21 +73,16 @@ def register_way(
     register(proposal, _lift_as_agreed, permission=permission, asks_before=asks_before)
 
 
-def standing(environment: str, network: str, coins: Iterable[str] = (), *, address: str = "") -> QuerySet[Stop]:
-    """Stops of a network, of the whole environment, of these coins on it, and of the wallet with this address."""
-    here = Stop.objects.filter(lifted_at__isnull=True, environment=environment, network__in=["", network])
-    return here.filter(asset__in=["", *coins], address__in=["", address])
-
-
 def may_leave(environment: str, network: str, coins: Iterable[str] = (), *, address: str = "") -> bool:
     """Whether these coins, or any at all, may leave: no stop stands there, and the database is not a restored one.
     With an address, whether anything new may be signed for this wallet."""
-    return not standing(environment, network, coins, address=address).exists() and may_act()
+    stopped = Stop.objects.standing().concerning(environment, network, coins, address=address)
+    return not stopped.exists() and may_act()
 
 
 def stopped_coins(environment: str, network: str) -> set[str]:
     """Coins that are stopped on this network by a stop of their own."""
-    here = Stop.objects.filter(environment=environment, network=network, lifted_at__isnull=True).exclude(asset="")
+    here = Stop.objects.standing().of_network(environment, network).exclude(asset="")
     return set(here.values_list("asset", flat=True))
 
 
@@ -119,7 +113,7 @@ def stop(
     place = {"environment": environment, "network": network, "asset": asset, "address": address}
     with transaction.atomic():
         lock_signing(environment)
-        is_new = not Stop.objects.filter(**place, kind__in=[kind, StopKind.HALT], lifted_at__isnull=True).exists()
+        is_new = not Stop.objects.standing().filter(**place, kind__in=[kind, StopKind.HALT]).exists()
         if is_new:
             Stop.objects.create(kind=kind, **place, reason=reason)
     if is_new:
@@ -129,7 +123,7 @@ def stop(
 
 def lift_stop(found: Stop, *, by: str) -> bool:
     """Let what was stopped go on; False when it was lifted before."""
-    lifted = Stop.objects.filter(pk=found.pk, lifted_at__isnull=True)
+    lifted = Stop.objects.standing().filter(pk=found.pk)
     if not lifted.update(lifted_at=timezone.now(), lifted_by=by[:120]):
         return False
     logger.warning("payouts go on", stop=str(found), by=by)
@@ -162,7 +156,7 @@ def may_lift_any(person: User) -> bool:
 
 def _lift_as_agreed(proposal: Proposal, people: str) -> bool:
     """False when it was lifted since, or the version before proposed it, by the key of a cursor or wallet."""
-    here = Stop.objects.select_for_update().filter(pk=proposal.subject, lifted_at__isnull=True)
+    here = Stop.objects.standing().select_for_update().filter(pk=proposal.subject)
     found = here.filter(reason=proposal.before.get("reason")).first()
     if found is None or _WAYS[found.kind].proposal != proposal.kind:
         return False

@@ -15,12 +15,12 @@ from django.utils.translation import gettext_lazy as _
 
 from config.coins import coin_name
 from config.pages import wording
+from merchants.ledger.models import Stop
 from merchants.pages.branding import brand_of
 from payments.chains import registry
 from payments.chains.profiles import NetworkProfile
 from payments.checkout.paying import HowToPay, how_to_pay
 from payments.checkout.usual_wait import usual_wait
-from payments.deposits.finality_halts import halts
 from payments.deposits.models import ScanCursor
 from payments.links.choices import choices_among
 from payments.models import UNPAID_FOR_GOOD, Deposit, Discrepancy, Payment
@@ -180,7 +180,7 @@ def look_at(payment: Payment, now: datetime) -> PayerView:
         else [],
         network=registry.known_profile(payment.environment, payment.network),
         cursor=ScanCursor.objects.filter(environment=payment.environment, network=payment.network).first(),
-        is_halted=halts(environment=payment.environment, network=payment.network).exists(),
+        is_halted=Stop.objects.halting().of_network(payment.environment, payment.network).exists(),
         now=now,
     )
     return view_of(facts)

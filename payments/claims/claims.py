@@ -12,6 +12,7 @@ import structlog
 from config.celery import wake
 from config.errors import InvalidParameter
 from config.money import format_crypto
+from merchants.ledger.models import Stop
 from payments.chains import registry
 from payments.chains.base import FoundTransaction
 from payments.chains.errors import ChainUnavailable, NetworkUnavailable
@@ -24,7 +25,6 @@ from payments.claims.explanation import (
     explain,
 )
 from payments.deposits.addresses import sibling_networks
-from payments.deposits.finality_halts import halts
 from payments.deposits.models import ReadingRequest, ScanCursor
 from payments.models import Deposit, Discrepancy, Payment
 from payments.treasury import native_deposits
@@ -127,7 +127,7 @@ def _facts(payment: Payment, transaction_hash: str, said: Said) -> ClaimFacts:
     cursors = {
         cursor.network: cursor for cursor in ScanCursor.objects.filter(environment=environment, network__in=names)
     }
-    halted = set(halts(environment=environment).values_list("network", flat=True))
+    halted = set(Stop.objects.halting().filter(environment=environment).values_list("network", flat=True))
     # One transaction can have two hashes, of which deposits have the one that the network itself goes by.
     hashes = {transaction_hash, *(found.transaction_hash for _, found in said if found is not None)}
     deposits = list(Deposit.objects.filter(environment=environment, network__in=names, transaction_hash__in=hashes))

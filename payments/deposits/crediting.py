@@ -11,11 +11,11 @@ from django.db.models import Q
 from django.utils import timezone
 
 from config.periodic.containment import contained
+from merchants.ledger.models import Stop
 from merchants.ledger.posting import PostingDraft, lock_accounts
 from payments.deposits.assessment import assess
 from payments.deposits.assessment_effects import AssessmentEffects, effects_of
 from payments.deposits.facts import gather
-from payments.deposits.finality_halts import halts
 from payments.deposits.models import ScanCursor
 from payments.deposits.postings import Balances, accounts_touched, assessment_postings
 from payments.deposits.recording import record_assessment, record_halted
@@ -35,7 +35,7 @@ def assess_due(now: datetime | None = None, *, limit: int = 200) -> int:
     One that cannot be assessed stays due and does not delay the others: I15 and the log report it.
     """
     due = Payment.objects.due_for_assessment(now or timezone.now())
-    for halted in halts():
+    for halted in Stop.objects.halting():
         due = due.exclude(environment=halted.environment, network=halted.network)
     done = 0
     for payment_id in list(due.values_list("pk", flat=True)[:limit]):
@@ -50,7 +50,7 @@ def assess_due(now: datetime | None = None, *, limit: int = 200) -> int:
 def expire_due() -> int:
     """Request an assessment of every payment whose window is over on a chain that has been read past it."""
     asked = 0
-    halted = set(halts().values_list("environment", "network"))
+    halted = set(Stop.objects.halting().values_list("environment", "network"))
     for cursor in ScanCursor.objects.all():
         if cursor.read_until is None or (cursor.environment, cursor.network) in halted:
             continue

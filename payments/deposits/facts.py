@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from merchants.ledger.chart import AccountKind
+from merchants.ledger.models import Stop
 from payments.chains.profiles import CreditRule
 from payments.chains.registry import known_profile
 from payments.deposits.assessment import AssessmentFacts, DepositFact, crumb_limit
 from payments.deposits.confirmation_policy import raise_rule
-from payments.deposits.finality_halts import halts
 from payments.deposits.models import ScanCursor
 from payments.models import Deposit, Discrepancy, Payment
 from payments.states import DepositStatus, DiscrepancyKind, DiscrepancyStatus, PaymentStatus
@@ -45,7 +45,7 @@ def gather(payment: Payment) -> Evidence | None:
 
     Where more is at stake than was due, the payment's own rule becomes stricter first; recording writes it.
     """
-    halted = set(halts(environment=payment.environment).values_list("network", flat=True))
+    halted = set(Stop.objects.halting().filter(environment=payment.environment).values_list("network", flat=True))
     if payment.network in halted:
         return None
     cursors = cursors_of(payment.environment)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any
 
 import structlog
 from django.db import transaction
-from django.db.models import QuerySet
 from django.utils import timezone
 
 from merchants.four_eyes.models import Proposal, ProposalKind
@@ -22,11 +20,6 @@ logger = structlog.get_logger(__name__)
 
 READ_AGAIN = timedelta(days=1)
 """How far behind the last final block a network is read again: no chain has ever gone back so far."""
-
-
-def halts(**where: Any) -> QuerySet[Stop]:
-    """Halts that nobody has lifted. Under the lock of the network's cursor this is how it is until the lock ends."""
-    return Stop.objects.filter(kind=StopKind.HALT, lifted_at__isnull=True, **where)
 
 
 def halt_network(cursor: ScanCursor, error: str) -> None:
@@ -75,5 +68,5 @@ register_way(
     first="Compare the network with a second source.",
     permission="payments.change_scancursor",
     lift=_lift,
-    asks_before=lambda halt_id, _after: _ask(halts(pk=halt_id).first()),
+    asks_before=lambda halt_id, _after: _ask(Stop.objects.halting().filter(pk=halt_id).first()),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from merchants.ledger.invariants import Finding, Scope, Severity, invariant, unequal
-from payments.deposits.finality_halts import halts
+from merchants.ledger.models import Stop
 from payments.deposits.models import ReadingRequest
 
 DEPOSITS_AGAINST_LEDGER = """
@@ -106,7 +106,7 @@ def returns_are_as_signed(scope: Scope) -> Iterator[Finding]:
 
 def networks_halted(scope: Scope) -> Iterator[Finding]:
     """Part of I15."""
-    for halt in halts(environment__in=scope.environments):
+    for halt in Stop.objects.halting().filter(environment__in=scope.environments):
         yield Finding(
             f"network {halt.network} ({halt.environment})",
             "being read",

@@ -10,12 +10,12 @@ from django.db import transaction
 from django.db.models import Exists, Subquery
 
 from config.periodic.containment import contained
+from merchants.ledger.models import Stop
 from merchants.ledger.posting import PostingDraft, post_drafts
 from payments.chains.base import IncomingTransfer
 from payments.chains.networks import NETWORKS
 from payments.deposits.addresses import is_older
 from payments.deposits.assessment_effects import DepositEffects, hold
-from payments.deposits.finality_halts import halts
 from payments.deposits.models import PayerReturn, ScanCursor
 from payments.deposits.postings import deposit_postings, return_covered, return_recovered
 from payments.deposits.recording import move_discrepancy, record_deposits
@@ -40,7 +40,7 @@ class Beside:
 
 def book_unattributed(environment: str, network: str, *, limit: int = 200) -> int:
     """Book deposits that belong to no payment once they are final: they wait for a person. Returns how many."""
-    if halts(environment=environment, network=network).exists():
+    if Stop.objects.halting().of_network(environment, network).exists():
         return 0
     cursor = ScanCursor.objects.filter(environment=environment, network=network)
     finalized = Subquery(cursor.values("finalized_height"))

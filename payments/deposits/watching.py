@@ -16,13 +16,14 @@ from django.utils import timezone
 
 from config.database.database_time import CLOCKS_APART, database_now, has_come
 from config.periodic import task_runs
+from merchants.ledger.models import Stop
 from payments.chains.base import IncomingTransfer, Scan
 from payments.chains.errors import ChainUnavailable, FinalityViolation, NotSetUp, RecordUnreadable
 from payments.chains.registry import chain
 from payments.deposits.address_derivations import require_as_noted
 from payments.deposits.addresses import PaymentAddresses
 from payments.deposits.crediting import not_due, request_assessment
-from payments.deposits.finality_halts import halt_network, halts
+from payments.deposits.finality_halts import halt_network
 from payments.deposits.models import ReadingRequest, ScanCursor
 from payments.deposits.unattributed import Surpluses
 from payments.models import Deposit, Payment
@@ -79,7 +80,7 @@ def _read(cursor: ScanCursor) -> bool:
 
 def _lease(environment: str, network: str) -> ScanCursor | None:
     """Take the right to read this network for a while; None when somebody else has it or it is halted."""
-    if halts(environment=environment, network=network).exists():
+    if Stop.objects.halting().of_network(environment, network).exists():
         return None
     now = database_now()
     here = ScanCursor.objects.filter(environment=environment, network=network)
@@ -97,7 +98,7 @@ def _lease(environment: str, network: str) -> ScanCursor | None:
 def _lock(environment: str, network: str) -> ScanCursor | None:
     """The cursor of a network, locked; None when the network is halted."""
     cursor = ScanCursor.objects.select_for_update().get(environment=environment, network=network)
-    return None if halts(environment=environment, network=network).exists() else cursor
+    return None if Stop.objects.halting().of_network(environment, network).exists() else cursor
 
 
 def _record_failure(cursor: ScanCursor, error: str, *, fault: str = "") -> None:

@@ -17,10 +17,10 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from config.admin_base import LongList, ReadOnly, ask_first, asks_first
+from merchants.ledger.models import Stop
 from merchants.wording import from_now
 from payments.chains import registry
 from payments.chains.settings_parser import single_provider_name
-from payments.deposits.finality_halts import halts
 from payments.monitoring import work
 from payments.monitoring.figures import CoinFigures, NetworkFigures, coins_text, figures_of, snapshots_in_use
 from payments.monitoring.models import Alarm, NetworkSnapshot, RoleChange
@@ -132,7 +132,7 @@ class NetworkAdmin(ReadOnly, admin.ModelAdmin[NetworkSnapshot]):
         cursor = figures.cursor
         if cursor is None or cursor.polled_at is None:
             return format_html("{}", "never read")
-        is_halted = halts(environment=cursor.environment, network=cursor.network).exists()
+        is_halted = Stop.objects.halting().of_network(cursor.environment, cursor.network).exists()
         trouble = ", halted" if is_halted else ", does not answer" if cursor.failing_since else ""
         return _lines(
             (

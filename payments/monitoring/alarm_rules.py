@@ -88,7 +88,7 @@ def of_rows(environment: str, network: str) -> Iterator[AlarmCondition]:
     here = {"environment": environment, "network": network}
     if (standstill := current_standstill()) is not None:
         yield AlarmCondition(AlarmKind.DATABASE_RESTORED, standstill.message)
-    stopped = list(Stop.objects.filter(**here, lifted_at__isnull=True))
+    stopped = list(Stop.objects.standing().of_network(environment, network))
     halted = [AlarmCondition(AlarmKind.NETWORK_HALTED, each.reason) for each in stopped if each.kind == StopKind.HALT]
     yield from halted
     cursor = ScanCursor.objects.filter(**here).first()

@@ -13,8 +13,8 @@ from config.celery import app
 from config.database.database_time import database_now
 from config.periodic import task_runs
 from config.periodic.beat_lock import HEARTBEAT_MAX_SECONDS, heartbeat_age_seconds
+from merchants.ledger.models import Stop
 from payments.chains.registry import places_in_use
-from payments.deposits.finality_halts import halts
 from payments.monitoring.models import Pulse
 from payments.monitoring.reconciling import QUICK_EVERY, QUICK_RESTS, last_run
 from payments.transfers.models import Payout, Transfer
@@ -113,7 +113,7 @@ def _age(ages: Mapping[tuple[str, str], float], kind: str, subject: str = "") ->
 
 def _of_watcher(ages: Mapping[tuple[str, str], float]) -> Iterator[Work]:
     """The watcher of each network. A halted network is not read and has an alarm of its own."""
-    halted = set(halts().values_list("environment", "network"))
+    halted = set(Stop.objects.halting().values_list("environment", "network"))
     for place in places_in_use():
         if place not in halted:
             name = place_name(*place)

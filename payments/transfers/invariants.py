@@ -239,7 +239,7 @@ def _late_transfers(scope: Scope) -> Iterator[Finding]:
 
 def _kept_back(scope: Scope) -> Iterator[Finding]:
     """What an operator has stopped, or must look at before it goes on."""
-    for stop in Stop.objects.filter(environment__in=scope.environments, lifted_at__isnull=True):
+    for stop in Stop.objects.standing().filter(environment__in=scope.environments):
         if not stop.network or scope.network in (None, stop.network):
             yield Finding(
                 str(stop),

@@ -20,12 +20,12 @@ from config import ids
 from config.errors import DomainError
 from config.money import Asset
 from config.periodic.containment import contained
+from merchants.ledger.models import Stop
 from merchants.ledger.posting import AccountRef, post_draft
 from payments.transfers import postings
 from payments.transfers.models import Payout
 from payments.transfers.payouts import request_payout, require_transaction
 from payments.transfers.states import PayoutStatus
-from payments.transfers.wallets import freezes
 
 logger = structlog.get_logger(__name__)
 
@@ -130,7 +130,7 @@ def found_payouts(environment: str, network: str) -> QuerySet[Payout]:
 def networks_to_decide(environment: str) -> set[str]:
     """Networks on which nothing may be paid or settled, as it might be so again: nobody has looked yet at what left
     after a backup, or somebody has to say first whose found payouts were. A wallet is frozen there."""
-    frozen = freezes(environment=environment)
+    frozen = Stop.objects.freezing().filter(environment=environment)
     return {
         network
         for network, reason in set(frozen.values_list("network", "reason"))

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from datetime import timedelta
-from typing import Any
 
-from django.db.models import QuerySet
 from django.utils import timezone
 
 from config.database.advisory_locks import LockClass, advisory_lock
-from merchants.ledger.models import Stop, StopKind
+from merchants.ledger.models import Stop
 from merchants.ledger.stops import ELSEWHERE, Listed
 from payments.chains.base import Chain
 from payments.transfers.models import Channel, Wallet
@@ -31,13 +29,9 @@ def wallet_of(environment: str, network: str, chain: Chain) -> Wallet:
     return Wallet.objects.get_or_create(environment=environment, network=network, address=address)[0]
 
 
-def freezes(**where: Any) -> QuerySet[Stop]:
-    """Stops of wallets that nobody has lifted: nothing is signed for such a wallet."""
-    return Stop.objects.filter(kind=StopKind.WALLET, lifted_at__isnull=True, **where)
-
-
 def freeze_of(wallet: Wallet) -> Stop | None:
-    return freezes(environment=wallet.environment, network=wallet.network, address=wallet.address).first()
+    here = Stop.objects.freezing().of_network(wallet.environment, wallet.network)
+    return here.filter(address=wallet.address).first()
 
 
 def replaced_wallets(wallet: Wallet) -> list[Wallet]:

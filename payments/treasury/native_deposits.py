@@ -16,13 +16,13 @@ from django.utils import timezone
 
 from config import ids
 from config.errors import DomainError
+from merchants.ledger.models import Stop
 from merchants.ledger.posting import post_draft
 from payments.chains import registry
 from payments.chains.base import Chain
 from payments.chains.networks import NETWORKS
 from payments.deposits.address_derivations import require_addresses
 from payments.deposits.addresses import WATCHED_AFTER_END, sibling_networks
-from payments.deposits.finality_halts import halts
 from payments.deposits.models import ScanCursor
 from payments.models import Payment
 from payments.transfers.execution.executor import sign_sweep
@@ -56,7 +56,7 @@ def look_for_some(environment: str, network: str) -> int:
     """Read the balances of the next few payments that are open or ended lately; returns how many hold something."""
     cursor = ScanCursor.objects.filter(environment=environment, network=network, fault="")
     place = cursor.first()
-    is_halted = halts(environment=environment, network=network).exists()
+    is_halted = Stop.objects.halting().of_network(environment, network).exists()
     if place is None or is_halted or registry.profile(environment, network).shares_account:
         return 0
     now = timezone.now()

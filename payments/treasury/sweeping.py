@@ -18,12 +18,12 @@ from config.celery import wake
 from config.money import Asset
 from config.pages.wording import coins_held
 from config.periodic.containment import contained
+from merchants.ledger.models import Stop
 from payments.chains import registry
 from payments.chains.base import Costs
 from payments.chains.errors import ChainError
 from payments.chains.profiles import NetworkProfile
 from payments.deposits.address_derivations import require_addresses
-from payments.deposits.finality_halts import halts
 from payments.deposits.models import ScanCursor
 from payments.models import Deposit, Payment
 from payments.states import DepositStatus
@@ -47,7 +47,8 @@ def sweep_due(environment: str, network: str) -> int:
     """Sign a sweep for every coin that has enough waiting, or that payouts wait for; returns how many."""
     profile = registry.profile(environment, network)
     cursor = ScanCursor.objects.filter(environment=environment, network=network).first()
-    if profile.shares_account or cursor is None or halts(environment=environment, network=network).exists():
+    is_halted = Stop.objects.halting().of_network(environment, network).exists()
+    if profile.shares_account or cursor is None or is_halted:
         return 0
     signed = 0
     for asset in profile.assets.values():

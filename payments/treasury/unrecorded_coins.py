@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping
 
 import structlog
 
+from merchants.ledger.models import Stop
 from merchants.ledger.posting import PostingDraft
 from payments.chains import registry
 from payments.chains.base import IncomingTransfer
 from payments.chains.errors import ChainUnavailable
 from payments.deposits.assessment_effects import hold
-from payments.deposits.finality_halts import halts
 from payments.deposits.models import ScanCursor
 from payments.deposits.postings import deposit_postings
 from payments.deposits.recording import record_deposits
@@ -73,7 +73,7 @@ def _surplus(sweep: Sweep, left: Mapping[str, int]) -> dict[str, int]:
 
 def _require_read(environment: str, network: str, height: int) -> None:
     cursor = ScanCursor.objects.filter(environment=environment, network=network).first()
-    is_halted = halts(environment=environment, network=network).exists()
+    is_halted = Stop.objects.halting().of_network(environment, network).exists()
     if cursor is None or is_halted or cursor.finalized_height < height:
         raise ChainUnavailable(f"{network} has not been read to the block of the sweep, {height}.")
 

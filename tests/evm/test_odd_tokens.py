@@ -92,7 +92,7 @@ def test_a_journey_ends_with_the_ledger_equal_to_the_chain(
     street.sweep()
     if fee_bps:
         assert reconcile() == 1, "a warning: the ledger itself says what it was"
-        assert not Stop.objects.filter(lifted_at__isnull=True).exists()
+        assert not Stop.objects.standing().exists()
         put_in(street, coin, 10**6)  # the house bears what the token kept of the sweep
     refund = street.give_back(payment, "5.55")
     settlement = street.settle(coin)

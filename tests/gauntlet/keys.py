@@ -45,7 +45,6 @@ from payments.transfers.models import Payout, Transfer
 from payments.transfers.owners import follow_payouts
 from payments.transfers.postings import cold_account, hot_account
 from payments.transfers.states import OPEN_TRANSFERS, HoldReason, PayoutStatus
-from payments.transfers.wallets import freezes
 from payments.treasury.house.cold.moves import follow_cold
 from payments.treasury.house.cold.skims import WAITING
 from tests import stopping
@@ -320,7 +319,7 @@ def _steal(house: House) -> list[Check]:
     house.node.mine(40)
     house.step(2)
     code, _ = house.installation.manage("reconcile", "--full")
-    frozen = freezes(address=house.hot).exists()
+    frozen = Stop.objects.freezing().filter(address=house.hot).exists()
     _mend(house, hashes)
     house.shop.give_back(house.earned[:4], 1, before=REFUNDS_OF_EACH)
     house.refill(10)
@@ -379,7 +378,7 @@ def _mend(house: House, hashes: Sequence[str]) -> None:
     house.take_over(house.wallets[-2])
     for code in {code for _, code, _, _ in house.stolen} | {registry.profile(PRODUCTION, POLYGON).native.code}:
         house.book(code)
-    [stop] = Stop.objects.filter(lifted_at__isnull=True)
+    [stop] = Stop.objects.standing()
     call_command("stops", lift=stop.pk, by=house.people[0].email, stdout=io.StringIO())
     agree_to_what_waits(house.people[1])
 

@@ -98,7 +98,7 @@ def test_from_the_frozen_wallet_back_to_clean_books(network: str, people: People
     assert hot(network) == 47 * unit(network)
     thaw_by_two(network=network)
     assert not why_frozen(network)
-    [stop] = Stop.objects.filter(network=network, lifted_at__isnull=True)
+    [stop] = Stop.objects.standing().filter(network=network)
     run("stops", "--lift", str(stop.pk), "--by", people[0].email)
     agree_to_what_waits(people[1])
     assert reconcile() == 0

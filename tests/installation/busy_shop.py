@@ -35,7 +35,6 @@ from payments.transfers.owners import FOUND, follow_payouts
 from payments.transfers.payouts import policy_of
 from payments.transfers.postings import cold_account, hot_account
 from payments.transfers.states import PayoutStatus
-from payments.transfers.wallets import freezes
 from payments.treasury.house import tasks as house_tasks
 from payments.treasury.house.addresses import add_address
 from payments.treasury.house.cold.skims import propose_skim
@@ -383,7 +382,7 @@ class BusyShop:
             call_command("book_sent", **asked, by=self.people[0].email, stdout=StringIO())
             agree_to_what_waits(self.people[1])
             done += 1
-        for frozen in freezes():
+        for frozen in Stop.objects.freezing():
             thaw_by_two(env=self.environment, network=frozen.network, address=frozen.address)
         return done
 
@@ -428,7 +427,7 @@ class BusyShop:
         """What must not be, neither before nor after a restore."""
         found = {
             "coins taken for missing": [str(each) for each in MissingCoins.objects.all()],
-            "stops": [f"{each} {each.reason}" for each in Stop.objects.filter(lifted_at__isnull=True)],
+            "stops": [f"{each} {each.reason}" for each in Stop.objects.standing()],
             "payouts held": [f"{each} {each.hold_reason}" for each in Payout.objects.filter(status="held")],
             "paid too often": [str(each) for each in (self.left() - self.asked)],
             "never paid": [] if are_payouts_on_their_way else [str(each) for each in (self.asked - self.left())],

@@ -18,7 +18,7 @@ from config.installation import services as standing
 from config.installation.models import Sign, Standstill
 from merchants.ledger.balances import balance
 from merchants.ledger.invariants import Severity
-from merchants.ledger.models import Posting, ReconcileRun
+from merchants.ledger.models import Posting, ReconcileRun, Stop
 from merchants.models import User
 from payments.chains import registry
 from payments.chains.base import PayoutInstruction, SignedTransfer
@@ -34,7 +34,7 @@ from payments.transfers.audit.wallet_snapshot import WalletSnapshot, take_wallet
 from payments.transfers.models import Payout, Transfer, Wallet
 from payments.transfers.owners import follow_payouts
 from payments.transfers.postings import cold_account, hot_account
-from payments.transfers.wallets import freezes, wallet_of
+from payments.transfers.wallets import wallet_of
 from payments.treasury.house.models import Withdrawal
 from payments.treasury.losses.models import MissingCoins
 from payments.treasury.models import ColdMove, Sweep
@@ -186,7 +186,7 @@ def test_a_network_that_does_not_answer_holds_all_until_it_is_left_out() -> None
     Wallet.objects.get_or_create(environment=SANDBOX, network=POLYGON, address=WALLETS[POLYGON])
     resume(without=[f"{SANDBOX}:{POLYGON}"])
     assert standing.current_standstill() is None
-    assert freezes(network=POLYGON, address=WALLETS[POLYGON]).exists()
+    assert Stop.objects.freezing().filter(network=POLYGON, address=WALLETS[POLYGON]).exists()
 
 
 def sweep_unknown_to_the_rows(payments: list[Payment], network: str) -> None:
@@ -265,7 +265,7 @@ def test_everything_our_wallets_sent_since_the_backup_is_booked_as_what_it_is(
     send_unknown_to_the_rows(network, listed.address, 60)  # a withdrawal, of coins that the refill brought
 
     said = resume(since=since())
-    assert not freezes().exists(), said
+    assert not Stop.objects.freezing().exists(), said
     found = {each.is_skim: each for each in Withdrawal.objects.all()}
     assert {is_skim: int(each.amount) // one for is_skim, each in found.items()} == {True: 50, False: 60}
     assert {each.status for each in found.values()} == {"completed"}
@@ -331,7 +331,7 @@ def test_of_a_transfer_on_its_way_the_version_with_the_raised_fee_is_adopted(net
         sweep_due(SANDBOX, network)
     raised = raise_unknown_to_the_rows(network)
     said = resume(since=since())
-    assert not freezes().exists(), said
+    assert not Stop.objects.freezing().exists(), said
     finish(network)
     transfer = Transfer.objects.get()
     assert (transfer.status, transfer.transaction_hash) == ("final", raised)
@@ -397,7 +397,7 @@ def open_shop(network: str) -> Payment:
 
 def by_the_runbook(network: str) -> None:
     resume(since=since())
-    if freezes().exists():
+    if Stop.objects.freezing().exists():
         with suppress(CommandError):
             thaw_by_two(network=network, leave_unknown=True)
 
@@ -436,7 +436,7 @@ def test_what_was_settled_after_the_backup_is_not_settled_again_by_following_the
     assert (made.status, made.transaction_hash, made.amount) == ("completed", sent, 100 * unit(network))
     told = Event.objects.filter(type__startswith="settlement.").order_by("version").values_list("type", flat=True)
     assert list(told) == ["settlement.created", "settlement.completed"]
-    assert not freezes().exists()
+    assert not Stop.objects.freezing().exists()
     assert_all_is_well()
     another = pay_and_confirm(make_payment(network, amount="30", merchant=payment.merchant))
     settle_and_pay(another)
@@ -475,7 +475,7 @@ def test_what_went_back_to_its_sender_after_the_backup_is_not_refunded_again(net
     assert (made.status, made.transaction_hash, made.fiat_amount) == ("completed", sent, payment.fiat_amount)
     payment.refresh_from_db()
     assert payment.status == "refunded"
-    assert not freezes().exists()
+    assert not Stop.objects.freezing().exists()
     assert_all_is_well()
 
 

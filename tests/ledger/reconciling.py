@@ -27,7 +27,7 @@ def run(*arguments: str) -> tuple[int, str, str]:
 
 def stopped() -> list[tuple[str, str]]:
     """Where payouts are stopped."""
-    found = Stop.objects.filter(lifted_at__isnull=True).order_by("environment", "network")
+    found = Stop.objects.standing().order_by("environment", "network")
     return list(found.values_list("environment", "network"))
 
 

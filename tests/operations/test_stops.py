@@ -19,11 +19,9 @@ from config.installation.models import Sign
 from config.installation.services import look, stand_still
 from merchants.ledger import stops
 from merchants.ledger.models import Stop
-from payments.deposits.finality_halts import halts
 from payments.deposits.models import ScanCursor
 from payments.transfers.models import Wallet
 from payments.transfers.services import freeze_wallet, note_not_signed
-from payments.transfers.wallets import freezes
 from tests.factories import make_user
 from tests.networks import ETHEREUM, POLYGON, STELLAR
 from tests.stopping import halt, lift, stop_payouts
@@ -114,15 +112,15 @@ def test_processes_of_the_version_before_see_frozen_wallets_and_theirs_are_seen(
     Wallet.objects.create(environment=SANDBOX, network=ETHEREUM, address="0xold")
     for _ in range(2):
         run("UPDATE transfers_wallet SET frozen_at = now(), frozen_reason = 'odd' WHERE address = '0xhot'")
-        assert freezes().get().address == "0xhot"
+        assert Stop.objects.freezing().get().address == "0xhot"
         run("UPDATE transfers_wallet SET frozen_at = NULL, frozen_reason = ''")
-        assert not freezes().exists()
+        assert not Stop.objects.freezing().exists()
         freeze_wallet(wallet, reason="odd again")
         assert run("SELECT address, frozen_reason FROM transfers_wallet WHERE frozen_at IS NOT NULL") == (
             "0xhot",
             "odd again",
         )
-        stops.lift_stop(freezes().get(), by="two")
+        stops.lift_stop(Stop.objects.freezing().get(), by="two")
         assert run("SELECT count(frozen_at) FROM transfers_wallet") == (0,)
     assert Stop.objects.count() == 4
 
@@ -140,21 +138,21 @@ def test_what_the_version_before_had_halted_is_a_stop() -> None:
         (POLYGON, "halt", "a block changed"),
         (POLYGON, "breaker", "does not add up"),
     }
-    assert {each.since.year for each in halts()} == {2026}
+    assert {each.since.year for each in Stop.objects.halting()} == {2026}
 
 
 def test_processes_of_the_version_before_see_halts_and_theirs_are_seen() -> None:
     ScanCursor.objects.create(environment=SANDBOX, network=ETHEREUM)
     for _ in range(2):
         run("UPDATE payments_scancursor SET halted_at = now(), last_error = 'a block changed'")
-        assert halts().get().reason == "a block changed"
+        assert Stop.objects.halting().get().reason == "a block changed"
         run("UPDATE payments_scancursor SET halted_at = NULL")
-        assert not halts().exists()
+        assert not Stop.objects.halting().exists()
         halt(ETHEREUM, reason="another block changed")
         assert run("SELECT halted_at IS NOT NULL, last_error FROM payments_scancursor") == (
             True,
             "another block changed",
         )
-        stops.lift_stop(halts().get(), by="two")
+        stops.lift_stop(Stop.objects.halting().get(), by="two")
         assert run("SELECT halted_at FROM payments_scancursor") == (None,)
     assert Stop.objects.count() == 4

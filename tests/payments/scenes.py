@@ -22,7 +22,7 @@ from config.coins import COINS
 from config.environments import Environment
 from config.money import to_units
 from merchants.ledger.invariants import Finding, Scope, registered
-from merchants.ledger.models import Account
+from merchants.ledger.models import Account, Stop
 from merchants.ledger.posting import Line, PostingDraft, post_draft
 from merchants.models import Merchant
 from merchants.services import SettingsChanges, update_settings
@@ -33,7 +33,6 @@ from payments.chains.simulated import control
 from payments.chains.simulated.networks import address_named
 from payments.deposits import crediting, postings
 from payments.deposits.balance_changes import record_balance_changes
-from payments.deposits.finality_halts import halts
 from payments.deposits.models import ScanCursor
 from payments.deposits.watching import watch_network
 from payments.models import Deposit, Discrepancy, Payment
@@ -153,7 +152,7 @@ def watch() -> None:
     crediting.assess_due()
     troubles = ScanCursor.objects.exclude(last_error="").values_list("last_error", flat=True)
     assert all(error.startswith(("No provider", "The final block")) for error in troubles), list(troubles)
-    halted = halts().values("network")
+    halted = Stop.objects.halting().values("network")
     assert not Payment.objects.filter(assess_at__isnull=False).exclude(network__in=halted).exists()
 
 

@@ -154,7 +154,7 @@ def test_payouts_that_were_stopped_for_another_reason_stay_stopped() -> None:
     lift_halt(ETHEREUM)
     assert not is_halted(ETHEREUM)
     assert stands(environment=SANDBOX, network=ETHEREUM)
-    assert Stop.objects.get(lifted_at=None).reason == "I14: coins are missing"
+    assert Stop.objects.standing().get().reason == "I14: coins are missing"
 
 
 def test_a_halt_is_cleared_by_two() -> None:
@@ -211,7 +211,7 @@ def test_what_was_agreed_falls_when_the_halt_was_lifted_or_read_on_since() -> No
     stops.lift_stop(found, by="two others")
     halt(ETHEREUM)
     assert agree(first, by=bob).status == ProposalStatus.FALLEN
-    of_the_version_before = stops.propose_lifting(Stop.objects.get(lifted_at=None), by=ada)
+    of_the_version_before = stops.propose_lifting(Stop.objects.standing().get(), by=ada)
     Proposal.objects.filter(pk=of_the_version_before.pk).update(before={"halted_at": "2026-01-01"})
     assert agree(of_the_version_before, by=bob).status == ProposalStatus.FALLEN
     assert is_halted(ETHEREUM)

@@ -187,7 +187,7 @@ class TestWallets:
         services.thaw_wallet(wallet, {}, thawed_by="two others")
         services.freeze_wallet(wallet, reason="odd again")
         assert agree(first, by=bob).status == ProposalStatus.FALLEN
-        frozen = Stop.objects.get(lifted_at=None)
+        frozen = Stop.objects.standing().get()
         second = propose_lifting(frozen, by=ada)
         asset = registry.asset(SANDBOX, ETHEREUM, "USDC")
         thief = somebody(ETHEREUM, "a thief")

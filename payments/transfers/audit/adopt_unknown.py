@@ -31,7 +31,7 @@ from payments.transfers.execution.hashes import signed_as
 from payments.transfers.models import Payout, Transfer, Wallet
 from payments.transfers.owners import PayoutsToAttribute, found_payout, found_payouts
 from payments.transfers.states import OPEN_TRANSFERS, PayoutStatus
-from payments.transfers.wallets import expected_sequences, freezes
+from payments.transfers.wallets import expected_sequences
 
 logger = structlog.get_logger(__name__)
 
@@ -311,5 +311,7 @@ register_way(
     permission="transfers.change_wallet",
     lift=_thaw,
     after=_nothing_unexplained,
-    asks_before=lambda stop_id, after: next((_look(each, after) for each in freezes(pk=stop_id)), None),
+    asks_before=lambda stop_id, after: next(
+        (_look(frozen, after) for frozen in Stop.objects.freezing().filter(pk=stop_id)), None
+    ),
 )

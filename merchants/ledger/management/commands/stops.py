@@ -51,7 +51,7 @@ class Command(BaseCommand):
         self.stdout.write(f"{Stop(**place)} is stopped.")
 
     def _lift(self, number: int, by: str, note: str) -> None:
-        found = Stop.objects.filter(pk=number, lifted_at__isnull=True).first()
+        found = Stop.objects.standing().filter(pk=number).first()
         if found is None:
             raise CommandError(f"{number} does not stand.")
         try:
@@ -63,7 +63,7 @@ class Command(BaseCommand):
         self.stdout.write(f"{proposal}: {proposal.get_status_display()}.")
 
     def _show(self, place: dict[str, str]) -> None:
-        rows = Stop.objects.filter(**place, lifted_at__isnull=True).order_by("environment", "network", "pk")
+        rows = Stop.objects.standing().filter(**place).order_by("environment", "network", "pk")
         found = [(f"{each.pk}  ", stops.listed(each)) for each in rows] + [("", each) for each in stops.elsewhere()]
         for number, each in found:
             since = f" since {each.since:%Y-%m-%d %H:%M:%S}" if each.since else ""
