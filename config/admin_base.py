@@ -34,7 +34,7 @@ class LongList:
     show_full_result_count = False
 
 
-def ask_first(
+def confirmation_page(
     page: admin.ModelAdmin[Any],
     request: HttpRequest,
     rows: QuerySet[Any],
@@ -69,16 +69,16 @@ def ask_first(
 
 
 Action = Callable[[Any, HttpRequest, QuerySet[Any]], None]
-AskingAction = Callable[[Any, HttpRequest, QuerySet[Any]], TemplateResponse | None]
+ConfirmedAction = Callable[[Any, HttpRequest, QuerySet[Any]], TemplateResponse | None]
 
 
-def asks_first(
+def confirms(
     *, title: str, consequence: str, note_label: str = "", describe: Callable[[Any], str] = str
-) -> Callable[[Action], AskingAction]:
-    """The decorator of an action that runs only once an operator has confirmed it, as `ask_first` asks."""
-    ask = partial(ask_first, title=title, consequence=consequence, note_label=note_label, describe=describe)
+) -> Callable[[Action], ConfirmedAction]:
+    """The decorator of an action that runs only once an operator has confirmed it, as `confirmation_page` asks."""
+    ask = partial(confirmation_page, title=title, consequence=consequence, note_label=note_label, describe=describe)
 
-    def decorate(action: Action) -> AskingAction:
+    def decorate(action: Action) -> ConfirmedAction:
         @wraps(action)
         def confirmed(page: Any, request: HttpRequest, rows: QuerySet[Any]) -> TemplateResponse | None:
             question = ask(page, request, rows, action=action.__name__)

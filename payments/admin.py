@@ -11,7 +11,7 @@ from django.http import HttpRequest
 from django.template.response import TemplateResponse
 
 from config import ids
-from config.admin_base import LongList, ReadOnly, ask_first, asks_first
+from config.admin_base import LongList, ReadOnly, confirmation_page, confirms
 from config.database.database_time import database_now
 from config.errors import DomainError
 from config.money import FIAT_DIGITS, format_crypto, from_units
@@ -172,7 +172,7 @@ class DiscrepancyAdmin(ShowsProposals, ReadOnly, ShowsAmount, LongList, admin.Mo
         if chosen.count() != 1:
             self.message_user(request, "Choose one sum of money at a time.", messages.ERROR)
             return None
-        question = ask_first(
+        question = confirmation_page(
             self,
             request,
             chosen.select_related("deposit"),
@@ -193,7 +193,7 @@ class DiscrepancyAdmin(ShowsProposals, ReadOnly, ShowsAmount, LongList, admin.Mo
 
     @admin.action(description="Accept: the merchant gets the money", permissions=["accept"])
     def accept(self, request: HttpRequest, chosen: QuerySet[Discrepancy]) -> TemplateResponse | None:
-        question = ask_first(
+        question = confirmation_page(
             self,
             request,
             chosen.select_related("payment__merchant"),
@@ -223,7 +223,7 @@ class PayerReturnAdmin(ShowsProposals, ReadOnly, ShowsAmount, LongList, admin.Mo
 
     @admin.action(description="Give back: its sender gets the money", permissions=["decide"])
     def give_back(self, request: HttpRequest, chosen: QuerySet[PayerReturn]) -> TemplateResponse | None:
-        question = ask_first(
+        question = confirmation_page(
             self,
             request,
             chosen.select_related("deposit"),
@@ -240,7 +240,7 @@ class PayerReturnAdmin(ShowsProposals, ReadOnly, ShowsAmount, LongList, admin.Mo
         return question
 
     @admin.action(description="Call back: it is not signed yet", permissions=["decide"])
-    @asks_first(title="Call this back?", consequence="The money waits for a decision again. What is signed goes on.")
+    @confirms(title="Call this back?", consequence="The money waits for a decision again. What is signed goes on.")
     def call_back(self, request: HttpRequest, chosen: QuerySet[PayerReturn]) -> None:
         for returned in chosen:
             try:
@@ -304,7 +304,7 @@ class NativeCoinAdmin(LongList, admin.ModelAdmin[NativeCoin]):
         return _shown_native(coin.network, coin.brought)
 
     @admin.action(description="Bring to the hot wallet", permissions=["bring_in"])
-    @asks_first(
+    @confirms(
         title="Bring it to the hot wallet?",
         consequence="It then belongs to the treasury and pays fees. manage.py sweep_native says what it costs.",
     )

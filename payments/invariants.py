@@ -189,7 +189,7 @@ def nothing_waits_too_long(scope: Scope) -> Iterator[Finding]:
 
 
 @invariant("I16", "every change of a payment was told by an event")
-def changes_were_told(scope: Scope) -> Iterator[Finding]:
+def changes_have_events(scope: Scope) -> Iterator[Finding]:
     yield from changes_without_event(scope, noun="payment", table="payments_payment", where=_IN_SCOPE)
 
 

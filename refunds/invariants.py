@@ -100,7 +100,7 @@ def statuses_follow_the_payouts(scope: Scope) -> Iterator[Finding]:
 
 
 @invariant("R3", "every change of a refund was told by an event")
-def changes_were_told(scope: Scope) -> Iterator[Finding]:
+def changes_have_events(scope: Scope) -> Iterator[Finding]:
     yield from changes_without_event(scope, noun="refund", table="refunds_refund", where=_IN_SCOPE)
 
 

@@ -10,7 +10,7 @@ from django.http import HttpRequest
 from django.template.response import TemplateResponse
 
 from config import ids
-from config.admin_base import LongList, ReadOnly, ask_first
+from config.admin_base import LongList, ReadOnly, confirmation_page
 from config.errors import DomainError
 from config.money import format_crypto
 from settlements.debts import admin as _debts  # noqa: F401 - registers its pages
@@ -111,7 +111,7 @@ class SettlementAdmin(ReadOnly, LongList, admin.ModelAdmin[Settlement]):
 
     @admin.action(description="Retry: the next run pays these wallets again", permissions=["retry"])
     def retry(self, request: HttpRequest, chosen: QuerySet[Settlement]) -> TemplateResponse | None:
-        question = ask_first(
+        question = confirmation_page(
             self,
             request,
             chosen.select_related("merchant"),

@@ -27,7 +27,7 @@ from settlements.states import SettlementStatus
 logger = structlog.get_logger(__name__)
 
 LEASE: Final = timedelta(seconds=30)
-"""The time that a worker has for asking the network about the wallet of a settlement it has leased."""
+"""Time for a worker to query the network about the wallet of a settlement it has leased."""
 
 ADVANCED_MAX: Final = 500
 """Settlements of one call, at most."""

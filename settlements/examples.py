@@ -1,4 +1,4 @@
-"""What the API reference shows of settlements."""
+"""Examples of settlements for the API reference."""
 
 from __future__ import annotations
 

@@ -164,7 +164,7 @@ def statuses_follow_payouts_and_money(scope: Scope) -> Iterator[Finding]:
 
 
 @invariant("S4", "every change of a settlement was told by an event")
-def changes_were_told(scope: Scope) -> Iterator[Finding]:
+def changes_have_events(scope: Scope) -> Iterator[Finding]:
     yield from changes_without_event(scope, noun="settlement", table="settlements_settlement", where=_IN_SCOPE)
 
 
@@ -190,9 +190,9 @@ def no_settlement_waits_too_long(scope: Scope) -> Iterator[Finding]:
         )
 
 
-# What each offset says, beside its posting and the two changes of the balance. There are few: all are compared.
+# The amounts of each offset, beside its posting and the two changes of the balance. There are few: all are compared.
 OFFSETS_AGAINST_THE_LEDGER = """
-    WITH said AS (
+    WITH stated AS (
         SELECT made.id::text AS reference, made.environment, side.*
         FROM settlements_debtoffset AS made CROSS JOIN LATERAL (VALUES
             (made.network, made.asset, 'merchant:available', made.merchant_id::text, made.amount),
@@ -216,9 +216,9 @@ OFFSETS_AGAINST_THE_LEDGER = """
         FROM payments_balancechange
         WHERE posting_kind = 'debt_offset' AND environment = ANY(%(environments)s)
     )
-    SELECT environment, network, asset, reference, kind, coalesce(said.amount, 0), coalesce(done.amount, 0)
-    FROM said FULL JOIN done USING (environment, network, asset, reference, kind, owner)
-    WHERE said.amount IS DISTINCT FROM done.amount AND (%(network)s::text IS NULL OR network = %(network)s)
+    SELECT environment, network, asset, reference, kind, coalesce(stated.amount, 0), coalesce(done.amount, 0)
+    FROM stated FULL JOIN done USING (environment, network, asset, reference, kind, owner)
+    WHERE stated.amount IS DISTINCT FROM done.amount AND (%(network)s::text IS NULL OR network = %(network)s)
 """
 
 OFFSETS_AGAINST_THEIR_RATES = """
@@ -232,7 +232,7 @@ OFFSETS_AGAINST_THEIR_RATES = """
 
 
 @invariant("S7", "every debt repaid from another coin moved exactly what it says, at the rate it says")
-def offsets_are_as_they_say(scope: Scope) -> Iterator[Finding]:
+def offsets_match_their_postings(scope: Scope) -> Iterator[Finding]:
     trace = "trace the postings debt_offset by its id, and compare docs/settlements.md; nothing may edit either"
     for environment, network, asset, key, kind, expected, actual in scope.rows(OFFSETS_AGAINST_THE_LEDGER):
         yield unequal(f"debt offset {key}: {kind} {asset}", (environment, network, asset), expected, actual, trace)
@@ -249,7 +249,7 @@ DECISIONS_AGAINST_THE_LEDGER = """
         UNION ALL
         SELECT id::text, environment, network, asset, merchant_id::text, 'debt:' || ending, 'debt_owed_again', -amount
         FROM settlements_debtdecision WHERE taken_back_at IS NOT NULL AND environment = ANY(%(environments)s)
-    ), said AS (
+    ), stated AS (
         SELECT environment, kind, reference, network, asset, side.*
         FROM decided CROSS JOIN LATERAL (VALUES
             (house, '', amount), ('merchant', merchant, -amount), ('change of the balance', merchant, amount)
@@ -272,9 +272,9 @@ DECISIONS_AGAINST_THE_LEDGER = """
         WHERE posting_kind IN ('debt_written_off', 'debt_collected', 'debt_owed_again')
             AND environment = ANY(%(environments)s)
     )
-    SELECT environment, network, asset, reference, kind, account, coalesce(said.moved, 0), coalesce(done.moved, 0)
-    FROM said FULL JOIN done USING (environment, kind, reference, network, asset, account, owner)
-    WHERE said.moved IS DISTINCT FROM done.moved AND (%(network)s::text IS NULL OR network = %(network)s)
+    SELECT environment, network, asset, reference, kind, account, coalesce(stated.moved, 0), coalesce(done.moved, 0)
+    FROM stated FULL JOIN done USING (environment, kind, reference, network, asset, account, owner)
+    WHERE stated.moved IS DISTINCT FROM done.moved AND (%(network)s::text IS NULL OR network = %(network)s)
 """
 
 
@@ -317,7 +317,7 @@ def lost_wallets_are_not_paid(scope: Scope) -> Iterator[Finding]:
 
 # What the house gained or lost by agreed rates, at the rates that the settlement keeps. Few settlements have any.
 SPREADS = f"""
-    WITH said AS (
+    WITH stated AS (
         SELECT settlement.environment, settlement.network, settlement.id, settlement.currency, sum(
             div(net * market * 10::numeric ^ settlement.decimals, 10::numeric ^ part.decimals)
             - div(net * rate * 10::numeric ^ settlement.decimals, 10::numeric ^ part.decimals)
@@ -337,10 +337,10 @@ SPREADS = f"""
         FROM ledger_account AS account JOIN ledger_entry AS entry ON entry.account_id = account.id
         WHERE account.kind = 'spread' AND account.environment = ANY(%(environments)s)
     )
-    SELECT said.environment, said.network, said.currency, said.id, said.spread, coalesce(done.spread, 0)
-    FROM said LEFT JOIN done ON (done.environment, done.network, done.currency, done.settlement)
-        = (said.environment, said.network, said.currency, said.id::text)
-    WHERE said.spread <> coalesce(done.spread, 0)
+    SELECT stated.environment, stated.network, stated.currency, stated.id, stated.spread, coalesce(done.spread, 0)
+    FROM stated LEFT JOIN done ON (done.environment, done.network, done.currency, done.settlement)
+        = (stated.environment, stated.network, stated.currency, stated.id::text)
+    WHERE stated.spread <> coalesce(done.spread, 0)
 """  # noqa: S608
 
 

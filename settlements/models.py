@@ -74,10 +74,10 @@ class SettlementQuerySet(OwnedQuerySet["Settlement"]):
 
 
 class Settlement(ids.KeyedByTime, ids.PublicRecord, models.Model):
-    """What a merchant is paid to one wallet for one period, in one coin.
+    """Money paid to one wallet of a merchant for one period, in one coin.
 
-    `gross - fee - refund = amount`, in base units of the settlement currency, exactly. Until other coins are
-    converted these are estimates at the rate of the run; once `converted_at` is set they are exact.
+    `gross - fee - refund = amount`, in base units of the settlement currency, exactly. Until other coins are converted
+    these are estimates at the rate of the run; once `converted_at` is set they are exact.
     """
 
     public_ids: ClassVar = ids.SETTLEMENT
@@ -178,18 +178,18 @@ class Settlement(ids.KeyedByTime, ids.PublicRecord, models.Model):
 
     @property
     def is_estimate(self) -> bool:
-        """Whether the amount can still change with a rate."""
+        """True if the amount can still change with a rate."""
         is_agreed = self.converted_at is not None or self.rate_moment == RateMoment.WHEN_MADE
         return not is_agreed and any(part["coin"] != self.currency for part in self.coins)
 
     @property
     def received(self) -> int:
-        """What arrives at the wallet, in base units."""
+        """Amount that arrives at the wallet, in base units."""
         return int(self.amount) - int(self.token_fee)
 
 
 class DebtOffset(ids.KeyedByTime, ids.PublicRecord, models.Model):
-    """What a run took of a merchant's money in one coin, and what it repaid of a debt in another or elsewhere.
+    """Money a run took from a merchant in one coin to repay a debt in another coin or on another network.
 
     It stays, whatever becomes of the settlements of its run: what is repaid is repaid.
     """
@@ -240,7 +240,7 @@ class DebtEnding(models.TextChoices):
 
 
 class Debt(Account):
-    """What a merchant owes in a coin on a network, as operators see it: the ledger's own account."""
+    """The debt of a merchant in a coin on a network, for operators: the ledger's own account."""
 
     class Meta:
         proxy = True
@@ -298,7 +298,7 @@ class DebtDecision(ids.KeyedByTime, ids.PublicRecord, models.Model):
 
 
 class FeeRemainder(models.Model):
-    """What rounding has left of a merchant's fees in one coin on a network: the next settlement takes it with its own.
+    """Rounding remainder of a merchant's fees in one coin on a network: the next settlement takes it with its own.
 
     So over any history the fees taken are the rate times what was kept, less than a millionth of a coin apart.
     """
@@ -322,4 +322,4 @@ class FeeRemainder(models.Model):
 
 
 SETTLEMENTS = Counted("settlement", Settlement)
-"""How `totalCount` counts settlements."""
+"""The counter behind `totalCount` of settlements."""

@@ -74,7 +74,7 @@ def shown_rate(rate: str) -> str:
 
 
 def preview_record(found: Preview, *, period_start: datetime, environment: str) -> dict[str, Any]:
-    """What the next run would settle, as the API shows it. Without a period it has to be asked for."""
+    """The next run's settlements in the API, if it came now. Without a period it has to be requested."""
     plan, ends_at = found.plan, found.period.ends_at if found.period else None
     return {
         "object": "next_settlements",

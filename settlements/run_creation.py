@@ -46,7 +46,7 @@ from webhooks.events.recording import record_events
 logger = structlog.get_logger(__name__)
 
 PLANS_MAX: Final = 5
-"""How often a run plans again because money moved meanwhile."""
+"""Number of times a run plans again because money moved meanwhile."""
 
 
 class MoneyMoved(Exception):
@@ -142,8 +142,8 @@ def _make(run: SettlementRun, chosen: MerchantSettings, *, hold_still: bool) -> 
 
 
 def _closed_networks(environment: str) -> Collection[str]:
-    """Networks where nothing is settled: what left before a restore may have been a settlement of this very money, as
-    long as nobody has said whose it was."""
+    """Networks where nothing is settled: a transfer that left before a restore may have been a settlement of this very
+    money, until it is attributed."""
     return networks_to_decide(environment) if may_act() else registry.networks(environment)
 
 
@@ -370,7 +370,7 @@ def _owe_again(settlement: Settlement) -> None:
 
 
 def _changes_of(offset: DebtOffset) -> list[BalanceChange]:
-    """What an offset takes of the merchant's money in one coin, and what it brings in the other."""
+    """The balance changes of an offset: minus the coin taken, plus the coin repaid."""
     shares: tuple[tuple[str, str, str, int, str, int], ...] = (
         (
             BalanceChangeKind.DEBT_OFFSET,

@@ -1,4 +1,4 @@
-"""Every change of a settlement after its run has made it, and runs that are asked for."""
+"""Changes of a settlement after its run has made it, and runs on request."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from payments.merchant_wallets.services import declare_lost
 from payments.models import BalanceChange
 from payments.rates.quoting import RateUnavailable
 from payments.states import BalanceChangeKind
-from payments.suspense.recipient_checks import NEEDS_MEMO, ask_about, needs_memo, note_refusal, refusal_of
+from payments.suspense.recipient_checks import NEEDS_MEMO, needs_memo, note_refusal, query_wallet, refusal_of
 from payments.transfers.models import Payout
 from payments.transfers.payouts import (
     PayoutNotCancellable,
@@ -47,7 +47,7 @@ from settlements.plans.facts import Preview, facts_of
 from settlements.plans.periods import RUNS_SHOWN, coming_periods
 from settlements.plans.planning import CoinPart, plan, total_of
 from settlements.plans.pricing import agreed_prices, known_prices, price_of
-from settlements.plans.schedule import asked_period
+from settlements.plans.schedule import requested_period
 from settlements.run_creation import MoneyMoved, run_once
 from settlements.states import BLOCKING, SETTLEMENT_MOVES, SettlementProblem, SettlementStatus, Trigger
 from settlements.wording import how_to_trust
@@ -101,11 +101,11 @@ class MoneyInMotion(DomainError):
     message = "Money moved each time the settlement was planned. Nothing was settled. Try again shortly."
 
 
-# --- asked for by people -----------------------------------------------------------------------------
+# --- requested by people -----------------------------------------------------------------------------
 
 
 def preview(merchant: Merchant, chosen: MerchantSettings, now: datetime) -> Preview:
-    """What the next run would settle as of now. Changes nothing."""
+    """The next run's settlements as of now. Changes nothing."""
     facts = facts_of(merchant, chosen, until=now, now=now)
     return Preview(coming_periods(chosen, now, RUNS_SHOWN), plan(facts), facts.refusals)
 
@@ -115,7 +115,7 @@ def run_now(*, merchant: Merchant, environment: Environment | str, requested_by:
 
     MoneyInMotion when money moved during every attempt; with a locked ledger that should not happen, so it is logged.
     """
-    period = asked_period(timezone.now())
+    period = requested_period(timezone.now())
     try:
         run = run_once(
             merchant_id=merchant.pk,
@@ -154,7 +154,7 @@ def redirect_failed(settlement: Settlement, *, wallet: str, requested_by: str) -
     address, or is not on the merchant's allow list; WalletWaits when the merchant has named a wallet for the network
     and this is another; NothingToRedirect when a later settlement has taken it all.
     """
-    ask_about(settlement.environment, settlement.network, wallet, merchant_id=settlement.merchant_id)
+    query_wallet(settlement.environment, settlement.network, wallet, merchant_id=settlement.merchant_id)
     with transaction.atomic():
         chosen = MerchantSettings.objects.select_for_update(no_key=True).get(
             merchant=settlement.merchant_id, environment=settlement.environment
@@ -179,7 +179,7 @@ def redirect_failed(settlement: Settlement, *, wallet: str, requested_by: str) -
 
 @dataclass(frozen=True, slots=True)
 class CalledBack:
-    """What became of the pending settlements to a wallet whose key is lost."""
+    """Result for the pending settlements to a wallet whose key is lost."""
 
     wallet: MerchantWallet
     back: Sequence[Settlement]
@@ -189,8 +189,8 @@ class CalledBack:
 
 
 def declare_wallet_lost(*, network: str, address: str, environment: str, by: Member) -> CalledBack:
-    """Pay nothing more to a wallet whose key the merchant has lost; what it was to get is kept for the merchant's
-    other wallet, as `declare_lost` says. Pending settlements to it that are not signed yet fail at once.
+    """Pay nothing more to a wallet whose key the merchant has lost; `declare_lost` keeps its money for the merchant's
+    other wallet. Pending settlements to it that are not signed yet fail at once.
     """
     with transaction.atomic():
         wallet = declare_lost(merchant=by.merchant, environment=environment, network=network, address=address, by=by)
@@ -222,7 +222,7 @@ def _require_failed(settlement: Settlement) -> None:
 
 
 def _look_again(waiting: Settlement) -> Settlement:
-    """Ask about the wallet of a locked settlement now, and not when its time has come."""
+    """Query the network about the wallet of a locked settlement now, before its time has come."""
     if waiting.payout is not None:
         retry_held(waiting.payout)
     else:
@@ -277,7 +277,7 @@ def _checked_wallet(failed: Settlement, text: str, chosen: MerchantSettings) -> 
 def advance(settlement_id: uuid.UUID) -> Settlement:
     """Take a settlement as far as it can go now, until it has a payout. Doing it again changes nothing.
 
-    It asks the network about the wallet, so it must not be called while rows are locked.
+    It queries the network about the wallet, so it must not be called while rows are locked.
     """
     settlement = Settlement.objects.get(pk=settlement_id)
     if settlement.status != SettlementStatus.PENDING or settlement.payout_id is not None:
@@ -374,7 +374,7 @@ def fail_unpaid(settlement_id: uuid.UUID, *, problem: SettlementProblem, message
         return settlement
 
 
-# --- what is asked before money is converted ---------------------------------------------------------
+# --- checked before money is converted ---------------------------------------------------------------
 
 
 class _Waits(Exception):
@@ -426,7 +426,7 @@ def _check_recipient(settlement: Settlement, asset: Asset) -> None:
 
 
 def _prices(settlement: Settlement, currency: str) -> tuple[dict[str, Price], dict[str, Price]]:
-    """What the other coins are converted at; and where that was agreed, their prices of now, if there are any."""
+    """Conversion prices of the other coins; if they were agreed, also the current prices, if there are any."""
     agreed, environment = agreed_prices(settlement, currency), settlement.environment
     coins = [record["coin"] for record in settlement.coins if record["coin"] not in (currency, *agreed)]
     try:
@@ -506,7 +506,7 @@ def _voided(settlement: Settlement) -> PostingDraft:
 
 
 def _reserved(settlement: Settlement) -> dict[str, tuple[int, int]]:
-    """What is reserved for it now: by coin its decimals and how much, in base units."""
+    """The amounts reserved for it now: by coin, its decimals and base units."""
     if settlement.converted_at is not None:
         return {settlement.currency: (settlement.decimals, int(settlement.amount))}
     return {part["coin"]: (part["decimals"], int(part["net"])) for part in settlement.coins}

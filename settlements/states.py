@@ -24,7 +24,7 @@ SETTLEMENT_MOVES = Transitions(
 
 
 class SettlementProblem(models.TextChoices):
-    """Why a settlement waits, or has failed. The first group waits and goes on by itself."""
+    """Reasons for a settlement that waits, or has failed. The first group waits and goes on by itself."""
 
     INSUFFICIENT_LIQUIDITY = "insufficient_liquidity", _("There is not enough of the settlement currency yet")
     OVER_LIMIT = "over_limit", _("It is above a limit, and waits for operators")

@@ -1,4 +1,4 @@
-"""What settlements say to a merchant: why one waits or has failed, what to do next, why money is carried over."""
+"""Words for merchants: why a settlement waits or has failed, what to do next, why money is carried over."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ REFUSED: dict[str, Promise] = {
         "Ask the issuer why, or name another."
     ),
 }
-"""Beside a planned settlement: why the network would not have paid its wallet when it was last asked."""
+"""Beside a planned settlement: the reason the network would not have paid its wallet at its last reply."""
 
 CARRIED: dict[str, Promise] = {
     CarryReason.NOTHING_LEFT: gettext_lazy("Refunds or what you owe took all of it"),
@@ -120,11 +120,11 @@ RATE_OF: dict[str, Promise] = {
         "is the operator’s, not yours."
     ),
 }
-"""Who bears a move of the rate between a settlement and its payment."""
+"""The party that bears a move of the rate between a settlement and its payment."""
 
 
 def how_to_trust(asset: Asset) -> str:
-    """What a merchant does whose wallet does not hold a coin yet."""
+    """Instructions for a merchant whose wallet does not hold a coin yet."""
     code, _colon, issuer = asset.contract.partition(":")
     return gettext(
         "The wallet does not hold %(code)s yet. In the app of the wallet, add the asset %(code)s of the issuer "
@@ -133,7 +133,7 @@ def how_to_trust(asset: Asset) -> str:
 
 
 def refused(problem: str, coin: str) -> str:
-    """What stands beside a planned settlement whose wallet the network would not have paid when it was last asked."""
+    """The note beside a planned settlement whose wallet the network would not have paid at its last reply."""
     return str(REFUSED.get(problem, "")) % {"coin": coin}
 
 

@@ -134,7 +134,7 @@ class MerchantViewSet(GenericViewSet[Any]):
         """Run the action and render its reply in one database transaction: without a reply nothing is done."""
         request = self.request._request
         key = idempotency.key_of(request) if request.method == "POST" else None
-        if (ask := self.asks_before()) is not None:
+        if (ask := self.before_transaction()) is not None:
             if key is not None and (known := self._stored(key)) is not None:
                 return self._replayed(known)
             ask()
@@ -164,7 +164,7 @@ class MerchantViewSet(GenericViewSet[Any]):
             idempotency.store(acquired, status=response.status_code, body=self.seal_reply(response.content))
             return response
 
-    def asks_before(self) -> Callable[[], None] | None:
+    def before_transaction(self) -> Callable[[], None] | None:
         """What a write has to ask outside Ballast before its database transaction begins; None for most."""
         return None
 

@@ -10,7 +10,7 @@ from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html_join
 
-from config.admin_base import LongList, ReadOnly, asks_first
+from config.admin_base import LongList, ReadOnly, confirms
 from config.errors import DomainError
 from merchants.four_eyes.models import Proposal, ProposalKind, ProposalStatus
 from merchants.four_eyes.services import agree, withdraw
@@ -59,12 +59,12 @@ class ProposalAdmin(ReadOnly, LongList, admin.ModelAdmin[Proposal]):
     actions = ("agree", "withdraw")
 
     @admin.action(description="Agree: it is done at once", permissions=["decide"])
-    @asks_first(title="Agree to this?", consequence="It is done at once. Your name is kept beside the proposer's.")
+    @confirms(title="Agree to this?", consequence="It is done at once. Your name is kept beside the proposer's.")
     def agree(self, request: HttpRequest, chosen: QuerySet[Proposal]) -> None:
         self._decide(request, chosen, lambda each: agree(each, by=cast("User", request.user)))
 
     @admin.action(description="Withdraw: nothing is done", permissions=["decide"])
-    @asks_first(title="Withdraw this?", consequence="Nothing is done. It can be proposed again.")
+    @confirms(title="Withdraw this?", consequence="Nothing is done. It can be proposed again.")
     def withdraw(self, request: HttpRequest, chosen: QuerySet[Proposal]) -> None:
         self._decide(request, chosen, lambda each: withdraw(each, by=cast("User", request.user)))
 

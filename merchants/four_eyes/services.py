@@ -29,9 +29,9 @@ class Kind:
     carry_out: CarryOut
     permission: str
     """Of Django, that whoever agrees needs as well; empty: being a superuser."""
-    tell: Callable[[Proposal], str] | None = None
+    summarize: Callable[[Proposal], str] | None = None
     """What a proposal does, in the words that people agree to; it falls when they are others by then."""
-    asks_before: Callable[[str, Mapping[str, Any]], Any] | None = None
+    before_transaction: Callable[[str, Mapping[str, Any]], Any] | None = None
     """Asks outside Ballast, before the database transaction, about the row with this key and what becomes of it:
     `proposal.heard`."""
 
@@ -69,10 +69,10 @@ def register(
     carry_out: CarryOut,
     *,
     permission: str = "",
-    tell: Callable[[Proposal], str] | None = None,
-    asks_before: Callable[[str, Mapping[str, Any]], Any] | None = None,
+    summarize: Callable[[Proposal], str] | None = None,
+    before_transaction: Callable[[str, Mapping[str, Any]], Any] | None = None,
 ) -> None:
-    _KINDS[kind] = Kind(carry_out, permission, tell, asks_before)
+    _KINDS[kind] = Kind(carry_out, permission, summarize, before_transaction)
 
 
 def propose(
@@ -82,7 +82,7 @@ def propose(
     subject: object,
     before: Mapping[str, object] | None = None,
     after: Mapping[str, object],
-    told: str = "",
+    summary: str = "",
     reason: str = "",
     people: int | None = None,
     by: User,
@@ -91,7 +91,7 @@ def propose(
 
     It is done at once where one operator is enough. Another proposal for the same row falls, and so does one that does
     not hold any more. `environment` is the one whose rule of how many decide holds; `people` is how many do where that
-    is fewer. `told` is what it does, of a kind that registers no words.
+    is fewer. `summary` is for a kind that registers no words.
     """
     heard = _heard(kind, str(subject), after)
     why = {"reason": reason} if reason else {}
@@ -101,11 +101,11 @@ def propose(
         subject=str(subject),
         before=dict(before or {}),
         after={**after, **why},
-        told=told,
+        told=summary,
         proposed_by=by,
     )
-    if tell := _KINDS[kind].tell:
-        proposal.told = tell(proposal)
+    if summarize := _KINDS[kind].summarize:
+        proposal.told = summarize(proposal)
     with transaction.atomic():
         require_eligible(by, environment=environment)
         is_alone = (people or people_needed(environment)) == 1
@@ -121,7 +121,7 @@ def propose(
                     return waiting
             _end(waiting, ProposalStatus.WITHDRAWN, by)
         proposal.save()
-        logger.warning("proposed", kind=str(kind), subject=str(subject), told=proposal.told, by=by.email)
+        logger.warning("proposed", kind=str(kind), subject=str(subject), summary=proposal.told, by=by.email)
         if is_alone:
             _carry_out(proposal, by, by.email, heard)
         return proposal
@@ -181,18 +181,18 @@ def _proposer_counts(proposal: Proposal) -> bool:
     return Proposal.objects.filter(still, pk=proposal.pk).exists()
 
 
-def _is_as_told(proposal: Proposal) -> bool:
-    tell = _KINDS[proposal.kind].tell
-    return tell is None or tell(proposal) == proposal.told
+def _has_same_summary(proposal: Proposal) -> bool:
+    summarize = _KINDS[proposal.kind].summarize
+    return summarize is None or summarize(proposal) == proposal.told
 
 
 def _stands(proposal: Proposal, *, is_alone: bool) -> bool:
     """Whether somebody can agree to it still."""
-    return (is_alone or _proposer_counts(proposal)) and _is_as_told(proposal)
+    return (is_alone or _proposer_counts(proposal)) and _has_same_summary(proposal)
 
 
 def _heard(kind: str, subject: str, after: Mapping[str, Any]) -> Any:
-    ask = _KINDS[kind].asks_before
+    ask = _KINDS[kind].before_transaction
     return ask(subject, after) if ask is not None else None
 
 
@@ -200,7 +200,7 @@ def _carry_out(proposal: Proposal, by: User, people: str, heard: Any, reason: st
     proposal.heard = heard
     proposal.decided_by = by  # for what keeps who it was
     proposal.reasons = tuple(dict.fromkeys(filter(None, [proposal.after.get("reason"), reason])))
-    is_done = _is_as_told(proposal) and _KINDS[proposal.kind].carry_out(proposal, people)
+    is_done = _has_same_summary(proposal) and _KINDS[proposal.kind].carry_out(proposal, people)
     _end(proposal, ProposalStatus.DONE if is_done else ProposalStatus.FALLEN, by)
 
 

@@ -16,7 +16,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from config import ids
-from config.admin_base import ReadOnly, asks_first
+from config.admin_base import ReadOnly, confirms
 from config.errors import DomainError
 from merchants.four_eyes.models import ProposalStatus
 from merchants.ledger import explained_findings, stops
@@ -287,7 +287,7 @@ class ExplainedFindingAdmin(admin.ModelAdmin[ExplainedFinding]):
         return False
 
     @admin.action(description="Withdraw: it counts again", permissions=["withdraw"])
-    @asks_first(
+    @confirms(
         title="Let these findings count again?",
         consequence="The next run reacts to them: its exit code and, for an error, payouts are stopped.",
     )
@@ -342,7 +342,7 @@ class StopAdmin(LedgerAdmin):
         obj.pk = Stop.objects.standing().filter(**place).earliest("pk").pk
 
     @admin.action(description="Lift: what waits there leaves", permissions=["lift"])
-    @asks_first(
+    @confirms(
         title="Let this go on?",
         consequence="What waits there is credited, signed and sent at once, when as many operators agree as the "
         "environment asks for. Your name is kept.",

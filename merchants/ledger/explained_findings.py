@@ -68,7 +68,7 @@ def propose_explaining(finding: str, *, note: str, until: datetime, by: User) ->
         subject=finding,
         before={"figure": told.figure},
         after={"note": told.note, "until": until.isoformat()},
-        told=f"{told} is explained until {until:%Y-%m-%d %H:%M}: {told.note}",
+        summary=f"{told} is explained until {until:%Y-%m-%d %H:%M}: {told.note}",
         by=by,
     )
 

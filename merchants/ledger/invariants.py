@@ -88,7 +88,7 @@ class Scope:
     _later: list[Callable[[], None]] = field(default_factory=list, repr=False, compare=False)
 
     @property
-    def asks_chains(self) -> bool:
+    def reads_chains(self) -> bool:
         return not self.options.get("no_chain")
 
     @property
@@ -144,7 +144,7 @@ class Invariant:
     title: str
     severity: Severity
     check: Check
-    asks_chain: bool = False
+    reads_chain: bool = False
     """Left out, with a warning, when a run must not ask chains."""
     observers: tuple[Observer, ...] = ()
     """What must be observed outside before the snapshot is taken."""
@@ -158,7 +158,7 @@ def invariant(
     title: str,
     *,
     severity: Severity = Severity.ERROR,
-    asks_chain: bool = False,
+    reads_chain: bool = False,
     observers: tuple[Observer, ...] = (),
 ) -> Callable[[Check], Check]:
     """Registers a check under a code of its own. `title` says what is true when it finds nothing.
@@ -171,7 +171,7 @@ def invariant(
             raise ValueError(f"two invariants have the code {code}")
         if not re.fullmatch(r"[A-Z]+[0-9]+[a-z]*", code):
             raise ValueError(f"{code!r} is not like I12 or I12w")
-        _registry[code] = Invariant(code, title, severity, check, asks_chain, observers)
+        _registry[code] = Invariant(code, title, severity, check, reads_chain, observers)
         return check
 
     return register

@@ -118,7 +118,7 @@ def reconcile(
 
 def _look_outside(scope: Scope, invariants: Sequence[Invariant]) -> None:
     """Run every observer before the snapshot is taken; when one fails, the checks that need it fail later."""
-    if not scope.asks_chains:
+    if not scope.reads_chains:
         return
     for observer in {observer: None for invariant in invariants for observer in invariant.observers}:
         try:
@@ -187,7 +187,7 @@ class _Progress:
         run.explained_count = sum(result.explained_count for result in results)
         is_complete = is_complete and not any(result.crash for result in results)
         run.outcome = _outcome(run, is_complete=is_complete)
-        run.summary = self.explained.summary(is_complete=is_complete and self._scope.asks_chains)
+        run.summary = self.explained.summary(is_complete=is_complete and self._scope.reads_chains)
         run.finished_at = timezone.now()
         run.save()
         if self._reasons and acts:
@@ -195,7 +195,7 @@ class _Progress:
             run.save(update_fields=["breakers"])
 
     def _findings_of(self, invariant: Invariant) -> Iterable[Finding]:
-        if self._scope.asks_chains or not invariant.asks_chain:
+        if self._scope.reads_chains or not invariant.reads_chain:
             return invariant.check(self._scope)
         proposal = "run it again without --no-chain"
         return [Finding("the chains", "asked", "left out", proposal, severity=Severity.WARNING)]

@@ -66,11 +66,11 @@ def register_way(
     permission: str,
     lift: Callable[[Stop, Proposal, str], bool] = lambda stop, _, people: lift_stop(stop, by=people),
     after: Callable[[Stop], Mapping[str, object]] = lambda _: {"lifted": True},
-    asks_before: Callable[[str, Mapping[str, Any]], Any] | None = None,
+    before_transaction: Callable[[str, Mapping[str, Any]], Any] | None = None,
 ) -> None:
     """Register how stops of a kind are lifted. `after` refuses by a DomainError what cannot be lifted yet."""
     _WAYS[kind] = Way(first, proposal, permission, lift, after)
-    register(proposal, _lift_as_agreed, permission=permission, asks_before=asks_before)
+    register(proposal, _lift_as_agreed, permission=permission, before_transaction=before_transaction)
 
 
 def may_leave(environment: str, network: str, coins: Iterable[str] = (), *, address: str = "") -> bool:
@@ -141,7 +141,7 @@ def propose_lifting(found: Stop, *, by: User, note: str = "", after: Mapping[str
         subject=found.pk,
         before={"reason": found.reason},
         after=way.after(found) if after is None else after,
-        told=f"{found} goes on. It was stopped: {found.reason} {note}".rstrip(),
+        summary=f"{found} goes on. It was stopped: {found.reason} {note}".rstrip(),
         by=by,
     )
 

@@ -88,7 +88,7 @@ def _own_address(request: HttpRequest, address: str) -> str:
 
 
 @contextmanager
-def telling(request: MemberRequest, success: str) -> Iterator[None]:
+def reporting(request: MemberRequest, success: str) -> Iterator[None]:
     """Tells the member, and the audit log, that what was asked for is done, or why it was refused."""
     try:
         yield

@@ -23,7 +23,7 @@ from merchants.access.log_in.single_use import close_form, open_form
 from merchants.access.scopes import DESCRIPTIONS, GROUPS, may_give
 from merchants.audit.recording import fields_of
 from merchants.models import ApiKey
-from merchants.pages.dashboard import telling
+from merchants.pages.dashboard import reporting
 from merchants.pages.key_forms import KeyPairForm, RotationForm
 from merchants.roles import Action
 from merchants.rotation import KeyEnded, KeyRetiring, keep_api_key, rotate_api_key
@@ -197,7 +197,7 @@ def rotate_key(request: MemberRequest, key_id: str) -> HttpResponse:
 @member_required(action=Action.KEEP_KEY)
 def keep_key(request: MemberRequest, key_id: str) -> HttpResponse:
     key = _own_key(request, key_id)
-    with telling(request, _("“%(name)s” goes on working beside the new pair.") % {"name": key.name}):
+    with reporting(request, _("“%(name)s” goes on working beside the new pair.") % {"name": key.name}):
         keep_api_key(key=key, role=request.member.role)
         request.action.done(key, before=fields_of(key, "retires_at"), after={"retires_at": None})
     return redirect("dashboard_keys")

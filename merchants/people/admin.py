@@ -53,7 +53,7 @@ class MerchantOfPeopleAdmin(MerchantAdmin):
         asked = Terms(obj.plan, obj.requests_per_minute, obj.fee_bps)
         super().save_model(request, obj, form, change)
         try:
-            proposal = set_terms(merchant=obj, asked=asked, by=cast("User", request.user))
+            proposal = set_terms(merchant=obj, terms=asked, by=cast("User", request.user))
         except DomainError as error:
             self.message_user(request, error.message, messages.ERROR)
         else:

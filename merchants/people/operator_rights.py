@@ -58,7 +58,7 @@ def propose_rights(user: User, more: Mapping[str, Any], *, by: User) -> Proposal
         subject=user.pk,
         before={"email": user.email},
         after=more,
-        told=f"{user.email} becomes: {', '.join(names)}",
+        summary=f"{user.email} becomes: {', '.join(names)}",
         by=by,
     )
 
@@ -71,7 +71,7 @@ def propose_removing_factors(user: User, *, by: User) -> Proposal:
         subject=user.pk,
         before={"email": user.email},
         after={"second_factors": "removed"},
-        told=f"The second factors of {user.email} are removed",
+        summary=f"The second factors of {user.email} are removed",
         by=by,
     )
 
@@ -151,7 +151,7 @@ def propose_member(*, merchant: Merchant, user: User, role: str, by: User) -> Pr
         subject=f"{merchant.pk}/{user.pk}",
         before={"email": user.email},
         after={"role": role},
-        told=f"{user.email} becomes {role} of {merchant.name} ({merchant.public_id})",
+        summary=f"{user.email} becomes {role} of {merchant.name} ({merchant.public_id})",
         by=by,
     )
 
@@ -170,7 +170,7 @@ def propose_removal(*, member: Member, by: User) -> Proposal | None:
         subject=f"{member.merchant_id}/{member.user_id}",
         before={"email": member.user.email, "role": member.role},
         after={"removed": True},
-        told=f"{member.user.email}, {member.role}, leaves {member.merchant.name} ({member.merchant.public_id})",
+        summary=f"{member.user.email}, {member.role}, leaves {member.merchant.name} ({member.merchant.public_id})",
         by=by,
     )
 
@@ -264,24 +264,24 @@ class Terms:
     """None: the fee of the plan."""
 
 
-def set_terms(*, merchant: Merchant, asked: Terms, by: User) -> Proposal | None:
+def set_terms(*, merchant: Merchant, terms: Terms, by: User) -> Proposal | None:
     """Change a merchant's plan and fee, where one operator may; a fee that becomes higher above the bound, its own or
     its plan's, is proposed."""
-    check_fee(asked.fee_bps)
-    fee_bps = fee_bps_by(asked.plan, asked.fee_bps)
+    check_fee(terms.fee_bps)
+    fee_bps = fee_bps_by(terms.plan, terms.fee_bps)
     with transaction.atomic():
         stored = Merchant.objects.select_for_update().get(pk=merchant.pk)
         if fee_bps <= max(FEE_BY_ONE_BPS, fee_bps_of(stored)):
-            _set(stored, asked)
+            _set(stored, terms)
             return None
     return propose(
         ProposalKind.FEE,
         environment=Environment.PRODUCTION,
         subject=merchant.pk,
         before={"plan": stored.plan, "fee_bps": stored.fee_bps},
-        after=asdict(asked),
-        told=f"The fee of {merchant.name} ({merchant.public_id}), {asked.plan}, becomes {fee_bps / 100:.2f} % of its "
-        "settlements",
+        after=asdict(terms),
+        summary=f"The fee of {merchant.name} ({merchant.public_id}), {terms.plan}, becomes {fee_bps / 100:.2f} % of "
+        "its settlements",
         by=by,
     )
 

@@ -49,20 +49,20 @@ class PaymentLinkViewSet(MerchantViewSet):
         link = create_link(merchant=self.merchant, environment=self.environment, request=body.to_request())
         return Response(LinkRecords().of_link(link), status=201)
 
-    def asks_before(self) -> Callable[[], None] | None:
+    def before_transaction(self) -> Callable[[], None] | None:
         """Wallets that nothing is known of yet are asked about before a link names them."""
         body = self.request.data
         wallets = body.get("merchantWallets") if self.action == "create" and isinstance(body, dict) else None
         unknown = [
             (network, wallet)
             for network, wallet in (wallets.items() if isinstance(wallets, dict) else ())
-            if isinstance(wallet, str) and recipient_checks.has_to_be_asked_about(self.environment, network, wallet)
+            if isinstance(wallet, str) and recipient_checks.needs_a_query(self.environment, network, wallet)
         ]
-        return (lambda: self._ask_about(unknown)) if unknown else None
+        return (lambda: self._query_wallet(unknown)) if unknown else None
 
-    def _ask_about(self, wallets: Sequence[tuple[str, str]]) -> None:
+    def _query_wallet(self, wallets: Sequence[tuple[str, str]]) -> None:
         for network, wallet in wallets:
-            recipient_checks.ask_about(self.environment, network, wallet, merchant_id=self.merchant.pk)
+            recipient_checks.query_wallet(self.environment, network, wallet, merchant_id=self.merchant.pk)
 
     @extend_schema(
         summary="List payment links",

@@ -79,7 +79,7 @@ class PaymentViewSet(MerchantViewSet):
         _, record = create_payment(merchant=self.merchant, environment=self.environment, request=body.to_request())
         return Response(record, status=201)
 
-    def asks_before(self) -> Callable[[], None] | None:
+    def before_transaction(self) -> Callable[[], None] | None:
         """A wallet that nothing is known of yet is asked about before its payment is created."""
         body = self.request.data
         if self.action != "create" or not isinstance(body, dict):
@@ -87,9 +87,9 @@ class PaymentViewSet(MerchantViewSet):
         network, wallet = body.get("network"), body.get("merchantWallet")
         if not isinstance(network, str) or not isinstance(wallet, str):
             return None
-        if not recipient_checks.has_to_be_asked_about(self.environment, network, wallet):
+        if not recipient_checks.needs_a_query(self.environment, network, wallet):
             return None
-        return partial(recipient_checks.ask_about, self.environment, network, wallet, merchant_id=self.merchant.pk)
+        return partial(recipient_checks.query_wallet, self.environment, network, wallet, merchant_id=self.merchant.pk)
 
     @extend_schema(
         summary="Get a payment",

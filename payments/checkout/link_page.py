@@ -63,7 +63,7 @@ def show_link(request: HttpRequest, code: str) -> HttpResponse:
 def _begin(request: HttpRequest, link: PaymentLink, form: LinkForm, instead_of: Payment | None) -> Payment:
     _count_payment(request, link, takes_a_use=instead_of is None)
     network, coin = form.cleaned_data["choice"].split(":")
-    recipient_checks.ask_about(link.environment, network, link.wallets[network], merchant_id=link.merchant_id)
+    recipient_checks.query_wallet(link.environment, network, link.wallets[network], merchant_id=link.merchant_id)
     return begin_payment(
         link,
         network=network,

@@ -127,12 +127,12 @@ def _ask_about_wallets(form_of: type[PriceForm], request: MemberRequest) -> None
     form = form_of(request.POST, **_form_options(request))
     if form.is_valid():
         for network, wallet in form.cleaned_data["wallets"].items():
-            recipient_checks.ask_about(request.environment, network, wallet, merchant_id=request.merchant.pk)
+            recipient_checks.query_wallet(request.environment, network, wallet, merchant_id=request.merchant.pk)
 
 
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
-@member_required(action=Action.TAKE_PAYMENT, asks_before=partial(_ask_about_wallets, TakePaymentForm))
+@member_required(action=Action.TAKE_PAYMENT, before_transaction=partial(_ask_about_wallets, TakePaymentForm))
 def take_payment(request: MemberRequest) -> HttpResponse:
     """Asks for one payment. Where coin or network are left to the payer, it becomes a link for one payment."""
     form = TakePaymentForm(request.POST or None, **_form_options(request))
@@ -194,7 +194,7 @@ def list_links(request: MemberRequest) -> HttpResponse:
 
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
-@member_required(action=Action.MAKE_LINK, asks_before=partial(_ask_about_wallets, LinkForm))
+@member_required(action=Action.MAKE_LINK, before_transaction=partial(_ask_about_wallets, LinkForm))
 def make_link(request: MemberRequest) -> HttpResponse:
     form = LinkForm(request.POST or None, **_form_options(request))
     if request.method == "POST" and form.is_valid():

@@ -23,7 +23,7 @@ from config.pages import wording
 from merchants.access.log_in.sessions import MemberRequest, member_required
 from merchants.audit.recording import fields_of
 from merchants.pages import curl
-from merchants.pages.dashboard import telling
+from merchants.pages.dashboard import reporting
 from merchants.roles import Action
 from merchants.wording import exact
 from payments.chains import registry
@@ -226,7 +226,7 @@ def _missing_words(missing: MissingCoins) -> str:
 @member_required(action=Action.CANCEL_PAYMENT)
 def cancel(request: MemberRequest, payment_id: str) -> HttpResponse:
     payment = _own_payment(request, payment_id)
-    with telling(request, _("The payment is cancelled. Money that still arrives waits for your decision.")):
+    with reporting(request, _("The payment is cancelled. Money that still arrives waits for your decision.")):
         cancelled = cancel_payment(payment)
         request.action.done(payment, before=fields_of(payment, "status"), after=fields_of(cancelled, "status"))
     return redirect("dashboard_payment", payment.public_id)
@@ -241,7 +241,7 @@ def simulate(request: MemberRequest, payment_id: str) -> HttpResponse:
     if scenario not in simulator.SCENARIOS:
         raise Http404
     success = f"{simulator.SCENARIOS[scenario].description} {_('It shows up with the next blocks.')}"
-    with telling(request, success), transaction.atomic():
+    with reporting(request, success), transaction.atomic():
         simulator.simulate_payment(payment, scenario)
         request.action.done(payment, after={"scenario": scenario})
     return redirect("dashboard_payment", payment.public_id)

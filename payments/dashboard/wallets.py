@@ -20,7 +20,7 @@ from config.errors import DomainError
 from merchants import wording as instants
 from merchants.access.log_in.sessions import MemberRequest, member_required
 from merchants.audit.recording import fields_of
-from merchants.pages.dashboard import telling
+from merchants.pages.dashboard import reporting
 from merchants.roles import Action
 from payments.chains import registry
 from payments.dashboard.wallet_forms import ProofForm, WalletForm
@@ -38,7 +38,7 @@ from payments.merchant_wallets.proving import (
 )
 from payments.merchant_wallets.services import cancel_change, set_wallet, wait_of
 from payments.merchant_wallets.states import WalletStatus
-from payments.suspense.recipient_checks import ask_about
+from payments.suspense.recipient_checks import query_wallet
 
 SECTION = "dashboard_wallets"
 WALLET_FIELDS = ("network", "address", "label", "status")
@@ -121,17 +121,17 @@ def _moment(at: datetime, now: datetime, zone: str) -> str:
     return instants.with_offset(at, zone) if at > now else ""
 
 
-def _ask_about(request: MemberRequest) -> None:
+def _query_wallet(request: MemberRequest) -> None:
     """What the network says of the wallet is remembered, for `set_wallet`."""
     form = WalletForm(request.POST, environment=request.environment)
     if form.is_valid():
         data = form.cleaned_data
-        ask_about(request.environment, data["network"], data["address"], merchant_id=request.merchant.pk)
+        query_wallet(request.environment, data["network"], data["address"], merchant_id=request.merchant.pk)
 
 
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
-@member_required(action=Action.SET_WALLET, asks_before=_ask_about)
+@member_required(action=Action.SET_WALLET, before_transaction=_query_wallet)
 def name_wallet(request: MemberRequest) -> HttpResponse:
     """Names the wallet of a network, or another one in its place."""
     environment = request.environment
@@ -178,7 +178,7 @@ def _ask_account(request: MemberRequest, wallet_id: str) -> AccountReply | None:
 
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
-@member_required(action=Action.PROVE_WALLET, asks_before=_ask_account)
+@member_required(action=Action.PROVE_WALLET, before_transaction=_ask_account)
 def prove(request: MemberRequest, wallet_id: str) -> HttpResponse:
     """Shows a message to sign, and takes its signature; in the sandbox a simulated wallet signs by itself."""
     wallet = _own_wallet(request, wallet_id)
@@ -189,7 +189,7 @@ def prove(request: MemberRequest, wallet_id: str) -> HttpResponse:
     can_simulate = request.environment == Environment.SANDBOX and registry.is_simulated(request.environment)
     if request.method == "POST":
         if can_simulate and "simulate" in request.POST:
-            with telling(request, _("The wallet is proven.")):
+            with reporting(request, _("The wallet is proven.")):
                 proven = simulate_proof(wallet)
                 request.action.done(proven, after=fields_of(proven, "address", "proof"))
             return redirect(SECTION)
@@ -242,7 +242,7 @@ def cancel(request: MemberRequest, wallet_id: str) -> HttpResponse:
     wallet = _own_wallet(request, wallet_id)
     was_lost = wallet.status == WalletStatus.LOST
     words = _("The wallet is paid again.") if was_lost else _("The change is cancelled. The wallet you have stays.")
-    with telling(request, words):
+    with reporting(request, words):
         cancelled = cancel_change(wallet, by=request.user)
         request.action.done(
             cancelled, before=fields_of(wallet, "address", "status"), after=fields_of(cancelled, "status")

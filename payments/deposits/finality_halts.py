@@ -68,5 +68,5 @@ register_way(
     first="Compare the network with a second source.",
     permission="payments.change_scancursor",
     lift=_lift,
-    asks_before=lambda halt_id, _after: _ask(Stop.objects.halting().filter(pk=halt_id).first()),
+    before_transaction=lambda halt_id, _after: _ask(Stop.objects.halting().filter(pk=halt_id).first()),
 )

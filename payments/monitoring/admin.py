@@ -16,7 +16,7 @@ from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from config.admin_base import LongList, ReadOnly, ask_first, asks_first
+from config.admin_base import LongList, ReadOnly, confirmation_page, confirms
 from merchants.ledger.models import Stop
 from merchants.wording import from_now
 from payments.chains import registry
@@ -255,7 +255,7 @@ class NetworkAdmin(ReadOnly, admin.ModelAdmin[NetworkSnapshot]):
         if not found:
             self.message_user(request, "Nothing that is worth it waits there.", messages.WARNING)
             return None
-        question = ask_first(
+        question = confirmation_page(
             self,
             request,
             chosen.filter(pk__in=[figures.snapshot.pk for figures, _ in found]),
@@ -274,7 +274,7 @@ class NetworkAdmin(ReadOnly, admin.ModelAdmin[NetworkSnapshot]):
         return question
 
     @admin.action(description="Ask providers again that were put aside", permissions=["let_back"])
-    @asks_first(
+    @confirms(
         title="Ask them again?",
         consequence="Every process asks them again from its next look on. Who is contradicted again is out for longer.",
     )
@@ -310,7 +310,7 @@ class RoleChangeAdmin(ReadOnly, LongList, admin.ModelAdmin[RoleChange]):
     actions = ("know",)
 
     @admin.action(description="It was one of us: the alarm ends", permissions=["know"])
-    @asks_first(
+    @confirms(
         title="Was it one of you?",
         consequence="The alarm ends. A holder other than the settings name still stops the network. Your name is kept.",
     )

@@ -64,7 +64,7 @@ def propose_acceptance(discrepancy: Discrepancy, *, reason: str, by: User) -> Pr
     )
 
 
-def _tell(proposal: Proposal) -> str:
+def _summary_of(proposal: Proposal) -> str:
     row = Discrepancy.objects.select_related("payment__merchant").get(pk=proposal.subject)
     assert row.payment is not None  # noqa: S101 - what names none is not proposed
     coins = f"{format_crypto(row.amount, row.decimals)} {row.asset} on {row.network}"
@@ -81,7 +81,7 @@ def _accept_as_agreed(proposal: Proposal, people: str) -> bool:
     return True
 
 
-register(ProposalKind.ACCEPT, _accept_as_agreed, permission="payments.change_discrepancy", tell=_tell)
+register(ProposalKind.ACCEPT, _accept_as_agreed, permission="payments.change_discrepancy", summarize=_summary_of)
 
 
 def people_needed(discrepancy: Discrepancy) -> int:

@@ -86,7 +86,7 @@ def _named(payment_id: str, discrepancy: Discrepancy) -> Payment | None:
     return Payment.objects.filter(pk=key, environment=discrepancy.environment).first() if key else None
 
 
-def _tell(proposal: Proposal) -> str:
+def _summary_of(proposal: Proposal) -> str:
     row = Discrepancy.objects.select_related("deposit").get(pk=proposal.subject)
     coins = f"{format_crypto(row.amount, row.decimals)} {row.asset} on {row.network}"
     sent_by = row.deposit.transaction_hash if row.deposit else ""
@@ -108,7 +108,7 @@ def _attribute_as_agreed(proposal: Proposal, people: str) -> bool:
     return True
 
 
-register(ProposalKind.ATTRIBUTE, _attribute_as_agreed, permission="payments.change_discrepancy", tell=_tell)
+register(ProposalKind.ATTRIBUTE, _attribute_as_agreed, permission="payments.change_discrepancy", summarize=_summary_of)
 
 
 def _require_attributable(discrepancy: Discrepancy, payment: Payment) -> None:

@@ -75,7 +75,7 @@ _needs_memo: dict[tuple[str, str, str], tuple[bool, datetime]] = {}
 """By environment, network and wallet: what the network said of it lately, and until when that is believed."""
 
 
-def has_to_be_asked_about(environment: str, network: str, wallet: str) -> bool:
+def needs_a_query(environment: str, network: str, wallet: str) -> bool:
     """Whether it is not known of a wallet if its account asks for memos."""
     if network not in registry.networks(environment) or not registry.profile(environment, network).takes_memos:
         return False
@@ -83,15 +83,15 @@ def has_to_be_asked_about(environment: str, network: str, wallet: str) -> bool:
     return known is None or known[1] <= timezone.now()
 
 
-def ask_about(environment: str, network: str, wallet: str, *, merchant_id: uuid.UUID) -> None:
+def query_wallet(environment: str, network: str, wallet: str, *, merchant_id: uuid.UUID) -> None:
     """Ask the network whether the merchant's settlement currency can be paid to a wallet, and remember it for a while.
 
     Call it outside of any database transaction. A silent network speaks against nobody: the settlement asks again.
     """
-    if has_to_be_asked_about(environment, network, wallet):
+    if needs_a_query(environment, network, wallet):
         chosen = MerchantSettings.objects.values_list("settlement_currency", flat=True)
         coin = chosen.get(merchant=merchant_id, environment=environment)
-        problem, kept = _said_of(registry.chain(environment, network), wallet, coin)
+        problem, kept = _refusal_of(registry.chain(environment, network), wallet, coin)
         if len(_needs_memo) >= MOST_REMEMBERED:
             _needs_memo.clear()
         _needs_memo[environment, network, wallet] = problem == "memo_required", timezone.now() + kept
@@ -119,7 +119,7 @@ def needs_memo(environment: str, network: str, wallet: str) -> bool:
     return known is not None and known[0]
 
 
-def _said_of(chain: Chain, wallet: str, coin: str) -> tuple[RecipientProblem | Literal[""] | None, timedelta]:
+def _refusal_of(chain: Chain, wallet: str, coin: str) -> tuple[RecipientProblem | Literal[""] | None, timedelta]:
     """Why the coin cannot be paid there, empty when it can, None when nobody knows; and how long that is remembered."""
     assets = chain.profile.assets
     asset = assets.get(coin) or next(iter(assets.values()))

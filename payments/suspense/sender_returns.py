@@ -70,7 +70,7 @@ def _lock_returnable(key: uuid.UUID) -> tuple[PayerReturn, Deposit, Discrepancy]
     return returned, deposit, held
 
 
-def _tell(proposal: Proposal) -> str:
+def _summary_of(proposal: Proposal) -> str:
     row = PayerReturn.objects.get(pk=proposal.subject)
     coins = f"{format_crypto(row.amount, row.decimals)} {row.asset} on {row.network}"
     where = " ".join(filter(None, [row.recipient, row.memo]))
@@ -86,7 +86,7 @@ def _give_back_as_agreed(proposal: Proposal, people: str) -> bool:
     return True
 
 
-register(ProposalKind.RETURN, _give_back_as_agreed, permission="payments.change_discrepancy", tell=_tell)
+register(ProposalKind.RETURN, _give_back_as_agreed, permission="payments.change_discrepancy", summarize=_summary_of)
 
 
 def call_back(returned: PayerReturn, *, by: User) -> PayerReturn:

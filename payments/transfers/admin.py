@@ -10,7 +10,7 @@ from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from config.admin_base import LongList, ReadOnly, asks_first
+from config.admin_base import LongList, ReadOnly, confirms
 from config.errors import DomainError
 from config.money import format_crypto
 from merchants.four_eyes.admin import ShowsProposals
@@ -167,7 +167,7 @@ class PayoutAdmin(ShowsProposals, ReadOnly, LongList, admin.ModelAdmin[Payout]):
         return f"{count} of {people_needed(payout.environment)}" if count else ""
 
     @admin.action(description="Approve: one of the two people that a held payout needs", permissions=["decide"])
-    @asks_first(
+    @confirms(
         title="Approve these payouts?",
         consequence="Once as many people as are needed have approved a payout it leaves. Nobody can call it back then.",
         describe=lambda payout: " ".join(filter(None, [f"{payout} to {payout.recipient}", payout.memo])),
@@ -177,7 +177,7 @@ class PayoutAdmin(ShowsProposals, ReadOnly, LongList, admin.ModelAdmin[Payout]):
             self.propose(request, payout, partial(approve_payout, payout))
 
     @admin.action(description="Reject: the money goes back to where it came from", permissions=["decide"])
-    @asks_first(
+    @confirms(
         title="Reject these payouts?",
         consequence="They fail for good, and their refunds or settlements with them.",
         note_label="Why? The merchant is shown it.",
@@ -248,7 +248,7 @@ class WalletAdmin(ReadOnly, admin.ModelAdmin[Wallet]):
     actions = ("freeze",)
 
     @admin.action(description="Freeze: nothing more is signed", permissions=["freeze"])
-    @asks_first(
+    @confirms(
         title="Freeze these wallets?",
         consequence="What is signed already is followed to its end; nothing more is signed until they are thawed: "
         "Admin → Stops.",

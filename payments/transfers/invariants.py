@@ -35,7 +35,7 @@ _IN_SCOPE = """
 @invariant(
     "I11",
     "what left the hot wallets is what payouts asked for, to the base unit, and nothing else",
-    asks_chain=True,
+    reads_chain=True,
     observers=(take_wallet_snapshots,),
 )
 def transfers_are_on_the_chain(scope: Scope) -> Iterator[Finding]:
@@ -132,7 +132,7 @@ def payout_accounts_hold_what_is_to_leave(scope: Scope) -> Iterator[Finding]:
 @invariant(
     "I13",
     "every sequence of a wallet was used by a transfer of ours, and none is left out",
-    asks_chain=True,
+    reads_chain=True,
     observers=(take_wallet_snapshots,),
 )
 def sequences_are_ours(scope: Scope) -> Iterator[Finding]:

@@ -265,11 +265,11 @@ def approve_as_agreed(payout: Payout, proposal: Proposal) -> None:
         decided_by=proposal.decided_by,
         decided_at=timezone.now(),
     )
-    approval.told = _tell(approval)
+    approval.told = _summary_of(approval)
     approval.save()
 
 
-def _tell(proposal: Proposal) -> str:
+def _summary_of(proposal: Proposal) -> str:
     payout = Payout.objects.get(pk=proposal.subject)
     return f"Pay {payout} to {' '.join(filter(None, [payout.recipient, payout.memo]))}"
 
@@ -287,7 +287,7 @@ def _approve_as_agreed(proposal: Proposal, people: str) -> bool:
     return True
 
 
-register(ProposalKind.PAYOUT, _approve_as_agreed, permission="transfers.change_payout", tell=_tell)
+register(ProposalKind.PAYOUT, _approve_as_agreed, permission="transfers.change_payout", summarize=_summary_of)
 
 
 def reject_payout(payout: Payout, *, operator: User, note: str) -> Payout:

@@ -46,7 +46,7 @@ def propose_policy(environment: str, changes: Mapping[str, object], *, by: User)
             subject=policy.pk,
             before={name: getattr(policy, name) for name in changes},
             after=changes,
-            told=f"Payouts in {environment}: "
+            summary=f"Payouts in {environment}: "
             + "; ".join(_value_text(policy, name, changes[name]) for name in changes),
             by=by,
         )

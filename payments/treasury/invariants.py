@@ -66,7 +66,7 @@ def sweeps_brought_the_deposits(scope: Scope) -> Iterator[Finding]:
 @invariant(
     "I12",
     "every deposit that counts is on the chain as it was booked, and all that arrived is a deposit",
-    asks_chain=True,
+    reads_chain=True,
     observers=(take_wallet_snapshots,),
 )
 def deposits_are_on_the_chain(scope: Scope) -> Iterator[Finding]:
@@ -82,7 +82,7 @@ def deposits_are_on_the_chain(scope: Scope) -> Iterator[Finding]:
 @invariant(
     "I12w",
     "every hot wallet holds what the ledger says, to the base unit",
-    asks_chain=True,
+    reads_chain=True,
     observers=(take_wallet_snapshots,),
 )
 def hot_wallets_hold_what_the_ledger_says(scope: Scope) -> Iterator[Finding]:

@@ -22,7 +22,7 @@ from merchants.access.log_in.single_use import close_form, open_form
 from merchants.audit.recording import Fields, fields_of
 from merchants.models import Merchant
 from merchants.pages import curl
-from merchants.pages.dashboard import telling
+from merchants.pages.dashboard import reporting
 from merchants.pages.listing import BY_STATUS_AND_DAY, ApiList, list_context
 from merchants.roles import Action, Permission
 from merchants.wording import exact
@@ -234,7 +234,7 @@ def name_destination(request: MemberRequest, refund_id: str) -> HttpResponse:
 @member_required(action=Action.CANCEL_REFUND)
 def cancel(request: MemberRequest, refund_id: str) -> HttpResponse:
     refund = _own_refund(request, refund_id)
-    with telling(request, gettext("The refund is cancelled. Its money is back where it was.")):
+    with reporting(request, gettext("The refund is cancelled. Its money is back where it was.")):
         cancelled = cancel_refund(refund)
         request.action.done(refund, before=fields_of(refund, "status"), after=fields_of(cancelled, "status"))
     return redirect("dashboard_refund", refund.public_id)

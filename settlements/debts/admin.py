@@ -1,4 +1,4 @@
-"""What merchants owe, as operators see it: a debt is written off, or was collected outside, when operators agree."""
+"""Debts of merchants, for operators: one is written off, or was collected outside, when operators agree."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from django.db.models.functions import Cast
 from django.http import HttpRequest
 from django.template.response import TemplateResponse
 
-from config.admin_base import LongList, ReadOnly, ask_first
+from config.admin_base import LongList, ReadOnly, confirmation_page
 from config.errors import DomainError, InvalidParameter
 from config.money import AmountNotExact, to_units
 from merchants.four_eyes.models import Proposal, ProposalStatus
@@ -72,7 +72,7 @@ class DebtAdmin(ReadOnly, LongList, admin.ModelAdmin[Debt]):
         if chosen.count() != 1:
             self.message_user(request, "Choose one debt at a time.", messages.ERROR)
             return None
-        question = ask_first(
+        question = confirmation_page(
             self,
             request,
             chosen,
@@ -127,7 +127,7 @@ class DebtDecisionAdmin(ReadOnly, LongList, admin.ModelAdmin[DebtDecision]):
 
     @admin.action(description="Take back: the merchant owes it again", permissions=["take_back"])
     def take_back(self, request: HttpRequest, chosen: QuerySet[DebtDecision]) -> TemplateResponse | None:
-        question = ask_first(
+        question = confirmation_page(
             self,
             request,
             chosen.select_related("merchant"),
@@ -165,7 +165,7 @@ def _propose(
 
 
 def _entered(debt: Debt, text: str) -> int:
-    """What an operator entered, in base units. InvalidParameter when it is no amount of the coin."""
+    """Base units for the amount an operator entered. InvalidParameter if it is no amount of the coin."""
     if text.strip().lower() == "all":
         return debt.natural_balance
     try:

@@ -42,8 +42,8 @@ class TakenBack(DomainError):
 def propose_end(debt: Debt, *, amount: int, ending: DebtEnding, reason: str, by: User) -> Proposal:
     """Propose that so many base units of a debt are written off, or were collected outside.
 
-    It is booked once as many operators agree as the environment asks for; it falls when less is owed by then.
-    InvalidParameter when there is no reason or no amount; MoreThanOwed.
+    It is booked once it has the approvals that the environment requires; it falls when less is owed by then.
+    InvalidParameter without a reason or an amount; MoreThanOwed.
     """
     reason = _checked(reason)
     if amount <= 0:
@@ -59,7 +59,7 @@ def propose_end(debt: Debt, *, amount: int, ending: DebtEnding, reason: str, by:
         subject=f"debt {debt.pk}",
         before={},
         after={"debt": debt.pk, "amount": str(amount), "ending": str(ending), "reason": reason},
-        told=f"{decision.coins} that {merchant.name} owes on {debt.network} ({debt.environment}): {words}. {reason}",
+        summary=f"{decision.coins} that {merchant.name} owes on {debt.network} ({debt.environment}): {words}. {reason}",
         by=by,
     )
 
@@ -75,7 +75,7 @@ def propose_taking_back(decision: DebtDecision, *, reason: str, by: User) -> Pro
         subject=decision.public_id,
         before={},
         after={"decision": str(decision.pk), "reason": reason},
-        told=f"{decision.coins} on {decision.network} ({decision.environment}), "
+        summary=f"{decision.coins} on {decision.network} ({decision.environment}), "
         f"{decision.get_ending_display().lower()}: {decision.merchant.name} owes it again. {reason}",
         by=by,
     )
@@ -92,10 +92,10 @@ register(ProposalKind.DEBT, _carry_out, permission="settlements.add_debtdecision
 
 def _end(proposal: Proposal, people: str) -> bool:
     """Book the end of a debt; False when less is owed by now."""
-    said = proposal.after
-    debt = Debt.objects.get(pk=said["debt"])
-    decision = _decision(debt, int(said["amount"]), DebtEnding(said["ending"]))
-    decision.reason, decision.decided_by = said["reason"], people
+    proposed = proposal.after
+    debt = Debt.objects.get(pk=proposed["debt"])
+    decision = _decision(debt, int(proposed["amount"]), DebtEnding(proposed["ending"]))
+    decision.reason, decision.decided_by = proposed["reason"], people
     owed = postings.debt_account(decision)
     accounts = [owed, postings.debt_end_account(decision)]
     if lock_accounts(accounts, environment=decision.environment)[owed] < decision.amount:

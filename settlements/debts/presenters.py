@@ -1,4 +1,4 @@
-"""What pages show a merchant of debts that have ended."""
+"""Rows of a merchant's pages about debts that have ended."""
 
 from __future__ import annotations
 

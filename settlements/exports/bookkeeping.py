@@ -124,7 +124,7 @@ FORMS: Mapping[str, Callable[[Sequence[CoinAccount], ZoneInfo], str]] = MappingP
 
 
 def _lines(account: CoinAccount) -> Iterator[Line]:
-    """What changed the balance, oldest first, with what was carried over into the period."""
+    """Changes of the balance, oldest first, after those carried over into the period."""
     yield from (line for line in [*account.carried_over, *account.entries] if line.amount)
 
 

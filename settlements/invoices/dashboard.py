@@ -29,7 +29,7 @@ SHOWN = 120
 
 
 class BillingForm(LookMixin):
-    """Whom a merchant's invoices are made out to."""
+    """Recipient of a merchant's invoices."""
 
     name = forms.CharField(label=gettext_lazy("Name"), max_length=120, help_text=gettext_lazy("As the law knows you."))
     address = forms.CharField(

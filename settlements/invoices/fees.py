@@ -1,6 +1,6 @@
-"""What fees a merchant paid in a period, from the ledger: of each coin of each network, less what was given back.
+"""Fees a merchant paid in a period, from the ledger: for each coin of each network, less what was given back.
 
-What is to be invoiced is that, less what documents say already: whatever one of them has left out is on the next.
+The part that no document has yet is to be invoiced: whatever one document has left out is on the next.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from merchants.ledger.chart import AccountKind
 from merchants.ledger.models import Account, Entry
 from payments.chains import registry
 from settlements.invoices.models import Invoice, InvoiceKind
-from settlements.monthly.own_payouts import PAYOUT_ACCOUNTS, asked_between
+from settlements.monthly.own_payouts import PAYOUT_ACCOUNTS, payout_parameters
 
 # A fee is a merchant's when its posting changes an account of the merchant's own, or reserves a settlement of its.
 _FEES = f"""
@@ -53,12 +53,12 @@ class Fee:
 
 def fees_of(merchant_id: uuid.UUID, environment: str, start: datetime, end: datetime) -> list[Fee]:
     with connection.cursor() as cursor:
-        cursor.execute(_FEES, asked_between(merchant_id, environment, start, end))
+        cursor.execute(_FEES, payout_parameters(merchant_id, environment, start, end))
         return [Fee(network, coin, int(units)) for network, coin, units in cursor.fetchall()]
 
 
 def not_invoiced(merchant_id: uuid.UUID, environment: str, end: datetime, *, since: datetime) -> list[Fee]:
-    """What no document says yet of the fees until `end`; `since` is where the first document begins, without any."""
+    """Fees until `end` that are on no document yet; without any document, counted from `since`."""
     documents = list(Invoice.objects.filter(merchant_id=merchant_id, environment=environment).order_by("sequence"))
     start = documents[0].period_start if documents else since
     left = {(fee.network, fee.coin): fee.units for fee in fees_of(merchant_id, environment, start, end)}

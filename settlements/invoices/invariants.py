@@ -18,14 +18,14 @@ from payments.chains import registry
 from payments.monitoring.accounting.periods import Days
 from settlements.invoices.fees import invoiced_by
 from settlements.invoices.models import BillingDetails, Invoice, InvoiceSeries
-from settlements.monthly.reading import told_of
+from settlements.monthly.reading import statement_sums
 from settlements.plans.postings import RESERVED
 from settlements.plans.statements import LineType
 
 BELOW_A_CENT = Decimal("0.02")
 """Coins of a dollar; the minor unit of no currency is worth as much."""
 WAITS_FOR = timedelta(days=7)
-"""How long a fee may be on no document after its month: until there is a rate, or somebody is there."""
+"""Longest time a fee may be on no document after its month: until there is a rate, or an operator is there."""
 
 # Every fee that was posted, and whose it is: by the settlement that its posting reserves, or by a merchant's account.
 FEES = """
@@ -47,15 +47,15 @@ FEES = """
 
 @dataclass(slots=True)
 class _Papers:
-    """What a merchant's documents say: of which time, and the fees by network and coin."""
+    """The period of a merchant's documents, and their fees by network and coin."""
 
     start: datetime
     until: datetime
-    said: Counter[tuple[str, str]] = field(default_factory=Counter)
+    stated: Counter[tuple[str, str]] = field(default_factory=Counter)
 
 
 @invariant("S11", "invoices and credit notes say the fees that the ledger says, by merchant and coin")
-def invoices_say_the_fees(scope: Scope) -> Iterator[Finding]:
+def invoices_match_the_fees(scope: Scope) -> Iterator[Finding]:
     papers: dict[tuple[uuid.UUID, str], _Papers] = {}
     documents = Invoice.objects.filter(environment__in=scope.environments).defer("issuer", "recipient")
     if scope.since:
@@ -65,7 +65,7 @@ def invoices_say_the_fees(scope: Scope) -> Iterator[Finding]:
         own = papers.setdefault(place, _Papers(document.period_start, document.period_end))
         own.until = document.period_end
         for fee in invoiced_by(document):
-            own.said[fee.network, fee.coin] += fee.units
+            own.stated[fee.network, fee.coin] += fee.units
         yield from _inexact(document)
     yield from _gaps(scope)
     is_late = _late()
@@ -92,11 +92,11 @@ def invoices_say_the_fees(scope: Scope) -> Iterator[Finding]:
     billed = set(BillingDetails.objects.values_list("merchant_id", flat=True))
     for key, own in papers.items():
         merchant_id, environment = key
-        for network, coin in sorted(fees[key].keys() | own.said.keys() | later[key].keys()):
+        for network, coin in sorted(fees[key].keys() | own.stated.keys() | later[key].keys()):
             if scope.network not in (None, network):
                 continue
             cent = to_units(BELOW_A_CENT, registry.decimals(environment, network, coin))
-            expected, actual = fees[key][network, coin], own.said[network, coin]
+            expected, actual = fees[key][network, coin], own.stated[network, coin]
             subject = f"fees of merchant {merchant_id} until {own.until:%Y-%m-%d}"
             if abs(actual - expected) > cent:
                 yield unequal(
@@ -157,7 +157,7 @@ def _inexact(document: Invoice) -> Iterator[Finding]:
         )
 
 
-# What each settlement says of each coin, beside the posting that reserved it.
+# Net and fee of each settlement by coin, beside the posting that reserved them.
 SETTLED = """
     SELECT settlement.environment, settlement.merchant_id, settlement.network, coin ->> 'coin', settlement.id,
         reserved.posting_id, (coin ->> 'net')::numeric, (coin ->> 'fee')::numeric,
@@ -185,7 +185,7 @@ Totals = Counter[tuple[str, str, str]]
 
 
 @invariant("S12", "settlements, the ledger and monthly statements say the same, by merchant, coin and month")
-def statements_say_the_settlements(scope: Scope) -> Iterator[Finding]:
+def statements_match_the_settlements(scope: Scope) -> Iterator[Finding]:
     zones = {
         (merchant_id, environment): ZoneInfo(zone)
         for merchant_id, environment, zone in MerchantSettings.objects.values_list(
@@ -197,13 +197,13 @@ def statements_say_the_settlements(scope: Scope) -> Iterator[Finding]:
     for environment, merchant_id, network, coin, key, posting_id, net, fee, posted, charged in scope.rows(
         SETTLED, reserved=RESERVED
     ):
-        for what, said, done in (("net", net, posted), ("fee", fee, charged)):
-            if said != done:
+        for what, stated, done in (("net", net, posted), ("fee", fee, charged)):
+            if stated != done:
                 yield unequal(
                     f"settlement {key}: {what} in {coin}",
                     (environment, network, coin),
                     int(done),
-                    int(said),
+                    int(stated),
                     "compare it with its posting settlement_reserved; nothing may edit either",
                 )
         if whose != (environment, merchant_id):
@@ -223,7 +223,7 @@ def _differs_from_document(
     months: dict[date, tuple[Totals, set[uuid.UUID]]],
     zones: dict[tuple[uuid.UUID, str], ZoneInfo],
 ) -> Iterator[Finding]:
-    """Where the statement of a merchant's month says something else than its settlements."""
+    """Differences between the statement of a merchant's month and its settlements."""
     if whose is None or not months:
         return
     environment, merchant_id = whose
@@ -231,9 +231,9 @@ def _differs_from_document(
     for first, (totals, postings) in sorted(months.items()):
         last = (first + timedelta(days=31)).replace(day=1) - timedelta(days=1)
         month = Days(first, last, zones[merchant_id, environment])
-        told = told_of(merchant, environment, month, sorted(postings))
-        for network, coin, type_ in sorted(totals.keys() | told.keys()):
-            expected, actual = totals[network, coin, type_], told.get((network, coin, type_), 0)
+        sums = statement_sums(merchant, environment, month, sorted(postings))
+        for network, coin, type_ in sorted(totals.keys() | sums.keys()):
+            expected, actual = totals[network, coin, type_], sums.get((network, coin, type_), 0)
             if expected != actual:
                 yield unequal(
                     f"statement of {first:%Y-%m}, merchant {merchant_id}: {type_} in {coin}",

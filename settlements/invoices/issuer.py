@@ -1,4 +1,4 @@
-"""Who issues invoices, and which tax is on them, by the operator's settings."""
+"""The issuer of invoices and the tax on them, from the operator's settings."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Issuer:
 
 @dataclass(frozen=True, slots=True)
 class Tax:
-    """`rate` in percent; `note` says why there is none, where there is none."""
+    """`rate` in percent; `note` gives the reason if there is no tax."""
 
     rate: Decimal
     note: str = ""

@@ -32,7 +32,7 @@ from settlements.monthly.months import months, name_of
 logger = structlog.get_logger(__name__)
 
 AFTER_THE_MONTH = timedelta(hours=1)
-"""What was posted in a month is in the ledger by then, however long its database transaction took."""
+"""Postings of a month are in the ledger by then, however long their database transactions took."""
 
 
 def issue_due(now: datetime | None = None) -> int:

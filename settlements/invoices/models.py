@@ -1,4 +1,4 @@
-"""Whom invoices are made out to, the series of their numbers, and the invoices and credit notes themselves."""
+"""Recipients of invoices, the series of their numbers, and the invoices and credit notes themselves."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CARRIED_PLACES = 30
 
 
 class TaxTreatment(models.TextChoices):
-    """How the tax of a merchant's invoices is worked out."""
+    """Rule for the tax on a merchant's invoices."""
 
     BY_COUNTRY = "by_country", _("By country: the operator's rate, or reverse charge abroad with a tax id")
     STANDARD = "standard", _("The operator's rate")
@@ -26,7 +26,7 @@ class TaxTreatment(models.TextChoices):
 
 
 class BillingDetails(models.Model):
-    """Whom a merchant's invoices are made out to. Until there are any, its invoices wait."""
+    """The recipient of a merchant's invoices. Until there is one, its invoices wait."""
 
     merchant = models.OneToOneField(Merchant, on_delete=models.PROTECT, related_name="billing_details")
     name = models.CharField(max_length=120, help_text="Of the company or person, as the law knows it.")

@@ -18,7 +18,7 @@ from settlements.invoices.models import Invoice, InvoiceKind
 
 
 def page_of(invoice: Invoice) -> dict[str, Any]:
-    """What an invoice shows, in words: on the pages of merchants and operators, and as a PDF."""
+    """The content of an invoice in words, for the pages of merchants and operators and for the PDF."""
     return {
         "invoice": invoice,
         "is_credit_note": invoice.kind == InvoiceKind.CREDIT_NOTE,
@@ -58,7 +58,7 @@ def month_of(invoice: Invoice) -> str:
 
 
 def invoice_pdf(invoice: Invoice) -> bytes:
-    """The invoice as a file, with everything that its page says."""
+    """The invoice as a PDF, with everything that its page shows."""
     shown = page_of(invoice)
     blocks: list[Text | Table] = []
     if shown["is_test"]:

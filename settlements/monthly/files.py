@@ -55,7 +55,7 @@ def month_csv(merchant: Merchant, environment: str, month: Days, valuer: Valuer)
 
 
 _OF_ENTRIES = CSV_COLUMNS.index("coin") - CSV_COLUMNS.index("type")
-"""Columns that say what an entry was; those of its worth follow."""
+"""Columns that describe an entry; those of its worth follow."""
 
 
 def _padded(cells: tuple[str, ...]) -> tuple[str, ...]:
@@ -106,7 +106,7 @@ def _in_currency(entry: MonthEntry) -> str | None:
 
 
 def month_record(merchant: Merchant, environment: str, month: Days, *, timezone: str, now: datetime) -> dict[str, Any]:
-    """Which month of whom it is, without the accounts."""
+    """The month, merchant and number of a statement, without the accounts."""
     return {
         "object": "monthly_statement",
         "version": VERSION,
@@ -155,7 +155,7 @@ def month_json(
 
 
 def valuation_record(valuation: Valuation) -> dict[str, Any]:
-    """What an account was worth in a currency; null where no rate was recorded."""
+    """The worth of an account in a currency; null where no rate was recorded."""
     return {
         "currency": valuation.currency,
         "opening": _balance(valuation.opening),

@@ -1,4 +1,4 @@
-"""Which months a merchant has a statement of, in the time zone of its settlements. Pure."""
+"""The months for which a merchant has a statement, in the time zone of its settlements. Pure."""
 
 from __future__ import annotations
 

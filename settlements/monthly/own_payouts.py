@@ -28,7 +28,7 @@ PAYOUT_ACCOUNTS = f"""
 """  # noqa: S608 - the names of our own tables
 
 
-def asked_between(merchant_id: uuid.UUID, environment: str, start: datetime, end: datetime) -> dict[str, Any]:
+def payout_parameters(merchant_id: uuid.UUID, environment: str, start: datetime, end: datetime) -> dict[str, Any]:
     """The parameters of PAYOUT_ACCOUNTS, with `start` and `end` as the first keys of postings of then."""
     return {
         "merchant": merchant_id,

@@ -39,7 +39,7 @@ SUMMED_MAX = 2_000
 
 DASH = "–"
 FLOWS = (gettext_lazy("Came in"), gettext_lazy("Went out"), gettext_lazy("Fees"))
-"""What entries are summed to on the first page. Fees that were given back are below what was taken."""
+"""Sums of entries on the first page. Fees that were given back reduce the fees taken."""
 
 NAMES = {
     BALANCE: gettext_lazy("Your balance"),
@@ -77,7 +77,7 @@ def head_of(merchant: Merchant, environment: str, month: Days, timezone: str) ->
 
 
 def words_of(type_: str) -> str:
-    """What kind of entry it is; of a kind that has no words yet, its name."""
+    """The kind of an entry in words; the kind's name if there are no words for it yet."""
     known = wording.ENTRIES if type_ in wording.ENTRIES else _OUTSIDE_THE_BALANCE
     return str(known[type_]) if type_ in known else type_.replace("_", " ").capitalize()
 
@@ -112,7 +112,7 @@ class MonthAccountPage:
     entries: list[MonthEntry]
     closing_units: int
     is_summed: bool
-    """Whether `sums` hold the whole month; of one with too many entries there are none."""
+    """True if `sums` hold the whole month; an account with too many entries has none."""
     valuations: list[Valuation]
     flows: list[int]
     worths_of_flows: list[list[Decimal]]
@@ -197,8 +197,8 @@ class SummaryRow:
 
 
 def summary_of(accounts: Sequence[MonthAccountPage]) -> list[SummaryRow]:
-    """What the accounts began with, what came in and went out, and what is left: of each, and of all that is the
-    merchant's in each currency."""
+    """Opening balance, flows and closing balance: of each account, and of everything the merchant owns in each
+    currency."""
     rows = [
         SummaryRow(
             each.title,
@@ -294,14 +294,14 @@ def pages_of(
 
 
 def _flow_of(entry: MonthEntry) -> int:
-    """Its place in FLOWS."""
+    """The index in FLOWS of an entry."""
     if entry.type == LineType.FEE:
         return 2
     return 0 if entry.amount > 0 else 1
 
 
 def _are_summed(counts: Iterable[int]) -> list[bool]:
-    """Which accounts with so many entries the page adds up: one after the other, until they are too many."""
+    """For each account, true if the page adds it up: one after the other, until there are too many entries."""
     left, found = SUMMED_MAX, []
     for count in counts:
         found.append(count <= left)
@@ -310,7 +310,7 @@ def _are_summed(counts: Iterable[int]) -> list[bool]:
 
 
 def _shares(counts: Sequence[int], most: int) -> list[int]:
-    """How many entries are shown of each account, `most` together: of small ones all, of large ones the same number."""
+    """Number of entries shown of each account, `most` together: of small ones all, of large ones the same number."""
     found = [0] * len(counts)
     for done, place in enumerate(sorted(range(len(counts)), key=counts.__getitem__)):
         found[place] = min(counts[place], (most - sum(found)) // (len(counts) - done))

@@ -2,7 +2,7 @@
 
 From the ledger, by the merchant's accounts: a kind of posting that is added later is in it. A settlement that pays only
 a fee that is given back moves none of them, and is found by its payout. Entries are read in parts, so that memory stays
-constant. An account is what a merchant tells apart (ACCOUNTS), in one coin on one network.
+constant. An account is one of ACCOUNTS, in one coin on one network.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from payments.chains import registry
 from payments.models import BalanceChange, Discrepancy, Payment
 from payments.monitoring.accounting.periods import Days
 from settlements.models import Settlement
-from settlements.monthly.own_payouts import PAYOUT_ACCOUNTS, asked_between
+from settlements.monthly.own_payouts import PAYOUT_ACCOUNTS, payout_parameters
 from settlements.plans.conversion import converted
 from settlements.plans.postings import RESERVED
 from settlements.plans.statements import LineType
 
 BALANCE, HELD, SUSPENSE = "balance", "held", "suspense"
 ACCOUNTS = (BALANCE, HELD, SUSPENSE)
-"""What is the merchant's less what it owes; what is held while coins are missing; what waits for a decision."""
+"""The merchant's money less its debts; money held while coins are missing; money that waits for a decision."""
 
 ENTRIES_AT_A_TIME = 1_000
 _OF_SUSPENSE = tuple(kind for kind in AccountKind if kind.value.startswith("suspense:"))
@@ -42,7 +42,7 @@ _SUSPENSE_KINDS = [kind.value for kind in _OF_SUSPENSE]
 
 @dataclass(frozen=True, slots=True)
 class MonthEntry:
-    """What one posting did to an account, in base units; a fee is an entry of its own."""
+    """The change one posting made to an account, in base units; a fee is an entry of its own."""
 
     posting_id: uuid.UUID
     type: str
@@ -57,7 +57,7 @@ class MonthEntry:
     settlement_currency: str
     settlement_decimals: int
     in_settlement_currency: int | None
-    """What it became there, at the rate that the settlement was converted at; None where there is no such rate."""
+    """Amount in the settlement currency, at the rate of the settlement's conversion; None if there is no such rate."""
     rate: str
 
 
@@ -181,12 +181,12 @@ def accounts_of(
 
     Of suspense these kinds alone: there can be an account for each decision that the merchant ever made.
     """
-    asked = asked_between(merchant.pk, environment, month.start, month.end) | {"of_suspense": list(suspense)}
+    parameters = payout_parameters(merchant.pk, environment, month.start, month.end) | {"of_suspense": list(suspense)}
     keys: dict[tuple[str, str, int], list[int]] = {}
     unmoved: dict[tuple[str, str, int], list[uuid.UUID]] = {}
     found: list[MonthAccount] = []
     with connection.cursor() as cursor:
-        cursor.execute(_OWN, asked)
+        cursor.execute(_OWN, parameters)
         for key, posting_id, kind, network, coin in cursor.fetchall():
             place = (network, coin, ACCOUNTS.index(_name(AccountKind(kind))))
             if posting_id is None:
@@ -203,17 +203,17 @@ def accounts_of(
 
 
 def _name(kind: AccountKind) -> str:
-    """Whatever a merchant owns beside these two is a part of the balance."""
+    """The account of a kind; every other kind a merchant owns is part of the balance."""
     if kind in _OF_SUSPENSE:
         return SUSPENSE
     return HELD if kind == AccountKind.MERCHANT_HELD else BALANCE
 
 
 def counts_of(accounts: Sequence[MonthAccount], month: Days, *, most: int) -> list[int]:
-    """How many entries each account has in the month: no fewer than there are, but for what is above `most`."""
-    asked = _asked(accounts, ids.first_uuid_at(month.start), month) | {"entries": most + 1}
+    """Number of entries of each account in the month: no fewer than there are, except beyond `most`."""
+    parameters = _parameters(accounts, ids.first_uuid_at(month.start), month) | {"entries": most + 1}
     with connection.cursor() as cursor:
-        cursor.execute(_COUNTS, asked)
+        cursor.execute(_COUNTS, parameters)
         counts = dict(cursor.fetchall())
     return [counts.get(place, 0) + len(account.unmoved) for place, account in enumerate(accounts)]
 
@@ -239,19 +239,19 @@ def entries_of(account: MonthAccount, month: Days, *, at_a_time: int = ENTRIES_A
             yield entry
 
 
-def told_of(
+def statement_sums(
     merchant: Merchant, environment: str, month: Days, postings: Sequence[uuid.UUID]
 ) -> Mapping[tuple[str, str, str], int]:
-    """What the statement says of postings of the balance: by network, coin and type of entry."""
+    """Sums on the statement for postings of the balance: by network, coin and type of entry."""
     accounts = [each for each in accounts_of(merchant, environment, month, suspense=()) if each.name == BALANCE]
     most = [len(postings) + 1] * len(accounts)
     parts = _read(accounts, ids.first_uuid_at(month.start), month, most, only=postings)
-    told: Counter[tuple[str, str, str]] = Counter()
+    sums: Counter[tuple[str, str, str]] = Counter()
     for account, (rows, _) in zip(accounts, parts, strict=True):
         for row in rows:
             for type_, amount in _parts(row):
-                told[account.network, account.coin, type_] += amount
-    return told
+                sums[account.network, account.coin, type_] += amount
+    return sums
 
 
 def _with_balances(
@@ -264,7 +264,7 @@ def _with_balances(
             yield _entry(account, row, type_, amount, balance, settlements)
 
 
-def _asked(accounts: Sequence[MonthAccount], start: uuid.UUID, month: Days) -> dict[str, Any]:
+def _parameters(accounts: Sequence[MonthAccount], start: uuid.UUID, month: Days) -> dict[str, Any]:
     own = [(place, key) for place, account in enumerate(accounts) for key in account.keys]
     return {
         "places": [place for place, _ in own],
@@ -276,7 +276,7 @@ def _asked(accounts: Sequence[MonthAccount], start: uuid.UUID, month: Days) -> d
 
 @dataclass
 class _Moved:
-    """What the first postings of a month did to an account of the statement, and where the rest begins."""
+    """Changes of an account by the first postings of a month, and the posting where the rest begins."""
 
     amounts: dict[uuid.UUID, int] = field(default_factory=dict)
     keys: dict[uuid.UUID, int] = field(default_factory=dict)
@@ -295,7 +295,7 @@ def _moved(
     read: list[dict[int, list[tuple[uuid.UUID, int]]]] = [{} for _ in accounts]
     with connection.cursor() as cursor:
         most = [number for account, number in zip(accounts, at_a_time, strict=True) for _ in account.keys]
-        cursor.execute(_FIRST, _asked(accounts, start, month) | {"entries": most, "only": only and list(only)})
+        cursor.execute(_FIRST, _parameters(accounts, start, month) | {"entries": most, "only": only and list(only)})
         for place, posting_id, key, amount in cursor.fetchall():
             read[place].setdefault(key, []).append((posting_id, int(amount)))
     found = []
@@ -311,8 +311,8 @@ def _moved(
                     moved.amounts[posting_id] = moved.amounts.get(posting_id, 0) + amount
                     moved.keys[posting_id] = key
         for posting_id in account.unmoved:
-            is_asked = only is None or posting_id in only
-            if is_asked and posting_id >= start and (last is None or posting_id <= last):
+            is_selected = only is None or posting_id in only
+            if is_selected and posting_id >= start and (last is None or posting_id <= last):
                 moved.amounts[posting_id], moved.keys[posting_id] = 0, account.keys[0]
         found.append(moved)
     return found
@@ -340,16 +340,16 @@ def _read(
     rows: list[list[_Row]] = [[] for _ in accounts]
     if moved:
         columns = zip(*moved, strict=True)
-        asked = {name: list(column) for name, column in zip(names, columns, strict=True)}
+        parameters = {name: list(column) for name, column in zip(names, columns, strict=True)}
         with connection.cursor() as cursor:
-            cursor.execute(_ENTRIES, asked | {"of_suspense": _SUSPENSE_KINDS})
+            cursor.execute(_ENTRIES, parameters | {"of_suspense": _SUSPENSE_KINDS})
             for place, *row in cursor.fetchall():
                 rows[place].append(_Row(*row))
     return [(own, part.following) for own, part in zip(rows, parts, strict=True)]
 
 
 def _parts(row: _Row) -> Iterator[tuple[str, int]]:
-    """What a posting did, and the fee that it took or gave back apart from that."""
+    """The change a posting made, and separately the fee that it took or gave back."""
     fee = int(row.fee)
     if amount := int(row.amount) + fee:
         yield row.change_kind or row.kind, amount
@@ -395,7 +395,7 @@ def _entry(
 
 
 def _rate(settlement: Settlement, coin: str) -> Decimal | None:
-    """What one of the coin became in the settlement currency; None where nothing was converted (yet)."""
+    """Conversion rate of the coin into the settlement currency; None where nothing was converted (yet)."""
     if coin == settlement.currency:
         return Decimal(1)
     part = next((part for part in settlement.coins if part["coin"] == coin), None)

@@ -1,4 +1,4 @@
-"""What the accounts of a month were worth in the settlement currency and in a fiat currency, at recorded rates.
+"""Worth of the accounts of a month in the settlement currency and in a fiat currency, at recorded rates.
 
 The opening balance is valued at the rate of the beginning of the month, each entry at the rate of its own time, and the
 closing balance at the rate of the end. The difference that rates make is a figure of its own: opening + entries +
@@ -42,7 +42,7 @@ class Valuation:
 
     @property
     def revaluation(self) -> Decimal | None:
-        """What rates alone have changed; None where a figure is missing."""
+        """Change of the worth by rates alone; None where a figure is missing."""
         if self.opening is None or self.closing is None or self.unvalued:
             return None
         return self.closing.amount - self.opening.amount - self.entries
@@ -65,7 +65,7 @@ class Valuer:
         return cls(currencies, RecordedRates(chosen.environment, currencies, month.start, end), month.start, end)
 
     def worth(self, units: int, account: MonthAccount, currency: str, at: datetime) -> Worth | None:
-        """What base units of the account's coin were worth then, to the last digit of the currency."""
+        """Worth of base units of the account's coin at that time, to the last digit of the currency."""
         rate = self.rates.of(account.coin, currency, at)
         if rate is None:
             return None

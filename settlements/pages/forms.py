@@ -25,7 +25,7 @@ class SettlementFilterForm(FilterForm):
 
 
 class OtherWalletForm(LookMixin):
-    """Where a failed settlement's money shall go instead. The service checks whether it can."""
+    """The new wallet for a failed settlement's money. The service checks it."""
 
     wallet = forms.CharField(
         label=gettext_lazy("Another wallet"),
@@ -36,7 +36,7 @@ class OtherWalletForm(LookMixin):
 
 
 class LostWalletForm(LookMixin):
-    """Which wallet's key is lost."""
+    """Choice of the wallet whose key is lost."""
 
     field_of_param: ClassVar = {"address": "wallet", "network": "wallet"}
 

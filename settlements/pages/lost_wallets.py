@@ -1,4 +1,4 @@
-"""The page on which a merchant says that the key of a wallet is lost: nothing more is paid to it."""
+"""The page on which a merchant declares the key of a wallet lost: nothing more is paid to it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SECTION = "dashboard_wallets"
 @require_http_methods(["GET", "HEAD", "POST"])
 @member_required(action=Action.LOSE_WALLET)
 def lose_wallet(request: MemberRequest) -> HttpResponse:
-    """Asks which wallet it is and says what follows; then keeps what is for it from being paid."""
+    """Show the choice of the wallet and the consequences; then keep the money for it from being paid."""
     environment = request.environment
     wallets = wallets_with_money(request.merchant, environment)
     data = request.POST if request.method == "POST" else None

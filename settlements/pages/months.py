@@ -84,7 +84,7 @@ def download_month(request: MemberRequest) -> HttpResponseBase:
 
 
 def _chosen(request: MemberRequest) -> tuple[MerchantSettings, Days]:
-    """The merchant's settings, and the month that was asked for, by the clocks of its settlements."""
+    """The merchant's settings and the requested month, by the clocks of its settlements."""
     chosen, name, now = _settings_of(request), request.GET.get("month", ""), timezone.now()
     month = month_named(name, chosen.settlement_timezone, opened_at=request.merchant.created_at, now=now)
     if month is None:

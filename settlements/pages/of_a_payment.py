@@ -1,4 +1,4 @@
-"""What the page of a payment tells of the settlements that it is part of."""
+"""The settlements on the page of a payment."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from webhooks.events import catalogue as catalogue
 
 
 def settlement_story() -> Story:
-    """How the timeline of a payment tells the events of its settlements."""
+    """The timeline entries for events of a payment's settlements."""
     words = {
         catalogue.SETTLEMENT_CREATED: _("Part of a settlement to your wallet"),
         catalogue.SETTLEMENT_COMPLETED: _("The settlement is final on its network"),
         catalogue.SETTLEMENT_FAILED: _("The settlement could not be paid: its money will be in a later one"),
     }
-    return Story(words, _amount_told, ids.SETTLEMENT, "dashboard_settlement", _("The settlement"))
+    return Story(words, _amount_of, ids.SETTLEMENT, "dashboard_settlement", _("The settlement"))
 
 
-def _amount_told(record: Mapping[str, Any]) -> str:
+def _amount_of(record: Mapping[str, Any]) -> str:
     coins = f"{record.get('amount', '')} {record.get('settlementCurrency', '')}"
     return _("%(amount)s in all") % {"amount": coins}

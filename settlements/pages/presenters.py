@@ -103,7 +103,7 @@ class Step:
 
 
 def waterfall(settlement: Settlement) -> list[Step]:
-    """How the amount came about. Steps of zero are left out."""
+    """The steps from gross to the amount. Steps of zero are left out."""
     whole, left, steps = settlement.gross + max(0, -settlement.fee), settlement.gross, []
 
     def permille(units: int) -> int:
@@ -188,7 +188,7 @@ class EntryRow:
 
     @property
     def fee(self) -> str:
-        """What becomes of the fee on a refund; empty where it is kept."""
+        """The fee on a refund: given back or taken again; empty where it is kept."""
         if not self.line.returns_fee:
             return ""
         return gettext("its fee is given back") if (self.line.amount or 0) < 0 else gettext("its fee is taken again")
@@ -216,7 +216,7 @@ class EntryRow:
 
     @property
     def other_side(self) -> str:
-        """What a debt offset did on its other side, and the rate; empty for every other line."""
+        """The other side of a debt offset, and the rate; empty for every other line."""
         other = self.line.other_side
         if other is None:
             return ""
@@ -300,7 +300,7 @@ class NextRun:
     timezone: str
     now: datetime
     later: Sequence[datetime] = ()
-    """When the runs after it are."""
+    """Times of the runs after it."""
 
     @property
     def then(self) -> list[str]:
@@ -331,7 +331,7 @@ class NextRun:
 
     @property
     def rate_of(self) -> str:
-        """Who bears a move of the rate; empty where nothing is to be converted."""
+        """The party that bears a move of the rate; empty where nothing is to be converted."""
         if not any(each.is_converted for each in self.settlements):
             return ""
         return str(wording.RATE_OF[self.preview.rate_moment])
@@ -356,7 +356,7 @@ class PlannedRow:
 
     @property
     def warning(self) -> str:
-        """Why the network would not have paid this wallet when it was last asked, and what to do."""
+        """The reason the network would not have paid this wallet at the last query, and the remedy."""
         return wording.refused(self.problem, self.planned.currency)
 
     @property
@@ -383,7 +383,7 @@ class PlannedRow:
 
 @dataclass(frozen=True)
 class OffsetRow:
-    """What of one coin repays, or has repaid, a debt in another coin or on another network."""
+    """An amount of one coin that repays, or has repaid, a debt in another coin or on another network."""
 
     taken: Share
     repaid: Share
@@ -455,7 +455,7 @@ class CarriedRow:
 
     @property
     def remedy(self) -> tuple[str, str] | None:
-        """What can be done about it: a text and a URL."""
+        """The remedy: a text and a URL."""
         match self.left.reason:
             case CarryReason.BELOW_MINIMUM | CarryReason.WALLET_NOT_ALLOWED:
                 return gettext("Change the settings"), reverse("dashboard_settings")

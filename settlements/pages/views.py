@@ -21,14 +21,14 @@ from merchants import wording as instants
 from merchants.access.log_in.sessions import MemberRequest, member_required
 from merchants.models import Merchant, MerchantSettings
 from merchants.pages import curl
-from merchants.pages.dashboard import Outlook, telling
+from merchants.pages.dashboard import Outlook, reporting
 from merchants.pages.listing import ApiList, list_context
 from merchants.roles import Action
 from merchants.wallets import WalletRules
 from payments.chains import registry
 from payments.dashboard.overview.figures import Notice
 from payments.rates.tables import source_in_words
-from payments.suspense.recipient_checks import ask_about
+from payments.suspense.recipient_checks import query_wallet
 from payments.transfers.wording import how_to_claim, set_aside_on
 from settlements import wording
 from settlements.debts.presenters import EndedDebtRow
@@ -87,7 +87,7 @@ ENTRY_COLUMNS = (
 
 
 def outlook_of(chosen: MerchantSettings, now: datetime) -> Outlook:
-    """What settlements will make of a merchant's settings."""
+    """Settlements that will follow from a merchant's settings."""
     coming = coming_periods(chosen, now, RUNS_SHOWN)
     rules = WalletRules.of(chosen.wallet_allow_list, chosen.wallets_allowed_at)
     waits = {wallet: rules.cools_off_until(wallet) for wallet in chosen.wallet_allow_list}
@@ -96,7 +96,7 @@ def outlook_of(chosen: MerchantSettings, now: datetime) -> Outlook:
 
 
 def waiting_notice(merchant: Merchant, environment: str) -> Notice | None:
-    """What the overview says of settlements that wait until a wallet holds the coin."""
+    """The notice on the overview about settlements that wait until a wallet holds the coin."""
     waiting = list(Settlement.objects.of(merchant, environment).waiting_for_trustline().order_by("id"))
     if not waiting:
         return None
@@ -155,30 +155,31 @@ def list_settlements(request: MemberRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @member_required(action=Action.SETTLE_NOW)
 def settle_now(request: MemberRequest) -> HttpResponse:
-    """Asks first, showing what would be paid; then settles everything up to that moment, or asks once more."""
+    """Show what would be paid and require a confirmation; then settle everything up to that moment, or show it once
+    more."""
     if request.method != "POST":
-        return _ask_to_settle(request)
+        return _confirm_settling(request)
     try:
         run = run_now(merchant=request.merchant, environment=request.environment, requested_by=request.user.email)
     except DomainError as refusal:
         messages.error(request, refusal.message)
-        response = _ask_to_settle(request, status=refusal.status)
+        response = _confirm_settling(request, status=refusal.status)
         if refusal.retry_after_seconds is not None:
             response["Retry-After"] = str(refusal.retry_after_seconds)
         return response
     made = [settlement.public_id for settlement in run.settlements.order_by("pk")]
     request.action.done(after={"settlements": made})
-    _tell_of_run(request, len(made))
+    _report_run(request, len(made))
     return redirect("dashboard_settlements")
 
 
-def _ask_to_settle(request: MemberRequest, *, status: int = 200) -> HttpResponse:
+def _confirm_settling(request: MemberRequest, *, status: int = 200) -> HttpResponse:
     chosen = request.merchant.settings.get(environment=request.environment)
     context = {"section": SECTION, "next_run": _next_run(request.merchant, chosen)}
     return render(request, "dashboard/settlements/settle_now.html", context, status=status)
 
 
-def _tell_of_run(request: MemberRequest, made: int) -> None:
+def _report_run(request: MemberRequest, made: int) -> None:
     if made:
         words = ngettext(
             "One settlement is made, and paid with the next on-chain transactions.",
@@ -249,7 +250,7 @@ def _what_next(settlement: Settlement, zone: str) -> str:
 
 
 def _set_aside(settlement: Settlement) -> str:
-    """How the wallet comes by what was set aside for it; empty when it was paid."""
+    """Instructions for claiming a claimable balance; empty when the wallet was paid."""
     if not settlement.claimable_balance:
         return ""
     known = registry.known_profile(settlement.environment, settlement.network).assets
@@ -257,18 +258,18 @@ def _set_aside(settlement: Settlement) -> str:
 
 
 def _facts(settlement: Settlement, zone: str) -> list[tuple[str, str]]:
-    def told(instant: datetime | None) -> str:
+    def shown(instant: datetime | None) -> str:
         return instants.short(instant, zone) if instant else ""
 
     is_converted = bool(conversions(settlement))
     return [
-        (gettext("From"), told(settlement.period_start)),
-        (gettext("Up to"), told(settlement.period_end)),
+        (gettext("From"), shown(settlement.period_start)),
+        (gettext("Up to"), shown(settlement.period_end)),
         (gettext("Payments"), whole(settlement.payment_count)),
-        (gettext("Made"), told(settlement.created_at)),
-        (gettext("Converted"), told(settlement.converted_at) if is_converted else ""),
+        (gettext("Made"), shown(settlement.created_at)),
+        (gettext("Converted"), shown(settlement.converted_at) if is_converted else ""),
         (gettext("At the rate"), settlement.get_rate_moment_display() if is_converted else ""),
-        (gettext("Completed"), told(settlement.completed_at)),
+        (gettext("Completed"), shown(settlement.completed_at)),
         (
             gettext("What the network said"),
             settlement.failure_message if settlement.status == SettlementStatus.FAILED else "",
@@ -282,7 +283,7 @@ def _sources(converted: list[Conversion]) -> str:
 
 
 def _is_blocked(settlement: Settlement) -> bool:
-    """Whether its wallet is not paid until the merchant does something."""
+    """True if its wallet is not paid until the merchant acts."""
     if settlement.waits_for_trustline:
         return True
     failed = settlement.status == SettlementStatus.FAILED
@@ -338,22 +339,22 @@ _LOOKED_AT = _("The wallet is looked at again, and is paid if it holds the coin 
 def retry(request: MemberRequest, settlement_id: str) -> HttpResponse:
     settlement = _own_settlement(request, settlement_id)
     done = _LOOKED_AT if settlement.waits_for_trustline else _PAID_AGAIN
-    with telling(request, str(done)):
+    with reporting(request, str(done)):
         retry_failed(settlement, requested_by=request.user.email)
     return redirect("dashboard_settlement", settlement.public_id)
 
 
-def _ask_about_wallet(request: MemberRequest, settlement_id: str) -> None:
-    """What the network says of the wallet is remembered, for `redirect_failed`."""
+def _query_wallet(request: MemberRequest, settlement_id: str) -> None:
+    """Query the network about the wallet; `redirect_failed` uses the stored result."""
     settlement, form = _own_settlement(request, settlement_id), OtherWalletForm(request.POST)
     if form.is_valid():
         wallet = form.cleaned_data["wallet"].strip()
-        ask_about(settlement.environment, settlement.network, wallet, merchant_id=settlement.merchant_id)
+        query_wallet(settlement.environment, settlement.network, wallet, merchant_id=settlement.merchant_id)
 
 
 @never_cache
 @require_POST
-@member_required(action=Action.REDIRECT_SETTLEMENT, asks_before=_ask_about_wallet)
+@member_required(action=Action.REDIRECT_SETTLEMENT, before_transaction=_query_wallet)
 def pay_elsewhere(request: MemberRequest, settlement_id: str) -> HttpResponse:
     settlement = _own_settlement(request, settlement_id)
     form = OtherWalletForm(request.POST)

@@ -25,8 +25,8 @@ from settlements.wording import what_next
 from webhooks.events.notices import About, News
 
 COMING_SHOWN = 3
-TOLD_AFTER: Final = timedelta(minutes=15)
-"""Members are told by mail of a settlement that waits for so long: most of what keeps one back is over sooner."""
+MAIL_AFTER: Final = timedelta(minutes=15)
+"""Members get a mail about a settlement that waits for so long: most of what keeps one back is over sooner."""
 
 
 def settlements_waiting(merchant: Merchant, environment: str) -> Waiting:
@@ -37,9 +37,9 @@ def settlements_waiting(merchant: Merchant, environment: str) -> Waiting:
 
 
 def waiting_news(since: datetime, until: datetime) -> Mapping[About, list[News]]:
-    """The settlements that have waited for TOLD_AFTER from some time since `since` and before `until`, and still do."""
+    """The settlements that have waited for MAIL_AFTER from some time since `since` and before `until`, and still do."""
     waiting = Settlement.objects.filter(
-        status=SettlementStatus.PENDING, waits_since__gte=since - TOLD_AFTER, waits_since__lt=until - TOLD_AFTER
+        status=SettlementStatus.PENDING, waits_since__gte=since - MAIL_AFTER, waits_since__lt=until - MAIL_AFTER
     )
     found: defaultdict[About, list[News]] = defaultdict(list)
     for each in waiting.order_by("-id").iterator():
@@ -72,7 +72,7 @@ def settlements_coming(merchant: Merchant, environment: str) -> list[Coming]:
 
 
 def settled_so_far(merchant: Merchant, environment: str) -> str:
-    """What the completed settlements were made of and paid, by coin; empty where there are none."""
+    """Gross and paid amounts of the completed settlements, by coin; empty where there are none."""
     done = Settlement.objects.of(merchant, environment).filter(status=SettlementStatus.COMPLETED)
     rows = done.order_by().values_list("currency", "decimals").annotate(Sum("gross"), Sum("amount"))
     earned, settled = defaultdict[str, Decimal](Decimal), defaultdict[str, Decimal](Decimal)

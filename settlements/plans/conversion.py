@@ -1,4 +1,4 @@
-"""What one coin is worth in another. Pure; `pricing` finds the prices."""
+"""Conversion of one coin into another. Pure; `pricing` finds the prices."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from decimal import Decimal
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What one of a coin is worth in another coin: the settlement currency, or one that is owed."""
+    """Worth of one of a coin in another coin: the settlement currency, or a coin that is owed."""
 
     rate: Decimal
     source: str

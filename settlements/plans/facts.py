@@ -48,25 +48,25 @@ AT_ONCE = (BalanceChangeKind.DEBT_REPAID, *ENDED)
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What the next run would settle if it came now."""
+    """The settlements of the next run if it came now."""
 
     coming: Sequence[Period]
-    """The next periods that will be run; none when the merchant asks for each settlement."""
+    """The next periods that will be run; none when the merchant requests each settlement."""
     plan: Plan
     refusals: Mapping[tuple[str, str], str] = field(default_factory=dict)
-    """By network and wallet: why a planned settlement could not have been paid when the network was last asked."""
+    """By network and wallet: the reason a planned settlement could not have been paid at the network's last reply."""
     rate_moment: RateMoment = field(default_factory=rate_moment)
 
     @property
     def period(self) -> Period | None:
-        """The next one; None when it has to be asked for."""
+        """The next period; None when settlements are requested by hand."""
         return next(iter(self.coming), None)
 
 
 def facts_of(
     merchant: Merchant, chosen: MerchantSettings, *, until: datetime, now: datetime, closed: Collection[str] = ()
 ) -> SettlementFacts:
-    """The facts of what happened before `until`; what is on `closed` networks is left alone. Asks no network."""
+    """The facts until `until`; money on `closed` networks is left alone. Sends no query to a network."""
     environment, currency = chosen.environment, chosen.settlement_currency
     routing = routing_of(merchant.pk, environment)
     pots = [_routed(pot, routing) for pot in unsettled(merchant.pk, environment, until=until)]
@@ -121,7 +121,7 @@ _Row = tuple[str, str, str, int, int]
 def _rows_of(
     merchant_id: uuid.UUID, environment: str, currency: str, wallets: Collection[WalletKey]
 ) -> Mapping[str, Sequence[_Row]]:
-    """What is known of a merchant beside its unsettled money, by kind, in one query; refusals of these wallets alone.
+    """Facts about a merchant beside its unsettled money, by kind, in one query; refusals of these wallets alone.
 
     `blocked`: wallets that could not be paid. `waiting`: those for which a settlement in the currency waits until they
     hold it. `held`: of its balance, while coins are missing. `remainder`: what rounding has left of its fees. `owed`:
@@ -166,7 +166,7 @@ _NOTHING = Value(0, output_field=UnitsField())
 
 
 def _marked(kind: str, rows: QuerySet[Any], *columns: Any) -> QuerySet[Any, Any]:
-    """These columns of the rows, behind a mark that tells them from others in one query."""
+    """These columns of the rows, behind a mark that distinguishes them from other kinds in one query."""
     return rows.order_by().values_list(Value(kind, output_field=CharField()), *columns)
 
 

@@ -1,4 +1,4 @@
-"""What fees were taken on money that was undone or refunded since: each is given back at the rate of its settlement."""
+"""Fees taken on money that was undone or refunded since: each is given back at the rate of its settlement."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class PaidOrUndone(NamedTuple):
     amount: int
     bps: int | None
     is_due: bool
-    """It is settled by the next run."""
+    """True if the next run settles it."""
 
     @property
     def pot(self) -> PotKey:
@@ -64,7 +64,7 @@ class _Part:
 
 @dataclass(slots=True)
 class _History:
-    """What a payment has brought in one coin, by the settlements that charged it, and what became of it since.
+    """Money a payment has brought in one coin, by the settlements that charged it, and the changes since.
 
     A fee is due on what is `kept`. Every change returns how that changes: parts that are kept now, with amounts above
     zero, and parts that are kept no more, below.

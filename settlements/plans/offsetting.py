@@ -30,14 +30,14 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class PlannedOffset:
-    """What is taken of a merchant's money in one coin, and what it repays of a debt in another or elsewhere."""
+    """Money taken from a merchant in one coin, and the debt it repays in another coin or on another network."""
 
     taken: Share
     repaid: Share
     rounding: int = 0
-    """What was taken is worth so much more than what it repays, in base units of the coin that was owed."""
+    """Worth of the coin taken beyond the debt it repays, in base units of the coin that was owed."""
     price: Price | None = None
-    """What one of the coin taken is worth in the coin that was owed; None for the same coin, at par."""
+    """Worth of one of the coin taken in the coin that was owed; None for the same coin, at par."""
 
     @property
     def rate(self) -> Decimal:
@@ -54,7 +54,7 @@ class OffsetPlan:
 
 
 def plan_offsets(money: Sequence[Share], debts: Sequence[Share], prices: Mapping[tuple[str, str], Price]) -> OffsetPlan:
-    """What of `money` repays which of `debts`: in the same coin first, else on the same network first.
+    """Match `money` to `debts`: in the same coin first, else on the same network first.
 
     `prices` are by the coin taken and the coin owed. A pair of coins without one is left alone, never guessed.
     """
@@ -84,7 +84,7 @@ def plan_offsets(money: Sequence[Share], debts: Sequence[Share], prices: Mapping
 
 
 def _offset(source: Share, debt: Share, prices: Mapping[tuple[str, str], Price]) -> PlannedOffset | None:
-    """What of the source repays what of the debt; None when it repays nothing, or there is no price."""
+    """The offset of this source against this debt; None when it repays nothing, or there is no price."""
     price = None if source.coin == debt.coin else prices.get((source.coin, debt.coin))
     if price is None and source.coin != debt.coin:
         return None

@@ -1,7 +1,7 @@
-"""Which periods of a merchant's schedule are still to be run. Runs, previews and pages all ask here.
+"""Periods of a merchant's schedule that are still to be run: the one source for runs, previews and pages.
 
-A period is run once, however the schedule is moved while it lasts: its key says which date, week or month it is. So
-what is shown as coming is what will be run, and what is due has no run yet.
+A period is run once, however the schedule is moved while it lasts: its key names its date, week or month. So what is
+shown as coming is what will be run, and what is due has no run yet.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from settlements.models import SettlementRun
 from settlements.plans.schedule import Period, ended_periods, periods_after
 
 RUNS_SHOWN = 3
-"""How many of the coming runs a preview names."""
+"""Number of coming runs in a preview."""
 
 
 def due_period(chosen: MerchantSettings, last_end: datetime | None, now: datetime) -> Period | None:
@@ -33,11 +33,11 @@ def due_period(chosen: MerchantSettings, last_end: datetime | None, now: datetim
 
 
 def coming_periods(chosen: MerchantSettings, now: datetime, count: int) -> list[Period]:
-    """The next `count` periods that will be run, in their order; none when the merchant asks for each settlement."""
+    """The next `count` periods that will be run, in their order; none when the merchant requests each settlement."""
     later = periods_after(chosen, now)
     found: list[Period] = []
     while len(found) < count and (more := list(islice(later, count))):
-        # Which of them have a run, and where the last run of all ended: pages ask both at once.
+        # Which of them have a run, and where the last run of all ended: one query for pages.
         newest = Q(pk__in=_runs(chosen).order_by("-id").values("pk")[:1])
         runs = _runs(chosen).filter(newest | Q(period_key__in=[period.key for period in more])).order_by("-id")
         known = dict(runs.values_list("period_key", "period_end"))
@@ -46,17 +46,17 @@ def coming_periods(chosen: MerchantSettings, now: datetime, count: int) -> list[
 
 
 def last_end_of(chosen: MerchantSettings) -> datetime | None:
-    """Where the merchant's last run ended; None before the first."""
+    """End of the merchant's last run; None before the first."""
     return _runs(chosen).order_by("-id").values_list("period_end", flat=True).first()
 
 
 def _ending_after(last_end: datetime | None, chosen: MerchantSettings, periods: Iterable[Period]) -> list[Period]:
-    """Those that end after the last run, or after the merchant was there."""
+    """Periods that end after the last run, or after the merchant was created."""
     return [period for period in periods if period.ends_at > (last_end or chosen.merchant.created_at)]
 
 
 def _without(run_keys: Collection[str], periods: Iterable[Period]) -> list[Period]:
-    """Those whose date, week or month has no run."""
+    """Periods whose date, week or month has no run."""
     return [period for period in periods if period.key not in run_keys]
 
 

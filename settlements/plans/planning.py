@@ -26,7 +26,7 @@ SMALLEST_CONVERSION: Final = Decimal("0.01")
 
 
 class CarryReason(StrEnum):
-    """Why something is left for a later run."""
+    """Reasons for leaving something for a later run."""
 
     NOTHING_LEFT = "nothing_left"
     FEE_TAKES_REST = "fee_takes_rest"
@@ -52,7 +52,7 @@ class WalletKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Pot:
-    """What can be settled of one coin for one wallet. `refunded` and `reversed` are negative or zero as a rule.
+    """Amounts of one coin that can be settled to one wallet. `refunded` and `reversed` are negative or zero as a rule.
 
     `paid_to` is the wallet that has replaced it; empty: it is paid itself.
     """
@@ -99,7 +99,7 @@ class Terms:
     minimum: Decimal = Decimal(0)
     wallets: WalletRules = field(default_factory=WalletRules)
     fee_remainders: Mapping[tuple[str, str], int] = field(default_factory=dict)
-    """What rounding has left of earlier fees, by network and coin, in ten-thousandths of a base unit."""
+    """Rounding remainder of earlier fees, by network and coin, in ten-thousandths of a base unit."""
     agrees_rates: bool = False
     """The rate of now is promised, so that a coin without one waits."""
 
@@ -137,7 +137,7 @@ class CoinPart:
     price: Price | None = None
     """None for the settlement currency itself, and for an estimate made while there was no rate: at par."""
     market: Price | None = None
-    """That of the moment it is converted, where another one was agreed."""
+    """Market price at conversion, if another price was agreed."""
 
     @property
     def net(self) -> int:
@@ -155,13 +155,13 @@ class CoinPart:
         return whole_millionths(converted(units, self.price.rate, self.decimals, decimals), decimals)
 
     def rounded_off(self, decimals: int) -> int:
-        """What the net is worth beyond its whole millionths, in base units of the settlement currency."""
+        """The net's worth beyond whole millionths, in base units of the settlement currency."""
         if self.price is None:
             return 0
         return converted(self.net, self.price.rate, self.decimals, decimals) - self.worth(self.net, decimals)
 
     def spread(self, decimals: int) -> int:
-        """What the house gains by the agreed price, in base units of the settlement currency; below zero: loses."""
+        """Gain of the house by the agreed price, in base units of the settlement currency; below zero: its loss."""
         if self.price is None or self.market is None:
             return 0
         worth = (converted(self.net, each.rate, self.decimals, decimals) for each in (self.market, self.price))
@@ -195,7 +195,7 @@ class CoinPart:
 
 @dataclass(frozen=True, slots=True)
 class PlannedSettlement:
-    """What one wallet is paid in the settlement currency."""
+    """The payment to one wallet in the settlement currency."""
 
     network: str
     wallet: str
@@ -214,7 +214,7 @@ class PlannedSettlement:
 
 @dataclass(frozen=True, slots=True)
 class CarriedOver:
-    """What is left for a later run: `amount` base units of a coin, negative when refunds took more than there was."""
+    """Money left for a later run: `amount` base units of a coin, negative when refunds took more than there was."""
 
     network: str
     wallet: str
@@ -224,7 +224,7 @@ class CarriedOver:
     reason: CarryReason
 
     def to_record(self) -> dict[str, Any]:
-        """It as stored in `SettlementRun.carried_over`."""
+        """The record stored in `SettlementRun.carried_over`."""
         return {
             "network": self.network,
             "wallet": self.wallet,
@@ -257,13 +257,13 @@ class SettlementFacts:
     lost: Collection[WalletKey] = ()
     """Wallets whose key the merchant has lost."""
     held: tuple[CarriedOver, ...] = ()
-    """What is kept of the merchant's balance while its coins are missing on the network."""
+    """The part of the merchant's balance that is held while its coins are missing on the network."""
     debts: Mapping[tuple[str, str], int] = field(default_factory=dict)
-    """What the merchant owes, by network and coin, when it is to be repaid from other coins and networks."""
+    """The merchant's debts by network and coin, if they are to be repaid from other coins and networks."""
     debt_prices: Mapping[tuple[str, str], Price] = field(default_factory=dict)
     """By the coin taken and the coin owed."""
     refusals: Mapping[tuple[str, str], str] = field(default_factory=dict)
-    """By network and wallet, why the settlement currency could not be paid when the network was last asked."""
+    """By network and wallet, the reason the settlement currency could not be paid at the network's last reply."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,11 +271,11 @@ class Plan:
     settlements: tuple[PlannedSettlement, ...] = ()
     carried_over: tuple[CarriedOver, ...] = ()
     offsets: tuple[PlannedOffset, ...] = ()
-    """What repays debts in other coins and on other networks before anything is paid."""
+    """Repayments of debts in other coins and on other networks, made before anything is paid."""
 
 
 def plan(facts: SettlementFacts) -> Plan:
-    """What to settle, one for each wallet and coin, and what is left."""
+    """Plan one settlement for each wallet and coin, and what is left."""
     pots, terms, decimals = facts.pots, facts.terms, facts.decimals
     reasons = {key: reason for key in {pot.wallet_key for pot in pots} if (reason := _why_not(key, facts))}
     offsetting = OffsetPlan()
@@ -328,7 +328,7 @@ def total_of(parts: Iterable[CoinPart], decimals: int) -> Totals:
 
 
 def _why_not(key: WalletKey, facts: SettlementFacts) -> CarryReason | None:
-    """Why this wallet is not paid now, whatever it would receive."""
+    """The reason this wallet is not paid now, whatever it would receive."""
     rules = facts.terms.wallets
     found = {
         CarryReason.WALLET_LOST: key in facts.lost,
@@ -344,14 +344,14 @@ def _why_not(key: WalletKey, facts: SettlementFacts) -> CarryReason | None:
 
 
 def _why_debts_go_first(pool: tuple[str, str], offsetting: OffsetPlan) -> CarryReason | None:
-    """Why nothing of this coin is paid, whichever wallet it is for: debts elsewhere are left."""
+    """The reason nothing of this coin is paid, whichever wallet it is for: debts elsewhere are left."""
     if pool in offsetting.unpriced:
         return CarryReason.RATE_UNAVAILABLE
     return CarryReason.NOTHING_LEFT if offsetting.unpaid - {pool} else None
 
 
 def _why_not_yet(part: CoinPart, terms: Terms, decimals: int) -> CarryReason | None:
-    """Why this coin is not paid now."""
+    """The reason this coin is not paid now."""
     if part.net <= 0:
         return CarryReason.FEE_TAKES_REST if part.gross > part.refund else CarryReason.NOTHING_LEFT
     if part.coin != terms.currency and part.price is None and terms.agrees_rates:
@@ -446,7 +446,7 @@ def _payable(
     reasons: Collection[WalletKey],
     debts: Collection[tuple[str, str]],
 ) -> list[Share]:
-    """What could be paid of each pot, in coins that nothing is owed in. The fee stays, to be taken as ever."""
+    """The payable part of each pot, in coins without a debt. The fee stays, to be taken as ever."""
     shares = []
     for pool in _pools(pots):
         if (pool[0].network, pool[0].coin) in debts:
@@ -464,7 +464,7 @@ def _payable(
 
 
 def _owed(pots: Iterable[Pot], debts: Mapping[tuple[str, str], int]) -> list[Share]:
-    """What is owed, by the pots that lack it, the largest first. Coins in their order."""
+    """Debts, by the pots that lack the money, the largest first. Coins in their order."""
     shares = []
     for pool in _pools(pots):
         left = debts.get((pool[0].network, pool[0].coin), 0)

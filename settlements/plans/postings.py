@@ -75,7 +75,7 @@ def offset(made: DebtOffset) -> PostingDraft:
 
 
 def debt_account(decision: DebtDecision) -> AccountRef:
-    """What the merchant owes in the coin of a decision."""
+    """The account of the merchant's debt in the coin of a decision."""
     return AccountRef(decision.network, decision.asset, AccountKind.MERCHANT_RECEIVABLE, str(decision.merchant_id))
 
 

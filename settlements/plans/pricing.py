@@ -1,4 +1,4 @@
-"""What a coin is worth in another one, by the quotes of both in dollars."""
+"""Price of a coin in another one, by the quotes of both in dollars."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from settlements.states import RateMoment
 
 
 def price_of(coin: str, currency: str, *, environment: str) -> Price:
-    """What one of the coin is worth in the settlement currency, rounded down; RateUnavailable when there is no rate."""
+    """Worth of one of the coin in the settlement currency, rounded down; RateUnavailable when there is no rate."""
     own, other = quote(USD, coin, environment=environment), quote(USD, currency, environment=environment)
     with localcontext(prec=60):
         rate = (own.rate / other.rate).quantize(Decimal(1).scaleb(-RATE_DIGITS), rounding=ROUND_FLOOR)

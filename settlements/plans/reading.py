@@ -29,7 +29,7 @@ from settlements.states import SettlementStatus
 
 
 def statement_of(settlement: Settlement) -> Statement:
-    """Its statement, from one query however many payments it has; StatementDoesNotBalance when the rows are damaged."""
+    """The statement, from one query however many payments it has; StatementDoesNotBalance when the rows are damaged."""
     fees, set_aside, offsets = _token_fees(settlement), _set_aside(settlement), other_sides(settlement)
     rows = changes_of(settlement).order_by("id").values_list(*CHANGE_COLUMNS)
     changes = starmap(Change, rows.iterator(chunk_size=2_000))
@@ -104,7 +104,7 @@ def latest_decisions_as_column(limit: int) -> ArraySubquery:
 
 
 def decisions_of_column(found: list[dict[str, Any]], environment: str) -> list[DebtDecision]:
-    """What the column says, as far as pages show it; not to be saved."""
+    """The decisions in the column, as far as pages show them; not to be saved."""
     return [
         DebtDecision(
             **each
@@ -147,7 +147,7 @@ def wallets_with_money(merchant: Merchant, environment: str) -> list[tuple[str, 
 
 
 def _token_fees(settlement: Settlement) -> dict[str, int]:
-    """What tokens kept of the refunds in a settlement, by their public ids; few keep anything."""
+    """Token fees on the refunds in a settlement, by their public ids; few have any."""
     payouts = Payout.objects.filter(reference__in=_refunds(settlement), arrived__lt=F("amount"))
     return {payout.reference: payout.token_fee for payout in payouts}
 
@@ -166,6 +166,6 @@ def _refunds(settlement: Settlement) -> QuerySet[BalanceChange, str]:
 
 
 def next_period_start(merchant: Merchant, environment: str) -> datetime:
-    """Where the last run ended; for the first one, when the merchant was created."""
+    """End of the last run; for the first one, the creation of the merchant."""
     runs = SettlementRun.objects.filter(merchant=merchant, environment=environment)
     return runs.order_by("-period_end").values_list("period_end", flat=True).first() or merchant.created_at

@@ -1,7 +1,7 @@
-"""When a merchant's periods end, to the second, also when the clocks of its time zone change. Pure.
+"""Ends of a merchant's periods, to the second, also when the clocks of its time zone change. Pure.
 
-Every local date, ISO week or month has one period. A time of day that the clocks skip means the first instant after
-the gap; a time that occurs twice means the first one.
+Every local date, ISO week or month has one period. A time of day that the clocks skip means the first instant after the
+gap; a time that occurs twice means the first one.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _ONE_SECOND = timedelta(seconds=1)
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """What happened up to `ends_at` and was not settled before. That instant is also when it is due."""
+    """The time up to `ends_at` that was not settled before. That instant is also when it is due."""
 
     key: str
     ends_at: datetime
@@ -49,25 +49,26 @@ class Schedule:
 
 
 def ended_periods(settings: MerchantSettings, now: datetime) -> list[Period]:
-    """The periods that ended last, newest at the end; none when the merchant asks for each settlement itself."""
+    """The periods that ended last, newest at the end; none when the merchant requests each settlement itself."""
     return sorted((period for period in _around(settings, now) if period.ends_at <= now), key=_by_end)
 
 
 def periods_after(settings: MerchantSettings, now: datetime) -> Iterator[Period]:
-    """All periods that end after `now`, in their order, without end; none when the merchant asks for each."""
+    """All periods that end after `now`, in their order, without end; none when the merchant requests each."""
     while following := [period for period in _around(settings, now) if period.ends_at > now]:
         period = min(following, key=_by_end)
         yield period
         now = period.ends_at
 
 
-def asked_period(now: datetime) -> Period:
-    """The period of a settlement that was asked for."""
+def requested_period(now: datetime) -> Period:
+    """The period of a settlement on request."""
     return Period(f"now:{now.astimezone(UTC):%Y-%m-%dT%H:%M:%S.%fZ}", now)
 
 
 def first_instant(day: date, at: time, zone: ZoneInfo) -> datetime:
-    """When the zone's clocks first show this time of that day or, if they skip it, the first instant after; in UTC."""
+    """The first instant the zone's clocks show this time of that day or, if they skip it, the first instant after; in
+    UTC."""
     wall = datetime.combine(day, at, tzinfo=zone)
     instant = wall.astimezone(UTC)
     if instant.astimezone(zone).replace(tzinfo=None) == wall.replace(tzinfo=None):

@@ -1,4 +1,4 @@
-"""What a settlement is made of, line by line: per coin, opening balance + entries = closing balance, to the base unit.
+"""Statement of a settlement, line by line: per coin, opening balance + entries = closing balance, to the base unit.
 
 Pure: it makes a Statement from rows, and refuses one that does not balance. What was carried over from before the
 period is the opening balance and is itemised too, so that every payment is in one statement.
@@ -80,7 +80,7 @@ class Change(NamedTuple):
     due: int | None
     returns_fee: bool = False
     before: int | None = None
-    """What earlier changes of the payment come to, in the same coin."""
+    """Sum of the payment's earlier changes, in the same coin."""
     token_fee: int = 0
     claimable_balance: str = ""
     other_side: OtherSide | None = None
@@ -125,7 +125,7 @@ class Line:
     rate_quoted_at: str = ""
     transaction_hash: str = ""
     token_fee: int = 0
-    """What the token kept of the amount; the rest arrived."""
+    """The part of the amount that the token kept; the rest arrived."""
     claimable_balance: str = ""
     """The id of what was set aside instead of paid."""
     other_side: OtherSide | None = None
@@ -136,7 +136,7 @@ class Line:
 
 @dataclass(frozen=True)
 class CoinAccount:
-    """What happened to one coin: `opening + the amounts of entries = closing`."""
+    """The movements of one coin: `opening + the amounts of entries = closing`."""
 
     coin: str
     decimals: int
@@ -225,7 +225,7 @@ def line_of(change: Change, section: Section) -> Line:
 
 
 def _settling(settlement: Settlement, coin: str, parts: dict[str, dict[str, Any]]) -> Iterator[Line]:
-    """What the settlement itself did to the coin: its fee, what was converted, what was paid."""
+    """Lines of the settlement itself: its fee, its conversion, its payment."""
     reference = settlement.public_id
     if coin in parts and (fee := int(parts[coin]["fee"])):
         yield Line(Section.SETTLEMENT, LineType.FEE, settlement.created_at, -fee, reference=reference)
@@ -262,7 +262,7 @@ def _settling(settlement: Settlement, coin: str, parts: dict[str, dict[str, Any]
 
 
 def _left_over(settlement: Settlement, coin: str, parts: dict[str, dict[str, Any]]) -> int:
-    """What the coin must close with, by the settlement alone."""
+    """The closing balance of the coin, by the settlement alone."""
     if settlement.status == SettlementStatus.COMPLETED:
         return 0
     if settlement.converted_at is not None:

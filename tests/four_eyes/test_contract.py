@@ -190,7 +190,7 @@ def raising_a_fee() -> Scene:
         merchant.refresh_from_db()
         return merchant.fee_bps
 
-    return Scene(lambda who: set_terms(merchant=merchant, asked=terms, by=who), fee)
+    return Scene(lambda who: set_terms(merchant=merchant, terms=terms, by=who), fee)
 
 
 def becoming_an_operator() -> Scene:

@@ -185,7 +185,7 @@ class TestChains:
                 asked.append(f"looked, read only {cursor.fetchone()[0]}")
             return "the sky"
 
-        @invariant("I0", "the chain agrees", asks_chain=True, observers=(look,))
+        @invariant("I0", "the chain agrees", reads_chain=True, observers=(look,))
         def asks(scope: Scope) -> Iterator[Finding]:
             asked.append(f"checked {scope.observed(look)} at {scope.at_block}")
             yield from ()
@@ -216,7 +216,7 @@ class TestChains:
         def look(scope: Scope) -> None:
             raise CouldNotCheck("no provider answered")
 
-        @invariant("I0", "the chain agrees", asks_chain=True, observers=(look,))
+        @invariant("I0", "the chain agrees", reads_chain=True, observers=(look,))
         def asks(scope: Scope) -> Iterator[Finding]:
             scope.observed(look)
             yield from ()

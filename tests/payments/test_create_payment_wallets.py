@@ -124,10 +124,8 @@ def test_a_silent_network_refuses_no_wallet_and_is_asked_in_no_database_transact
     watch()
     control.outage(STELLAR, 60)
     assert create(merchant, network=STELLAR, merchantWallet=exchange).status_code == 201
-    assert recipient_checks.has_to_be_asked_about(SANDBOX, STELLAR, address_named(STELLAR, "a third"))
-    assert not recipient_checks.has_to_be_asked_about(
-        SANDBOX, STELLAR, exchange
-    )  # not with each payment while it is silent
+    assert recipient_checks.needs_a_query(SANDBOX, STELLAR, address_named(STELLAR, "a third"))
+    assert not recipient_checks.needs_a_query(SANDBOX, STELLAR, exchange)  # not with each payment while it is silent
 
 
 def test_a_request_that_is_repeated_gets_its_reply_though_the_wallet_asks_for_memos_now(merchant: Merchant) -> None:

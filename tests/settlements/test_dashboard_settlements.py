@@ -267,7 +267,7 @@ def test_the_preview_says_why_the_wallet_could_not_be_paid_when_last_asked_about
     wallet = WALLETS[STELLAR]
     control.describe_account(STELLAR, wallet, refuses=problem)
     monkeypatch.setattr(recipient_checks, "_needs_memo", {})  # a process of its own
-    recipient_checks.ask_about(Environment.SANDBOX, STELLAR, wallet, merchant_id=member.merchant.pk)
+    recipient_checks.query_wallet(Environment.SANDBOX, STELLAR, wallet, merchant_id=member.merchant.pk)
     with monkeypatch.context() as silent:
         silent.setattr(SimulatedChain, "check_recipient", None)
         for page in ("/dashboard/settlements", "/dashboard/settlements/now"):

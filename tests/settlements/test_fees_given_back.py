@@ -14,7 +14,7 @@ from merchants.ledger.invariants import Scope
 from merchants.models import Merchant
 from merchants.services import change_fee
 from settlements.invoices import issuing
-from settlements.invoices.invariants import invoices_say_the_fees
+from settlements.invoices.invariants import invoices_match_the_fees
 from settlements.invoices.models import BillingDetails, Invoice
 from settlements.models import Settlement
 from settlements.monthly.months import month_named
@@ -104,7 +104,7 @@ def plant_damage(settlement: Settlement) -> None:
 
 
 def found_since(instant: datetime) -> int:
-    return len(list(invoices_say_the_fees(Scope(since=instant))))
+    return len(list(invoices_match_the_fees(Scope(since=instant))))
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from merchants.models import MerchantSettings
-from settlements.plans.schedule import Period, asked_period, ended_periods, first_instant, periods_after
+from settlements.plans.schedule import Period, ended_periods, first_instant, periods_after, requested_period
 
 ZONES = [
     "UTC",
@@ -148,7 +148,7 @@ def test_three_years_of_weeks_and_months_have_one_period_each(zone: str, frequen
 def test_who_asks_for_each_settlement_has_no_periods() -> None:
     now = instant("2026-11-21T12:00:00")
     assert latest_period(schedule("manual"), now) is next_period(schedule("manual"), now) is None
-    assert asked_period(now) == Period("now:2026-11-21T12:00:00.000000Z", now)
+    assert requested_period(now) == Period("now:2026-11-21T12:00:00.000000Z", now)
 
 
 @given(

@@ -14,7 +14,7 @@ from merchants.preferences import Notice
 from merchants.roles import Role
 from payments.transfers.models import Payout
 from settlements.models import Settlement
-from settlements.pages.waiting import TOLD_AFTER
+from settlements.pages.waiting import MAIL_AFTER
 from settlements.states import SettlementStatus
 from settlements.wording import WHAT_NEXT
 from tests.factories import make_member, make_merchant
@@ -47,7 +47,7 @@ def waiting(merchant: Merchant, *, has_payout: bool) -> Settlement:
 def rounds(settlement: Settlement) -> list[int]:
     """How many mails each round writes: when it has waited a moment too short to be told, and from then on."""
     assert settlement.waits_since is not None
-    end = settlement.waits_since + TOLD_AFTER + SETTLES_AFTER
+    end = settlement.waits_since + MAIL_AFTER + SETTLES_AFTER
     NoticeRound.objects.update(told_until=end - SETTLES_AFTER - GATHERED_FOR)
     later = [end + GATHERED_FOR * number for number in (1, 2, 3)]
     return [write_notices(now=instant) for instant in (end, *later)]

@@ -22,7 +22,7 @@ from config.api.renderers import render_json
 from config.pages.wording import whole
 from merchants.access.log_in.sessions import MemberRequest, member_required
 from merchants.pages import curl
-from merchants.pages.dashboard import telling
+from merchants.pages.dashboard import reporting
 from merchants.pages.listing import BY_STATUS_AND_DAY, ApiList, list_context
 from merchants.roles import Action
 from merchants.wording import exact
@@ -221,7 +221,7 @@ def _headers(delivery: Delivery, attempts: list[AttemptRow], size: int) -> list[
 @member_required(action=Action.SEND_DELIVERY_AGAIN)
 def send_again(request: MemberRequest, delivery_id: str) -> HttpResponse:
     delivery = _delivery(Delivery.objects.of(request.merchant, request.environment), delivery_id)
-    with telling(request, gettext("It is sent again.")):
+    with reporting(request, gettext("It is sent again.")):
         redeliver(delivery=delivery)
     return redirect("dashboard_delivery", delivery.public_id)
 

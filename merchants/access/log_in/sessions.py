@@ -62,7 +62,7 @@ class TooManyLogIns(TooManyRequests):
 
 class MemberRequest(HttpRequest):
     """A request that `member_required` let through. Where its page does something, `action` takes what was done, and
-    `heard` is what `asks_before` returned."""
+    `heard` is what `before_transaction` returned."""
 
     action: OngoingAction
     heard: object
@@ -196,7 +196,7 @@ def member_required(
     *,
     permission: Permission | None = None,
     action: Action | None = None,
-    asks_before: Callable[..., object] | None = None,
+    before_transaction: Callable[..., object] | None = None,
     only_session: bool = False,
 ) -> Callable[[_MemberView[_P]], _View[_P]]: ...
 def member_required(
@@ -205,7 +205,7 @@ def member_required(
     *,
     permission: Permission | None = None,
     action: Action | None = None,
-    asks_before: Callable[..., object] | None = None,
+    before_transaction: Callable[..., object] | None = None,
     only_session: bool = False,
 ) -> Any:
     """Lets members through who have the permission, with `request.member`, `.merchant` and `.environment` set.
@@ -217,8 +217,8 @@ def member_required(
     A `SENSITIVE` action asks again who it is, unless the person has shown it a short while ago: before the form where
     the page has no permission of its own, else when the form is sent.
 
-    The POST is one database transaction, which also writes the audit log: `OngoingAction.perform` says when. What has
-    to be asked outside Ballast is asked before it begins, by `asks_before`, which gets the arguments of the view.
+    The POST is one database transaction, which also writes the audit log (see `OngoingAction.perform`). Queries outside
+    Ballast run before it begins, in `before_transaction`, which gets the arguments of the view.
 
     Strangers are sent to log in; people who are no member of any merchant, or whose role lacks the permission, are
     refused with 403.
@@ -259,8 +259,8 @@ def member_required(
             with as_chosen(language=member.language, zone=member.timezone, numbers=member.number_style):
                 if not is_change:
                     return inner(known, *args, **kwargs)
-                if asks_before is not None:
-                    known.heard = asks_before(known, *args, **kwargs)
+                if before_transaction is not None:
+                    known.heard = before_transaction(known, *args, **kwargs)
                 return known.action.perform(lambda: inner(known, *args, **kwargs))
 
         return wrapper

@@ -311,7 +311,7 @@ register_way(
     permission="transfers.change_wallet",
     lift=_thaw,
     after=_nothing_unexplained,
-    asks_before=lambda stop_id, after: next(
+    before_transaction=lambda stop_id, after: next(
         (_look(frozen, after) for frozen in Stop.objects.freezing().filter(pk=stop_id)), None
     ),
 )

@@ -68,7 +68,7 @@ def allow_address(listed: AllowedAddress, *, by: User) -> Proposal:
     )
 
 
-def _tell(proposal: Proposal) -> str:
+def _summary_of(proposal: Proposal) -> str:
     return f"The house may be paid at {AllowedAddress.objects.get(pk=proposal.subject)}"
 
 
@@ -83,4 +83,4 @@ def _allow_as_agreed(proposal: Proposal, people: str) -> bool:
     return True
 
 
-register(ProposalKind.ADDRESS, _allow_as_agreed, permission="house.add_allowedaddress", tell=_tell)
+register(ProposalKind.ADDRESS, _allow_as_agreed, permission="house.add_allowedaddress", summarize=_summary_of)

@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 
-from config.admin_base import LongList, ReadOnly, asks_first
+from config.admin_base import LongList, ReadOnly, confirms
 from config.environments import Environment
 from config.errors import DomainError
 from config.money import format_crypto
@@ -193,7 +193,7 @@ class WithdrawalAdmin(ReadOnly, LongList, admin.ModelAdmin[Withdrawal]):
         return True
 
     @admin.action(description="Cancel: what is not signed yet is called back", permissions=["cancel"])
-    @asks_first(
+    @confirms(
         title="Cancel these withdrawals?",
         consequence="What is not signed yet does not leave, and is the house's again.",
     )
@@ -260,7 +260,7 @@ class AllowedAddressAdmin(admin.ModelAdmin[AllowedAddress]):
         return TemplateResponse(request, "admin/house/add_address.html", context)
 
     @admin.action(description="Allow: propose it, or agree to it", permissions=["add"])
-    @asks_first(
+    @confirms(
         title="May the house be paid at these addresses?",
         consequence="Once as many operators have agreed as the environment asks for, withdrawals to them can be "
         "proposed. Compare each address with its owner by another way than a mail.",
@@ -276,7 +276,7 @@ class AllowedAddressAdmin(admin.ModelAdmin[AllowedAddress]):
             show_outcome(self, request, proposal)
 
     @admin.action(description="Remove: nothing more is paid there", permissions=["add"])
-    @asks_first(
+    @confirms(
         title="Remove these addresses?",
         consequence="At once. Withdrawals to them that are not signed yet are called back.",
     )

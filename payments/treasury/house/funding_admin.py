@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
 
-from config.admin_base import LongList, ReadOnly, asks_first
+from config.admin_base import LongList, ReadOnly, confirms
 from config.errors import DomainError
 from merchants.four_eyes.admin import show_outcome
 from merchants.models import User
@@ -82,7 +82,7 @@ class FundingAdmin(ReadOnly, LongList, admin.ModelAdmin[Funding]):
         return True
 
     @admin.action(description="Cancel: these coins are not waited for any more", permissions=["cancel"])
-    @asks_first(
+    @confirms(
         title="Wait for these coins no longer?",
         consequence="Nothing is booked for them. Should they come, reconcile says that the wallet holds too much.",
     )

@@ -128,7 +128,7 @@ def _take(stray: Discrepancy, funding: Funding) -> Posting:
     return Posting.objects.get(environment=funding.environment, kind=taken.kind, reference=taken.reference)
 
 
-def _tell(proposal: Proposal) -> str:
+def _summary_of(proposal: Proposal) -> str:
     facts, environment = proposal.after, proposal.environment
     asset = coin_of(environment, facts["network"], facts["asset"])
     coins = f"{format_crypto(int(facts['amount']), asset.decimals)} {asset.code}"
@@ -148,8 +148,8 @@ def _expect_as_agreed(proposal: Proposal, people: str) -> bool:
         proposed_by=proposal.proposed_by,
         agreed_by=agreeing(proposal),
     )
-    logger.warning("funding expected", told=proposal.told, by=people)
+    logger.warning("funding expected", summary=proposal.told, by=people)
     return True
 
 
-register(ProposalKind.FUNDING, _expect_as_agreed, permission="house.add_funding", tell=_tell)
+register(ProposalKind.FUNDING, _expect_as_agreed, permission="house.add_funding", summarize=_summary_of)

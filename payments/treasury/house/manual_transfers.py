@@ -106,7 +106,7 @@ def propose_booking(sent: SentByHand, *, is_lost: bool, reason: str, by: User, o
     )
 
 
-def _tell(proposal: Proposal) -> str:
+def _summary_of(proposal: Proposal) -> str:
     facts = proposal.after
     wallet = Wallet.objects.get(pk=facts["wallet"])
     what = "the coins are lost, and the house bears it" if facts["lost"] else "the house took the coins for itself"
@@ -153,7 +153,7 @@ def _book_as_agreed(proposal: Proposal, people: str) -> bool:
     return True
 
 
-register(ProposalKind.BY_HAND, _book_as_agreed, permission="house.add_withdrawal", tell=_tell)
+register(ProposalKind.BY_HAND, _book_as_agreed, permission="house.add_withdrawal", summarize=_summary_of)
 
 
 def _take_for_house(payout: Payout, proposal: Proposal) -> None:

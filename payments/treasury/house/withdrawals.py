@@ -123,14 +123,14 @@ def _withdraw_as_agreed(proposal: Proposal, people: str) -> bool:
     return True
 
 
-def _tell(proposal: Proposal) -> str:
+def _summary_of(proposal: Proposal) -> str:
     address, after = AllowedAddress.objects.get(pk=proposal.subject.partition(":")[0]), proposal.after
     asset = registry.asset(address.environment, address.network, after["asset"])
     coins = f"{format_crypto(int(after['amount']), asset.decimals)} {asset.code}"
     return f"Withdraw {coins} of the house's own to {address}. Why: {after['reason']}"
 
 
-register(ProposalKind.WITHDRAWAL, _withdraw_as_agreed, permission="house.add_withdrawal", tell=_tell)
+register(ProposalKind.WITHDRAWAL, _withdraw_as_agreed, permission="house.add_withdrawal", summarize=_summary_of)
 
 
 def agreeing(proposal: Proposal) -> User:

@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.template.response import TemplateResponse
 
-from config.admin_base import LongList, ReadOnly, ask_first
+from config.admin_base import LongList, ReadOnly, confirmation_page
 from config.money import format_crypto
 from merchants.four_eyes.admin import ShowsProposals
 from merchants.four_eyes.models import ProposalKind
@@ -66,7 +66,7 @@ class MissingCoinsAdmin(ShowsProposals, ReadOnly, LongList, admin.ModelAdmin[Mis
     def _propose(
         self, request: HttpRequest, chosen: QuerySet[MissingCoins], bearer: Bearer, action: str, consequence: str
     ) -> TemplateResponse | None:
-        question = ask_first(
+        question = confirmation_page(
             self,
             request,
             chosen,

@@ -38,7 +38,7 @@ def write_down(comparison: Comparison) -> None:
 @invariant(
     "I12d",
     "every deposit address holds what the ledger says, to the base unit",
-    asks_chain=True,
+    reads_chain=True,
     observers=(take_wallet_snapshots,),
 )
 def addresses_hold_what_the_ledger_says(scope: Scope) -> Iterator[Finding]:

@@ -155,7 +155,7 @@ def propose_loss(missing: MissingCoins, *, bearer: Bearer, reason: str, by: User
     )
 
 
-def _tell(proposal: Proposal) -> str:
+def _summary_of(proposal: Proposal) -> str:
     missing, after = MissingCoins.objects.get(pk=proposal.subject), proposal.after
     return f"{Bearer(after['bearer']).label} bears the loss of {missing}. Why: {after['reason']}"
 
@@ -181,7 +181,7 @@ def _lose_as_agreed(proposal: Proposal, people: str) -> bool:
     return True
 
 
-register(ProposalKind.LOSS, _lose_as_agreed, permission="losses.change_missingcoins", tell=_tell)
+register(ProposalKind.LOSS, _lose_as_agreed, permission="losses.change_missingcoins", summarize=_summary_of)
 
 
 def _loss(missing: MissingCoins, payment: Payment | None) -> PostingDraft:

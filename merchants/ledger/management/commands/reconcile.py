@@ -70,10 +70,10 @@ class Command(BaseCommand):
             "network": scope.network,
             "since": since.isoformat() if since else None,
             "atBlock": scope.at_block,
-            "noChain": not scope.asks_chains,
+            "noChain": not scope.reads_chains,
         }
         try:
-            if scope.at_block is not None and not (scope.network and scope.asks_chains):
+            if scope.at_block is not None and not (scope.network and scope.reads_chains):
                 raise CouldNotCheck("--at-block needs a --network, and to ask it")
             if scope.network and not Account.objects.filter(network=scope.network).exists():
                 raise CouldNotCheck(f"no account is on a network named {scope.network!r}")

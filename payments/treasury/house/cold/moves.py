@@ -167,7 +167,7 @@ def propose_explanation(move: ColdMove, *, is_lost: bool, reason: str, by: User)
     )
 
 
-def _tell(proposal: Proposal) -> str:
+def _summary_of(proposal: Proposal) -> str:
     move = ColdMove.objects.select_related("wallet").get(pk=proposal.subject)
     is_lost, reason = proposal.after["lost"], proposal.after["reason"]
     what = "the coins are lost, and the house bears it" if is_lost else "the house took the coins for itself"
@@ -196,4 +196,4 @@ def _explain_as_agreed(proposal: Proposal, people: str) -> bool:
     return True
 
 
-register(ProposalKind.COLD_MOVE, _explain_as_agreed, permission="house.add_withdrawal", tell=_tell)
+register(ProposalKind.COLD_MOVE, _explain_as_agreed, permission="house.add_withdrawal", summarize=_summary_of)

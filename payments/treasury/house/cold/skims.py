@@ -82,7 +82,7 @@ def propose_skim(environment: str, asset: Asset, *, amount: int, reason: str, by
     )
 
 
-def _tell(proposal: Proposal) -> str:
+def _summary_of(proposal: Proposal) -> str:
     """What it does, with the cold wallet that the settings name now."""
     facts = proposal.after
     asset = registry.asset(proposal.environment, facts["network"], facts["asset"])
@@ -103,7 +103,7 @@ def _skim_as_agreed(proposal: Proposal, people: str) -> bool:
     return True
 
 
-register(ProposalKind.SKIM, _skim_as_agreed, permission="house.add_withdrawal", tell=_tell)
+register(ProposalKind.SKIM, _skim_as_agreed, permission="house.add_withdrawal", summarize=_summary_of)
 
 
 def _reserve(proposal: Proposal, cold: ColdWallet, asset: Asset, amount: int) -> Withdrawal:
