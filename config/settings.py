@@ -20,6 +20,7 @@ from config.periodic.redis_servers import RedisAddressInvalid, RedisServers
 from config.process import logs, roles
 from config.process.exits import ending_in_a_line
 from config.process.variables import Variables
+from payments.chains.networks import NETWORKS
 from payments.chains.settings_parser import read_certificates, read_network_settings
 
 django_stubs_ext.monkeypatch()
@@ -540,7 +541,7 @@ if SANDBOX_CHAIN == "devnet":
     of_a_checkout("tests.devnet")  # says in a line where there is none
 SIMULATED_BLOCK_SECONDS = variables.number("SIMULATED_BLOCK_SECONDS", 2.0)
 SIMULATED_SWEEPS_TO = variables.choice("SIMULATED_SWEEPS_TO", ("hot", "cold"), "hot")
-PRODUCTION_NETWORKS = variables.names("PRODUCTION_NETWORKS")
+PRODUCTION_NETWORKS = variables.choices("PRODUCTION_NETWORKS", list(NETWORKS))
 SWEEP_THRESHOLD = variables.integer("SWEEP_THRESHOLD", 0, minimum=0)
 """Whole coins that must wait at deposit addresses before they are brought to the hot wallet for no other reason."""
 HOT_WALLET_FLOAT = variables.integer("HOT_WALLET_FLOAT", 0)

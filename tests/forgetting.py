@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from importlib import import_module
+from typing import Any
+
+from django.core.signals import setting_changed
 
 REMEMBERED: dict[tuple[str, str], object] = {
     ("config.celery", "_paused_until"): 0.0,
@@ -23,3 +26,12 @@ KEPT = {
 def forget() -> None:
     for (module, name), beginning in REMEMBERED.items():
         setattr(import_module(module), name, beginning)
+    forget_networks()
+
+
+def forget_networks(**_: Any) -> None:
+    """Has the table of networks built again: by other settings, or because a test has put in another network."""
+    import_module("payments.chains.network_table").network_table.cache_clear()
+
+
+setting_changed.connect(forget_networks)

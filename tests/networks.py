@@ -14,6 +14,7 @@ from payments.chains.profiles import NetworkProfile
 from payments.chains.settings_parser import MAINNET, AllNetworkSettings, Kind, NetworkSettings
 from payments.chains.simulated import networks as simulated
 from tests.evm.network import devnet
+from tests.forgetting import forget_networks
 
 ETHEREUM, POLYGON, STELLAR = "ethereum", "polygon", "stellar"
 
@@ -30,6 +31,7 @@ def put(monkeypatch: pytest.MonkeyPatch, network: str, **parts: Any) -> None:
     """Other parts of what is declared about a network, and of the simulated one that is made of it."""
     monkeypatch.setitem(NETWORKS, network, replace(NETWORKS[network], **parts))
     monkeypatch.setattr(simulated, "_profile", inspect.unwrap(simulated._profile))  # or the next test would have them
+    forget_networks()
 
 
 def put_simulated(monkeypatch: pytest.MonkeyPatch, network: str, **traits: Any) -> None:

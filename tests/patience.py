@@ -47,7 +47,7 @@ def _look_here(look: Thread) -> None:
 
 def wait_for_everything() -> None:
     from config.health import _Look
-    from payments.chains import wire
+    from payments.chains.providers import wire
     from tests.evm.network import node
 
     _Look.start = _look_here  # type: ignore[assignment, method-assign]

@@ -6,7 +6,7 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 from config.environments import Environment
-from payments.chains.servers import by_owner
+from payments.chains.providers.servers import by_owner
 from payments.chains.settings_parser import MAINNET, Kind, NetworkSettings, urls_name
 from payments.chains.signer.client import SignerClient
 

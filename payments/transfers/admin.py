@@ -17,7 +17,7 @@ from merchants.four_eyes.admin import ShowsProposals
 from merchants.four_eyes.models import ProposalKind, ProposalStatus
 from merchants.four_eyes.people import people_needed
 from merchants.models import User
-from payments.chains.sources import in_words
+from payments.chains.providers.sources import in_words
 from payments.transfers import services
 from payments.transfers.models import (
     Channel,

@@ -9,7 +9,7 @@ from django.db.models import Min, QuerySet
 
 from merchants.ledger.invariants import Finding, Severity
 from payments.chains.base import Identity, IncomingTransfer, Scan
-from payments.chains.sources import another_provider
+from payments.chains.providers.sources import another_provider
 from payments.deposits.addresses import PaymentAddresses
 from payments.deposits.models import ReadingRequest, ScanCursor
 from payments.deposits.unattributed import Surpluses

@@ -23,6 +23,7 @@ from merchants.models import Merchant
 from merchants.services import open_merchant
 from payments.chains import registry
 from payments.chains.base import Cursor
+from payments.chains.network_table import DEVNET
 from payments.chains.stellar.adapter import StellarChain
 from payments.chains.stellar.horizon.client import Horizon
 from payments.chains.stellar.horizon.providers import Horizons
@@ -154,7 +155,7 @@ class Settled:
 
 
 def _settlement_lines(place: Place) -> list[Line]:
-    with override_settings(SANDBOX_CHAIN=registry.DEVNET):
+    with override_settings(SANDBOX_CHAIN=DEVNET):
         merchant = open_merchant(name="Settled", email="settled@example.com")
         with transaction.atomic():
             stock = [Posted(hot_account(STELLAR, "USDC"), STOCK), Posted(treasury(STELLAR), -STOCK)]

@@ -22,7 +22,7 @@ from merchants.models import Merchant
 from merchants.services import open_merchant
 from payments.chains.evm import abi
 from payments.chains.evm.nodes.rpc import Rpc
-from payments.chains.registry import DEVNET
+from payments.chains.network_table import DEVNET
 from payments.deposits.models import ScanCursor
 from payments.models import Payment
 from payments.services import NewPayment, create_payment

@@ -10,12 +10,12 @@ from pytest_django.fixtures import Settings
 
 from config.coins import COINS
 from config.environments import Environment
-from payments.chains import registry
+from payments.chains import network_table, registry
 from payments.chains.base import Chain
 from payments.chains.errors import NotSetUp
 from payments.chains.evm import addresses as evm_addresses
 from payments.chains.networks import NETWORKS
-from payments.chains.servers import owner_of
+from payments.chains.providers.servers import owner_of
 from payments.chains.settings_parser import TESTNET
 from payments.chains.simulated.networks import look_alike, mint, simulated_profile
 from payments.chains.stellar import addresses as stellar_addresses
@@ -56,16 +56,9 @@ def test_production_has_no_network_until_one_is_set_up() -> None:
         assert refusal.value.message == "No network is set up in production yet."
 
 
-def test_a_network_without_an_adapter_cannot_be_configured(settings: Settings) -> None:
-    settings.PRODUCTION_NETWORKS = ["ethereum", "dogecoin"]
-    with pytest.raises(ImproperlyConfigured, match="dogecoin"):
-        registry.networks(PRODUCTION)
-
-
-def test_an_unknown_kind_of_sandbox_cannot_be_configured(settings: Settings) -> None:
-    settings.SANDBOX_CHAIN = "wishful"
-    with pytest.raises(ImproperlyConfigured, match="SANDBOX_CHAIN"):
-        registry.networks(SANDBOX)
+def test_a_profile_is_made_once_in_a_process() -> None:
+    assert registry.profile(SANDBOX, "polygon") is registry.chain(SANDBOX, "polygon").profile
+    assert registry.known_profile(PRODUCTION, "polygon") is registry.known_profile(PRODUCTION, "polygon")
 
 
 def test_an_unknown_network_is_refused_with_those_that_are_in_use() -> None:
@@ -83,16 +76,16 @@ def test_a_coin_is_found_by_name_or_refused_with_those_accepted() -> None:
 
 
 def test_stellar_has_only_usdc_until_the_operator_trusts_an_issuer(settings: Settings) -> None:
-    assert list(registry.real_profile("stellar").assets) == ["USDC"]
+    assert list(registry.known_profile(PRODUCTION, "stellar").assets) == ["USDC"]
     settings.NETWORK_SETTINGS = with_set("stellar", issuers={"USDT": ISSUER})
-    found = registry.real_profile("stellar").assets
+    found = registry.known_profile(PRODUCTION, "stellar").assets
     assert list(found) == ["USDC", "USDT"]
     assert (found["USDT"].contract, found["USDT"].decimals) == (f"USDT:{ISSUER}", 7)
     settings.NETWORK_SETTINGS = with_set("stellar", issuers={"USDT": f"USDT0:{ISSUER}"})
-    assert registry.real_profile("stellar").assets["USDT"].contract == f"USDT0:{ISSUER}"
-    assert list(registry.testnet_profile("stellar").assets) == ["USDC"]
+    assert registry.known_profile(PRODUCTION, "stellar").assets["USDT"].contract == f"USDT0:{ISSUER}"
+    assert list(network_table.testnet_profile("stellar").assets) == ["USDC"]
     settings.NETWORK_SETTINGS = with_set("stellar", "TESTNET_", issuers={"DAI": ISSUER})
-    assert registry.testnet_profile("stellar").assets["DAI"].contract == f"DAI:{ISSUER}"
+    assert network_table.testnet_profile("stellar").assets["DAI"].contract == f"DAI:{ISSUER}"
 
 
 @pytest.mark.parametrize(
@@ -109,7 +102,8 @@ def test_stellar_has_only_usdc_until_the_operator_trusts_an_issuer(settings: Set
 def test_a_bad_issuer_cannot_be_configured(settings: Settings, issuers: dict[str, str]) -> None:
     settings.NETWORK_SETTINGS = with_set("stellar", issuers=issuers)
     with pytest.raises(ImproperlyConfigured, match="STELLAR_ISSUERS"):
-        registry.real_profile("stellar")
+        registry.known_profile(PRODUCTION, "stellar")
+    assert registry.known_profile(PRODUCTION, "polygon").assets  # the others are not stopped by it
 
 
 def test_no_two_networks_share_a_name_a_place_a_chain_id_or_a_port() -> None:

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 import httpx
 import pytest
 
-from payments.chains.wire import Wire
+from payments.chains.providers.wire import Wire
 
 REPLY = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ntrue"
 

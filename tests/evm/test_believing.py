@@ -15,7 +15,7 @@ from config.environments import Environment
 from payments import tasks as payment_tasks
 from payments.chains import registry
 from payments.chains.evm.adapter import EvmChain
-from payments.chains.quarantine import APART_SECONDS
+from payments.chains.providers.quarantine import APART_SECONDS
 from payments.checkout.payer import look_at
 from payments.deposits.models import ScanCursor
 from payments.models import Deposit, Payment

@@ -22,12 +22,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from payments.chains import wire
 from payments.chains.errors import ChainUnavailable, FinalityViolation, RecipientRefused, TokenChanged, TransferRefused
 from payments.chains.evm.adapter import EvmChain
 from payments.chains.evm.nodes import questions
 from payments.chains.evm.nodes.rpc import LARGEST_REPLY_BYTES, Call, Rpc, RpcError
-from payments.chains.servers import LONGEST_TEXT, ProviderFailed
+from payments.chains.providers import wire
+from payments.chains.providers.servers import LONGEST_TEXT, ProviderFailed
 from tests.evm.fakes import CHAIN_ID, FakeProvider
 from tests.evm.hostile import World, changes, values
 

@@ -15,7 +15,7 @@ from payments.chains.errors import ChainUnavailable, NotSetUp
 from payments.chains.evm.nodes.providers import Providers
 from payments.chains.evm.nodes.questions import Question, header, logs, nonce, receipt, usual_tip
 from payments.chains.evm.nodes.rpc import LARGEST_REPLY_BYTES, Rpc, RpcError
-from payments.chains.provider_pool import DISAGREES_SECONDS, DOWN_AFTER_SECONDS, INVENTS_SECONDS, PROBE_SECONDS
+from payments.chains.providers.pool import DISAGREES_SECONDS, DOWN_AFTER_SECONDS, INVENTS_SECONDS, PROBE_SECONDS
 from tests.evm.fakes import CHAIN_ID, FakeProvider, Refusal, block_hash
 
 

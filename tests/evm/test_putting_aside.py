@@ -10,8 +10,8 @@ import pytest
 
 from payments.chains.errors import ChainUnavailable
 from payments.chains.evm.nodes.questions import Log, header, nonce, receipt
-from payments.chains.provider_pool import PROBE_SECONDS, ProviderPool
-from payments.chains.quarantine import APART_SECONDS, ASIDE_SECONDS, WITHIN_SECONDS
+from payments.chains.providers.pool import PROBE_SECONDS, ProviderPool
+from payments.chains.providers.quarantine import APART_SECONDS, ASIDE_SECONDS, WITHIN_SECONDS
 from tests.evm.fakes import FakeProvider
 from tests.evm.test_providers import SENT, Scene, receipt_of
 

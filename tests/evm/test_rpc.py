@@ -10,7 +10,7 @@ import pytest
 
 from payments.chains.errors import ChainUnavailable
 from payments.chains.evm.nodes.rpc import LARGEST_REPLY_BYTES, Call, RpcError
-from payments.chains.servers import ProviderFailed
+from payments.chains.providers.servers import ProviderFailed
 from tests.evm.fakes import FakeProvider, Refusal
 from tests.evm.node import TestNode
 

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator
 import httpx
 import pytest
 
-from payments.chains import rounds
 from payments.chains.errors import ChainUnavailable
 from payments.chains.evm.nodes.questions import broadcast, header, logs, nonce, usual_tip
-from payments.chains.provider_pool import DOWN_AFTER_SECONDS, PROBE_SECONDS
+from payments.chains.providers import rounds
+from payments.chains.providers.pool import DOWN_AFTER_SECONDS, PROBE_SECONDS
 from tests.evm.fakes import FakeProvider
 from tests.evm.test_providers import Scene
 from tests.patience import until

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from payments import tasks as payment_tasks
-from payments.chains import rounds
 from payments.chains.evm import factory
+from payments.chains.providers import rounds
 from payments.models import Payment
 from payments.states import PaymentStatus
 from tests.evm.mainnet import Mainnet

@@ -19,8 +19,9 @@ from django.conf import settings
 
 from config.environments import Environment
 from payments import tasks as payment_tasks
-from payments.chains import provider_pool, registry
+from payments.chains import registry
 from payments.chains.evm.adapter import EvmChain
+from payments.chains.providers import pool
 from payments.deposits.models import ScanCursor
 from payments.models import Deposit, Payment
 from payments.monitoring.models import Alarm
@@ -64,7 +65,7 @@ Mood = Callable[["Street", Provider, Payment], None]
 
 def run(installation: Installation, chance: random.Random) -> list[Check]:
     progress = Progress()
-    for name in (provider_pool.__name__, "payments.deposits.watching", "payments.monitoring.services"):
+    for name in (pool.__name__, "payments.deposits.watching", "payments.monitoring.services"):
         logging.getLogger(name).setLevel(logging.CRITICAL)  # several lines for each lie
     with ExitStack() as stack:
         node = stack.enter_context(

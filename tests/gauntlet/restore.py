@@ -44,6 +44,7 @@ from tests.evm.network.node import LocalNode
 from tests.evm.node import EPOCH_BLOCKS, ETHEREUM_ID, HISTORY, POLYGON_ID, TestNode
 from tests.evm.shop import price_coins_at_a_dollar, somebody
 from tests.factories import PASSWORD
+from tests.forgetting import forget_networks
 from tests.gauntlet.installation import Installation
 from tests.gauntlet.keys import COLD, _bring_back, _dump
 from tests.gauntlet.report import Check, Progress
@@ -93,6 +94,7 @@ def run(installation: Installation, chance: random.Random) -> list[Check]:
 def _set(found: Mapping[str, Any]) -> None:
     for name, value in found.items():
         setattr(settings, name, value)
+    forget_networks()
 
 
 class Real:

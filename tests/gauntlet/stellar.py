@@ -23,8 +23,8 @@ from django.conf import settings
 from django.db import connections
 
 from payments import tasks as payment_tasks
-from payments.chains import provider_pool
 from payments.chains.networks import NETWORKS
+from payments.chains.providers import pool
 from payments.chains.stellar import factory
 from payments.deposits.models import ScanCursor
 from payments.models import Payment
@@ -70,7 +70,7 @@ SHORT: dict[str, Any] = {
 def run(installation: Installation, chance: random.Random) -> list[Check]:
     progress = Progress()
     failpoints.check()
-    logging.getLogger(provider_pool.__name__).setLevel(logging.CRITICAL)
+    logging.getLogger(pool.__name__).setLevel(logging.CRITICAL)
     real = replace(local_profile(), block_seconds=LEDGER_SECONDS, replace_after_seconds=PATIENCE.total_seconds())
     NETWORKS[STELLAR] = replace(NETWORKS[STELLAR], real=real)
     with LocalHorizon(ledger_seconds=LEDGER_SECONDS) as horizon:

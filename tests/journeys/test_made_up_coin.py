@@ -20,6 +20,7 @@ from payments.rates.agreement import rule_for
 from payments.rates.providers import providers
 from payments.rates.tables import bundled_rates
 from tests.factories import make_merchant
+from tests.forgetting import forget_networks
 from tests.journeys.test_paid import call, key_of, let_time_pass, new_payment, reconcile
 from tests.journeys.test_paid_out import PAYER, held, let_money_move, stock
 from tests.payments.scenes import SANDBOX, WALLETS
@@ -51,6 +52,7 @@ def declared(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         monkeypatch.setitem(NETWORKS, name, replace(network, real=real))
     for cached in caches:
         cached.cache_clear()
+    forget_networks()
     yield
     for cached in caches:
         cached.cache_clear()

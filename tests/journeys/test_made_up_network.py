@@ -38,8 +38,9 @@ PRODUCTION, SANDBOX = Environment.PRODUCTION, Environment.SANDBOX
 
 
 @pytest.fixture(autouse=True)
-def declared(monkeypatch: pytest.MonkeyPatch) -> None:
+def declared(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(NETWORKS, MADE_UP, NETWORK)
+    settings.NETWORK_SETTINGS = read_network_settings(Variables(), in_production=[], on_testnet=False)
 
 
 @pytest.fixture

@@ -22,8 +22,8 @@ from payments.chains.evm.fees import FeeRules
 from payments.chains.evm.nodes.providers import Providers
 from payments.chains.evm.nodes.questions import nonce
 from payments.chains.networks import NETWORKS
-from payments.chains.provider_pool import DOWN_AFTER_SECONDS, PROBE_SECONDS
-from payments.chains.quarantine import APART_SECONDS, CONTRADICTIONS
+from payments.chains.providers.pool import DOWN_AFTER_SECONDS, PROBE_SECONDS
+from payments.chains.providers.quarantine import APART_SECONDS, CONTRADICTIONS
 from payments.chains.simulated import control
 from payments.deposits.models import ScanCursor
 from payments.monitoring import tasks

@@ -16,12 +16,13 @@ from pytest_django.fixtures import Settings
 from config import ids
 from merchants import counting
 from merchants.services import update_settings
-from payments.chains import registry
+from payments.chains import network_table
 from payments.chains.simulated.networks import simulated_profile
 from payments.deposits.models import ScanCursor
 from payments.models import PAYMENTS, Payment
 from payments.services import create_payment
 from tests.factories import api_client, make_key, make_merchant
+from tests.forgetting import forget_networks
 from tests.payments.creating import assert_refused, body, create
 from tests.payments.scenes import (
     ETHEREUM,
@@ -222,7 +223,8 @@ def test_a_coin_the_network_does_not_carry_is_refused(monkeypatch: pytest.Monkey
         full = simulated_profile(network)
         return replace(full, assets={"USDC": full.assets["USDC"]})
 
-    monkeypatch.setattr(registry, "simulated_profile", with_usdc_alone)
+    monkeypatch.setattr(network_table, "simulated_profile", with_usdc_alone)
+    forget_networks()
     assert_refused(
         create(network=STELLAR, cryptocurrency="DAI"),
         code="unsupported_asset",

@@ -15,7 +15,7 @@ from merchants.four_eyes.models import Proposal, ProposalStatus
 from merchants.four_eyes.services import agree
 from merchants.ledger import stops
 from merchants.ledger.models import Stop
-from payments.chains import registry
+from payments.chains import network_table, registry
 from payments.chains.base import Cursor
 from payments.chains.errors import NetworkUnavailable
 from payments.chains.simulated import control
@@ -262,7 +262,7 @@ def test_nothing_is_confirmed_by_blocks_that_are_still_to_be_read_again(monkeypa
     assert is_halted(ETHEREUM)
 
     lift_halt(ETHEREUM)
-    monkeypatch.setattr(registry, "SimulatedChain", partial(SimulatedChain, scan_transactions=1))
+    monkeypatch.setattr(network_table, "SimulatedChain", partial(SimulatedChain, scan_transactions=1))
     assert watch_network(SANDBOX, ETHEREUM) is True
     crediting.assess_due()
     assert now(payment).status == "pending"
@@ -281,7 +281,7 @@ def test_a_window_that_has_ended_stays_ended_while_blocks_are_read_again(monkeyp
     assert payment.status == "expired"
     ended = cursor_of(STELLAR).read_until
     ScanCursor.objects.filter(network=STELLAR).update(cursor=None)
-    monkeypatch.setattr(registry, "SimulatedChain", partial(SimulatedChain, scan_transactions=1))
+    monkeypatch.setattr(network_table, "SimulatedChain", partial(SimulatedChain, scan_transactions=1))
     watch_network(SANDBOX, STELLAR)
     assert cursor_of(STELLAR).read_until == ended
     assert assess(payment).status == "expired"

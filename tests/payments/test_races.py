@@ -19,7 +19,7 @@ from config.states import MoveNotAllowed
 from merchants.ledger.models import Account, Posting
 from merchants.ledger.posting import PostingConflict
 from payments import services
-from payments.chains import registry
+from payments.chains import network_table
 from payments.chains.simulated import control
 from payments.chains.simulated.adapter import SimulatedChain
 from payments.deposits import crediting, recording, watching
@@ -117,7 +117,7 @@ def hesitant_cancelling(*, seconds: float) -> Iterator[None]:
 
 @pytest.fixture
 def one_block_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "SimulatedChain", partial(SimulatedChain, scan_transactions=1))
+    monkeypatch.setattr(network_table, "SimulatedChain", partial(SimulatedChain, scan_transactions=1))
 
 
 def cancel_while_it_is_credited(payments: list[Payment]) -> Counter[str]:

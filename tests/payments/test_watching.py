@@ -14,7 +14,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from payments import tasks
-from payments.chains import registry
+from payments.chains import network_table, registry
 from payments.chains.base import Scan
 from payments.chains.simulated.adapter import SimulatedChain
 from payments.deposits import crediting, watching
@@ -194,7 +194,7 @@ def test_the_lease_is_there_while_the_network_is_asked(monkeypatch: pytest.Monke
             assert watch_network(SANDBOX, STELLAR) is False  # a second watcher keeps off
             return super().scan(*arguments)
 
-    monkeypatch.setattr(registry, "SimulatedChain", Curious)
+    monkeypatch.setattr(network_table, "SimulatedChain", Curious)
     before = timezone.now()
     watch_network(SANDBOX, STELLAR)
     [leased_until] = leases
@@ -251,7 +251,7 @@ def test_a_long_gap_is_read_page_by_page(monkeypatch: pytest.MonkeyPatch) -> Non
     for payment in payments:
         pay(payment)
         mine(STELLAR)
-    monkeypatch.setattr(registry, "SimulatedChain", partial(SimulatedChain, scan_transactions=2))
+    monkeypatch.setattr(network_table, "SimulatedChain", partial(SimulatedChain, scan_transactions=2))
     assert watch_network(SANDBOX, STELLAR) is True
     cursor = cursor_of(STELLAR)
     assert (cursor.version, cursor.head_height) == (1, 1)  # nothing is confirmed by blocks not read yet

@@ -120,6 +120,11 @@ def test_production_settings_pass_every_deployment_check(role: str) -> None:
             "EVM_SINGLE_PROVIDER_NETWORKS names solana; set it to some of ethereum",
         ),
         ("POLYGON_RPC_URLS", "one.example.com/key", "POLYGON_RPC_URLS has entries that are no addresses; set it like"),
+        (
+            "PRODUCTION_NETWORKS",
+            "ethereum,dogecoin",
+            "PRODUCTION_NETWORKS names dogecoin; set it to some of stellar, ethereum, polygon",
+        ),
         ("SANDBOX_CHAIN", "testnet", "TESTNET_ETHEREUM_RPC_URLS is not set, but SANDBOX_CHAIN is testnet"),
         ("SANDBOX_CHAIN", "wishful", "SANDBOX_CHAIN is 'wishful'; set it to one of simulated, devnet, testnet"),
     ],

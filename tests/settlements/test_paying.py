@@ -9,7 +9,7 @@ from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from merchants.services import change_fee, update_settings
-from payments.chains import registry
+from payments.chains import network_table, registry
 from payments.chains.simulated import control
 from payments.chains.simulated.adapter import SimulatedChain
 from payments.chains.simulated.networks import address_named
@@ -318,7 +318,7 @@ def test_currency_unavailable_until_it_is_in_use_or_another_is_chosen(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Stellar has no USDT that everybody means: an operator may name one, and in the meantime there is USDC."""
-    monkeypatch.setitem(registry.ADAPTERS, "stellar", SimulatedChain)
+    monkeypatch.setitem(network_table.ADAPTERS, "stellar", SimulatedChain)
     settings.PRODUCTION_NETWORKS = [STELLAR]
     merchant = make_merchant()
     update_settings(merchant=merchant, environment=PRODUCTION, changes={"settlement_currency": "USDT"})

@@ -10,7 +10,7 @@ import httpx
 import orjson
 import pytest
 
-from payments.chains.servers import Behind, ProviderFailed
+from payments.chains.providers.servers import Behind, ProviderFailed
 from payments.chains.stellar.horizon import records
 from payments.chains.stellar.horizon.client import LARGEST_REPLY_BYTES, Horizon, NotKnown, Submission
 from payments.chains.stellar.horizon.pages import in_order

@@ -24,6 +24,7 @@ from merchants.ledger.posting import Line, post
 from payments import tasks as payment_tasks
 from payments.chains import registry
 from payments.chains.errors import NotSetUp
+from payments.chains.network_table import DEVNET
 from payments.chains.stellar.accounts import MEMO_REQUIRED
 from payments.chains.stellar.channels import Channels, entry_name
 from payments.chains.stellar.keys.wallet_keys import Keys
@@ -267,7 +268,7 @@ def test_where_nothing_can_be_prepared_it_says_why(arguments: tuple[str, ...], r
 def test_what_the_local_hot_wallet_has_from_the_start_is_the_treasurys(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings.SANDBOX_CHAIN = registry.DEVNET
+    settings.SANDBOX_CHAIN = DEVNET
     made = Place()
     for module in (registry, watching):
         monkeypatch.setattr(module, "chain", lambda environment, network: made.chain)

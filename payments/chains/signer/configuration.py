@@ -11,10 +11,11 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 from config.environments import Environment
-from payments.chains import registry
 from payments.chains.evm import factory as evm
 from payments.chains.evm.keys.signing_rules import EvmWallet
+from payments.chains.network_table import testnet_profile
 from payments.chains.profiles import NetworkProfile
+from payments.chains.registry import known_profile
 from payments.chains.settings_parser import MAINNET, AllNetworkSettings, NetworkSettings
 from payments.chains.signer.policy import Place, PolicyRefused, read_policy
 from payments.chains.signer.record import Record, RecordRefused, utc_now
@@ -64,8 +65,9 @@ def _networks() -> Iterator[tuple[Place, NetworkProfile, NetworkSettings]]:
     for (kind, network), found in all_of_them.items():
         if found.keystore or found.hot_wallet_key or found.key_service:
             environment = Environment.PRODUCTION if kind == MAINNET else Environment.SANDBOX
+            # Its sandbox is the test networks, whatever SANDBOX_CHAIN says: only they need keys.
             is_real = kind == MAINNET
-            profile = registry.real_profile(network) if is_real else registry.testnet_profile(network)
+            profile = known_profile(environment, network) if is_real else testnet_profile(network)
             yield (environment.value, network), profile, found
 
 

@@ -9,7 +9,7 @@ from stellar_sdk import Asset as LedgerAsset
 from stellar_sdk import ChangeTrust, CreateAccount, ManageData, Operation, SetOptions
 from stellar_sdk.utils import to_xdr_amount
 
-from payments.chains.servers import ProviderFailed
+from payments.chains.providers.servers import ProviderFailed
 from payments.chains.stellar.accounts import MOST_OF_A_CHANNEL
 from payments.chains.stellar.horizon import records
 from payments.chains.stellar.horizon.client import Horizon

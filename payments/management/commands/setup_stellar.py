@@ -90,7 +90,7 @@ class Command(BaseCommand):
 def _chain(env: str, network: str) -> StellarChain:
     """The adapter. A network that production does not take payments on yet can be prepared for it."""
     if env == Environment.PRODUCTION and network in NETWORKS and NETWORKS[network].real.family == "stellar":
-        return stellar_chain(registry.real_profile(network))
+        return stellar_chain(registry.known_profile(env, network))
     chain = registry.chain(env, network)
     if not isinstance(chain, StellarChain):
         raise CommandError(f"{network} needs no set-up of this kind in {env}.")

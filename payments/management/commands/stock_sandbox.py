@@ -13,6 +13,7 @@ from merchants.ledger.models import Posting
 from payments.chains import registry
 from payments.chains.base import Chain
 from payments.chains.errors import ChainError
+from payments.chains.network_table import DEVNET
 from payments.chains.simulated import control
 from payments.chains.simulated.adapter import SimulatedChain
 from payments.deposits.watching import watch_network
@@ -45,7 +46,7 @@ class Command(BaseCommand):
                     control.fund(network, address=chain.payout_address(), code=code, amount=amount * 10**asset.decimals)
                 control.mine(network, control.deepest_reorg(network) + 1)
                 self._book(chain, network)
-            elif settings.SANDBOX_CHAIN == registry.DEVNET:
+            elif settings.SANDBOX_CHAIN == DEVNET:
                 try:
                     self._book(chain, network)
                 except (ChainError, CouldNotCheck) as error:

@@ -13,7 +13,7 @@ from django.db.models import Min, QuerySet
 from config.installation.services import found_by_resume
 from merchants.ledger.invariants import CouldNotCheck, Finding, Severity
 from payments.chains.errors import ChainError
-from payments.chains.sources import another_provider
+from payments.chains.providers.sources import another_provider
 from payments.transfers.audit.wallet_snapshot import WalletSnapshot
 from payments.transfers.execution.arrivals import as_shown
 from payments.transfers.execution.hashes import signed_as

@@ -1,4 +1,4 @@
-"""The providers of one network: what they are asked, and what of it is believed (payments.chains.provider_pool)."""
+"""The providers of one network: what they are asked, and what of it is believed (payments.chains.providers.pool)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from payments.chains import provider_pool
 from payments.chains.base import Head
 from payments.chains.errors import ChainUnavailable
 from payments.chains.evm.nodes.disagreement import (
@@ -22,13 +21,14 @@ from payments.chains.evm.nodes.disagreement import (
 )
 from payments.chains.evm.nodes.questions import UNREADABLE, Answer, Header, Log, Question, UnreadReceipt, header
 from payments.chains.evm.nodes.rpc import Rpc, RpcError
-from payments.chains.provider_pool import Believed, Groups, ProviderPool, middle, names
-from payments.chains.servers import ProviderFailed, ReplyTooLong
+from payments.chains.providers import pool
+from payments.chains.providers.pool import Believed, Groups, ProviderPool, middle, names
+from payments.chains.providers.servers import ProviderFailed, ReplyTooLong
 
 OLD_HEAD_BLOCKS = 20
 """A newest block older than so many blocks take is old; who has only an old one does not say where the head is."""
 
-Provider = provider_pool.Provider[Rpc]
+Provider = pool.Provider[Rpc]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Providers(ProviderPool[Rpc]):
         network: str,
         block_seconds: float,
         one_may_decide: bool = False,
-        agreeing: int = provider_pool.BELIEVED,
+        agreeing: int = pool.BELIEVED,
         clock: Callable[[], float] = time.monotonic,
         read_time: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:

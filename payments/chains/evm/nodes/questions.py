@@ -17,7 +17,7 @@ from payments.chains.errors import ChainUnavailable
 from payments.chains.evm import abi, addresses
 from payments.chains.evm.nodes import values
 from payments.chains.evm.nodes.rpc import Call
-from payments.chains.servers import printable
+from payments.chains.providers.servers import printable
 
 Answer = TypeVar("Answer")
 

@@ -13,7 +13,15 @@ import httpx
 import orjson
 
 from payments.chains.errors import ChainUnavailable
-from payments.chains.servers import CALL_SECONDS, ProviderFailed, ReplyTooLong, Server, WrongChain, printable, shown
+from payments.chains.providers.servers import (
+    CALL_SECONDS,
+    ProviderFailed,
+    ReplyTooLong,
+    Server,
+    WrongChain,
+    printable,
+    shown,
+)
 
 LARGEST_REPLY_BYTES = 64 * 2**20
 LONGEST_DATA = 10_000

@@ -18,7 +18,7 @@ import httpx
 import orjson
 
 from payments.chains.errors import ChainUnavailable
-from payments.chains.servers import CALL_SECONDS, Behind, ProviderFailed, Server, shown
+from payments.chains.providers.servers import CALL_SECONDS, Behind, ProviderFailed, Server, shown
 
 Answer = TypeVar("Answer")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from payments.chains.servers import ProviderFailed
+from payments.chains.providers.servers import ProviderFailed
 from payments.chains.stellar.horizon import records
 from payments.chains.stellar.horizon.client import Horizon, NotKnown
 from payments.chains.stellar.horizon.effects import changes_by, effect

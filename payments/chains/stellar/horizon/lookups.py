@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from payments.chains.servers import ProviderFailed
+from payments.chains.providers.servers import ProviderFailed
 from payments.chains.stellar.horizon import records
 from payments.chains.stellar.horizon.client import Horizon, NotKnown
 from payments.chains.stellar.horizon.effects import effect

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import orjson
 
 from payments.chains.base import UnreadRecord
-from payments.chains.servers import printable
+from payments.chains.providers.servers import printable
 from payments.chains.stellar.horizon import records, values
 from payments.chains.stellar.horizon.envelope_check import Contradiction, Signed, signed
 from payments.chains.stellar.horizon.records import Memo, TransactionRecord, ledger_of

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from payments.chains.base import UnreadRecord
-from payments.chains.servers import ProviderFailed, ReplyTooLong, ReplyTooSlow
+from payments.chains.providers.servers import ProviderFailed, ReplyTooLong, ReplyTooSlow
 from payments.chains.stellar import addresses
 from payments.chains.stellar.horizon import values
 from payments.chains.stellar.horizon.client import Horizon

@@ -1,4 +1,4 @@
-"""The Horizons of the stellar network: what they are asked, and what of it is believed (payments.chains.provider_pool).
+"""The Horizons of the stellar network: what they are asked, and what of it is believed (providers.pool).
 
 A question is a function of one Horizon. Each Horizon has read the ledgers between its oldest and its newest, and an
 absence that it tells of proves something for these alone.
@@ -13,11 +13,11 @@ from dataclasses import dataclass, fields, is_dataclass
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
-from payments.chains import provider_pool
 from payments.chains.base import Head
 from payments.chains.errors import ChainUnavailable
-from payments.chains.provider_pool import Believed, Groups, ProviderPool, middle
-from payments.chains.servers import Behind, ProviderFailed, WrongChain
+from payments.chains.providers import pool
+from payments.chains.providers.pool import Believed, Groups, ProviderPool, middle
+from payments.chains.providers.servers import Behind, ProviderFailed, WrongChain
 from payments.chains.stellar.horizon import records
 from payments.chains.stellar.horizon.client import Horizon, NotKnown
 from payments.chains.stellar.horizon.operations import Payment
@@ -37,7 +37,7 @@ FIRST_LEDGER = 2
 
 _LONGEST_ANSWER = 300
 
-Provider = provider_pool.Provider[Horizon]
+Provider = pool.Provider[Horizon]
 
 
 class LacksHistory(ChainUnavailable):
@@ -60,7 +60,7 @@ class Horizons(ProviderPool[Horizon]):
         network: str,
         passphrase: str,
         one_may_decide: bool = False,
-        agreeing: int = provider_pool.BELIEVED,
+        agreeing: int = pool.BELIEVED,
         clock: Callable[[], float] = time.monotonic,
         read_time: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:

@@ -21,7 +21,7 @@ from payments.chains.base import (
 )
 from payments.chains.errors import ChainUnavailable, FinalityViolation, NotSetUp, RecordUnreadable
 from payments.chains.profiles import NetworkProfile
-from payments.chains.provider_pool import Believed
+from payments.chains.providers.pool import Believed
 from payments.chains.readiness import require_fields
 from payments.chains.stellar.claimable import balance_id
 from payments.chains.stellar.horizon import lookups

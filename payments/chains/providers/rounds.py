@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from typing import Generic, Protocol, TypeVar
 
-from payments.chains.servers import ProviderFailed
+from payments.chains.providers.servers import ProviderFailed
 
 SLOW_SECONDS, TIMES_THE_FIRST = 0.5, 3
 """Slow is who takes longer than so many seconds, and so many times as long as the first that answered the same."""

@@ -3,7 +3,7 @@
 What decides about money is believed when two say the same, or as many as the operator wants, and no others say
 something else as often: else nothing is known. One alone decides only where the operator lists one and has said that it
 may. As many are asked at once as it takes to know, and others where these fail, differ or are slow
-(payments.chains.rounds). Whom others contradict again and again is put aside (payments.chains.quarantine).
+(`rounds`). Whom others contradict again and again is put aside (`quarantine`).
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ import structlog
 
 from payments.chains.base import LONGEST_PROVIDER_NAME, ProviderState
 from payments.chains.errors import ChainUnavailable, NotSetUp
-from payments.chains.quarantine import CONTRADICTIONS, Quarantine
-from payments.chains.rounds import Round, ask_apart
-from payments.chains.servers import Behind, ProviderFailed, Server, WrongChain
+from payments.chains.providers.quarantine import CONTRADICTIONS, Quarantine
+from payments.chains.providers.rounds import Round, ask_apart
+from payments.chains.providers.servers import Behind, ProviderFailed, Server, WrongChain
 
 logger = structlog.get_logger(__name__)
 

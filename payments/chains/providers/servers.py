@@ -15,7 +15,7 @@ import httpx
 
 from config.process.response_bodies import ReplyTooLarge, ReplyUnreadable
 from payments.chains.errors import ChainUnavailable
-from payments.chains.wire import Reply, Wire
+from payments.chains.providers.wire import Reply, Wire
 
 CALL_SECONDS = 10.0
 """The longest that one call may take, from its first byte to the last of the reply."""
