@@ -1,4 +1,4 @@
-"""What admin pages of every app share: operators can look at everything, and change things only through services."""
+"""Base of the admin pages of every app: operators can look at everything, and change things only through services."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ def confirmation_page(
     answer_label: str = "",
     describe: Callable[[Any], str] = str,
 ) -> TemplateResponse | None:
-    """Returns the page that asks an operator to confirm an action on these rows; None once it is confirmed.
+    """The page that has an operator confirm an action on these rows; None once it is confirmed.
 
-    With `note_label` it asks for a note as well, which is then in `request.POST["note"]`; with `answer_label` for a
-    short answer, in `request.POST["answer"]`. `describe` says what will happen to a row.
+    `note_label` adds a note, which is then in `request.POST["note"]`; `answer_label` a short answer, in
+    `request.POST["answer"]`. `describe` returns the effect on a row in words.
     """
-    asked = [name for name, label in (("note", note_label), ("answer", answer_label)) if label]
-    if request.POST.get("confirmed") == "yes" and all(request.POST.get(name, "").strip() for name in asked):
+    required = [name for name, label in (("note", note_label), ("answer", answer_label)) if label]
+    if request.POST.get("confirmed") == "yes" and all(request.POST.get(name, "").strip() for name in required):
         return None
     context = {
         **page.admin_site.each_context(request),
@@ -75,13 +75,13 @@ ConfirmedAction = Callable[[Any, HttpRequest, QuerySet[Any]], TemplateResponse |
 def confirms(
     *, title: str, consequence: str, note_label: str = "", describe: Callable[[Any], str] = str
 ) -> Callable[[Action], ConfirmedAction]:
-    """The decorator of an action that runs only once an operator has confirmed it, as `confirmation_page` asks."""
-    ask = partial(confirmation_page, title=title, consequence=consequence, note_label=note_label, describe=describe)
+    """Decorator of an action that runs only once an operator has confirmed it on `confirmation_page`."""
+    page_of = partial(confirmation_page, title=title, consequence=consequence, note_label=note_label, describe=describe)
 
     def decorate(action: Action) -> ConfirmedAction:
         @wraps(action)
         def confirmed(page: Any, request: HttpRequest, rows: QuerySet[Any]) -> TemplateResponse | None:
-            question = ask(page, request, rows, action=action.__name__)
+            question = page_of(page, request, rows, action=action.__name__)
             if question is None:
                 action(page, request, rows)
             return question

@@ -157,7 +157,7 @@ _paused_until = 0.0
 
 
 def wake(task_name: str) -> None:
-    """Asks for the task as soon as the current database transaction has committed.
+    """Queue the task as soon as the current database transaction has committed.
 
     It only makes sooner what beat does anyway, so it never raises, and a lost wake costs one interval.
     """
@@ -166,7 +166,7 @@ def wake(task_name: str) -> None:
 
 
 def can_wake() -> bool:
-    """Whether a message from this process reaches a worker: an in-memory broker serves only its own process."""
+    """True if a message from this process reaches a worker: an in-memory broker serves only its own process."""
     return settings.CELERY_BROKER_URL != settings.IN_PROCESS_BROKER or os.environ.get("BALLAST_PROCESS") == "background"
 
 

@@ -34,11 +34,11 @@ class Coin:
     dollars: Decimal = Decimal(1)
     """About what one coin is worth in US dollars: exact enough for limits and for the band of credible prices."""
     markets: Mapping[str, str]
-    """Its pair with the US dollar, by exchange, as that exchange names it in a request."""
+    """The pair with the US dollar, by exchange, as that exchange names it in a request."""
     answers: Mapping[str, str] = field(default_factory=dict)
     """The same pair as the exchange names it in an answer, where that is another name."""
     on: Mapping[str, Contract]
-    """Where it is, by network."""
+    """Contracts by network."""
 
     def usd(self, units: int, decimals: int) -> int:
         """About what base units are worth, in 10^-18 dollars, rounded up."""

@@ -13,7 +13,7 @@ class Environment(models.TextChoices):
 
     @property
     def in_words(self) -> str:
-        """Its name within a sentence."""
+        """The environment's name within a sentence."""
         if self is Environment.PRODUCTION:
             return pgettext("in a sentence", "production")
         return pgettext("in a sentence", "sandbox")

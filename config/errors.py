@@ -65,7 +65,7 @@ class NotFound(DomainError):
 
 
 class InvalidParameter(DomainError):
-    """A value that is well formed JSON but not acceptable; `param` says which."""
+    """A value that is well formed JSON but not acceptable; `param` names it."""
 
     code = "invalid_parameter"
     message = "A parameter is not acceptable."

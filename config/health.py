@@ -28,7 +28,7 @@ UNAVAILABLE = "unavailable"
 BEHIND = "behind"
 
 ANSWER_SECONDS: Final = 2.0
-"""How long a page waits for what it asks, whatever hangs."""
+"""Time a page waits for the checks, whatever hangs."""
 WRITE_EVERY_SECONDS: Final = 10.0
 _write_due_at = 0.0
 
@@ -43,12 +43,12 @@ def live(request: HttpRequest) -> JsonResponse:
 @never_cache
 @require_safe
 def ready(request: HttpRequest) -> JsonResponse:
-    """Whether this process can serve: 200, or 503 when the database or a migration is missing, or takes no writes.
+    """Readiness of this process: 200, or 503 when the database or a migration is missing, or takes no writes.
 
-    Redis and beat are reported, but do not decide: requests are served without them. Strangers can read this, so it
-    does not say how many alarms are open.
+    Redis and beat are reported, but do not decide: requests are served without them. Strangers can read this, so the
+    number of open alarms is not in it.
     """
-    database, *others = looks = _ask(_look_at_database, _look_at_redis)
+    database, *others = looks = _results(_look_at_database, _look_at_redis)
     checks: dict[str, str] = {"database": UNAVAILABLE, "migrations": UNAVAILABLE, **database.found.get("checks", {})}
     if database.is_looking:
         checks["database"] = UNAVAILABLE
@@ -68,11 +68,11 @@ def ready(request: HttpRequest) -> JsonResponse:
 @never_cache
 @require_safe
 def show_work(request: HttpRequest) -> JsonResponse:
-    """Whether all background work is done in time: 200, or 503 with what is late.
+    """State of the background work: 200 if all of it is done in time, or 503 with the tasks that are late.
 
     For a monitor outside: computed now from the times when each was last done, so that it works when nothing runs.
     """
-    [look] = _ask(_look_at_work)
+    [look] = _results(_look_at_work)
     body = look.found.get("body")
     if body is None:
         body = {"status": UNAVAILABLE, "database": UNAVAILABLE, "behind": [], **_without_answer([look])}
@@ -87,7 +87,7 @@ class _Look(Thread):
         self.find = find
         self.found: dict[str, Any] = {}
         self.at = "database"
-        """What it waits for."""
+        """The part it waits for."""
         self.is_looking = True
 
     def run(self) -> None:
@@ -102,8 +102,8 @@ _looks: dict[Callable[[_Look], None], _Look] = {}
 _one_at_a_time = Lock()
 
 
-def _ask(*finds: Callable[[_Look], None]) -> list[_Look]:
-    """What was found out in the time that there is. Whoever asks while another still waits gets the same answer."""
+def _results(*finds: Callable[[_Look], None]) -> list[_Look]:
+    """The results that arrived in time. A caller who comes while another still waits gets the same results."""
     ends_at = time.monotonic() + ANSWER_SECONDS
     with _one_at_a_time:
         for find in finds:
@@ -211,7 +211,7 @@ def _try_a_write() -> None:
 
 def _is_migrated() -> bool:
     if not (applied := _every_migration_is_applied()):
-        _every_migration_is_applied.cache_clear()  # ask again next time
+        _every_migration_is_applied.cache_clear()  # look again next time
     return applied
 
 

@@ -30,7 +30,7 @@ class Hook(Generic[Arguments, Result]):
         self._function = function
 
     def __call__(self, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
-        """What the registered function returns; RuntimeError when no installed app has registered one."""
+        """Result of the registered function; RuntimeError when no installed app has registered one."""
         if self._function is None:
             raise RuntimeError(f"no installed app provides {self._name}")
         return self._function(*args, **kwargs)

@@ -89,7 +89,7 @@ class KeyedByTime:
 
 
 class PublicRecord:
-    """A record that callers know by a public id; the model says of which kind."""
+    """A record that callers know by a public id; the model declares the kind."""
 
     id: Any
     public_ids: ClassVar[PublicId]

@@ -50,8 +50,8 @@ class RequestIdMiddleware:
 class PageCompressionMiddleware(GZipMiddleware):
     """Compresses pages, and their style sheets, scripts and pictures where those are not compressed already.
 
-    Files, streams of events and replies of the API are sent as they are. A page's length tells nobody what is on it:
-    Django adds random bytes, and masks the token of a form anew each time.
+    Files, streams of events and replies of the API are sent as they are. A page's length reveals nothing of its
+    content: Django adds random bytes, and masks the token of a form anew each time.
     """
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
@@ -105,7 +105,7 @@ class ApiClientMiddleware:
 class RequestBodyMiddleware:
     """Makes a body sent in chunks readable, and never lets a header choose how text is decoded.
 
-    Django reads as many bytes as Content-Length says, so without that header a body would be ignored.
+    Django reads as many bytes as Content-Length has, so without that header a body would be ignored.
     """
 
     def __init__(self, get_response: NextHandler) -> None:

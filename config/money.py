@@ -56,7 +56,7 @@ def from_units(units: int, decimals: int) -> Decimal:
 
 
 def round_up_to_shown(amount: Decimal) -> Decimal:
-    """Rounded up to the six digits a payer is asked for, so that a quote never under-charges."""
+    """Rounded up to the six digits a payer sees, so that a quote never under-charges."""
     with localcontext(prec=120):
         return amount.quantize(Decimal(1).scaleb(-CRYPTO_DIGITS), rounding=ROUND_CEILING)
 
@@ -94,7 +94,7 @@ def apportion(total: int, weights: Sequence[int | Decimal]) -> list[int]:
 
 
 def fiat_share(amount: int, *, fiat_amount: int, due: int, before: int = 0) -> int:
-    """What base units of a payment's coin are worth in minor units of its currency: their share of what was due for the
+    """Worth of base units of a payment's coin in minor units of its currency: their share of what was due for the
     price, a half rounded up. Every worth that is shown is this one.
 
     After `before`, what they add to the worth of those: parts of a payment in their order then add up to its worth.
@@ -108,7 +108,7 @@ def fiat_share(amount: int, *, fiat_amount: int, due: int, before: int = 0) -> i
 
 
 def worth_paid(released: int, *, fiat_amount: int, due: int) -> int:
-    """What was paid for a payment, in minor units of its currency: the worth of what the merchant got of it, which is
-    at most the price. Of a payment that was paid in full it is the price; what a tolerance or somebody's acceptance let
-    go is not in it."""
+    """Amount paid for a payment, in minor units of its currency: the worth of the coins the merchant got of it, which
+    is at most the price. Of a payment that was paid in full it is the price; an amount waived by a tolerance or an
+    acceptance is not in it."""
     return min(fiat_amount, fiat_share(released, fiat_amount=fiat_amount, due=due))

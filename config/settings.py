@@ -1,4 +1,4 @@
-"""Every setting, read from the environment. A bad or missing value refuses to start and says what to set."""
+"""Settings, read from the environment. A bad or missing value refuses to start and names the setting."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ if not IN_PRODUCTION:
     variables.read_file(VAR_DIR / "secrets.env")
 BALLAST_ROLE = variables.role = variables.choice("BALLAST_ROLE", roles.ROLES, roles.ALL)
 IS_SIGNER = BALLAST_ROLE == "signer"
-"""Whether this process holds the keys of hot wallets and does nothing else: it has no database and nobody's pages."""
+"""True if this process holds the keys of hot wallets and does nothing else: it has no database and nobody's pages."""
 
 DEBUG = variables.flag("DEBUG", default=False)
 if DEBUG and IN_PRODUCTION:
@@ -65,7 +65,7 @@ def secret(name: str, shortest: int) -> str:
 SECRET_KEY = secret("SECRET_KEY", shortest=50)
 SECRET_KEY_FALLBACKS = variables.secret_names("SECRET_KEY_FALLBACKS")
 SILENCED_SYSTEM_CHECKS = [] if roles.uses(BALLAST_ROLE, "SECRET_KEY") else ["security.W009"]
-"""That the key is too short: most processes have none, and `check --deploy` is for each."""
+"""The check for a key that is too short: most processes have none, and `check --deploy` is for each."""
 API_KEY_PEPPER = secret("API_KEY_PEPPER", shortest=32)
 API_KEY_PEPPER_FALLBACKS = variables.secret_names("API_KEY_PEPPER_FALLBACKS")
 WEBHOOK_ENCRYPTION_KEY = secret("WEBHOOK_ENCRYPTION_KEY", shortest=32)
@@ -73,7 +73,7 @@ WEBHOOK_ENCRYPTION_KEY_FALLBACKS = variables.secret_names("WEBHOOK_ENCRYPTION_KE
 
 # Addresses
 PUBLIC_URL = variables.text("PUBLIC_URL", "" if IN_PRODUCTION else "http://127.0.0.1:8000").rstrip("/")
-"""Where payers and merchants reach this service, without a trailing slash."""
+"""Address of this service for payers and merchants, without a trailing slash."""
 ALLOWED_HOSTS = variables.names("ALLOWED_HOSTS")
 if not IN_PRODUCTION:
     ALLOWED_HOSTS += ["localhost", "127.0.0.1", "[::1]", *filter(None, [urlsplit(PUBLIC_URL).hostname])]
@@ -115,7 +115,7 @@ DATABASE_LIMITS = {
 BEHIND_TRANSACTION_POOLER = (
     variables.choice("DATABASE_POOL_MODE", ("session", "transaction"), "session") == "transaction"
 )
-"""Whether DATABASE_URL is a pooler that lends its sessions for one database transaction each."""
+"""True if DATABASE_URL is a pooler that lends its sessions for one database transaction each."""
 direct = variables.database("DATABASE_DIRECT_URL")
 if BEHIND_TRANSACTION_POOLER and direct is None:
     fault = "is not set, but DATABASE_POOL_MODE is transaction; set it to PostgreSQL's own address: some locks need it"
@@ -148,7 +148,7 @@ def connected_to(database: dict[str, Any], *, is_pooled: bool) -> dict[str, Any]
 
 
 variables.hand_on("PGTZ", "UTC")
-"""Said while connecting: otherwise Django sets it by a statement for each connection, and a pooler by one more."""
+"""Sent while connecting: otherwise Django sets it by a statement for each connection, and a pooler by one more."""
 DATABASES: dict[str, dict[str, Any]] = {"default": connected_to(database, is_pooled=BEHIND_TRANSACTION_POOLER)}
 DATABASE_DIRECT: dict[str, Any] = connected_to(direct, is_pooled=False) if direct else {}
 """PostgreSQL itself, for what needs a session. Without a name it is the database behind the pooler's name."""
@@ -161,9 +161,9 @@ REDIS_URL = variables.text("REDIS_URL")
 if IN_PRODUCTION and not IS_SIGNER and not REDIS_URL:
     variables.refuse("REDIS_URL", "is not set; set it like redis://host:6379/0")
 WEB_THREADS = variables.integer("WEB_THREADS", 1, minimum=1)
-"""How many requests a web process works on at a time; each has a connection to the database."""
+"""Number of requests a web process works on at a time; each has a connection to the database."""
 WEB_PROCESSES = variables.integer("WEB_PROCESSES", 1, minimum=1)
-"""How many web processes there are on this machine, which share a merchant's request budget when Redis does not."""
+"""Number of web processes on this machine, which share a merchant's request budget when Redis does not."""
 REDIS_SERVERS: RedisServers | None = None
 try:
     if REDIS_URL:
@@ -271,7 +271,7 @@ REST_FRAMEWORK = {
     "DEFAULT_RENDERER_CLASSES": ["config.api.renderers.JSONRenderer"],
     "DEFAULT_CONTENT_NEGOTIATION_CLASS": "config.api.renderers.JSONOnly",
     "DEFAULT_AUTHENTICATION_CLASSES": [],
-    # Nobody is logged in to the API, so this refuses every view that forgets to say who may use it.
+    # Nobody is logged in to the API, so this refuses every view that declares no permission.
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_METADATA_CLASS": None,
     "DEFAULT_SCHEMA_CLASS": "config.api.schema.BallastSchema",
@@ -343,11 +343,11 @@ for name, people in (
 ):
     if people > 2:
         variables.refuse(name, f"is {people}; set it to 2, or to 1 where there is only one operator")
-# A header by which the proxy in front says whom it has let in to the admin, after asking for a second factor.
+# A header in which the proxy in front names the operator it has let in to the admin, after a second factor.
 OPERATOR_PROOF_HEADER = variables.text("OPERATOR_PROOF_HEADER")
 if OPERATOR_PROOF_HEADER and not TRUSTED_PROXIES:
     variables.refuse("OPERATOR_PROOF_HEADER", "is set without TRUSTED_PROXIES: name the proxy that sends it")
-# Whether the admin is only for operators who have a second factor; with the header the proxy asks for it.
+# If set, the admin is only for operators who have a second factor; with the header the proxy checks it.
 OPERATOR_SECOND_FACTOR = variables.flag("OPERATOR_SECOND_FACTOR", default=IN_PRODUCTION)
 # How people get an account: by themselves, with an invitation, or by themselves once an operator has agreed.
 SIGN_UP = variables.choice("SIGN_UP", ("open", "invitation", "approval"), "invitation" if IN_PRODUCTION else "open")
@@ -368,7 +368,7 @@ ACCOUNT_LOGOUT_REDIRECT_URL = "login"
 ACCOUNT_PASSWORD_RESET_TOKEN_GENERATOR = "django.contrib.auth.tokens.PasswordResetTokenGenerator"  # noqa: S105 - a class
 PASSWORD_RESET_TIMEOUT = 3600
 STEP_UP_AFTER = timedelta(minutes=10)
-"""What is sensitive asks again who it is when the log-in, or the last such answer, is older than this."""
+"""Sensitive actions need a new proof of identity when the log-in, or the last such proof, is older than this."""
 ACCOUNT_REAUTHENTICATION_TIMEOUT = int(STEP_UP_AFTER.total_seconds())
 MFA_ADAPTER = "merchants.people.second_factors.SecondFactorAdapter"
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
@@ -469,7 +469,7 @@ WHITENOISE_AUTOREFRESH = MODE == "test" or DEBUG
 vars().update(variables.mail("EMAIL_URL", default="consolemail://"))
 EMAIL_TIMEOUT = 10
 MAILBOX_IS_SHOWN = not IN_PRODUCTION and not variables.text("EMAIL_URL")
-"""Whether mails go to the page /mailbox, which needs no log-in: in an embedded run without a mail server."""
+"""True if mails go to the page /mailbox, which needs no log-in: in an embedded run without a mail server."""
 if MAILBOX_IS_SHOWN:
     EMAIL_BACKEND = "merchants.people.mailing.MailboxBackend"
 DEFAULT_FROM_EMAIL = SERVER_EMAIL = variables.text("DEFAULT_FROM_EMAIL", "Ballast <ballast@localhost>")
@@ -477,9 +477,9 @@ PAYERS_ARE_MAILED = MAILBOX_IS_SHOWN or (
     bool(variables.text("DEFAULT_FROM_EMAIL"))
     and not (roles.uses(BALLAST_ROLE, "EMAIL_URL") and EMAIL_BACKEND.endswith(".console.EmailBackend"))
 )
-"""Whether payers are offered mails. The web is not given EMAIL_URL: it goes by the sender that the operator named."""
+"""True if payers are offered mails. The web is not given EMAIL_URL: it goes by the sender that the operator named."""
 OPERATOR_EMAILS = variables.names("OPERATOR_EMAILS")
-"""Who gets mails about alarms in production."""
+"""Recipients of mails about alarms in production."""
 if malformed := [address for address in OPERATOR_EMAILS if "@" not in address]:
     variables.refuse("OPERATOR_EMAILS", f"has {', '.join(malformed)}; set it like ada@example.com,grace@example.com")
 
@@ -515,7 +515,7 @@ CELERY_BROKER_USE_SSL: dict[str, Any] | bool = (REDIS_SERVERS and REDIS_SERVERS.
 CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = (
     {
         "socket_connect_timeout": 0.5,
-        # Without it a server that accepts and says nothing holds a worker, beat or request for ever.
+        # Without it a server that accepts and stays silent holds a worker, beat or request for ever.
         "socket_timeout": 2.0,
         "max_retries": 0,
         "connect_retries_timeout": 0.5,
@@ -538,7 +538,7 @@ ALIVE_FILE = variables.text("ALIVE_FILE")
 # Chains. `simulated` needs nothing from outside, `devnet` the local nodes of `manage.py devnet`, `testnet` providers.
 SANDBOX_CHAIN = variables.choice("SANDBOX_CHAIN", ("simulated", "devnet", "testnet"), "simulated")
 if SANDBOX_CHAIN == "devnet":
-    of_a_checkout("tests.devnet")  # says in a line where there is none
+    of_a_checkout("tests.devnet")  # of_a_checkout("tests.devnet") explains in a line where there is none
 SIMULATED_BLOCK_SECONDS = variables.number("SIMULATED_BLOCK_SECONDS", 2.0)
 SIMULATED_SWEEPS_TO = variables.choice("SIMULATED_SWEEPS_TO", ("hot", "cold"), "hot")
 PRODUCTION_NETWORKS = variables.choices("PRODUCTION_NETWORKS", list(NETWORKS))
@@ -551,11 +551,12 @@ BELOW_FINALITY_USD = variables.integer("BELOW_FINALITY_USD", 10_000)
 NATIVE_COIN_USD = variables.mapping(
     "NATIVE_COIN_USD", values=r"\d{1,9}(\.\d{1,6})?", wanted="a list of prices; set it like ETH=3500,POL=0.25"
 )
-"""About what native coins are worth in dollars where that is not what their network's profile says."""
+"""Approximate worth of native coins in dollars, where it is not the one of their network's profile."""
 GAS_TANK_RESERVE = variables.mapping(
     "GAS_TANK_RESERVE", values=r"\d+", wanted="a list of numbers; set it like ethereum=2,polygon=5"
 )
-"""For how many usual sweeps a hot wallet holds native coins where that is not what its network's profile says."""
+"""Number of usual sweeps for which a hot wallet holds native coins, where it is not the one of its network's
+profile."""
 TESTNET_TOKENS = variables.mapping("TESTNET_TOKENS")
 """Contracts of the coins that nobody issues on test networks: ethereum:USDT=0x..., polygon:DAI=0x..."""
 NETWORK_SETTINGS = read_network_settings(
@@ -570,9 +571,10 @@ SIGNER_LISTEN = variables.text("SIGNER_LISTEN")
 SIGNER_FOLDER = variables.text("SIGNER_FOLDER")
 SIGNER_URLS = {found.signer_url for found in NETWORK_SETTINGS.values() if found.signer_url}
 HAS_SIGNER = IS_SIGNER or bool(SIGNER_URLS)
-ASKS_SIGNER = not IS_SIGNER and roles.uses(BALLAST_ROLE, "SIGNER_SECRET")
-SIGNER_CERTIFICATES = read_certificates(variables, {SIGNER_LISTEN} if IS_SIGNER else SIGNER_URLS if ASKS_SIGNER else ())
-"""What this process shows to the other side of tls://, and what it believes of that. None where there is no such."""
+USES_SIGNER = not IS_SIGNER and roles.uses(BALLAST_ROLE, "SIGNER_SECRET")
+SIGNER_CERTIFICATES = read_certificates(variables, {SIGNER_LISTEN} if IS_SIGNER else SIGNER_URLS if USES_SIGNER else ())
+"""The certificate this process shows to the other side of tls://, and the one it trusts. None where there is no
+such."""
 
 # Vault or AWS KMS, where one has a key of a hot wallet: docs/signer.md.
 VAULT_ADDR = next(iter(variables.addresses("VAULT_ADDR", only_encrypted=IN_PRODUCTION)), "")
@@ -597,7 +599,7 @@ def signer_secret(name: str) -> str:
 
 SIGNER_SECRET = signer_secret("SIGNER_SECRET")
 PAYOUT_INTENT_KEY = signer_secret("PAYOUT_INTENT_KEY")
-"""What payouts are asked for with, so that the signer knows those that were not, or were changed since."""
+"""The key that authenticates payout intents, so that the signer recognises others, or changed ones."""
 
 # What the operator keeps of settled money, by plan, in hundredths of a percent. A merchant may have a rate of its own.
 FEE_BPS: dict[str, int] = {}
@@ -608,26 +610,27 @@ for plan, bps in variables.mapping("FEE_BPS").items():
         FEE_BPS[plan] = int(bps)
 
 FEE_ON_REFUNDS = variables.choice("FEE_ON_REFUNDS", ("kept", "returned"), "kept")
-"""What becomes of the fee on a payment that is refunded; `returned`: the next settlement gives it back."""
+"""The fee on a payment that is refunded; `returned`: the next settlement gives it back."""
 CONVERSION_RATE = variables.choice("CONVERSION_RATE", ("when_paid", "when_made"), "when_paid")
 """Of which moment the rate is at which a settlement's other coins are converted, and so who bears a move in between."""
 OFFSET_DEBTS = variables.flag("OFFSET_DEBTS", default=True)
-"""Whether what a merchant owes in one coin is repaid from its other coins and networks before those are paid out."""
+"""True if a merchant's debt in one coin is repaid from its other coins and networks before those are paid out."""
 
 # The wallets that merchants are paid at
 WALLET_CHANGE_WAIT_HOURS = variables.integer("WALLET_CHANGE_WAIT_HOURS", 24)
-"""How long another wallet waits in production before it is paid, so that its owners can stop what they did not ask."""
+"""Time another wallet waits in production before it is paid, so that its owners can stop a change that is not
+theirs."""
 SANDBOX_WALLET_CHANGE_WAIT_HOURS = variables.integer("SANDBOX_WALLET_CHANGE_WAIT_HOURS", 0)
 REQUIRE_PROVEN_WALLETS: bool | None = variables.flag("REQUIRE_PROVEN_WALLETS", default=False)
 if IN_PRODUCTION and not variables.text("REQUIRE_PROVEN_WALLETS"):
     REQUIRE_PROVEN_WALLETS = None
-"""Whether settlements are paid only to wallets of which merchants have shown that they are their own; None: in
-production, if the installation began with this rule."""
+"""True if settlements are paid only to wallets that merchants have proven to be their own; None: in production, if the
+installation began with this rule."""
 
 # Webhooks. Endpoints are called at public addresses only: on port 443 in production, or on one of these as well.
 WEBHOOK_PORTS = variables.ports("WEBHOOK_PORTS")
 WEBHOOK_ALLOW_LOOPBACK = variables.flag("WEBHOOK_ALLOW_LOOPBACK", default=not IN_PRODUCTION)
-"""Whether the sandbox may call endpoints on this very machine, for trying webhooks out."""
+"""True if the sandbox may call endpoints on this very machine, for trying webhooks out."""
 if IN_PRODUCTION and WEBHOOK_ALLOW_LOOPBACK:
     variables.refuse("WEBHOOK_ALLOW_LOOPBACK", "is true; set it to false: merchants could reach inside")
 
@@ -637,19 +640,20 @@ EVENTS_KEPT_DAYS = variables.integer("EVENTS_KEPT_DAYS", 365)
 SESSIONS_KEPT_DAYS = variables.integer("SESSIONS_KEPT_DAYS", 1)
 """Log-in sessions, after they have ended."""
 AUDIT_KEPT_DAYS = variables.integer("AUDIT_KEPT_DAYS", 730)
-"""What people did on the dashboard. 0: for ever. PostgreSQL itself keeps the last 365 days from being deleted."""
+"""Retention of people's actions on the dashboard. 0: for ever. PostgreSQL itself keeps the last 365 days from being
+deleted."""
 if 0 < AUDIT_KEPT_DAYS < 366:
     variables.refuse("AUDIT_KEPT_DAYS", f"is {AUDIT_KEPT_DAYS}; set it to 366 or more, or to 0 for ever")
 REQUESTS_KEPT_DAYS = variables.integer("REQUESTS_KEPT_DAYS", 30)
 """Requests to the API, for merchants to read. 0: none is logged, and those that were are deleted."""
 
-# Exchange rates: reference rates and the exchanges to ask, or `bundled` alone, a table to try Ballast out with.
+# Exchange rates: reference rates and the exchanges in use, or `bundled` alone, a table to try Ballast out with.
 REAL_RATE_SOURCES = ["ecb", "official-pegs", "kraken", "coinbase", "bitstamp", "bitfinex", "gemini"]
 RATE_SOURCES = variables.names("RATE_SOURCES", REAL_RATE_SOURCES if IN_PRODUCTION else ["bundled"])
 if IN_PRODUCTION and "bundled" in RATE_SOURCES:
     variables.refuse("RATE_SOURCES", f"has `bundled`; leave it unset for {','.join(REAL_RATE_SOURCES)}")
 RATE_SOURCE_URLS = variables.mapping("RATE_SOURCE_URLS")
-"""Where sources are asked instead of at their own addresses: mirrors, or a proxy that lets nothing else out."""
+"""Addresses that replace those of the sources: mirrors, or a proxy that lets nothing else out."""
 variables.conceal_keys_in(*RATE_SOURCE_URLS.values())
 for url in RATE_SOURCE_URLS.values():
     parts = urlsplit(url)

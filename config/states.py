@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 
 class MoveNotAllowed(Exception):
-    """A bug, not a user error: services check what they may do before they ask the table."""
+    """A bug, not a user error: services check their conditions before they use the table."""
 
 
 class Transitions:

@@ -293,7 +293,7 @@ urlpatterns = [
     path("health/live", health.live),
     path("health/ready", health.ready),
     path("health/work", health.show_work),
-    # Before the pages: routes are tried one after the other, and programs ask most often.
+    # Before the pages: routes are tried one after the other, and programs send most requests.
     path("v1/", include(api_routes), {"environment": Environment.PRODUCTION}),
     path("sandbox/v1/", include(api_routes), {"environment": Environment.SANDBOX}),
     *page_routes,

@@ -34,7 +34,7 @@ Reply = Future[Iterable[bytes]]
 WAITING: Final = 240
 """Requests at most at a time; more are refused at once, so that the server has threads left for health pages."""
 TURN_SECONDS: Final = 5.0
-"""How long a request waits for its turn before it is refused."""
+"""Time a request waits for its turn before it is refused."""
 
 _room = BoundedSemaphore(WAITING)
 _queue: SimpleQueue[tuple[Environ, Start, Reply]] = SimpleQueue()

@@ -1,4 +1,4 @@
-"""How much of a payment can be given back, in its currency and in coins, and what a refund takes of it. Pure."""
+"""Amount of a payment that can be refunded, in its currency and in coins, and the share that a refund takes. Pure."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Share:
 
 
 def all_that_is_left(*, price: int, due: int, released: int, refundable: int, refunded: int) -> Share:
-    """What can still be given back of a payment.
+    """Remaining refundable share of a payment.
 
     `price` and `refunded` are in the currency: the price of the payment, and earlier refunds. `due`, `released` and
     `refundable` are in base units. After a reorganisation, or with a tolerance, it can be less than the price.
@@ -47,14 +47,14 @@ def all_that_is_left(*, price: int, due: int, released: int, refundable: int, re
     return Share(fiat=max(0, left), units=max(0, refundable))
 
 
-def take(asked: int | None, left: Share, quote: Quote) -> Share | None:
-    """What a refund of so much of the currency takes; None when more is asked for than is left.
+def take(requested: int | None, left: Share, quote: Quote) -> Share | None:
+    """Share that a refund of so much of the currency takes; None when more is requested than is left.
 
-    Coins are rounded down, so refunds in parts can never add up to more than was received. A refund of all that
-    is left takes every base unit, so that nothing stays behind.
+    Coins are rounded down, so refunds in parts can never add up to more than was received. A refund of all that is left
+    takes every base unit, so that nothing stays behind.
     """
-    if asked is None or asked == left.fiat:
+    if requested is None or requested == left.fiat:
         return left if left.units else None
-    if asked > left.fiat:
+    if requested > left.fiat:
         return None
-    return Share(fiat=asked, units=quote.units_for(asked))
+    return Share(fiat=requested, units=quote.units_for(requested))

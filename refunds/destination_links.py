@@ -23,14 +23,14 @@ class DestinationLinkInvalid(Exception):
 
 @dataclass(frozen=True, slots=True)
 class DestinationLink:
-    """The content of a link: the refund, and its version when the address was asked for."""
+    """The content of a link: the refund, and its version when the link was made."""
 
     refund_id: UUID
     version: int
     expired: bool
 
     def is_open(self, refund: Refund) -> bool:
-        """Whether an address may still be given: none was named since, and the refund was not cancelled."""
+        """True while an address may still be given: none was named since, and the refund was not cancelled."""
         return not self.expired and refund.status == RefundStatus.REQUIRES_ACTION and refund.version == self.version
 
 
@@ -43,15 +43,15 @@ def destination_link_url(refund: Refund) -> str | None:
 
 
 def read_destination_link(token: str) -> DestinationLink:
-    """What a link's token says; DestinationLinkInvalid when it was not signed here, or was changed."""
+    """The content of a link's token; DestinationLinkInvalid when it was not signed here, or was changed."""
     expired = False
     try:
-        said = signing.loads(token, salt=_SALT, max_age=LINK_LIFETIME)
+        content = signing.loads(token, salt=_SALT, max_age=LINK_LIFETIME)
     except signing.SignatureExpired:
-        said, expired = signing.loads(token, salt=_SALT), True
+        content, expired = signing.loads(token, salt=_SALT), True
     except (signing.BadSignature, ValueError) as error:
         raise DestinationLinkInvalid from error
-    match said:
+    match content:
         case [str(public_id), int(version)] if (key := ids.REFUND.decode(public_id)) is not None:
             return DestinationLink(key, version, expired)
     raise DestinationLinkInvalid

@@ -1,4 +1,4 @@
-"""What the API reference shows of refunds."""
+"""Examples of refunds for the API reference."""
 
 from __future__ import annotations
 

@@ -41,9 +41,9 @@ class RefundQuerySet(OwnedQuerySet["Refund"]):
 class Refund(ids.KeyedByTime, ids.PublicRecord, models.Model):
     """A part of a payment's money, or money in suspense, on its way back. It is reserved when the refund is made.
 
-    `amount` is what leaves, in base units; `fiat_amount` is its value at the payment's quote, empty for a
-    coin that was not quoted. The payout is asked for as soon as there is a destination, and has the
-    refund's own key: the money waits in that payout's ledger account from the beginning.
+    `amount` is what leaves, in base units; `fiat_amount` is its value at the payment's quote, empty for a coin that was
+    not quoted. The payout is requested as soon as there is a destination, and has the refund's own key: the money waits
+    in that payout's ledger account from the beginning.
     """
 
     public_ids: ClassVar = ids.REFUND
@@ -152,12 +152,12 @@ class Refund(ids.KeyedByTime, ids.PublicRecord, models.Model):
 
     @property
     def received(self) -> int:
-        """What the recipient gets of it, in base units."""
+        """Amount the recipient gets, in base units."""
         return int(self.amount) - int(self.token_fee)
 
 
 class RefundBatch(ids.KeyedByTime, ids.PublicRecord, models.Model):
-    """Refunds that a merchant asked for by one file. The same rows are one batch, however often they are uploaded."""
+    """Refunds that a merchant requested by one file. The same rows are one batch, however often they are uploaded."""
 
     public_ids: ClassVar = ids.REFUND_BATCH
 
@@ -215,4 +215,4 @@ class RefundBatchRow(models.Model):
 
 
 REFUNDS = Counted("refund", Refund)
-"""How `totalCount` counts refunds."""
+"""The counter behind `totalCount` of refunds."""

@@ -52,6 +52,6 @@ def refund_record(refund: Refund, *, with_link: bool = False) -> dict[str, Any]:
 
 
 def _hold_reason(refund: Refund) -> str | None:
-    """Why it is held; None when it is not."""
+    """The reason it is held; None when it is not."""
     payout = refund.payout
     return payout.hold_reason if payout is not None and payout.status == PayoutStatus.HELD else None

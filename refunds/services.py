@@ -69,7 +69,7 @@ class RefundHasDestination(DomainError):
 
 @dataclass(frozen=True, slots=True)
 class NewRefund:
-    """What is asked for. `amount` is in the payment's currency; None stands for all that is left.
+    """The request of a refund. `amount` is in the payment's currency; None stands for all that is left.
 
     `discrepancy` names money in suspense, which is given back completely.
     """
@@ -86,7 +86,7 @@ class NewRefund:
 def create_refund(*, payment: Payment, request: NewRefund, requested_by: str) -> Refund:
     """Create a refund: reserve money of the payment, or of it in suspense, and have it sent back.
 
-    It goes to the address that is named; without one to the sender, if the network says that the sender can be paid
+    It goes to the address that is named; without one to the sender, if the network can tell that the sender can be paid
     back there; otherwise the refund waits until an address is named.
     """
     with transaction.atomic():
@@ -117,16 +117,16 @@ def create_refund(*, payment: Payment, request: NewRefund, requested_by: str) ->
             status=refund.status,
         )
         waits = refund.status == RefundStatus.REQUIRES_ACTION
-        _tell(refund, [events.CREATED, *([events.REQUIRES_ACTION] if waits else [])])
+        _record_events_of(refund, [events.CREATED, *([events.REQUIRES_ACTION] if waits else [])])
         if destination is None and not waits:
             wake("refunds.resolve_destinations")
         return refund
 
 
 def resolve_destination(refund: Refund) -> Refund:
-    """Find out whether the sender can be paid back, and either send the refund there or ask for an address.
+    """Resolve the sender: either send the refund to its address, or wait for an address.
 
-    It asks the network, so call it outside of any database transaction; ChainUnavailable changes nothing.
+    It queries the network, so call it outside of any database transaction; ChainUnavailable changes nothing.
     """
     chain = registry.chain(refund.environment, refund.network)
     address = refund_accounting.pay_back_address(chain, refund.payment, refund.discrepancy)
@@ -216,7 +216,7 @@ FOUND_OWNERS = tuple(each.prefix for each in (ids.PAYMENT, ids.DISCREPANCY, ids.
 
 
 def possible_refunds(payouts: Sequence[Payout]) -> dict[uuid.UUID, set[str]]:
-    """What found payouts may have given back, by the payouts' keys: to who had sent it, of money that covers them."""
+    """Refunds that found payouts may have paid, by the payouts' keys: to who had sent it, of money that covers them."""
     names: dict[uuid.UUID, set[str]] = {each.pk: set() for each in payouts}
     for environment, network in {(each.environment, each.network) for each in payouts}:
         here = [each for each in payouts if (each.environment, each.network) == (environment, network)]
@@ -228,14 +228,14 @@ def possible_refunds(payouts: Sequence[Payout]) -> dict[uuid.UUID, set[str]]:
         for payout in here:
             for deposit in by_sender[payout.recipient, payout.asset]:
                 names[payout.pk] |= _possible_of(deposit, payout)
-                if len(names[payout.pk]) > 1:  # nobody can tell, and an exchange may have sent thousands
+                if len(names[payout.pk]) > 1:  # ambiguous, and an exchange may have sent thousands
                     break
     return names
 
 
 def _possible_of(deposit: Deposit, payout: Payout) -> set[str]:
     payment, amount = deposit.payment, int(payout.amount)
-    if payment is None:  # of a payment that the database lacks: nobody can say what of it was given back
+    if payment is None:  # of a payment that the database lacks: the part that was given back is unknown
         return {each.public_id for each in deposit.discrepancies.all()}
     if amount > max(int(payment.received), int(deposit.amount)):
         return set()
@@ -258,7 +258,7 @@ def refund_found(payout: Payout, name: str) -> None:
     """Make the refund that a found payout has paid and that the database lacks: of a payment, of money in suspense, or
     one that still waits for its destination.
 
-    A refund of as much of the same payment that was asked for since is cancelled, if it is not sent. InvalidParameter
+    A refund of as much of the same payment that was requested since is cancelled, if it is not sent. InvalidParameter
     when there is nothing of this name, or it is of other money; RefundExceedsPayment, DiscrepancyResolved.
     """
     refund = _refund_of(payout, name)
@@ -266,7 +266,7 @@ def refund_found(payout: Payout, name: str) -> None:
     if refund.payout_id is None and not refund._state.adding:
         refund = _locked(refund)
     else:
-        for again in _asked_again(payout, payment):
+        for again in _requested_again(payout, payment):
             cancel_refund(again)
         payment.refresh_from_db()
         refund_accounting.reserve(
@@ -292,7 +292,7 @@ def refund_found(payout: Payout, name: str) -> None:
             key=refund.id,
             status=refund.status,
         )
-        _tell(refund, [events.CREATED])
+        _record_events_of(refund, [events.CREATED])
     else:
         _record_change(refund, RefundStatus.PENDING)
     follow_payout(refund)
@@ -319,8 +319,8 @@ def _refund_of(payout: Payout, name: str) -> Refund:
     return refund
 
 
-def _asked_again(payout: Payout, payment: Payment) -> QuerySet[Refund]:
-    """Refunds of the same amount that were asked for since the end of the backup, and are not sent yet."""
+def _requested_again(payout: Payout, payment: Payment) -> QuerySet[Refund]:
+    """Refunds of the same amount that were requested since the end of the backup, and are not sent yet."""
     sent_by = payout.transfer.transaction_hash if payout.transfer else ""
     restored = current_standstill() or found_by_resume(sent_by)
     since = payout.pk if restored is None else ids.first_uuid_at(restored.complete_until)
@@ -349,7 +349,7 @@ def what_is_left(payment: Payment) -> Share:
 
 
 def plan_refund(payment: Payment, request: NewRefund) -> Refund:
-    """The refund that a request would make, not stored; a DomainError says what is wrong with its amount or source."""
+    """The refund that a request would make, not stored; a DomainError if its amount or source is wrong."""
     discrepancy = _source(payment, request)
     if discrepancy is not None:
         return _new_refund_of(discrepancy, payment, request)
@@ -360,7 +360,7 @@ def plan_refund(payment: Payment, request: NewRefund) -> Refund:
 
 
 def returns_fees() -> bool:
-    """Whether a refund that is made now gives back the fee. There is none on money in suspense."""
+    """True if a refund that is made now gives back the fee. There is none on money in suspense."""
     return settings.FEE_ON_REFUNDS == "returned"
 
 
@@ -403,14 +403,14 @@ _UNDECIDED = "What was paid is too little so far: it can be given back once the 
 def _share_of_payment(payment: Payment, amount: Decimal | None) -> Share:
     digits = FIAT_DIGITS[payment.currency]
     try:
-        asked = None if amount is None else to_units(amount, digits)
+        requested = None if amount is None else to_units(amount, digits)
     except AmountNotExact:
         allowed = f"at most {digits} decimal places" if digits else "no decimal places"
         raise InvalidParameter(f"An amount in {payment.currency} has {allowed}.", param="amount") from None
     left = what_is_left(payment)
-    share = take(asked, left, quote_of(payment))
+    share = take(requested, left, quote_of(payment))
     if share is None:
-        param = None if asked is None else "amount"
+        param = None if requested is None else "amount"
         if not left.units:
             raise RefundExceedsPayment("All that was paid has been given back, or is reserved for it.", param=param)
         most = f"{from_units(left.fiat, digits)} {payment.currency}"
@@ -525,13 +525,13 @@ def _record_change(refund: Refund, status: RefundStatus) -> None:
         old=previous,
         new=status,
     )
-    _tell(refund, [events.ON_STATUS[status]])
+    _record_events_of(refund, [events.ON_STATUS[status]])
     if status in SENT:
         PayerContact.objects.tell(refund.payment_id)
     logger.info("refund changed", refund=refund.public_id, status=str(status), code=refund.failure_code)
 
 
-def _tell(refund: Refund, types: Sequence[str]) -> None:
+def _record_events_of(refund: Refund, types: Sequence[str]) -> None:
     record = refund_record(refund)
     record_events(
         [

@@ -47,7 +47,7 @@ UNDONE = (RefundStatus.FAILED, RefundStatus.CANCELLED)
 
 
 class NamedBy(models.TextChoices):
-    """Who named the destination of a refund."""
+    """The source of a refund's destination."""
 
     MERCHANT = "merchant", _("Named by the merchant")
     SENDER = "sender", _("The address that paid")

@@ -29,7 +29,7 @@ BATCH = 200
 REASON_OF_SURPLUS = "Paid beyond the price"
 
 SILENCES_MAX = 3
-"""After so many senders of a network that nobody could be asked about, the others wait for the next time."""
+"""After so many senders of a network that failed to resolve, the others wait for the next time."""
 
 
 @shared_task(name="refunds.resolve_destinations")
@@ -51,7 +51,7 @@ def _resolve_all() -> None:
                 try:
                     resolve_destination(refund)
                 except ChainUnavailable as error:
-                    logger.warning("sender could not be asked about", refund=refund.public_id, error=str(error))
+                    logger.warning("sender could not be resolved", refund=refund.public_id, error=str(error))
                     silences += 1
             if silences >= SILENCES_MAX:
                 break
@@ -91,8 +91,8 @@ def give_back_due() -> int:
             named = discrepancy.public_id
             with contained("surplus could not be given back", expected=(DomainError,), discrepancy=named):
                 payment = payment_of(discrepancy)
-                asked = NewRefund(discrepancy=discrepancy, reason=REASON_OF_SURPLUS)
-                create_refund(payment=payment, request=asked, requested_by=DECIDED_BY)
+                requested = NewRefund(discrepancy=discrepancy, reason=REASON_OF_SURPLUS)
+                create_refund(payment=payment, request=requested, requested_by=DECIDED_BY)
                 done += 1
     return done
 

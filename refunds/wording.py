@@ -32,14 +32,14 @@ MEMOS: dict[Family, Promise] = {
 }
 """By the network families that have memos: who needs one."""
 
-ASKED: dict[Family, Promise] = {
+NEEDED_BECAUSE: dict[Family, Promise] = {
     "evm": gettext_lazy("It did not come from one ordinary account that could be paid back."),
     "stellar": gettext_lazy(
         "It came with a memo, from several accounts, or from one that many people share, as those of exchanges "
         "are: what is sent back there without the right memo reaches nobody."
     ),
 }
-"""By network family: why somebody has to say where the money goes."""
+"""By network family: the reason a destination has to be named."""
 
 FAILURES: dict[str, Promise] = {
     "destination_invalid": gettext_lazy("Nobody can be paid at this address."),
@@ -104,20 +104,20 @@ NO_FEE = gettext_lazy("No fee is taken on money that waits for a decision, so th
 
 
 def terms(*, returns_fee: bool) -> list[str]:
-    """Who bears what of a refund of a payment's own money, said before it is made."""
+    """Terms of a refund of a payment's own money, shown before it is made: the rate and the fee."""
     return [str(QUOTED), str(FEE_RETURNED if returns_fee else FEE_KEPT)]
 
 
-LET_THEM_SAY = gettext_lazy("Let the payer give an address, or name one yourself. The money is reserved until then.")
+NAME_ONE = gettext_lazy("Let the payer give an address, or name one yourself. The money is reserved until then.")
 
 
-def asked(family: Family) -> str:
-    """Why somebody has to say where a refund goes, and who can."""
-    return f"{ASKED[family]} {LET_THEM_SAY}"
+def destination_needed(family: Family) -> str:
+    """The reason a destination has to be named, and who can name it."""
+    return f"{NEEDED_BECAUSE[family]} {NAME_ONE}"
 
 
 def held(refund: Refund) -> tuple[str, str] | None:
-    """Why it is held and what to do; None when it is not held."""
+    """The reason it is held and the remedy; None when it is not held."""
     payout = refund.payout
     if payout is None or payout.status != PayoutStatus.HELD:
         return None
@@ -129,7 +129,7 @@ def held(refund: Refund) -> tuple[str, str] | None:
 
 
 def to_claim(refund: Refund) -> tuple[str, str] | None:
-    """How the payer comes by what was set aside; None when it was not."""
+    """Instructions for claiming the claimable balance; None without one."""
     if not refund.claimable_balance:
         return None
     return gettext("Set aside for the payer to claim"), gettext(
@@ -140,7 +140,7 @@ def to_claim(refund: Refund) -> tuple[str, str] | None:
 
 
 def asset(refund: Refund) -> str:
-    """What a wallet is to add: the coin, and on stellar who issues it."""
+    """The asset to add in a wallet: the coin, and on stellar its issuer."""
     known = registry.known_profile(refund.environment, refund.network).assets.get(refund.cryptocurrency)
     code, _colon, issuer = known.contract.partition(":") if known else (refund.cryptocurrency, "", "")
     if not issuer:
@@ -149,7 +149,7 @@ def asset(refund: Refund) -> str:
 
 
 def failure(refund: Refund) -> tuple[str, str]:
-    """What happened, and what its merchant does next."""
+    """The failure, and the merchant's next step."""
     what = FAILURES.get(refund.failure_code, gettext("It could not be sent."))
     then = AFTER_FAILURES.get(refund.failure_code, ELSEWHERE)
     return str(what), f"{gettext('The money is back where it was.')} {then}"
@@ -195,7 +195,7 @@ MEMO_TYPES: dict[str, str | Promise] = {
 
 
 def memo_type(refund: Refund) -> str:
-    """How the memo is sent; empty without one. Older refunds do not say: there digits are a number."""
+    """The memo's type; empty without a memo. Older refunds lack it: there digits are a number."""
     if not refund.memo or refund.memo_type:
         return refund.memo_type
     return MemoType.ID if stellar_addresses.is_id(refund.memo) else MemoType.TEXT

@@ -1,4 +1,4 @@
-"""What the API reference shows of webhooks, events and deliveries."""
+"""Examples of webhooks, events and deliveries for the API reference."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What must always be true of events, endpoints and deliveries."""
+"""Invariants of events, endpoints and deliveries."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from webhooks.events.catalogue import EVERYTHING, WEBHOOK_TEST
 from webhooks.purging import kept_since
 
 OLDEST_WAIT_MAX = timedelta(minutes=5)
-"""How long something due may wait before it is a finding about the workers."""
+"""Longest time a due delivery may wait before it is a finding about the workers."""
 
 SETTLING = timedelta(minutes=1)
 """Around a change of an endpoint it is not known by which of its two states an event was fanned out."""
@@ -136,11 +136,11 @@ def changes_without_event(scope: Scope, *, noun: str, table: str, where: str) ->
     """  # noqa: S608 - names of our own tables
     since = kept_since()
     oldest = ids.first_uuid_at(since) if since else None
-    for environment, network, key, version, told, count in scope.rows(query, kept_since=oldest):
+    for environment, network, key, version, last, count in scope.rows(query, kept_since=oldest):
         yield Finding(
             f"{noun} {key}",
             f"events of versions 1 to {version}",
-            f"{count} versions, the last is {told}",
+            f"{count} versions, the last is {last}",
             "find out which change wrote no event; its webhook was never sent",
             environment=environment,
             network=network,

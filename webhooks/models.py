@@ -21,7 +21,7 @@ from webhooks.states import DeliveryStatus, DisabledReason, EndpointStatus
 # event, delivery and attempt.
 
 REPLY_START_BYTES = 1000
-"""How much of a reply is shown; more is stored."""
+"""Bytes of a reply that are shown; more is stored."""
 
 
 class EventQuerySet(OwnedQuerySet["Event"]):
@@ -260,7 +260,7 @@ class Attempt(models.Model):
 
 
 class NoticeRound(models.Model):
-    """Up to when events have been told to members by mail: one row."""
+    """End of the last round of notices: one row."""
 
     id = models.PositiveSmallIntegerField(primary_key=True, default=1, editable=False)
     told_until = models.DateTimeField()

@@ -52,7 +52,7 @@ def _purge_batch(too_old: QuerySet[Event], batch: int) -> int:
             Delivery.objects.filter(event__in=keys).order_by("pk").select_for_update().values_list("pk", "status")
         )
         if any(status == DeliveryStatus.PENDING for _, status in deliveries):
-            return 0  # one was just asked to be sent again: deleted the next time
+            return 0  # one is due again since a moment ago: deleted the next time
         gone = [key for key, _ in deliveries]
         Attempt.objects.filter(delivery__in=gone).delete()
         Delivery.objects.filter(pk__in=gone).delete()

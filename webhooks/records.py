@@ -14,7 +14,7 @@ API_VERSION = "v1"
 
 
 def event_record(event: Event) -> dict[str, Any]:
-    """What is sent to an endpoint, and what the API shows of an event: the same.
+    """The body sent to an endpoint, and the event in the API: the same.
 
     For several events, call `rebuilding.complete` first: it reads at once what they do not store.
     """

@@ -30,7 +30,7 @@ _ENDED: Final = (DeliveryStatus.DELIVERED, DeliveryStatus.FAILED, DeliveryStatus
 
 @dataclass(frozen=True)
 class Missed:
-    """How many events of a type would be sent, by what has become of them so far."""
+    """Number of events of a type that would be sent, by the outcome of their deliveries so far."""
 
     type: str
     failed: int
@@ -38,7 +38,7 @@ class Missed:
     never: int
     """There was no delivery: the endpoint was disabled, did not exist yet, or did not listen."""
     delivered: int
-    """Arrived before; zero unless everything is asked for."""
+    """Arrived before; zero unless everything is requested."""
 
     @property
     def total(self) -> int:
@@ -47,7 +47,7 @@ class Missed:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a recovery would send."""
+    """Preview of a recovery."""
 
     missed: Sequence[Missed]
     """In the order of the types' names."""
@@ -60,7 +60,7 @@ class Plan:
 
 
 def plan(*, endpoint: Endpoint, since: datetime, everything: bool = False) -> Plan:
-    """What `recover` would send now."""
+    """Preview of `recover` as of now."""
     events = _events(endpoint, since, everything=everything)
     found = events[:RECOVERED_AT_ONCE]
     became = dict(_deliveries(endpoint, [key for key, _ in found]).values_list("event_id", "status"))
@@ -78,10 +78,10 @@ def plan(*, endpoint: Endpoint, since: datetime, everything: bool = False) -> Pl
 
 
 def recover(*, endpoint: Endpoint, since: datetime, everything: bool = False) -> int:
-    """Send the endpoint, oldest first, what it has not got of the events since a moment; returns how many.
+    """Send the endpoint, oldest first, the events since a moment that it has not got; returns how many.
 
-    A disabled endpoint is enabled. What is on its way already is left as it is, and what has arrived is sent again
-    only when `everything` is asked for. Events of types that it does not listen to are left out.
+    A disabled endpoint is enabled. Pending deliveries are left as they are, and what has arrived is sent again only
+    with `everything`. Events of types that it does not listen to are left out.
     """
     now = timezone.now()
     if since > now:
@@ -145,7 +145,7 @@ def _send_again(endpoint: Endpoint, due: dict[uuid.UUID, datetime]) -> None:
     """Make deliveries of a locked endpoint that have ended due at these instants, with all their attempts anew."""
     for ended in _ENDED:
         DELIVERY_MOVES.check(ended, DeliveryStatus.PENDING)
-    asked: dict[str, Any] = {
+    parameters: dict[str, Any] = {
         "attempts": ATTEMPTS,
         "keys": list(due),
         "instants": list(due.values()),
@@ -153,4 +153,4 @@ def _send_again(endpoint: Endpoint, due: dict[uuid.UUID, datetime]) -> None:
         "ended": [str(status) for status in _ENDED],
     }
     with connection.cursor() as cursor:
-        cursor.execute(_AGAIN, asked)
+        cursor.execute(_AGAIN, parameters)

@@ -1,4 +1,4 @@
-"""When a delivery is tried again, and what a reply means. Pure."""
+"""Times of further attempts, and the meaning of a reply. Pure."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Reply(NamedTuple):
 def next_attempt_at(
     now: datetime, *, attempts_left: int, retry_after: timedelta | None, chance: random.Random
 ) -> datetime | None:
-    """When to try again after a failure, with so many attempts left; None when that was the last.
+    """Time of the next attempt after a failure, with so many attempts left; None when that was the last.
 
     The wait varies by a fifth either way, so that what failed together is not retried together. A receiver's
     Retry-After can make it longer, never shorter.
@@ -71,7 +71,7 @@ def next_attempt_at(
 
 
 def parse_retry_after(value: str | None, *, now: datetime) -> timedelta | None:
-    """The wait a Retry-After header asks for: seconds, or an HTTP date. None when it says nothing usable."""
+    """The wait in a Retry-After header: seconds, or an HTTP date. None when it has nothing usable."""
     if not value:
         return None
     text = value.strip()

@@ -55,7 +55,7 @@ class WebhookChangesSerializer(StrictSerializer):
     )
 
     def to_changes(self) -> EndpointChanges:
-        """What the service takes, once the data is valid."""
+        """The changes for the service, once the data is valid."""
         return cast("EndpointChanges", dict(self.validated_data))
 
 

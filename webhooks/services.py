@@ -1,4 +1,4 @@
-"""Every change of an endpoint, of its secrets and of what is sent to it that a person or their system asks for."""
+"""Changes of endpoints, of their secrets and deliveries, on request of a person or their system."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class SampleOfProduction(DomainError):
 
 
 class EndpointChanges(TypedDict, total=False):
-    """What `update_endpoint` may change; what is left out stays as it is."""
+    """Fields `update_endpoint` may change; an omitted one stays as it is."""
 
     url: str
     events: Sequence[str]

@@ -22,7 +22,7 @@ ENDPOINT_MOVES = Transitions(
 
 
 class DisabledReason(models.TextChoices):
-    """Why an endpoint gets nothing any more."""
+    """Reasons an endpoint is disabled."""
 
     MERCHANT = "merchant", _("Disabled by the merchant")
     GONE = "gone", _("It answered 410 Gone")
@@ -36,7 +36,7 @@ class DeliveryStatus(models.TextChoices):
     DISCARDED = "discarded", _("Endpoint disabled or deleted")
 
 
-# Whatever its end, a delivery can be asked for again.
+# Whatever its end, a delivery can be requested again.
 DELIVERY_MOVES = Transitions(
     {
         DeliveryStatus.PENDING: [DeliveryStatus.DELIVERED, DeliveryStatus.FAILED, DeliveryStatus.DISCARDED],

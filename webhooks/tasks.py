@@ -38,7 +38,7 @@ def mail_disabled_task() -> None:
 
 @shared_task(name="webhooks.write_notices")
 def write_notices_task() -> None:
-    """Mail members what they want to be told of."""
+    """Mail members the notices they have chosen."""
     write_notices(now=timezone.now())
 
 
@@ -50,7 +50,7 @@ def purge_attempts_task() -> None:
 
 
 def _is_stopping() -> bool:
-    """Whether this worker was told to stop."""
+    """True if this worker is stopping."""
     return any(code is not None and code is not False for code in (state.should_stop, state.should_terminate))
 
 

@@ -191,12 +191,12 @@ class WebhookViewSet(MerchantViewSet):
     def replay(self, request: Request, webhook_id: str) -> Response:
         endpoint = self._endpoint(webhook_id)
         body = read_body(ReplaySerializer, request)
-        asked = body.validated_data
+        chosen = body.validated_data
         count = replay(
             endpoint=endpoint,
-            created_gte=asked["createdGte"],
-            created_lte=asked["createdLte"],
-            types=asked.get("types"),
+            created_gte=chosen["createdGte"],
+            created_lte=chosen["createdLte"],
+            types=chosen.get("types"),
         )
         return Response({"object": "replay", "endpoint": endpoint.public_id, "deliveryCount": count})
 
@@ -247,7 +247,7 @@ class EventViewSet(MerchantViewSet):
 
 
 class DeliveryViewSet(MerchantViewSet):
-    """Which event went to which endpoint, and how every attempt ended."""
+    """Deliveries of events to endpoints, and their attempts."""
 
     scopes: ClassVar = {
         "list": Scope.WEBHOOKS_READ,

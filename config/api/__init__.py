@@ -1,1 +1,1 @@
-"""What every endpoint shares: strict JSON in, exact JSON out, one form of error, cursor pages, the schema."""
+"""Common parts of every endpoint: strict JSON in, exact JSON out, one form of error, cursor pages, the schema."""

@@ -41,7 +41,7 @@ _CODES_OF_FIELDS = {"required": "missing_parameter", "unknown": "unknown_paramet
 
 @dataclass(frozen=True)
 class Fault:
-    """An error on its way to the caller: what the body and the headers will say."""
+    """An error on its way to the caller: the content of the body and the headers."""
 
     status: int
     type: str
@@ -152,7 +152,7 @@ def fault_of(exception: Exception) -> Fault:
 
 
 def is_database_away(exception: BaseException | None) -> bool:
-    """Whether the database failed in a way that may be over soon, so that the request can be repeated.
+    """True if the database failed in a way that may be over soon, so that the request can be repeated.
 
     It is down, restarting, out of connections or a read-only standby, or a lock or a statement took too long.
     """
@@ -241,7 +241,7 @@ def _field_error(param: str, detail: rest.ErrorDetail) -> FieldError:
     if code == "required":
         message = f"Missing required parameter: {param}."
     else:
-        # REST framework says "This field may not be null."; without its field, that names nothing.
+        # The message of REST framework is "This field may not be null."; without its field, that names nothing.
         message = str(detail)
         if param and message.startswith("This field"):
             message = param + message.removeprefix("This field")

@@ -56,7 +56,7 @@ class StrictSerializer(serializers.Serializer[Any]):
         return value
 
     def _may_be_left_out(self, name: str) -> bool:
-        """Whether `null` means the same as leaving the field out: it is optional, and `null` is no value of its own."""
+        """True if `null` means the same as leaving the field out: it is optional, and `null` is no value of its own."""
         field = self.fields.get(name)
         return field is not None and not field.required and not field.allow_null
 
@@ -315,7 +315,7 @@ class InstantFilterField(StrictField):
 
 
 def http_url_problem(text: str, *, https_only: bool) -> str | None:
-    """Why Ballast would not call this URL, or send a payer to it, as a sentence; None when it would."""
+    """The reason Ballast would not call this URL, or send a payer to it, as a sentence; None when it would."""
     if not text:
         return "Must not be empty."
     if len(text) > MAX_URL_CHARACTERS:
@@ -366,7 +366,7 @@ class HttpUrlField(StrictField):
 
 
 def read_body(serializer_class: type[Body], request: Request, **context: Any) -> Body:
-    """The serializer of the request's body, validated. Some serializers ask for a context, such as `environment`."""
+    """The serializer of the request's body, validated. Some serializers need a context, such as `environment`."""
     serializer = serializer_class(data=request.data, context=context)
     serializer.is_valid(raise_exception=True)
     return serializer

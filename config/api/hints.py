@@ -37,7 +37,7 @@ _OTHERS_WORDS: Mapping[str, tuple[str, ...]] = {
     "xlm": ("stellar",),
     "tether": ("USDT",),
 }
-"""What other gateways and wallets call it, and the words of ours that it may be, the likeliest first."""
+"""Names other gateways and wallets use, and the words of ours that may be meant, the likeliest first."""
 _OTHERS_NOUNS: Mapping[str, str] = {
     **dict.fromkeys(("charge", "payment_intent", "checkout", "checkout.session", "invoice", "order"), "payment"),
     **dict.fromkeys(("payout", "transfer"), "settlement"),
@@ -48,7 +48,7 @@ _MAX_CHARACTERS = 200
 def right_addresses(path: str, *, is_sandbox: bool | None = None) -> list[str]:
     """The URLs of the API that a wrong path may have been meant for: none, or one for each environment.
 
-    `is_sandbox` says what the caller's key is for, where that is known and the path does not say it.
+    `is_sandbox` is the environment of the caller's key, where that is known and the path does not name one.
     """
     if len(path) > _MAX_CHARACTERS or not path.isprintable() or not (found := _PREFIX.match(path)):
         return []
@@ -72,7 +72,7 @@ def _leads_somewhere(path: str) -> bool:
 
 
 def is_program(request: HttpRequest) -> bool:
-    """Whether the client wants JSON: it sends keys or JSON, or accepts JSON and no HTML."""
+    """True if the client wants JSON: it sends keys or JSON, or accepts JSON and no HTML."""
     accepted: str = request.META.get("HTTP_ACCEPT", "")
     return (
         sends_keys(request)

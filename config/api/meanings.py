@@ -1,4 +1,4 @@
-"""What the fields of records mean, for the OpenAPI document: the words that many records share, in one place.
+"""Descriptions of record fields for the OpenAPI document: the words that many records share, in one place.
 
 A serializer's own `help_text` wins. `Record.field` stands for the field of one record, `field` for it in all others.
 """

@@ -121,7 +121,7 @@ def page(
 
 
 class Envelope(BasePagination):
-    """What `page` wraps a list in, for the reference. Each list's query serializer names its parameters."""
+    """The envelope of a list by `page`, for the reference. Each list's query serializer names its parameters."""
 
     def get_paginated_response_schema(self, schema: dict[str, Any]) -> dict[str, Any]:
         return {

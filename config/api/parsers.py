@@ -25,7 +25,7 @@ _UNPRINTABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 class InvalidJSON(DomainError):
-    """The body is not JSON as Ballast reads it; the message says where or why."""
+    """The body is not JSON as Ballast reads it; the message has the position or the reason."""
 
     code = "invalid_json"
     message = "The request body is not valid JSON."

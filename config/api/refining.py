@@ -47,16 +47,16 @@ def _in_request(described: dict[str, Any], *, is_required: bool) -> dict[str, An
     field = dict(described)
     if "default" in field:
         default = field.pop("default")
-        said = default if isinstance(default, (str, int)) and default != "" else None
-        if said is not None:
-            field["description"] = f"{field.get('description', '')} {said} when it is left out.".strip()
+        shown = default if isinstance(default, (str, int)) and default != "" else None
+        if shown is not None:
+            field["description"] = f"{field.get('description', '')} {shown} when it is left out.".strip()
     if field.get("type") == "string" and not {"enum", "format", "pattern"} & field.keys():
         field["pattern"] = NO_CONTROL_CHARACTERS
     return field if is_required else _nullable(field)
 
 
 def _as_strict(name: str, field: dict[str, Any]) -> dict[str, Any]:
-    """What the server asks of addresses and lists, and serializers do not say."""
+    """Rules of the server for addresses and lists that serializers do not declare."""
     if name in _NEVER_EMPTY:
         return {**field, "minItems": 1}
     pattern = ADDRESS_PATTERN if name in _ADDRESSES else _WALLETS.get(name)

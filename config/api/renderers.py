@@ -82,7 +82,7 @@ class JSONRenderer(BaseRenderer):
 
 
 class JSONOnly(BaseContentNegotiation):
-    """Every reply is JSON whatever `Accept` says; the Content-Type of a body must be JSON."""
+    """Every reply is JSON whatever `Accept` names; the Content-Type of a body must be JSON."""
 
     def select_parser(self, request: Request, parsers: Iterable[BaseParser]) -> BaseParser | None:
         http_request: HttpRequest = request._request

@@ -59,7 +59,7 @@ class InternalError(DomainError):
 
 
 class StrictSerializerExtension(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]  # has no types
-    """What a request has beside the fields of its serializer is refused."""
+    """Schema of a strict serializer: unknown fields of a request are refused."""
 
     target_class = StrictSerializer
     match_subclasses = True
@@ -70,7 +70,7 @@ class StrictSerializerExtension(OpenApiSerializerExtension):  # type: ignore[no-
 
 
 class StrictFieldExtension(OpenApiSerializerFieldExtension):  # type: ignore[no-untyped-call]  # nor here
-    """A strict field says itself what it takes."""
+    """Schema of a strict field, as the field declares it."""
 
     target_class = StrictField
     match_subclasses = True

@@ -1,4 +1,4 @@
-"""What the API serves beside its resources: its description, and errors that arise outside any view."""
+"""Pages of the API beside its resources: its description, and errors that arise outside any view."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ API_PREFIXES = ("/v1/", "/sandbox/")
 
 
 def is_api_path(path: str) -> bool:
-    """Whether a reply under this path must be JSON; also for a bare prefix without its slash."""
+    """True if a reply under this path must be JSON; also for a bare prefix without its slash."""
     return path.startswith(API_PREFIXES) or f"{path}/" in API_PREFIXES
 
 
@@ -118,7 +118,7 @@ def server_error(request: HttpRequest, *args: Any) -> HttpResponse:
 
 
 def unavailable(request: HttpRequest) -> HttpResponse:
-    """Replies 503 with the time to ask again. It uses no database itself."""
+    """Replies 503 with the time for the next try. It uses no database itself."""
     if is_api_path(request.path):
         return error_reply(request, DATABASE_AWAY)
     headers = {**error_headers(DATABASE_AWAY), "Cache-Control": "no-store"}

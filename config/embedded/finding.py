@@ -14,7 +14,7 @@ from config.process.variables import Variables
 
 BASE_DIR = Path(__file__).resolve().parents[2]
 CHOICES = ("BALLAST_MODE", "DATABASE_URL", "SECRET_KEY")
-"""One of these in the environment says which installation is meant."""
+"""One of these in the environment selects the installation."""
 
 OF_THE_CODE = frozenset({"devnet", "devnet_pay", "makemigrations", "spectacular"})
 """Commands about the code alone, in any checkout."""
@@ -26,7 +26,7 @@ _COMMAND = ["-m", "config.embedded", "run"]
 
 
 class NoneFound(Exception):
-    """There is no running installation, or there are several; the message says where it looked and what to do."""
+    """There is no running installation, or there are several; the message names the places searched and the remedy."""
 
 
 @dataclass(frozen=True)
@@ -39,9 +39,9 @@ class Running:
 
 
 def chosen_environment(command: str) -> dict[str, str]:
-    """What to add to the environment so that the command works on the running installation; NoneFound without one.
+    """Variables to add to the environment so that the command works on the running installation; NoneFound without one.
 
-    Nothing is added where the environment, or .env, says which one is meant, or none is needed.
+    Nothing is added if the environment or .env selects one, or none is needed.
     """
     variables = Variables()
     variables.read_file(BASE_DIR / ".env")

@@ -35,7 +35,7 @@ LARGEST_LOG = 10 * 1024 * 1024
 
 
 class PostgresError(Exception):
-    """The embedded PostgreSQL could not be started or stopped; the message says what to do."""
+    """The embedded PostgreSQL could not be started or stopped; the message has the remedy."""
 
 
 def home_of(var: Path) -> Path:
@@ -278,7 +278,7 @@ def _digest(path: Path) -> str:
 
 
 def _others_can_reach(path: Path) -> bool:
-    """Whether an ordinary account may pass through every folder down to `path` (which need not exist yet)."""
+    """True if an ordinary account may pass through every folder down to `path` (which need not exist yet)."""
     return all(folder.stat().st_mode & 0o001 for folder in (path, *path.parents) if folder.exists())
 
 

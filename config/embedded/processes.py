@@ -14,7 +14,7 @@ from pathlib import Path
 import psutil
 
 STEADY_SECONDS = 60.0
-"""Who has run for so long has not failed again and again."""
+"""A process that has run for so long has not failed again and again."""
 LONGEST_PAUSE_SECONDS = 60.0
 
 
@@ -67,7 +67,7 @@ class Child:
         self._process = None
 
     def _note_failure(self, code: int, now: float) -> None:
-        assert self._process is not None  # noqa: S101 - the caller has just asked it
+        assert self._process is not None  # noqa: S101 - the caller has just checked it
         kill_group(self._process.pid)  # processes that it has started itself
         self._process = None
         is_soon = now - self._started_at < STEADY_SECONDS

@@ -34,15 +34,15 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class CannotRun(Exception):
-    """Ballast cannot start here; the message says what to do."""
+    """Ballast cannot start here; the message has the remedy."""
 
 
 class Stop(BaseException):
-    """A signal asked to stop. Not an Exception, so that no handler takes it for a failure."""
+    """A signal to stop. Not an Exception, so that no handler takes it for a failure."""
 
 
 class Installation:
-    """What the environment says about this run, and the environment its processes get."""
+    """The environment's settings of this run, and the environment its processes get."""
 
     def __init__(self) -> None:
         variables = Variables()
@@ -101,7 +101,7 @@ class Installation:
 
 
 def run() -> int:
-    """Runs until it is told to stop: 0 then, and 1 when it cannot start or go on."""
+    """Runs until it is stopped: 0 then, and 1 when it cannot start or go on."""
     for number in STOP_SIGNALS:
         signal.signal(number, _stop)
     try:

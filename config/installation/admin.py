@@ -1,4 +1,4 @@
-"""When this installation stood still after a restore, and what was found."""
+"""Halts of this installation after a restore, and their findings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which database this is, and whether it was restored from a backup."""
+"""Identity of the database, and detection of a restore from a backup."""
 
 from django.apps import AppConfig
 

@@ -31,7 +31,7 @@ _ONE_FACTOR = "OPERATOR_SECOND_FACTOR is false: a password alone lets an operato
 
 @register(deploy=True)
 def check_second_factor(app_configs: Sequence[AppConfig] | None, **options: Any) -> list[CheckMessage]:
-    """A warning, since the operator has said so."""
+    """A warning only, since the operator has chosen it."""
     return [checks.Warning(_ONE_FACTOR, id="installation.W002")] if _is_one_factor_enough() else []
 
 
@@ -76,12 +76,12 @@ def require_role_at_start() -> None:
 
 
 def _is_one_factor_enough() -> bool:
-    is_asked = settings.OPERATOR_SECOND_FACTOR or settings.OPERATOR_PROOF_HEADER
-    return settings.IN_PRODUCTION and settings.BALLAST_ROLE not in ("migrate", "signer") and not is_asked
+    is_checked = settings.OPERATOR_SECOND_FACTOR or settings.OPERATOR_PROOF_HEADER
+    return settings.IN_PRODUCTION and settings.BALLAST_ROLE not in ("migrate", "signer") and not is_checked
 
 
 def _found() -> str | None:
-    """What this process may do and should not. `migrate` is the owner's; without a database nothing is known."""
+    """Rights of this process beyond its role's. `migrate` is the owner's; without a database nothing is known."""
     if not settings.IN_PRODUCTION or settings.BALLAST_ROLE in ("migrate", "signer"):
         return None
     try:

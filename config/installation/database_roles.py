@@ -1,4 +1,4 @@
-"""What each role of PostgreSQL may do: one for the web, one for workers, and the owner of the tables for migrations.
+"""Rights of each role of PostgreSQL: one for the web, one for workers, and the owner of the tables for migrations.
 
 Whoever steals a process has its role, so what nobody has to do is refused by PostgreSQL itself: neither role makes or
 changes a table, turns a trigger off, or changes what is written once.
@@ -57,7 +57,7 @@ TABLES: Mapping[str, tuple[str, str]] = {
     "django_content_type": (READ, READ),
     "django_migrations": (READ, READ),
 }
-"""What the web and what workers may do with a table, where that is not everything with its rows."""
+"""Rights of the web and of workers on a table, where they are not everything with its rows."""
 
 BOTH = f"{WEB}, {WORKER}"
 
@@ -132,7 +132,7 @@ _TOO_MUCH = f"""
 
 
 def too_much(role: str | None = None) -> str | None:
-    """What a role, or the one of this connection, may do and should not; None when there is nothing."""
+    """Excess rights of a role, or of the one of this connection; None when there are none."""
     with connection.cursor() as cursor:
         cursor.execute(_TOO_MUCH, [role])
         (found,) = cursor.fetchone() or ("is not there",)

@@ -1,4 +1,4 @@
-"""Which server and which tables this connection works on. An ordinary database role may read all of it."""
+"""Identity of the server and the tables of this connection. An ordinary database role may read all of it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Identity:
     timeline: int | None
 
     def is_copied_from(self, row: Installation) -> bool:
-        """Whether the row was written in other tables than these, as in every restored dump."""
+        """True if the row was written in other tables than these, as in every restored dump."""
         servers = {self.server, row.server}
         return (
             self.table_oid != row.table_oid
@@ -37,7 +37,7 @@ class Identity:
         )
 
     def is_later_than(self, row: Installation) -> bool:
-        """Whether the server has been promoted or recovered since the row was written."""
+        """True if the server has been promoted or recovered since the row was written."""
         return None not in (self.timeline, row.timeline) and self.timeline != row.timeline
 
 

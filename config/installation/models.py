@@ -1,4 +1,4 @@
-"""What this installation knows of its own database, and when it stood still because of a restore."""
+"""Facts of this installation about its own database, and its halts because of a restore."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.utils import timezone
 
 
 class Installation(models.Model):
-    """The one row that says which database this is. A copy of the database carries the row of the original.
+    """The one row that identifies this database. A copy of the database carries the row of the original.
 
     `pulse` grows every second and is kept in the marker outside as well: a database whose pulse is behind the marker
     has lost what was committed in between.
@@ -40,7 +40,7 @@ class Installation(models.Model):
 
 
 class Sign(models.TextChoices):
-    """How a restored database was recognised."""
+    """Signs of a restored database."""
 
     COPIED = "copied", "The tables are a copy of those that were here"
     LOST = "lost", "What was committed last is missing"

@@ -25,14 +25,14 @@ from config.installation.models import Installation, Sign, Standstill
 logger = structlog.get_logger(__name__)
 
 LOOK_EVERY_SECONDS = 5.0
-"""How long a process relies on what it knows of the pulse before it reads the marker again."""
+"""Time a process relies on its last known pulse before it reads the marker again."""
 
 AHEAD_OF_ALL = 1_000
 """Pulses by which a resumed database is ahead of whatever any process has seen."""
 
 SEEN_COLUMNS = """installation.id, installation.pulse,
         installation.stopped_at IS NOT NULL OR installation.tableoid::bigint <> installation.table_oid"""
-"""What `is_current` wants to know of the table `installation_installation AS installation`, in this order."""
+"""Columns `is_current` needs of the table `installation_installation AS installation`, in this order."""
 
 
 class StandsStill(ServiceUnavailable):
@@ -57,7 +57,8 @@ class NotResumed(DomainError):
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """Why this may not be the database that was here. Without a sign it is not known yet, and must be checked again."""
+    """The reason this may not be the database that was here. Without a sign it is not known yet, and must be checked
+    again."""
 
     message: str
     sign: Sign | None = None
@@ -75,7 +76,7 @@ _known: dict[uuid.UUID, _Known] = {}
 
 
 def is_current(installation_id: uuid.UUID | None, pulse: int | None, is_stopped: bool | None) -> bool:
-    """Whether addresses and payouts may leave a database whose row says this (`SEEN_COLUMNS`)."""
+    """True if addresses and payouts may leave a database with this row (`SEEN_COLUMNS`)."""
     if is_stopped:
         return False
     known = _known.get(installation_id) if installation_id else None
@@ -195,7 +196,7 @@ def current_standstill() -> Standstill | None:
 
 
 def require_resumed() -> None:
-    """Raise NotResumed while this installation stands still: what wallets hold says nothing about whose it is."""
+    """Raise NotResumed while this installation stands still: balances of wallets do not show whose they are."""
     if current_standstill() is not None:
         raise NotResumed
 

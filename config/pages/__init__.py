@@ -1,1 +1,1 @@
-"""What pages and files of every app are made with: words, PDF, QR codes, CSV, the style sheet."""
+"""Tools for pages and files of every app: words, PDF, QR codes, CSV, the style sheet."""

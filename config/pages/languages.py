@@ -32,17 +32,17 @@ class LanguageMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         if not (languages := _languages_at(request.path_info)):
             return self.get_response(request)
-        asked = _supported(request.GET.get(PARAMETER, ""), languages)
-        found = asked or next(filter(None, (_supported(each, languages) for each in _preferred(request))), None)
+        chosen = _supported(request.GET.get(PARAMETER, ""), languages)
+        found = chosen or next(filter(None, (_supported(each, languages) for each in _preferred(request))), None)
         setattr(request, _IS_KNOWN, found is not None)
         with translation.override(found or settings.LANGUAGE_CODE):
             response = self.get_response(request)
             response.headers["Content-Language"] = translation.get_language() or settings.LANGUAGE_CODE
         patch_vary_headers(response, ["Accept-Language", "Cookie"])
-        if asked:
+        if chosen:
             response.set_cookie(
                 settings.LANGUAGE_COOKIE_NAME,
-                asked,
+                chosen,
                 max_age=settings.LANGUAGE_COOKIE_AGE,
                 secure=request.is_secure(),
                 httponly=True,

@@ -48,14 +48,14 @@ class Table:
 
 @dataclasses.dataclass(frozen=True)
 class Paper:
-    """What a file shows: plain words everywhere, of which none is read as markup."""
+    """Content of a file: plain words everywhere, of which none is read as markup."""
 
     title: str
     subtitle: Sequence[str]
     blocks: Sequence[Text | Table]
     language: str
     page: str
-    """What stands before the number of each page."""
+    """The word before the number of each page."""
     attached: Mapping[str, str] = dataclasses.field(default_factory=dict)
     """The texts of JSON files inside the PDF, by their names."""
 

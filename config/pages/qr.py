@@ -125,8 +125,8 @@ def _modules(codewords: bytes, version: int) -> str:
 def _placement(version: int, bit_count: int) -> Callable[[str], tuple[str, ...]]:
     """Picks every module out of the bits, the inverted bits, a light one and a dark one.
 
-    `qrcode` is asked where the bits go: it places streams in which bit `n` is the `k`-th binary digit of `n`. The
-    digits that arrive at a module, compared with what an all-zero stream leaves there, spell the number of its bit.
+    `qrcode` reveals where the bits go: it places streams in which bit `n` is the `k`-th binary digit of `n`. The digits
+    that arrive at a module, compared with what an all-zero stream leaves there, spell the number of its bit.
     """
     light, dark = 2 * bit_count, 2 * bit_count + 1
     unset, ones = _placed(version, bytes(bit_count // 8)), _placed(version, b"\xff" * (bit_count // 8))

@@ -1,4 +1,4 @@
-"""The style sheet: the short files of static/css as one, so that a page asks for one file and sections are short.
+"""The style sheet: the short files of static/css as one, so that a page loads one file and sections are short.
 
 There is nothing to run: whoever looks for `css/ballast.css` among the static files gets it as the sections are now.
 """

@@ -11,5 +11,5 @@ register = template.Library()
 
 @register.filter
 def whole(number: int | str) -> str:
-    """How many there are of something, as the reader writes numbers; empty where there is no number."""
+    """A count as the reader writes numbers; empty where there is no number."""
     return wording.whole(number) if isinstance(number, int) else ""

@@ -1,4 +1,4 @@
-"""How amounts, hashes and waiting times read on pages."""
+"""Amounts, hashes and waiting times as pages show them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NUMBERS: Mapping[str, tuple[str, str]] = {
     "space": ("\u202f", ","),
     "apostrophe": ("\u2019", "."),
 }
-"""How numbers are written for reading: what groups their digits, and their decimal sign."""
+"""Signs of numbers for readers: the one between groups of digits, and the decimal sign."""
 _OF_LANGUAGE: Mapping[str, str] = {
     **dict.fromkeys(("de", "es", "it", "pt-br", "nl", "tr", "id", "vi"), "point"),
     **dict.fromkeys(("fr", "pl", "cs", "uk"), "space"),
@@ -93,7 +93,7 @@ def coins(units: int, decimals: int, code: str) -> str:
     return signed(units, f"{grouped(coins_held(abs(units), decimals))} {code}")
 
 
-def coins_asked(units: int, decimals: int) -> str:
+def coins_to_send(units: int, decimals: int) -> str:
     """Money to send: rounded up to six digits, so that it is enough."""
     return _without_needless_zeros(f"{round_up_to_shown(from_units(units, decimals)):f}")
 
@@ -132,7 +132,7 @@ def quote(code: str, price: Decimal, currency: str) -> str:
 
 
 def about(seconds: float) -> str:
-    """A waiting time as people say it: `about 8 s`, `about 3 min`."""
+    """An approximate waiting time: `about 8 s`, `about 3 min`."""
     return gettext("about %(time)s") % {"time": duration(seconds)}
 
 

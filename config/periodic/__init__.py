@@ -1,1 +1,1 @@
-"""How periodic work is scheduled, found due and kept going: beat, the broker, and signs of life."""
+"""Scheduling of periodic work: beat, the broker, due rows, and signs of life."""

@@ -48,7 +48,7 @@ class ElectedScheduler(Scheduler):  # type: ignore[misc]  # Celery has no types
         except SessionShared as error:
             logger.critical("beat_has_no_session_of_its_own", extra={"error": str(error)})
             elected = False
-        _tell_the_time()
+        _note_clock()
         note_alive()
         if not elected:
             return STANDBY_SECONDS
@@ -69,7 +69,7 @@ class ElectedScheduler(Scheduler):  # type: ignore[misc]  # Celery has no types
         return super().apply_async(entry, *arguments, **options)
 
     def _rests(self, task: str) -> bool:
-        """Whether a task has no rows, and was sent a short while ago."""
+        """True if a task has no rows, and was sent a short while ago."""
         rested = time.monotonic() - self._sent_at.get(task, float("-inf"))
         if not due_work.may_rest(task) or rested >= due_work.REST_SECONDS:
             return False
@@ -111,7 +111,7 @@ class ElectedScheduler(Scheduler):  # type: ignore[misc]  # Celery has no types
             self._connection = None
 
 
-def _tell_the_time() -> None:
+def _note_clock() -> None:
     try:
         task_runs.note_clock("beat")
     except DatabaseError:

@@ -1,4 +1,4 @@
-"""Whether beat is alive. Each of its ticks is a query on the connection that holds its lock."""
+"""Lock and ticks of beat. Each of its ticks is a query on the connection that holds its lock."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ TICK = """
     )
 """
 """Names the connection of the elected beat after the time: pg_stat_activity shows every role the names of sessions, and
-when one last asked something only to those who have its role."""
+the time of their last query only to those who have its role."""
 
 _LAST_TICK = """
     select extract(epoch from clock_timestamp())
@@ -23,7 +23,7 @@ HEARTBEAT_MAX_SECONDS = 15.0
 
 
 def heartbeat_age_seconds() -> float | None:
-    """How long ago the elected beat last ticked; None when no beat is running."""
+    """Age of the elected beat's last tick; None when no beat is running."""
     with connection.cursor() as cursor:
         cursor.execute(_LAST_TICK)
         [age] = cursor.fetchone() or [None]

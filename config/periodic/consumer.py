@@ -26,7 +26,7 @@ QUIET_SECONDS, QUIET_INTERVALS = 30.0, 3
 
 
 class QoS(transport.QoS):
-    """Counts a message as done also when Redis cannot be told so.
+    """Counts a message as done also when Redis cannot be reached for it.
 
     With kombu's own it counts as unfinished for ever. The consumer pauses while as many messages are unfinished as it
     may have, and a paused one does not look at its connection: nobody would notice that the connection is broken.
@@ -86,7 +86,7 @@ class Guard(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery has no typ
 
 
 def _quiet_limit(app: Any) -> float | None:
-    """How long this worker may take no message; None when beat sends it none."""
+    """Longest time this worker may take no message; None when beat sends it none."""
     queues = set(app.amqp.queues.consume_from)
     intervals = [
         float(entry["schedule"])
@@ -97,7 +97,7 @@ def _quiet_limit(app: Any) -> float | None:
 
 
 def _sends_messages() -> bool:
-    """Whether the broker answers and a beat ticks: then messages come."""
+    """True if the broker answers and a beat ticks: then messages come."""
     try:
         age = heartbeat_age_seconds()
         return age is not None and age < HEARTBEAT_MAX_SECONDS and broker_answers()

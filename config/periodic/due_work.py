@@ -1,4 +1,4 @@
-"""Which periodic tasks have rows to work on: the others, beat sends only every few seconds."""
+"""Periodic tasks that have rows to work on: the others, beat sends only every few seconds."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from django.db.models import QuerySet
 logger = logging.getLogger(__name__)
 
 REST_SECONDS: Final = 10.0
-"""The longest that a task without rows is not sent. What its rows do not say, it finds by itself then."""
+"""The longest that a task without rows is not sent. It then finds any work its rows do not show."""
 
 Rows = Callable[[], Iterable[QuerySet[Any]]]
 
@@ -31,12 +31,12 @@ def rows_of(task: str) -> Callable[[Rows], Rows]:
 
 
 def may_rest(task: str) -> bool:
-    """Whether a task has declared its rows. One that has not is always sent."""
+    """True if a task has declared its rows. One that has not is always sent."""
     return task in _ROWS
 
 
 def with_work() -> Collection[str]:
-    """The names of the tasks that have rows, by one query; all of them when the database cannot say."""
+    """The names of the tasks that have rows, by one query; all of them when the database does not answer."""
     parts, parameters = [], []
     for task, rows in _ROWS.items():
         for queryset in rows():

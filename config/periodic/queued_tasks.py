@@ -1,7 +1,7 @@
-"""Whether a task waits in the broker already: then another message would only make the queue longer.
+"""Tasks that wait in the broker already: another message would only make the queue longer.
 
-So a queue holds each task at most once, however long its workers are away, and no message needs a time of expiry,
-which a worker would compare with a clock that may be wrong.
+So a queue holds each task at most once, however long its workers are away, and no message needs a time of expiry, which
+a worker would compare with a clock that may be wrong.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from config.periodic.redis_servers import RedisServers
 
 
 def is_waiting(queue: str, task: str) -> bool:
-    """Whether such a message waits. False also while the broker is silent: sending to it then fails."""
+    """True if such a message waits. False also while the broker is silent: sending to it then fails."""
     if (servers := settings.REDIS_SERVERS) is None:
         held = memory.Channel.queues.get(queue)
         return held is not None and any(_task_of(message) == task for message in tuple(held.queue))

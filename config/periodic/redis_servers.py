@@ -1,4 +1,4 @@
-"""What REDIS_URL names: a Redis server, or the sentinels that know the leader, with or without TLS."""
+"""The servers of REDIS_URL: a Redis server, or the sentinels that know the leader, with or without TLS."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ class RedisServers:
 
     @property
     def _sentinel_options(self) -> dict[str, Any]:
-        """Options for asking a sentinel: a silent one is skipped at once, because the next one knows the same."""
+        """Options for queries to a sentinel: a silent one is skipped at once, because the next one knows the same."""
         patience = {"socket_timeout": 0.5, "socket_connect_timeout": 0.5, "retry": Retry(NoBackoff(), 0)}
         return {**patience, **self.sentinel_login, **self._secure}
 
@@ -152,15 +152,16 @@ def _hosts(place: str, default_port: int) -> tuple[tuple[str, int], ...]:
 
 
 def _tls(options: dict[str, str]) -> dict[str, Any]:
-    """Certificates are required and names compared unless the address says otherwise. Takes them from `options`."""
-    asked = options.pop("ssl_cert_reqs", "required").lower().removeprefix("cert_")
-    if asked not in _CERTIFICATES:
+    """Options of TLS: certificates are required and names compared unless the address overrides it. Takes them from
+    `options`."""
+    requirement = options.pop("ssl_cert_reqs", "required").lower().removeprefix("cert_")
+    if requirement not in _CERTIFICATES:
         raise RedisAddressInvalid("has an ssl_cert_reqs that is not one of required, optional, none")
-    compares_names = options.pop("ssl_check_hostname", "true" if asked == "required" else "false").lower()
+    compares_names = options.pop("ssl_check_hostname", "true" if requirement == "required" else "false").lower()
     if compares_names not in {"true", "false"}:
         raise RedisAddressInvalid("has an ssl_check_hostname that is neither true nor false")
     files = {name: options.pop(name) for name in _TLS_FILES if name in options}
-    return {"ssl_cert_reqs": _CERTIFICATES[asked], "ssl_check_hostname": compares_names == "true", **files}
+    return {"ssl_cert_reqs": _CERTIFICATES[requirement], "ssl_check_hostname": compares_names == "true", **files}
 
 
 def _bracketed(host: str) -> str:

@@ -1,4 +1,4 @@
-"""When each piece of periodic work was last done, and how far the clock of each process is off.
+"""Times of the last run of each piece of periodic work, and the clock offset of each process.
 
 Every instant is by the database's clock, so a process whose clock is wrong can be found and hides nothing. Plain SQL,
 because every layer notes its work here; the table is that of `payments.monitoring.models.Pulse`.
@@ -62,13 +62,13 @@ def note_clock(process: str, *, at_once: bool = False) -> None:
         return
     _clock_due_at = time.monotonic() + CLOCK_EVERY_SECONDS
     with connection.cursor() as cursor:
-        asked_at = time.time()
+        sent_at = time.time()
         cursor.execute("SELECT extract(epoch FROM clock_timestamp())")
-        [theirs] = cursor.fetchone() or [asked_at]
+        [theirs] = cursor.fetchone() or [sent_at]
         answered_at = time.time()
-        if answered_at - asked_at > CLOCK_OFF_SECONDS / 2:
+        if answered_at - sent_at > CLOCK_OFF_SECONDS / 2:
             return  # too slow a reply to compare clocks
-        ahead = (asked_at + answered_at) / 2 - float(theirs)
+        ahead = (sent_at + answered_at) / 2 - float(theirs)
         subject = f"{settings.BALLAST_ROLE} {process} {socket.gethostname()}:{os.getpid()}"
         cursor.execute(_NOTE_BEGAN, [BEGAN])
         cursor.execute(_NOTE_CLOCK, [CLOCK, subject[:100], ahead])

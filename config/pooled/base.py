@@ -23,9 +23,10 @@ from psycopg.pq import TransactionStatus
 from config.database import sessions
 
 PATIENCE_SECONDS: Final = 2.0
-"""How long a statement waits for an answer before somebody looks whether the database answers at all."""
+"""Time a statement waits for an answer before a probe checks whether the database answers at all."""
 AWAY_SECONDS: Final = 1.0
-"""How long nobody connects after the database did not answer: what has queued up meanwhile is refused at once."""
+"""Time without new connections after the database did not answer: statements queued up meanwhile are refused at
+once."""
 
 _REFUSED_IN_TRANSACTIONS = re.compile(
     r"\s*(VACUUM|((CREATE|DROP|ALTER)\s+(DATABASE|TABLESPACE))|((CREATE|DROP|RE)\s*INDEX\s+CONCURRENTLY))\b",
@@ -91,7 +92,7 @@ class Connection(AnyConnection[Any]):
             return done.value
 
     def _is_anybody_answered(self, *, is_first: bool) -> bool:
-        """Whether the pooler takes a client, and the database a statement.
+        """True if the pooler takes a client, and the database a statement.
 
         Whoever is in a database transaction has a session: that others wait for one is no reason to give up.
         """

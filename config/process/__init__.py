@@ -1,1 +1,1 @@
-"""What a process is started with: roles, variables, logs, and how one that cannot go on ends."""
+"""Start and end of a process: roles, variables, logs, and the last line of one that cannot go on."""

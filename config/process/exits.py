@@ -1,4 +1,4 @@
-"""Ends a process that cannot start, or a command that cannot go on, with one line that says why."""
+"""Ends a process that cannot start, or a command that cannot go on, with one line that has the reason."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def ending_in_a_line() -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        said = None if "--traceback" in sys.argv else in_a_line(error)
-        if said is None:
+        line = None if "--traceback" in sys.argv else in_a_line(error)
+        if line is None:
             raise
-        sys.stderr.write(f"{said}\n")
+        sys.stderr.write(f"{line}\n")
         sys.exit(COULD_NOT_START)

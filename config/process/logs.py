@@ -199,7 +199,7 @@ def _is_secret(name: object) -> bool:
 
 
 def _is_address(name: str) -> bool:
-    """Whether the name is that of a server's URL, which may hold a password that no pattern finds."""
+    """True if the name is that of a server's URL, which may hold a password that no pattern finds."""
     return name in {
         "DATABASES",
         "DATABASE_URL",

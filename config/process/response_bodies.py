@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 
 ACCEPT_ENCODING = "gzip"
-"""The encoding to ask for. Any other, or one encoding inside another, is refused."""
+"""The encoding to request. Any other, or one encoding inside another, is refused."""
 
 
 class ReplyTooLarge(Exception):
@@ -13,7 +13,7 @@ class ReplyTooLarge(Exception):
 
 
 class ReplyUnreadable(Exception):
-    """The body is damaged, or compressed in a way that was not asked for."""
+    """The body is damaged, or compressed in a way that was not requested."""
 
 
 class Body:

@@ -1,4 +1,4 @@
-"""Which role may have which secret. A process does not start when it is given a secret that its role does not use."""
+"""Secrets by role. A process does not start when it is given a secret that its role does not use."""
 
 from __future__ import annotations
 

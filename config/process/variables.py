@@ -103,7 +103,7 @@ class Variables:
         return items
 
     def addresses(self, name: str, default: Sequence[str] = (), *, only_encrypted: bool = False) -> list[str]:
-        """As names, of URLs. What of them may be an access key, and says no more than where they lead, is a secret.
+        """As names, of URLs. Parts that may be an access key, and do no more than lead somewhere, are secrets.
 
         `only_encrypted` refuses plain http but for this machine.
         """
@@ -205,7 +205,7 @@ class Variables:
         self._problems.append(f"{name} {fault}.")
 
     def check(self) -> None:
-        """ImproperlyConfigured with everything that is wrong, each with what to set."""
+        """Raise ImproperlyConfigured with everything that is wrong, each with the remedy."""
         if self._problems:
             raise ImproperlyConfigured("Ballast does not start:" + "".join(f"\n  - {text}" for text in self._problems))
 
@@ -221,7 +221,7 @@ class Variables:
 
 
 def _keys_in(url: str) -> list[str]:
-    """What of an address may give access: a password, and what stands behind the host."""
+    """Parts of an address that may give access: a password, and whatever stands behind the host."""
     with suppress(ValueError):
         parts = urlsplit(url)
         if parts.scheme in ("http", "https", "ws", "wss"):
@@ -233,12 +233,13 @@ def _keys_in(url: str) -> list[str]:
 
 
 def _pieces_of(text: str) -> list[str]:
-    """What may give access of something that was meant to be an address: each piece but the first, a host at best."""
+    """Parts that may give access in something that was meant to be an address: each piece but the first, a host at
+    best."""
     return [text, *re.split("[/?&=@#:]+", text)[1:]]
 
 
 def _is_private(url: str) -> bool:
-    """Whether nobody on the way can read or change what is said there."""
+    """True if nobody on the way can read or change the traffic."""
     parts = urlsplit(url)
     if parts.scheme == "https" or parts.hostname == "localhost":
         return True

@@ -165,7 +165,7 @@ class PayerFacts:
 
     def asked(self, units: int) -> str:
         return wording.left_to_right(
-            f"{wording.coins_asked(units, self.payment.decimals)} {self.payment.cryptocurrency}"
+            f"{wording.coins_to_send(units, self.payment.decimals)} {self.payment.cryptocurrency}"
         )
 
 
@@ -198,7 +198,7 @@ def view_of(facts: PayerFacts) -> PayerView:
         state=state,
         notices=tuple(notices),
         fiat_amount=wording.fiat(payment.fiat_amount, payment.currency),
-        amount=wording.coins_asked(payment.due, payment.decimals),
+        amount=wording.coins_to_send(payment.due, payment.decimals),
         coin=payment.cryptocurrency,
         coin_name=coin_name(payment.cryptocurrency),
         network=network.name,

@@ -78,7 +78,7 @@ def how_to_pay(payment: Payment, network: NetworkProfile, *, missing: int, seen:
     asset = network.assets[payment.cryptocurrency]
     uri, png = asked_for(payment, missing)
     return HowToPay(
-        amount=wording.coins_asked(missing, payment.decimals),
+        amount=wording.coins_to_send(missing, payment.decimals),
         address=payment.deposit_address,
         memo=payment.memo,
         muxed=payment.muxed_address,

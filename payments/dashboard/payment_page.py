@@ -142,7 +142,7 @@ def _facts(payment: Payment) -> list[tuple[str, str]]:
     coin = payment.cryptocurrency
     return [
         (_("Price"), wording.fiat(payment.fiat_amount, payment.currency)),
-        (_("Due"), f"{wording.grouped(wording.coins_asked(payment.due, payment.decimals))} {coin}"),
+        (_("Due"), f"{wording.grouped(wording.coins_to_send(payment.due, payment.decimals))} {coin}"),
         (_("Received"), wording.coins(payment.received, payment.decimals, coin)),
         (_("Refunded"), wording.coins(payment.refunded, payment.decimals, coin) if payment.refunded else ""),
         (_("What happened"), ", ".join(str(StatusReason(reason).label) for reason in payment.status_reasons)),

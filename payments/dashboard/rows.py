@@ -102,7 +102,7 @@ class PaymentRow:
 
     @property
     def due(self) -> str:
-        return f"{wording.grouped(wording.coins_asked(self.payment.due, self.payment.decimals))} {self.coin}"
+        return f"{wording.grouped(wording.coins_to_send(self.payment.due, self.payment.decimals))} {self.coin}"
 
     @property
     def coin(self) -> str:

@@ -1,4 +1,4 @@
-"""Reads the CSV files that ask for refunds, strictly: each fault is named by its line and field. Pure."""
+"""Reads the CSV files of refund batches, strictly: each fault is named by its line and field. Pure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _AMOUNT = re.compile(r"[0-9]{1,13}(\.[0-9]{1,3})?")
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What is wrong with a file: at a line, and in a field if one is at fault."""
+    """A fault of a file: at a line, and in a field if one is at fault."""
 
     line: int
     field: str
@@ -44,7 +44,7 @@ class FileRow:
 
     @property
     def cells(self) -> list[str]:
-        """What it asks for, the same however its amount was written."""
+        """The values of the row, the same however its amount was written."""
         amount = "" if self.amount is None else f"{self.amount.normalize():f}"
         return [self.payment, amount, self.currency.upper(), self.destination, self.memo, self.reason]
 
@@ -96,7 +96,7 @@ def _refused(line: int, name: str, words: str) -> RefundFile:
 
 @dataclass(slots=True)
 class _Collected:
-    """What has been read so far."""
+    """The rows and faults read so far."""
 
     heading: list[str] = field(default_factory=list)
     rows: list[FileRow] = field(default_factory=list)

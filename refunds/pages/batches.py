@@ -66,7 +66,7 @@ class BatchRow:
 
     @property
     def destination(self) -> str:
-        """Where it is to go, as far as is known."""
+        """The destination, as far as it is known."""
         if self.row.destination:
             return wording.short_hash(self.row.destination)
         return _("the sender") if self.row.has_sender else _("an address that the payer names")
@@ -88,7 +88,7 @@ class BatchRow:
 
 @dataclass(frozen=True)
 class Total:
-    """What the rows of a coin on a network come to, beside what the merchant has of it."""
+    """Sum of the rows of a coin on a network, beside the merchant's available balance."""
 
     coins: str
     network: str
@@ -199,7 +199,7 @@ def _rows_of(batch: RefundBatch) -> list[BatchRow]:
 
 
 def _totals(merchant: Merchant, environment: str, rows: Sequence[BatchRow]) -> list[Total]:
-    """What is still to be made, by coin and network, or all of it once everything is made."""
+    """Sums still to be refunded, by coin and network; of all rows once everything is made."""
     held = {(each.network, each.asset): each.available for each in merchant_balances(merchant, environment)}
     by_coin: defaultdict[tuple[str, str], list[RefundBatchRow]] = defaultdict(list)
     for item in rows:

@@ -29,7 +29,7 @@ PRIVATE_HEADERS = {
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def show_destination(request: HttpRequest, token: str) -> HttpResponse:
-    """Asks for the address, then for its confirmation, and after that shows the progress of the refund."""
+    """Show the form for the address, then its confirmation, and after that the progress of the refund."""
     refund, link = refund_of(token)
     use_language_of(refund.merchant, request)
     view = view_of(refund, link)
@@ -66,7 +66,7 @@ def show_destination(request: HttpRequest, token: str) -> HttpResponse:
 
 
 def refund_of(token: str) -> tuple[Refund, DestinationLink]:
-    """The refund of a link, and what the link says; Http404 when it is none of ours."""
+    """The refund of a link, and the link's content; Http404 when the link is none of ours."""
     try:
         link = read_destination_link(token)
     except DestinationLinkInvalid:

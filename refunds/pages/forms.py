@@ -75,15 +75,15 @@ class DestinationForm(LookMixin):
 
     def add_refusal(self, refusal: DomainError) -> None:
         """The API's messages are English: in other languages one sentence stands for all that can be wrong."""
-        said = _REFUSED.get(refusal.param or "")
-        if said is None or get_language() == "en":
+        message = _REFUSED.get(refusal.param or "")
+        if message is None or get_language() == "en":
             super().add_refusal(refusal)
         else:
-            self.add_error(refusal.param, str(said))
+            self.add_error(refusal.param, str(message))
 
     @property
     def memo_type(self) -> str:
-        """The type that was said; empty where nobody said one."""
+        """The chosen memo type; empty if none was chosen."""
         return MemoType.TEXT if self.cleaned_data.get("memo_is_text") else ""
 
 
@@ -100,7 +100,7 @@ class PayerDestinationForm(DestinationForm):
 
 
 class RefundFileForm(LookMixin):
-    """The file that asks for refunds."""
+    """Upload of the file of a refund batch."""
 
     file = forms.FileField(
         label=_("CSV file"),

@@ -1,4 +1,4 @@
-"""What the page of a payment tells of its refunds."""
+"""The refunds on the page of a payment."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from refunds.pages.refunds import COLUMNS_OF_PAYMENT, RefundRow
 from refunds.states import SENT, RefundStatus
 from webhooks.events import catalogue as catalogue
 
-_TOLD = {
+_WORDS = {
     catalogue.REFUND_CREATED: _("Refund created, and the money reserved"),
     catalogue.REFUND_REQUIRES_ACTION: _("Refund needs an address: nobody can tell where the money is to go"),
     catalogue.REFUND_PENDING: _("Refund has an address, waiting to be sent"),
@@ -53,9 +53,9 @@ def refund_sent(payment: Payment) -> str:
 
 
 def refund_story() -> Story:
-    """How the timeline of a payment tells the events of its refunds."""
-    return Story(_TOLD, _amount_told, ids.REFUND, "dashboard_refund", _("The refund"))
+    """The timeline entries for events of a payment's refunds."""
+    return Story(_WORDS, _amount_of, ids.REFUND, "dashboard_refund", _("The refund"))
 
 
-def _amount_told(record: Mapping[str, Any]) -> str:
+def _amount_of(record: Mapping[str, Any]) -> str:
     return f"{record.get('cryptoAmount', '')} {record.get('cryptocurrency', '')}"

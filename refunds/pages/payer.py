@@ -1,4 +1,4 @@
-"""What a payer may see of a refund, and the words for each of its states."""
+"""The payer's view of a refund, and the words for each of its states."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Receipts of refunds, for anybody with the signed link of one, and what receipts of payments say of refunds."""
+"""Receipts of refunds, for anybody with the signed link of one, and the refunds on receipts of payments."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from refunds.states import RefundStatus
 
 @require_safe
 def show_refund_receipt(request: HttpRequest, token: str, form: str = "") -> HttpResponse:
-    """The receipt of a refund once it is paid: a page, or a file of the form that is asked for."""
+    """The receipt of a refund once it is paid: a page, or a file of the requested form."""
     refund, _link = refund_of(token)
     if refund.status != RefundStatus.COMPLETED:
         raise Http404

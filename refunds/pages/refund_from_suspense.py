@@ -33,7 +33,7 @@ from refunds.states import RefundStatus
 
 
 def giving_back(discrepancy: Discrepancy, payment: Payment, deposits: Sequence[Deposit]) -> GivingBack:
-    """What giving a discrepancy back would do, by the steps that creating its refund takes; writes nothing."""
+    """Preview of giving a discrepancy back, by the steps that creating its refund takes; writes nothing."""
     planned = plan_refund_of(discrepancy, payment)
     return GivingBack(
         amount=planned.amount,
@@ -45,7 +45,7 @@ def giving_back(discrepancy: Discrepancy, payment: Payment, deposits: Sequence[D
 
 
 def refunds_waiting(merchant: Merchant, environment: str) -> Waiting:
-    """Refunds that wait until somebody says where the money goes."""
+    """Refunds that wait until a destination is named."""
     waiting = Refund.objects.of(merchant, environment).filter(status=RefundStatus.REQUIRES_ACTION)
     return Waiting(waiting.select_related("payment").defer("payment__qr_png"), _waiting_row)
 
@@ -57,7 +57,7 @@ def _waiting_row(refund: Refund) -> RecordRow:
         title=wording.price(refund) or wording.coins(refund),
         happened=_("%(amount)s on %(network)s are set aside for the payer.")
         % {"amount": wording.coins(refund), "network": wording.network(refund)},
-        what_next=wording.asked(family_of(refund.environment, refund.network)),
+        what_next=wording.destination_needed(family_of(refund.environment, refund.network)),
         url=reverse("dashboard_refund", args=[refund.public_id]),
         action=_("Say where it goes"),
         created_at=refund.created_at,
@@ -68,7 +68,7 @@ def _waiting_row(refund: Refund) -> RecordRow:
 @require_http_methods(["GET", "HEAD", "POST"])
 @member_required(action=Action.GIVE_MONEY_BACK)
 def give_back(request: MemberRequest, discrepancy_id: str) -> HttpResponse:
-    """Says what giving the money back would do; each form makes one refund, and only of what it has shown."""
+    """Show the effects of giving the money back; each form makes one refund, and only of what it has shown."""
     discrepancy = pages.own_discrepancy(request, discrepancy_id)
     if discrepancy.status != DiscrepancyStatus.OPEN:
         return pages.decided_already(request, discrepancy)
@@ -96,23 +96,23 @@ def give_back(request: MemberRequest, discrepancy_id: str) -> HttpResponse:
 
 def _give_back_as_shown(request: MemberRequest, discrepancy: Discrepancy, form: GiveBackForm) -> Refund | None:
     """The refund; None when it was refused, or would be something else by now than what the page has shown."""
-    asked = form.cleaned_data
+    chosen = form.cleaned_data
     try:
         with transaction.atomic():
             payment = refund_accounting.lock_payment(payment_of(discrepancy).pk)
             fresh = pages.fresh(discrepancy)
             row = decision_row(fresh, previews=False)
-            if asked["shown"] != row.fingerprint:
+            if chosen["shown"] != row.fingerprint:
                 form.add_error(None, str(pages.CHANGED))
                 return None
             return create_refund(
                 payment=payment,
                 request=NewRefund(
                     discrepancy=fresh,
-                    destination=asked["destination"],
-                    memo=asked.get("memo", ""),
+                    destination=chosen["destination"],
+                    memo=chosen.get("memo", ""),
                     memo_type=form.memo_type,
-                    reason=asked["reason"],
+                    reason=chosen["reason"],
                 ),
                 requested_by=request.user.email,
             )

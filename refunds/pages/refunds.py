@@ -1,4 +1,4 @@
-"""The merchant's pages about refunds: the list, one refund, and the form that asks for one."""
+"""The merchant's pages about refunds: the list, one refund, and the form for a new one."""
 
 from __future__ import annotations
 
@@ -117,14 +117,14 @@ def list_refunds(request: MemberRequest) -> HttpResponse:
     return render(request, "dashboard/refunds/list.html", context)
 
 
-# --- asking for one ----------------------------------------------------------------------------------
+# --- a new one --------------------------------------------------------------------------------------
 
 
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 @member_required(action=Action.REQUEST_REFUND)
 def refund_payment(request: MemberRequest, payment_id: str) -> HttpResponse:
-    """The form that asks for a refund. Each form makes one: sending it again makes none."""
+    """The form for a new refund. Each form makes one: sending it again makes none."""
     payment = _own_payment(request, payment_id)
     left, waiting = what_is_left(payment), refund_accounting.open_discrepancies(payment)
     own_money = wording.own_money(payment, fiat_left=left.fiat, units_left=left.units)
@@ -150,7 +150,7 @@ def refund_payment(request: MemberRequest, payment_id: str) -> HttpResponse:
         try:
             refund = create_refund(
                 payment=payment,
-                request=_asked(form, waiting),
+                request=_request_of(form, waiting),
                 requested_by=request.user.email,
             )
         except DomainError as refusal:
@@ -164,7 +164,7 @@ def refund_payment(request: MemberRequest, payment_id: str) -> HttpResponse:
 
 
 def _logged(refund: Refund) -> Fields:
-    """What the audit log keeps of a refund."""
+    """The fields of a refund for the audit log."""
     with numbers_as("comma"):
         amount, coins = wording.price(refund), wording.coins(refund)
     return {
@@ -179,15 +179,15 @@ def _networks(waiting: list[Discrepancy]) -> set[str]:
     return {discrepancy.network for discrepancy in waiting}
 
 
-def _asked(form: RefundForm, waiting: list[Discrepancy]) -> NewRefund:
-    asked = form.cleaned_data
+def _request_of(form: RefundForm, waiting: list[Discrepancy]) -> NewRefund:
+    chosen = form.cleaned_data
     return NewRefund(
-        amount=asked.get("amount"),
-        discrepancy=next((each for each in waiting if each.public_id == asked["source"]), None),
-        destination=asked["destination"],
-        memo=asked.get("memo", ""),
+        amount=chosen.get("amount"),
+        discrepancy=next((each for each in waiting if each.public_id == chosen["source"]), None),
+        destination=chosen["destination"],
+        memo=chosen.get("memo", ""),
         memo_type=form.memo_type,
-        reason=asked["reason"],
+        reason=chosen["reason"],
     )
 
 
@@ -255,7 +255,7 @@ def _show(request: MemberRequest, refund: Refund, form: DestinationForm | None =
         "failure": wording.failure(refund) if refund.status == RefundStatus.FAILED else None,
         "held": wording.held(refund),
         "to_claim": wording.to_claim(refund),
-        "asked": wording.asked(family_of(refund.environment, refund.network)),
+        "asked": wording.destination_needed(family_of(refund.environment, refund.network)),
         "link": destination_link_url(refund) if waits else None,
         "form": (form or _destination_form(refund)) if waits else None,
     }

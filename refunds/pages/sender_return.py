@@ -1,5 +1,5 @@
-"""The page on which whoever has sent money that belongs to no payment asks it back: the address first, then a message
-that the key of the sending address signs. For anybody with its link, without a log-in.
+"""The page on which the sender of money that belongs to no payment requests its return: the address first, then a
+message that the key of the sending address signs. For anybody with its link, without a log-in.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from refunds.pages.forms import DestinationForm
 
 
 class SignatureForm(LookMixin):
-    """What the sender's wallet shows once it has signed."""
+    """The signature that the sender's wallet shows once it has signed."""
 
     token = forms.CharField(widget=forms.HiddenInput)
     signature = forms.CharField(
@@ -51,13 +51,13 @@ class SignatureForm(LookMixin):
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def show_return(request: HttpRequest, token: str) -> HttpResponse:
-    """Asks for the address, then for the signature, and after that shows what becomes of it."""
+    """Show the form for the address, then for the signature, and after that the progress."""
     deposit = deposit_of_link(token)
     if deposit is None:
         raise Http404
     returned = deposit.returns.exclude(status=ReturnStatus.REPLACED).order_by("-pk").first()
-    may_ask = is_returnable(deposit) and (returned is None or returned.status == ReturnStatus.FAILED)
-    if not may_ask:
+    may_request = is_returnable(deposit) and (returned is None or returned.status == ReturnStatus.FAILED)
+    if not may_request:
         return redirect(request.path) if request.method == "POST" else _page(request, deposit, returned, {})
     if "token" in request.POST:
         return _take_signature(request, deposit)

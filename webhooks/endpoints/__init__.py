@@ -1,1 +1,1 @@
-"""Where webhooks go: which addresses are allowed, secrets, signatures, and a receiver to try them with."""
+"""Endpoints: allowed addresses, secrets, signatures, and a receiver to try webhooks with."""

@@ -1,4 +1,4 @@
-"""Which IP addresses Ballast may call for a merchant: public ones, and none that leads into our own network. Pure."""
+"""IP addresses Ballast may call for a merchant: public ones, and none that leads into our own network. Pure."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _LOOPBACK_6 = IPv6Address("::1")
 
 
 def is_forbidden(address: IPv4Address | IPv6Address, *, allow_loopback: bool = False) -> bool:
-    """Whether nothing may be sent there. Loopback can be allowed, for tests on one machine."""
+    """True if nothing may be sent there. Loopback can be allowed, for tests on one machine."""
     if isinstance(address, IPv4Address):
         if allow_loopback and address in _LOOPBACK_4:
             return False

@@ -1,4 +1,4 @@
-"""A receiver for trying webhooks out on one machine: it verifies and prints what arrives, and replies as it is told.
+"""A receiver for trying webhooks out on one machine: it verifies and prints requests, and replies as configured.
 
 It verifies as a merchant's system should: the raw bytes, a recent timestamp, a comparison in constant time.
 """
@@ -31,7 +31,7 @@ _SECONDS = re.compile(r"[0-9]{1,12}")
 
 
 def problem_of(headers: Mapping[str, str], body: bytes, *, secret: str, now: float) -> str | None:
-    """Why a request must not be trusted; None when it was signed with the secret a short time ago."""
+    """The reason a request must not be trusted; None when it was signed with the secret a short time ago."""
     message_id = headers.get("webhook-id", "")
     timestamp = headers.get("webhook-timestamp", "")
     signatures = headers.get("webhook-signature", "").split()
@@ -49,7 +49,7 @@ def problem_of(headers: Mapping[str, str], body: bytes, *, secret: str, now: flo
 
 @dataclass
 class Receiver:
-    """What arrived so far, and what to reply. Used by several threads at once."""
+    """The requests so far, and the replies to give. Used by several threads at once."""
 
     write: Callable[[str], None]
     secret: str | None = None

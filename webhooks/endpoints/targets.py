@@ -1,4 +1,4 @@
-"""Which URLs an endpoint may have. Pure.
+"""Rules for the URL of an endpoint. Pure.
 
 This check gives early errors; the address behind a name is checked when it is called.
 """
@@ -21,7 +21,7 @@ _NUMERIC_LABEL = re.compile(r"[0-9]+|0x[0-9a-f]*")
 def url_problem(
     url: str, *, environment: str, production_ports: Collection[int], allow_loopback: bool = False
 ) -> str | None:
-    """Why nothing would be sent to this URL, as a sentence; None when it may be tried.
+    """The reason nothing would be sent to this URL, as a sentence; None when it may be tried.
 
     `production_ports` are allowed in production beside 443. Loopback can be allowed in the sandbox only.
     """

@@ -1,4 +1,4 @@
-"""Whether a request is what Ballast sent, and if not, what is wrong with it: for developers who verify. Pure."""
+"""Verification of a pasted request, with the fault if it fails: for developers of receivers. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from webhooks.endpoints.signing import signature_of
 
 TOLERANCE_SECONDS = 5 * 60
-"""How far off a timestamp may be: what the Standard Webhooks libraries take."""
+"""Largest offset of a timestamp that is accepted, as in the Standard Webhooks libraries."""
 
 _SECONDS = re.compile(r"[0-9]{1,12}")
 _SIGNATURE = re.compile(r"v1,[A-Za-z0-9+/]{43}=")
@@ -29,7 +29,7 @@ class Pasted:
 
 @dataclass(frozen=True)
 class Finding:
-    """Whether the request verifies, and in words why not."""
+    """The result of the verification, with the fault in words."""
 
     verifies: bool
     words: str
@@ -38,7 +38,7 @@ class Finding:
 def examine(
     pasted: Pasted, *, secrets: Iterable[str], others: Mapping[str, Iterable[str]], sent: bytes | None, now: float
 ) -> Finding:
-    """What a receiver with the endpoint's secrets would say of the request, and what is wrong with it.
+    """The result of the verification by a receiver with the endpoint's secrets, and the fault.
 
     `others` are the secrets of other endpoints by their addresses, `sent` the body that was sent with this id, if that
     is known. `now` is in seconds since the Unix epoch.

@@ -1,1 +1,1 @@
-"""What webhooks say: the catalogue of events, how they are recorded, and samples of each."""
+"""Events: the catalogue, their recording, and samples of each."""

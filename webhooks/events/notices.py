@@ -1,7 +1,7 @@
 """Mails to members about what they have chosen, gathered from the events of a few minutes into one mail each.
 
-A round reads the events since the last one, and what upper apps have to tell of that time, writes the mails as rows and
-moves on, in one database transaction: nothing is told twice, and nothing is skipped. Sending is the affair of
+A round reads the events since the last one and the news of upper apps, writes the mails as rows and moves on, in one
+database transaction: nothing is sent twice, and nothing is skipped. Sending is the affair of
 `merchants.people.mailing`.
 """
 
@@ -36,9 +36,9 @@ GATHERED_FOR: Final = timedelta(minutes=5)
 SETTLES_AFTER: Final = timedelta(minutes=1)
 """An event gets its key before its database transaction ends: so much later all that are older can be read."""
 NEVER_OLDER_THAN: Final = timedelta(days=1)
-"""What happened longer ago, while no worker was running, is not told any more."""
+"""Older events, from a time when no worker was running, are not sent any more."""
 MOST_NAMED: Final = 5
-"""Records of a kind that a mail names; of the others it says how many they are."""
+"""Most records of a kind in a mail; the others are only counted."""
 
 ABOUT: Final[Mapping[str, Notice]] = {
     catalogue.PAYMENT_COMPLETED: Notice.PAID,
@@ -54,7 +54,7 @@ ABOUT: Final[Mapping[str, Notice]] = {
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """What a mail says of one record: its amount with its currency, its public id, the path of its page, and more."""
+    """One record in a mail: its amount with its currency, its public id, the path of its page, and more."""
 
     amount: str
     public_id: str
@@ -63,11 +63,11 @@ class News:
 
 
 About = tuple[Any, str, Notice]
-"""The key of a merchant, its environment, and what its members can be told of there."""
+"""The key of a merchant, its environment, and the kind of notice for its members."""
 
 further_news: Hook[[datetime, datetime], Mapping[About, list[News]]] = Hook("further_news")
-"""What is to be told besides events for the time from one instant up to another, the newest first; settlements provide
-it. Each is in one such time alone."""
+"""News besides events between two instants, the newest first; settlements provide it. Each is in one such time
+alone."""
 
 _PAGES: Final = {
     "payment": ("dashboard_payment", "currency"),
@@ -85,13 +85,13 @@ def write_notices(*, now: datetime) -> int:
         if last is None or until - last.told_until < GATHERED_FOR:
             return 0
         since = max(last.told_until, now - NEVER_OLDER_THAN)
-        written = _tell(since, until)
+        written = _write_mails(since, until)
         last.told_until = until
         last.save(update_fields=["told_until"])
     return written
 
 
-def _tell(since: datetime, until: datetime) -> int:
+def _write_mails(since: datetime, until: datetime) -> int:
     found = Event.objects.filter(id__gte=first_uuid_at(since), id__lt=first_uuid_at(until), type__in=ABOUT)
     counted = found.order_by().values_list("merchant_id", "environment", "type").annotate(Count("id"))
     numbers: dict[tuple[Any, str], dict[Notice, int]] = defaultdict(lambda: defaultdict(int))
@@ -115,8 +115,8 @@ def _tell(since: datetime, until: datetime) -> int:
                 if notice not in newest:
                     types = [name for name, about in ABOUT.items() if about == notice]
                     own = found.filter(merchant_id=merchant_id, environment=environment, type__in=types)
-                    told = [*further.get((merchant_id, environment, notice), ()), *_news_of(own)]
-                    newest[notice] = told[:MOST_NAMED]
+                    noted = [*further.get((merchant_id, environment, notice), ()), *_news_of(own)]
+                    newest[notice] = noted[:MOST_NAMED]
             if wanted:
                 with translation.override(member.language):
                     _write(member, environment, {notice: (kinds[notice], newest[notice]) for notice in wanted})
@@ -134,15 +134,15 @@ def _news_of(events: QuerySet[Event]) -> Iterator[News]:
             yield News(amount, record["id"], reverse(page, args=[record["id"]]))
 
 
-def _write(member: Member, environment: str, told: Mapping[Notice, tuple[int, list[News]]]) -> None:
+def _write(member: Member, environment: str, noted: Mapping[Notice, tuple[int, list[News]]]) -> None:
     names = {
         "merchant": member.merchant.name,
-        "what": ", ".join(f"{notice.label} ({number})" for notice, (number, _newest) in told.items()),
+        "what": ", ".join(f"{notice.label} ({number})" for notice, (number, _newest) in noted.items()),
     }
     subject = _("%(merchant)s: %(what)s") % names
     if environment == Environment.SANDBOX:
         subject = _("Sandbox: %(subject)s") % {"subject": subject}
-    parts = [_part(notice, number, newest) for notice, (number, newest) in told.items()]
+    parts = [_part(notice, number, newest) for notice, (number, newest) in noted.items()]
     parts.append(
         _("You get at most one such mail in five minutes. Choose what you are told of, or nothing, here:\n%(link)s")
         % {"link": f"{settings.PUBLIC_URL}{reverse('dashboard_preferences')}"}
@@ -151,7 +151,7 @@ def _write(member: Member, environment: str, told: Mapping[Notice, tuple[int, li
 
 
 def _part(notice: Notice, number: int, newest: list[News]) -> str:
-    """What happened, with amount, reference and a link for each record, the newest first."""
+    """The section of one notice: amount, reference and a link for each record, the newest first."""
     lines = [f"{notice.label} ({number}):"]
     for news in newest:
         lines.append(f"- {news.amount}, {news.public_id}\n  {settings.PUBLIC_URL}{news.path}")

@@ -1,4 +1,4 @@
-"""What the OpenAPI document says of webhooks: one typed body for each event, distinguished by `type`."""
+"""The webhooks of the OpenAPI document: one typed body for each event, distinguished by `type`."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def send_sample_event(request: MemberRequest) -> HttpResponse:
 @require_POST
 @member_required(permission=Permission.MANAGE_WEBHOOKS, only_session=True)
 def check_signature(request: MemberRequest) -> HttpResponse:
-    """Says whether a pasted request verifies. It changes nothing: a body is too long for an address."""
+    """Show whether a pasted request verifies. It changes nothing: a body is too long for an address."""
     endpoints = _endpoints(request)
     form = SignatureForm(request.POST, endpoints=endpoints)
     finding = _finding(request, form, endpoints) if form.is_valid() else None
@@ -90,8 +90,8 @@ def _finding(request: MemberRequest, form: SignatureForm, endpoints: list[Endpoi
 
 def _bench(request: MemberRequest, endpoints: list[Endpoint], **more: Any) -> HttpResponse:
     endpoint, type = (endpoints[0] if endpoints else None), WEBHOOK_TEST
-    asked = {"endpoint": endpoint.public_id if endpoint else "", "type": type} | request.GET.dict()
-    form = BenchForm(asked, endpoints=endpoints, environment=request.environment)
+    chosen = {"endpoint": endpoint.public_id if endpoint else "", "type": type} | request.GET.dict()
+    form = BenchForm(chosen, endpoints=endpoints, environment=request.environment)
     if form.is_valid():
         endpoint, type = _chosen(form, endpoints), form.cleaned_data["type"]
     context = {

@@ -84,13 +84,13 @@ def show_rows(request: MemberRequest) -> HttpResponse:
 
 def _page(request: MemberRequest, form: DeliveryFilterForm) -> dict[str, Any]:
     """A page of the deliveries that the filters of a valid form leave."""
-    asked = form.cleaned_data
+    chosen = form.cleaned_data
     own = Delivery.objects.of(request.merchant, request.environment)
-    matching = with_attempts(own.filter(_searched(asked["q"]).condition))
-    if asked["endpoint"]:
-        matching = matching.filter(endpoint=ids.WEBHOOK.decode(asked["endpoint"]))
-    if asked["type"]:
-        matching = matching.filter(event__type=asked["type"])
+    matching = with_attempts(own.filter(_searched(chosen["q"]).condition))
+    if chosen["endpoint"]:
+        matching = matching.filter(endpoint=ids.WEBHOOK.decode(chosen["endpoint"]))
+    if chosen["type"]:
+        matching = matching.filter(event__type=chosen["type"])
     return list_context(
         request,
         form,
@@ -103,18 +103,18 @@ def _page(request: MemberRequest, form: DeliveryFilterForm) -> dict[str, Any]:
 
 
 def _endpoints_to_choose(request: MemberRequest) -> list[Endpoint]:
-    """Registered endpoints, and the one asked for, which may be deleted or belong to a payment."""
+    """Registered endpoints, and the selected one, which may be deleted or belong to a payment."""
     own = Endpoint.objects.of(request.merchant, request.environment)
     chosen = list(own.registered().order_by("-pk"))
-    asked = ids.WEBHOOK.decode(request.GET.get("endpoint", ""))
-    if asked and asked not in {endpoint.pk for endpoint in chosen}:
-        chosen += own.filter(pk=asked)
+    selected = ids.WEBHOOK.decode(request.GET.get("endpoint", ""))
+    if selected and selected not in {endpoint.pk for endpoint in chosen}:
+        chosen += own.filter(pk=selected)
     return chosen
 
 
 @dataclass(frozen=True)
 class Searched:
-    """What the id in the search field names."""
+    """The record that an id in the search field names."""
 
     condition: Q
     delivery: uuid.UUID | None = None

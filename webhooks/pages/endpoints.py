@@ -50,7 +50,7 @@ RECENT = 8
 USED_FORM = _("That form was already used. A secret is shown only once, when it is made.")
 
 ENDPOINT_FIELDS = ("url", "description", "events")
-"""What the audit log keeps of an endpoint."""
+"""Fields of an endpoint in the audit log."""
 
 ENDPOINT_COLUMNS = (
     {"label": _("Address")},
@@ -246,7 +246,7 @@ def enable(request: MemberRequest, webhook_id: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @member_required(action=Action.DISABLE_WEBHOOK)
 def disable(request: MemberRequest, webhook_id: str) -> HttpResponse:
-    """Asks first, because deliveries that wait are discarded."""
+    """Show a confirmation first, because pending deliveries are discarded."""
     endpoint = _endpoint(_own(request).existing(), webhook_id)
     if request.method == "POST":
         disabled = disable_endpoint(endpoint=endpoint, reason=DisabledReason.MERCHANT)

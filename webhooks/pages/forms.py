@@ -149,7 +149,7 @@ class BenchForm(LookMixin):
 
 
 class SignatureForm(LookMixin):
-    """A request as somebody received it, to be told whether it verifies."""
+    """A request as it was received, to be verified."""
 
     endpoint = forms.ChoiceField(label=gettext_lazy("Sent to"))
     message_id = forms.CharField(label="webhook-id", max_length=80)

@@ -90,7 +90,7 @@ class Bar:
 
 @dataclass(frozen=True)
 class LastDay:
-    """How many of an endpoint's deliveries of the last 24 hours have arrived, hour by hour."""
+    """Number of an endpoint's deliveries of the last 24 hours that have arrived, hour by hour."""
 
     bars: tuple[Bar, ...]
 
@@ -124,7 +124,7 @@ class LastDay:
 
 
 class _BucketOf(Func):
-    """Which of the ranges between sorted keys a key lies in, counted from 1."""
+    """Index of the range between sorted keys that a key lies in, counted from 1."""
 
     function = "width_bucket"
     output_field = IntegerField()
@@ -216,7 +216,7 @@ def endpoint_badge(endpoint: Endpoint) -> tuple[str, str]:
 
 
 def endpoint_reason(endpoint: Endpoint) -> str:
-    """Why it is disabled, or since when it has been failing; empty when all is well."""
+    """The reason it is disabled, or since when it has been failing; empty when all is well."""
     if endpoint.status == EndpointStatus.DISABLED:
         return str(DisabledReason(endpoint.disabled_reason).label)
     moment = date_format(endpoint.failing_since, "j M, H:i") if endpoint.failing_since else ""
@@ -255,7 +255,7 @@ class AttemptRow:
 
     @property
     def reply(self) -> str:
-        """Its first bytes. Characters that a page cannot show, or that reverse text, are replaced."""
+        """The reply's first bytes. Characters that a page cannot show, or that reverse text, are replaced."""
         text = bytes(self.attempt.reply_start).decode(errors="replace")
         return "".join(sign if sign.isprintable() or sign in "\n\t" else "\ufffd" for sign in text)
 

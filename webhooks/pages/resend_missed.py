@@ -37,12 +37,12 @@ SECTION = "dashboard_webhooks"
 @require_http_methods(["GET", "HEAD", "POST"])
 @member_required(action=Action.RECOVER_WEBHOOK)
 def recover_endpoint(request: MemberRequest, webhook_id: str) -> HttpResponse:
-    """A moment is chosen, the page says what would be sent, sends it, and then shows how far that has come."""
+    """Choose a moment, preview the events that would be sent, send them, and then show the progress."""
     own = Endpoint.objects.of(request.merchant, request.environment).existing()
     endpoint = get_object_or_404(own, pk=ids.WEBHOOK.decode(webhook_id))
     now = timezone.now()
-    asked = request.POST if request.method == "POST" else request.GET
-    form = RecoveryForm(asked if "since" in asked else {"since": _suggested(endpoint, now)})
+    chosen = request.POST if request.method == "POST" else request.GET
+    form = RecoveryForm(chosen if "since" in chosen else {"since": _suggested(endpoint, now)})
     context: dict[str, object] = {
         "section": SECTION,
         "endpoint": endpoint,
@@ -105,7 +105,7 @@ def _written(since: datetime) -> str:
 
 
 def _progress(endpoint: Endpoint, since: datetime) -> dict[str, int]:
-    """How many of the endpoint's deliveries since then have arrived, are on their way, and will not arrive."""
+    """Numbers of the endpoint's deliveries since then: arrived, pending, and failed for good."""
     made = Delivery.objects.filter(endpoint=endpoint, pk__gte=ids.first_uuid_at(since))
     numbers = Counter(dict(made.order_by().values_list("status").annotate(number=Count("pk"))))
     arrived, waiting = numbers[DeliveryStatus.DELIVERED], numbers[DeliveryStatus.PENDING]

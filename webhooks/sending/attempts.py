@@ -29,7 +29,7 @@ UNRECORDED_PAUSE = timedelta(minutes=1)
 
 
 class Sent(NamedTuple):
-    """What became of one request. The id is that of the attempt, so that it cannot be recorded twice."""
+    """The outcome of one request. The id is that of the attempt, so that it cannot be recorded twice."""
 
     id: uuid.UUID
     due: DueDelivery
@@ -85,9 +85,9 @@ _UPDATE_DELIVERIES = """
 
 
 def record(results: Sequence[Sent], *, chance: random.Random, again: bool = False) -> None:
-    """Write down attempts, what becomes of the deliveries, and what that says of their endpoints.
+    """Record attempts and the new states of their deliveries and endpoints.
 
-    Each is recorded completely or not at all. `again` says that some may be recorded already: those are left out.
+    Each is recorded completely or not at all. With `again`, some may be recorded already: those are left out.
     """
     if again:
         known = set(Attempt.objects.filter(pk__in=[sent.id for sent in results]).values_list("pk", flat=True))

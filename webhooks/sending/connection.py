@@ -39,7 +39,7 @@ class Connection(asyncio.Protocol):
 
     @property
     def is_open(self) -> bool:
-        """Whether another request may be sent here."""
+        """True if another request may be sent here."""
         return self._waiter is None and not self._transport.is_closing()
 
     def send(self, request: bytes, *, ends_at: float, late: str) -> asyncio.Future[Reply | None]:

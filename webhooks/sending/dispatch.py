@@ -41,13 +41,13 @@ BUSY_FOR_SECONDS = 1.0
 DATABASE_PAUSE_SECONDS = 0.5
 DATABASE_OUTAGE_MAX_SECONDS = 60.0
 SWITCH_SECONDS = 0.0005
-"""How long a database thread waits for the interpreter lock while the loop runs; Python's default is ten times that."""
+"""Time a database thread waits for the interpreter lock while the loop runs; Python's default is ten times that."""
 
 FRESH_SECONDS = (LEASE - RENEW_AFTER).total_seconds() - DEADLINE_SECONDS
-"""When the database has been silent for longer, nothing more is sent: a reply might come after the lease has ended."""
+"""After a longer silence of the database nothing more is sent: a reply might come after the lease has ended."""
 
 STOP_SECONDS = 5.0
-"""What is in flight when the worker is told to stop has this long to finish."""
+"""Time for requests in flight to finish when the worker is stopped."""
 
 _HEADERS = {"Content-Type": "application/json", "User-Agent": USER_AGENT}
 
@@ -155,7 +155,7 @@ class Dispatcher:
         if self._fanning_out is not None:
             with suppress(DatabaseLost):
                 await self._fanning_out
-        await self._store_thread.ask(self._store.give_back)
+        await self._store_thread.run(self._store.give_back)
 
     async def _step(self) -> bool:
         """Record results, send what is due and fan out new events meanwhile; True when there was anything to do."""
@@ -176,13 +176,13 @@ class Dispatcher:
         events, found = 0, 1
         while self.is_taking and (found or self._is_nudged):
             self._is_nudged = False  # what happens from here on may be too late for this look, and then needs another
-            if found := await self._fan_out_thread.ask(fan_out):
+            if found := await self._fan_out_thread.run(fan_out):
                 events += found
                 self._woken.set()
         return events
 
     async def _fanned_out(self) -> bool:
-        """Whether events have been found, or may yet be."""
+        """True if events have been found, or may yet be."""
         if (task := self._fanning_out) is None:
             return False
         if not task.done():
@@ -193,7 +193,7 @@ class Dispatcher:
     async def _exchange(self) -> bool:
         self._woken.clear()
         results, self._results = self._results, []
-        asked = time.monotonic()
+        started = time.monotonic()
         if not self._is_fresh():
             self._lanes.forget_waiting()
         holdings = self._lanes.take_stock(Counter(sent.due.endpoint_id for sent in results))
@@ -206,13 +206,13 @@ class Dispatcher:
             holdings=holdings,
         )
         try:
-            taken = await self._store_thread.ask(exchange)
+            taken = await self._store_thread.run(exchange)
         except DatabaseLost:
             self._results = results + self._results
             self._fresh_until = 0.0  # the leases have ended with the session
             raise
         self._attempts += len(results)
-        self._fresh_until = asked + FRESH_SECONDS
+        self._fresh_until = started + FRESH_SECONDS
         self._lanes.add(taken)
         while self._lanes.in_flight < IN_FLIGHT_MAX and (prepared := self._next()):
             sender = asyncio.create_task(self._send_on(prepared))
@@ -233,7 +233,7 @@ class Dispatcher:
         return self._lanes.next() if self._is_fresh() else None
 
     def _is_fresh(self) -> bool:
-        """Whether nobody else can have the leases under which the lanes were filled."""
+        """True if nobody else can have the leases under which the lanes were filled."""
         return time.monotonic() < self._fresh_until
 
     async def _send(self, prepared: Prepared) -> Sent:

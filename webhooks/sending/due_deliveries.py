@@ -1,4 +1,4 @@
-"""Which deliveries a dispatcher may send now: few for each endpoint, fair to all, never one twice.
+"""Deliveries that a dispatcher may send now: few for each endpoint, fair to all, never one twice.
 
 Only one dispatcher at a time has the lease of an endpoint. So it writes nothing when it takes deliveries: it remembers
 what it has taken, and what it has not sent stays due.
@@ -35,13 +35,13 @@ class DueDelivery(NamedTuple):
 
 
 class Holding(NamedTuple):
-    """What a dispatcher has taken of one endpoint already."""
+    """Deliveries of one endpoint that a dispatcher has taken already."""
 
     endpoint_id: uuid.UUID
     delivery_ids: Sequence[uuid.UUID]
     """Sent and not yet recorded, or to be sent."""
     ahead: int
-    """How many it can use beyond those that may be in flight."""
+    """Number it can use beyond those that may be in flight."""
 
 
 # Steps through the index of pending deliveries from endpoint to endpoint, and skips the rest of each backlog. No more
@@ -159,7 +159,7 @@ def _take(
         {"endpoint_id": endpoint_id, "number": len(delivery_ids), "ahead": ahead}
         for endpoint_id, delivery_ids, ahead in holdings
     ]
-    asked = {
+    parameters = {
         "now": now,
         "until": until,
         "dispatcher": dispatcher,
@@ -171,6 +171,6 @@ def _take(
         "taken": [key for holding in holdings for key in holding.delivery_ids],
     }
     with pipeline() as send:
-        send(_LEASE, asked)
-        taken = send(_TAKE_DUE, asked)
+        send(_LEASE, parameters)
+        taken = send(_TAKE_DUE, parameters)
     return taken.fetchall()

@@ -58,7 +58,7 @@ _DONE = "UPDATE webhooks_event SET is_fanned_out = true WHERE id = ANY(%(events)
 
 
 class _Happened(NamedTuple):
-    """What of an event decides which endpoints it is sent to."""
+    """The fields of an event that decide which endpoints it is sent to."""
 
     id: uuid.UUID
     merchant_id: uuid.UUID
@@ -72,7 +72,7 @@ class _Happened(NamedTuple):
 
 
 class _Listener(NamedTuple):
-    """What of an endpoint decides which events it is sent."""
+    """The fields of an endpoint that decide which events it is sent."""
 
     id: uuid.UUID
     merchant_id: uuid.UUID

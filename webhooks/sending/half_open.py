@@ -51,14 +51,14 @@ def go_on(back: Collection[uuid.UUID], recovering: Collection[uuid.UUID], *, now
 
     A recovery ends when nothing is left. The caller has locked the endpoints, and none of them is failing.
     """
-    asked: dict[str, Any] = {
+    parameters: dict[str, Any] = {
         "keys": list({*back, *recovering}),
         "back": list(back),
         "now": now,
         "attempts": ATTEMPTS,
         "limit": RELEASED_AT_ONCE,
     }
-    if asked["keys"]:
+    if parameters["keys"]:
         with connection.cursor() as cursor:
-            cursor.execute(_RELEASE, asked)
+            cursor.execute(_RELEASE, parameters)
             cursor.execute(_END_RECOVERY, {"keys": list(recovering), "now": now})

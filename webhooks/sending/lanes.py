@@ -1,4 +1,5 @@
-"""What a dispatcher has taken and not yet sent: a few requests to each endpoint are open, the others wait in line."""
+"""Deliveries a dispatcher has taken and not yet sent: a few requests to each endpoint are open, the others wait in
+line."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from webhooks.sending.due_deliveries import IN_FLIGHT_PER_ENDPOINT, Holding
 from webhooks.sending.preparing import Prepared
 
 AHEAD_MAX = 8
-"""How many more are taken of an endpoint that replies quickly, to be sent during the next exchange."""
+"""Number of further deliveries taken for an endpoint that replies quickly, to be sent during the next exchange."""
 
 
 class Lane:
@@ -41,12 +42,12 @@ class Lanes:
         self.in_flight = 0
 
     def __bool__(self) -> bool:
-        """Whether anything is on its way or waits."""
+        """True if anything is in flight or waits."""
         return any(lane.in_flight or lane.waiting for lane in self._lanes.values())
 
     @property
     def probes(self) -> int:
-        """How many of them are for failing endpoints."""
+        """Number of them for failing endpoints."""
         lanes = self._lanes.values()
         return sum(prepared.due.is_probe for lane in lanes for prepared in (*lane.in_flight, *lane.waiting))
 

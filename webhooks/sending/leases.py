@@ -1,4 +1,4 @@
-"""Which dispatcher has an endpoint. A dispatcher is alive as long as its database session holds its advisory lock."""
+"""Leases of endpoints by dispatchers. A dispatcher is alive as long as its database session holds its advisory lock."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ class Origin(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where a request goes, and its first line."""
+    """Destination of a request, and its first line."""
 
     origin: Origin
     start: str
@@ -113,7 +113,7 @@ class Outbound:
         self._resolver.close()
 
     async def post(self, url: str, *, body: bytes, headers: Mapping[str, str]) -> Reply:
-        """Send exactly these bytes. Never raises for what the other side does: the reply says what went wrong."""
+        """Send exactly these bytes. Never raises for faults of the other side: the reply has the error."""
         if (address := parse_url(url)) is None:
             return Reply(error="This is no address that can be called.")
         lines = "".join([f"{name}: {value}\r\n" for name, value in headers.items()])

@@ -44,7 +44,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What all requests to an endpoint share: the URL and the secrets; or the problem why nothing can be sent."""
+    """Common data of all requests to an endpoint: the URL and the secrets; or the problem why nothing can be sent."""
 
     url: str
     secrets: tuple[str, ...]
@@ -111,7 +111,8 @@ class Preparation:
 
 
 def _prepared(due: DueDelivery, target: Target | None, message: Message | None) -> Prepared:
-    """What could not be read is an attempt that fails, with that reason: otherwise it would be taken for ever."""
+    """The prepared delivery. Unreadable data becomes an attempt that fails, with that reason: otherwise it would be
+    taken for ever."""
     if target is None:
         target = _UNREADABLE
     elif message is None:

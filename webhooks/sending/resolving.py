@@ -19,7 +19,8 @@ Answers = list[tuple[Any, ...]]
 
 
 class SharedResolver:
-    """Asks the system, in threads of its own. Requests to the same name at the same time share one look-up.
+    """Resolves names by the system, in threads of its own. Requests to the same name at the same time share one
+    look-up.
 
     So a name whose servers never reply occupies one thread, however much is sent there. `check` raises for an address
     that must not be called, and a name with one such address is refused.
@@ -31,7 +32,7 @@ class SharedResolver:
         self._lookups: dict[tuple[str, int], asyncio.Future[Answers]] = {}
 
     async def resolve(self, host: str, port: int) -> Answers:
-        """Where to connect to for this host, a name or an address in any spelling."""
+        """Addresses to connect to for this host, a name or an address in any spelling."""
         if parse_address(host) is not None:
             found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
         else:
@@ -47,8 +48,8 @@ class SharedResolver:
         key = (host, port)
         if (running := self._lookups.get(key)) is not None:
             return running
-        ask = partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
-        lookup = asyncio.get_running_loop().run_in_executor(self._threads, ask)
+        call = partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
+        lookup = asyncio.get_running_loop().run_in_executor(self._threads, call)
         self._lookups[key] = lookup
         lookup.add_done_callback(partial(self._forget, key))
         return lookup

@@ -1,4 +1,4 @@
-"""How the dispatcher sends statements: several in one round trip, each planned for the rows there are now."""
+"""Statements of the dispatcher: several in one round trip, each planned for the rows there are now."""
 
 from __future__ import annotations
 

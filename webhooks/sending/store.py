@@ -65,7 +65,7 @@ class DeliveryStore:
             logger.warning("webhook_leases_not_given_back", error=str(error))
 
     def _is_open(self) -> bool:
-        """Whether this is still the session that holds the number: after a failure Django may have opened another."""
+        """True if this is still the session that holds the number: after a failure Django may have opened another."""
         return self._session is not None and connection.connection is self._session and not self._session.closed
 
     def _open(self, known: Collection[uuid.UUID]) -> None:

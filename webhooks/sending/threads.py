@@ -22,8 +22,8 @@ class DatabaseThread:
     def __init__(self, name: str) -> None:
         self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix=name)
 
-    async def ask(self, call: Callable[[], Returned]) -> Returned:
-        """What the call returns; DatabaseLost when the database failed."""
+    async def run(self, call: Callable[[], Returned]) -> Returned:
+        """Run the call in the thread and return its result; DatabaseLost when the database failed."""
         return await asyncio.get_running_loop().run_in_executor(self._executor, _run, call)
 
     async def close(self) -> None:

@@ -1,4 +1,4 @@
-"""What the pages of the reference show, read from the OpenAPI document. Pure."""
+"""The content of the reference's pages, read from the OpenAPI document. Pure."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class Resource:
 
 @dataclass(frozen=True)
 class SentEvent:
-    """One event: what it says, the record in it, and a body as it is sent."""
+    """One event: its description, the record in it, and a body as it is sent."""
 
     type: str
     words: SafeString
@@ -199,10 +199,10 @@ class _Reader:
         for each in parameters:
             placed[each["in"]].append(self._parameter(each))
         request = operation.get("requestBody", {}).get("content", {}).get(JSON, {})
-        asked = [(example.get("summary", ""), runnable(example["value"])) for example in _examples(request)]
+        samples = [(example.get("summary", ""), runnable(example["value"])) for example in _examples(request)]
         body_name = name_of(request.get("schema", {}))
         body_fields = self._fields.of(body_name) if body_name else ()
-        body = asked[0][1] if asked else {} if request else None
+        body = samples[0][1] if samples else {} if request else None
         status, record, is_list = self._reply(operation)
         content = operation["responses"][status].get("content", {})
         scope = _SCOPE.search(operation["description"])
@@ -217,7 +217,7 @@ class _Reader:
             in_query=tuple(placed["query"]),
             in_header=tuple(placed["header"]),
             body=body_fields,
-            request_examples=tuple(Example(title, as_json(value)) for title, value in asked),
+            request_examples=tuple(Example(title, as_json(value)) for title, value in samples),
             status=status,
             record=words_of(record),
             record_address=self._addresses.get(record, ""),
@@ -292,12 +292,12 @@ def _examples(content: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _sample_of(parameter: str) -> str:
-    """What stands in the place of a parameter of a path in an example."""
+    """The placeholder for a parameter of a path in an example."""
     return SAMPLE_MONTH if parameter == MONTH else f"{_kind_of(parameter).prefix}_{SAMPLE_ID}"
 
 
 def _kind_of(parameter: str) -> PublicId:
-    """What a parameter of a path names: `link_id` is the id of a payment link."""
+    """The kind of id that a parameter of a path names: `link_id` is the id of a payment link."""
     noun = parameter.removesuffix("_id")
     return next(kind for kind in KINDS if kind.noun.split()[-1] == noun)
 

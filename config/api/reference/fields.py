@@ -19,7 +19,7 @@ _PLURALS = {"object": "objects", "string": "strings"}
 _FORMATS = {"date-time": "instant", "date": "date", "uri": "URL"}
 _ID = re.compile(r"\^([a-z]+)_\[0-7]")
 _EXPLAINED = (NO_CONTROL_CHARACTERS, AMOUNT_PATTERN)
-"""Patterns that would tell a reader nothing that the description does not."""
+"""Patterns that add nothing to the description for a reader."""
 
 _MOST_LEVELS = 4
 
@@ -58,21 +58,25 @@ def marked(text: str) -> SafeString:
 
 
 class Fields:
-    """Describes the fields of the document's schemas. `addresses` says where each record is described."""
+    """Describes the fields of the document's schemas. `addresses` has the page of each record."""
 
     def __init__(self, schemas: Mapping[str, Schema], addresses: Mapping[str, str]) -> None:
         self._schemas = schemas
         self._addresses = addresses
 
     def of(self, name: str) -> tuple[Field, ...]:
-        """The fields of a component; of one with variants those of the first, with all that tells variants apart."""
+        """The fields of a component; of one with variants those of the first, with the discriminator and all of its
+        values."""
         schema = self._schemas[name]
         if "oneOf" in schema:
-            told_apart = schema["discriminator"]
+            variant = schema["discriminator"]
             first = self._schemas[name_of(schema["oneOf"][0])]
-            kind = {"type": "string", "enum": list(told_apart["mapping"])}
+            kind = {"type": "string", "enum": list(variant["mapping"])}
             record = {"type": "object", "description": "`object` in it is the whole record as it was at this version."}
-            schema = {**first, "properties": {**first["properties"], told_apart["propertyName"]: kind, "data": record}}
+            schema = {
+                **first,
+                "properties": {**first["properties"], variant["propertyName"]: kind, "data": record},
+            }
         return tuple(self._described(schema, levels=_MOST_LEVELS))
 
     def one(self, name: str, schema: Schema, *, is_required: bool) -> Field:
@@ -136,7 +140,7 @@ def _values(schema: Schema) -> list[Any]:
 
 
 def _limits(schema: Schema) -> Iterator[str]:
-    """What the value must be like, each in a few words."""
+    """Limits of the value, each in a few words."""
     if "exclusiveMinimum" in schema:
         yield f"more than {schema['exclusiveMinimum']:,}"
     least, most = schema.get("minimum"), schema.get("maximum")

@@ -15,7 +15,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from config import ids
-from config.pages.wording import coins_asked
+from config.pages.wording import coins_to_send
 from payments.dashboard.search.pieces import SHORT, folded
 from payments.models import Deposit, Payment
 
@@ -83,7 +83,7 @@ class Texts:
     def _codes(self) -> Iterator[Text]:
         payment = self.payment
         yield Text(_("Payment"), ids.PAYMENT.encode(payment.pk))
-        yield Text(_("Amount"), f"{coins_asked(payment.due, payment.decimals)} {payment.cryptocurrency}")
+        yield Text(_("Amount"), f"{coins_to_send(payment.due, payment.decimals)} {payment.cryptocurrency}")
         yield Text(_("Deposit address"), payment.deposit_address)
         yield Text(_("Deposit address"), payment.muxed_address)
         yield Text(_("Memo"), payment.memo)
