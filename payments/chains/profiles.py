@@ -38,15 +38,19 @@ class NetworkProfile:
     """What is always true of a network, asked without talking to it. The traits' defaults are those of evm networks."""
 
     network: str
+    """Its name in the API, in settings and in the database: at most 20 characters, never changed again."""
     name: str
+    """Its name for people."""
     family: Family
     chain_id: int | None = None
-    """The number that an evm network is told apart by, in signatures and by wallets of browsers."""
+    """The number that an evm network is told apart by, in signatures and by wallets of browsers: see chainlist.org."""
     block_seconds: float
+    """The usual time between two blocks, rather too much."""
     assets: Mapping[str, Asset]
-    """Accepted coins by code."""
+    """Accepted coins by code, from the issuer's own list; what only a bridge issues if the operator answers for it."""
     decimals: Mapping[str, int]
-    """The scale of every coin there by code, also of one that is not accepted or accepted no longer."""
+    """The scale of every coin there by code, of the token itself (USDC has 18 digits on some networks), also of a coin
+    that is not accepted or accepted no longer."""
     rules: Rules
     native: Asset
     """The coin that the network's fees are paid in. Nobody is paid in it, and it has no contract."""
@@ -89,6 +93,7 @@ class NetworkProfile:
     explorer: str = ""
     """Where people look an on-chain transaction up: its hash follows. Empty where nobody can."""
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    """`known_not_accepted`: bridged look-alikes by name, so that a payer who sent one is told why it does not count."""
 
     @property
     def head_stall_seconds(self) -> float:
