@@ -59,6 +59,7 @@ api_routes = [
     path("payments", PaymentViewSet.as_view({"get": "list", "post": "create"})),
     path("payments/<str:payment_id>", PaymentViewSet.as_view({"get": "retrieve"})),
     path("payments/<str:payment_id>/cancel", PaymentViewSet.as_view({"post": "cancel"})),
+    path("payments/<str:payment_id>/close", PaymentViewSet.as_view({"post": "close"})),
     path("payments/<str:payment_id>/claim", PaymentViewSet.as_view({"post": "claim"})),
     path("payments/<str:payment_id>/simulate", PaymentViewSet.as_view({"post": "simulate"})),
     path("payments/<str:payment_id>/timeline", PaymentViewSet.as_view({"get": "timeline"})),

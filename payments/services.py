@@ -10,6 +10,7 @@ from typing import Any
 
 import orjson
 from django.db import connection, transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from config import ids
@@ -30,6 +31,8 @@ from payments.chains.base import Chain
 from payments.chains.errors import InvalidAddress, NetworkUnavailable
 from payments.chains.recipients import account_of
 from payments.deposits.address_derivations import AS_JSON, may_give_out
+from payments.deposits.crediting import assess_locked
+from payments.deposits.models import ScanCursor
 from payments.deposits.recording import record_payment_events, save_payment
 from payments.models import PAYMENTS, Payment
 from payments.rates.amounts import fiat_units, require_worth
@@ -59,6 +62,15 @@ class WalletNotAllowed(DomainError):
 class PaymentNotCancellable(DomainError):
     code = "payment_not_cancellable"
     message = "A payment can be cancelled only while nothing has been paid and its window is open."
+
+
+class PaymentNotClosable(DomainError):
+    code = "payment_not_closable"
+    message = "A payment can be closed early only while it has received too little and can still be paid."
+
+
+_CONFIRMING = "More has been seen and is not confirmed yet. Decide once it is: it may be all that is missing."
+_UNREAD = "Its network cannot be read right now, so nobody knows what has been sent. Try again shortly."
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +212,41 @@ def cancel_payment(payment: Payment) -> Payment:
         save_payment(payment, PaymentStatus.CANCELLED, fields=["cancelled_at"])
         record_payment_events(payment, [catalogue.PAYMENT_CANCELLED])
         return payment
+
+
+def close_payment(payment: Payment) -> Payment:
+    """End the time of a payment that has received too little, before its time; what came then waits for a decision.
+
+    It ends at the newest block that has been read: what was sent by then counts, what is sent later is late. Nothing is
+    done while a transfer of it is not settled, or its network is not read. Closing again changes nothing.
+    """
+    with transaction.atomic():
+        payment = Payment.objects.select_for_update().get(pk=payment.pk)
+        if payment.status != PaymentStatus.UNDERPAID:
+            raise PaymentNotClosable(f"This payment is {payment.status} and cannot be closed early.")
+        if payment.closed_at is not None:
+            return payment
+        settled = Q(status=DepositStatus.CREDITED) | Q(status=DepositStatus.ORPHANED, booked_to="")
+        if payment.deposits.exclude(settled).exists():
+            raise PaymentNotClosable(_CONFIRMING)
+        ended = _read_until(payment)
+        payment.expires_at, payment.closes_at = min(payment.expires_at, ended), min(payment.closes_at, ended)
+        payment.untold = [*payment.untold, catalogue.PAYMENT_UPDATED]
+        payment.save(update_fields=["expires_at", "closes_at"])
+        closed = assess_locked(payment, ends_now=True)
+        if closed.closed_at is None:  # its network is halted
+            raise NetworkUnavailable(_UNREAD, retry_after_seconds=60)
+        return closed
+
+
+def _read_until(payment: Payment) -> datetime:
+    """The block time up to which the payment's network has been read; NetworkUnavailable when that is long ago."""
+    cursor = ScanCursor.objects.filter(environment=payment.environment, network=payment.network).first()
+    if cursor is None or cursor.read_until is None or cursor.polled_at is None:
+        raise NetworkUnavailable(_UNREAD, retry_after_seconds=60)
+    if timezone.now() - cursor.polled_at > NETWORK_SILENCE_MAX:
+        raise NetworkUnavailable(_UNREAD, retry_after_seconds=60)
+    return cursor.read_until
 
 
 def end_window(payment: Payment) -> Payment:

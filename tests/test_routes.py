@@ -63,6 +63,7 @@ Records = Mapping[str, str]
 KINDS = {
     "payment_id": ids.PAYMENT,
     "refundable_payment_id": ids.PAYMENT,
+    "short_payment_id": ids.PAYMENT,
     "discrepancy_id": ids.DISCREPANCY,
     "link_id": ids.PAYMENT_LINK,
     "refund_id": ids.REFUND,
@@ -114,6 +115,12 @@ ROUTES = [
     Route("GET", "payments", Scope.PAYMENTS_READ),
     Route("GET", "payments/<str:payment_id>", Scope.PAYMENTS_READ),
     Route("POST", "payments/<str:payment_id>/cancel", Scope.PAYMENTS_WRITE),
+    Route(
+        "POST",
+        "payments/<str:payment_id>/close",
+        Scope.DECISIONS_WRITE,
+        stands_for={"payment_id": "short_payment_id"},
+    ),
     Route("POST", "payments/<str:payment_id>/claim", Scope.PAYMENTS_READ, body={"transactionHash": "0x" + "ab" * 32}),
     Route("POST", "payments/<str:payment_id>/simulate", Scope.PAYMENTS_WRITE, body={"scenario": "exact"}),
     Route("GET", "payments/<str:payment_id>/timeline", Scope.PAYMENTS_READ),
@@ -241,6 +248,7 @@ def records_of(payment: Payment) -> Records:
     return {
         "payment_id": payment.public_id,
         "refundable_payment_id": refund.payment.public_id,
+        "short_payment_id": paid(received=["60"], merchant=payment.merchant).public_id,
         "discrepancy_id": overpaid.discrepancies.get().public_id,
         "link_id": make_link(payment.merchant).public_id,
         "refund_id": refund.public_id,

@@ -107,6 +107,21 @@ CANCEL = [
         response_only=True,
     )
 ]
+CLOSE = [
+    OpenApiExample(
+        "Closed",
+        value={
+            **PAYMENT,
+            "status": "underpaid",
+            "statusReasons": ["underpaid"],
+            "amountReceived": "24.000000",
+            "amountDue": "0.000000",
+            "expiresAt": "2026-01-22T10:02:11.000Z",
+            "version": 4,
+        },
+        response_only=True,
+    )
+]
 
 CLAIM = [
     OpenApiExample(

@@ -38,7 +38,14 @@ from payments.claims.claims import claim_record, explain_claim, parse_transactio
 from payments.models import PAYMENTS, Discrepancy, Payment
 from payments.rates.quoting import RateUnavailable
 from payments.records import SHOWN_COLUMNS, Records, discrepancy_record, timeline_entry, transfer_record
-from payments.services import PaymentNotCancellable, WalletNotAllowed, cancel_payment, create_payment
+from payments.services import (
+    PaymentNotCancellable,
+    PaymentNotClosable,
+    WalletNotAllowed,
+    cancel_payment,
+    close_payment,
+    create_payment,
+)
 from payments.suspense import recipient_checks
 from payments.suspense.acceptance import DiscrepancyResolved, accept_discrepancy
 from webhooks.models import Event
@@ -53,6 +60,7 @@ class PaymentViewSet(MerchantViewSet):
         "retrieve": Scope.PAYMENTS_READ,
         "list": Scope.PAYMENTS_READ,
         "cancel": Scope.PAYMENTS_WRITE,
+        "close": Scope.DECISIONS_WRITE,
         "simulate": Scope.PAYMENTS_WRITE,
         "claim": Scope.PAYMENTS_READ,
         "timeline": Scope.PAYMENTS_READ,
@@ -129,6 +137,21 @@ class PaymentViewSet(MerchantViewSet):
     def cancel(self, request: Request, payment_id: str) -> Response:
         read_body(EmptySerializer, request)
         return Response(_record(cancel_payment(self._payment(payment_id))))
+
+    @refuses(PaymentNotClosable, NetworkUnavailable)
+    @extend_schema(
+        summary="Close an underpaid payment early",
+        description=(
+            "Ends the time of a payment that has received too little. What came waits as a discrepancy, which you "
+            "accept or refund; what is sent later is late. Refused while more has been seen and is not confirmed."
+        ),
+        request=EmptySerializer,
+        responses=PaymentSchema,
+        examples=examples.CLOSE,
+    )
+    def close(self, request: Request, payment_id: str) -> Response:
+        read_body(EmptySerializer, request)
+        return Response(_record(close_payment(self._payment(payment_id))))
 
     @refuses(ScenarioNotPossible)
     @extend_schema(

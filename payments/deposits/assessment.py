@@ -60,6 +60,8 @@ class AssessmentFacts:
     crumb: int = 0
     released: int = 0
     surplus: int = 0
+    ends_now: bool = False
+    """Somebody ends the window now, before its time."""
 
     @property
     def needed(self) -> int:
@@ -101,7 +103,7 @@ def assess(facts: AssessmentFacts) -> Assessment:
     released = _released(facts, received) if enough and not facts.closed else 0
     surplus = received - released if released else 0
 
-    over = facts.has_read_past(facts.closes_at)
+    over = facts.ends_now or facts.has_read_past(facts.closes_at)
     close = status is PaymentStatus.UNDERPAID and over and not confirming and not facts.closed
     paid = received if facts.closed or close else released
     return Assessment(

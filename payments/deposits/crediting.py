@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from django.db import transaction
@@ -77,8 +78,9 @@ def request_assessment(payment_ids: Iterable[uuid.UUID | None]) -> int:
         return Payment.objects.filter(pk__in=keys).update(assess_at=timezone.now())
 
 
-def assess_locked(payment: Payment, decided: Sequence[PostingDraft] = ()) -> Payment:
+def assess_locked(payment: Payment, decided: Sequence[PostingDraft] = (), *, ends_now: bool = False) -> Payment:
     """As assess_payment, for a caller that holds the payment's lock. `decided` are postings of its own, made first.
+    `ends_now` ends the window before its time, where too little has been received.
 
     On a halted network nothing is assessed: the payment stays due until a person has looked.
     """
@@ -86,7 +88,7 @@ def assess_locked(payment: Payment, decided: Sequence[PostingDraft] = ()) -> Pay
     if evidence is None:
         record_halted(payment, decided)
         return payment
-    assessment = assess(evidence.facts)
+    assessment = assess(replace(evidence.facts, ends_now=ends_now))
     effects = effects_of(payment, evidence, assessment)
     balances = lock_balances(payment, effects)
     drafts = assessment_postings(payment, effects, balances)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 import pytest
@@ -138,6 +138,18 @@ CASES = [
         "short, and the grace over as well",
         facts(deposit(400_000), closes_at=GRACE_ENDS, read_until=AFTER_GRACE),
         (UNDERPAID, 400_000, 0, 0, 0, True),
+        ("underpaid",),
+    ),
+    Case(
+        "short, and somebody ends the window before its time",
+        replace(facts(deposit(400_000), closes_at=GRACE_ENDS), ends_now=True),
+        (UNDERPAID, 400_000, 0, 0, 0, True),
+        ("underpaid",),
+    ),
+    Case(
+        "nor is it ended while something confirms",
+        replace(facts(deposit(400_000), deposit(1, confirmed=False)), ends_now=True),
+        (UNDERPAID, 400_000, 0, 0, 0, False),
         ("underpaid",),
     ),
     Case(

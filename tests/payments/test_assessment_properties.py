@@ -52,6 +52,7 @@ def facts_strategy(draw: st.DrawFn) -> AssessmentFacts:
         returned=0,
         read_until=draw(st.none() | INSTANTS),
         deposits=tuple(draw(st.lists(deposits_strategy(), max_size=5, unique_by=lambda each: each.id))),
+        ends_now=draw(st.booleans()),
     )
 
 

@@ -26,7 +26,7 @@ from payments.deposits import crediting, recording, watching
 from payments.deposits.models import ScanCursor
 from payments.deposits.watching import watch_network
 from payments.models import Deposit, Discrepancy, Payment
-from payments.services import PaymentNotCancellable, cancel_payment
+from payments.services import PaymentNotCancellable, PaymentNotClosable, cancel_payment, close_payment
 from payments.states import PaymentStatus
 from payments.suspense.acceptance import DiscrepancyResolved, accept_discrepancy
 from tests.factories import make_merchant
@@ -192,6 +192,109 @@ def test_without_the_lock_a_payment_is_cancelled_and_credited() -> None:
         cancel_while_it_is_credited(payments)
     watch()
     assert findings()
+
+
+# Close early against the rest that arrives.
+
+CLOSED_AT_ONCE = 24
+
+
+@populated_once
+def short_with_the_rest_unread(count: int) -> list[Payment]:
+    """Payments of which six tenths are credited and the rest stands in blocks that nobody has read yet."""
+    merchant = make_merchant()
+    payments = [make_payment(STELLAR, merchant=merchant) for _ in range(count)]
+    control.pay_together(STELLAR, [part_of(payment, "60") for payment in payments])
+    mine(STELLAR)
+    watch()
+    for start in range(0, count, PAYMENTS_IN_A_BLOCK):
+        some = payments[start : start + PAYMENTS_IN_A_BLOCK]
+        control.pay_together(STELLAR, [part_of(payment, "40") for payment in some])
+        mine(STELLAR)
+    return payments
+
+
+@contextmanager
+def hesitant_closing(*, seconds: float) -> Iterator[None]:
+    """Between looking and writing, closing takes so long, unless the payment is completed meanwhile."""
+    real = services._read_until
+
+    def hesitate(payment: Payment) -> Any:
+        completed, ends = Payment.objects.filter(pk=payment.pk, status="completed"), time.monotonic() + seconds
+        while time.monotonic() < ends and not completed.exists():
+            time.sleep(0.005)
+        return real(payment)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(services, "_read_until", hesitate)
+        yield
+
+
+def close_while_the_rest_arrives(payments: list[Payment]) -> tuple[Counter[str], list[Exception]]:
+    """One thread closes while another reads and two assess; what closing came to, and what they stumbled over."""
+    done = Event()
+    outcomes: Counter[str] = Counter()
+    errors: list[Exception] = []
+
+    def close_all() -> None:
+        try:
+            until(Payment.objects.filter(status="completed").exists)  # those of the first block are refused
+            for payment in payments:
+                try:
+                    close_payment(payment)
+                    outcomes["closed"] += 1
+                except PaymentNotClosable:
+                    outcomes["refused"] += 1
+                except Exception as error:
+                    errors.append(error)
+        finally:
+            done.set()
+
+    def read_all() -> None:
+        for block in range(len(payments) // PAYMENTS_IN_A_BLOCK):
+            while not done.is_set() and outcomes.total() < block * PAYMENTS_IN_A_BLOCK - 1:
+                time.sleep(0.001)
+            watch_network(SANDBOX, STELLAR)
+
+    def assess_all() -> None:
+        while not done.is_set():
+            crediting.assess_due()
+
+    race(close_all, read_all, assess_all, assess_all)
+    return outcomes, errors
+
+
+@pytest.mark.usefixtures("one_block_at_a_time")
+def test_a_payment_closed_while_the_rest_arrives_is_completed_or_closed_and_never_both() -> None:
+    payments = short_with_the_rest_unread(CLOSED_AT_ONCE)
+    with hesitant_closing(seconds=0.02):
+        outcomes, errors = close_while_the_rest_arrives(payments)
+    watch()
+    assert errors == []
+    assert outcomes.total() == CLOSED_AT_ONCE
+    assert min(outcomes["closed"], outcomes["refused"]) > 0  # they did meet
+    short, rest, due = units(payments[0], "60"), units(payments[0], "40"), int(payments[0].due)
+    assert books(payments[0]) == {
+        "chain:hot": CLOSED_AT_ONCE * due,
+        "merchant:available": outcomes["refused"] * due,
+        "suspense:underpaid": outcomes["closed"] * short,
+        "suspense:late": outcomes["closed"] * rest,
+    }
+    assert Counter((each.status, each.closed_at is not None) for each in Payment.objects.all()) == {
+        ("underpaid", True): outcomes["closed"],
+        ("completed", False): outcomes["refused"],
+    }
+    assert_all_is_well()
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("one_block_at_a_time")
+def test_without_the_lock_closing_and_crediting_get_into_each_other_s_way() -> None:
+    payments = short_with_the_rest_unread(2 * PAYMENTS_IN_A_BLOCK)
+    with without_row_locks(), hesitant_closing(seconds=10):
+        _, errors = close_while_the_rest_arrives(payments)
+    watch()
+    assert errors or findings()
 
 
 # Watchers and assessments side by side.
