@@ -12,11 +12,12 @@ from django.contrib.sessions.models import Session
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from config.database.counters import fold_all
 from config.database.purging import delete_in_batches
 from config.periodic.due_work import rows_of
-from merchants import counting
 from merchants.access import attempts, authentication, idempotency
 from merchants.audit import purging as audit
+from merchants.counting import COUNTS
 from merchants.models import RecordCountDelta
 from merchants.request_log import purging as request_log
 
@@ -25,9 +26,8 @@ ATTEMPTS_KEPT_FOR = timedelta(days=1)
 
 @shared_task(name="merchants.fold_counts")
 def fold_counts() -> None:
-    """Fold deltas until less than a batch is left, so that a backlog does not take an interval for each batch."""
-    while counting.fold_counts() == counting.FOLD_BATCH:
-        pass
+    """Fold all deltas of counts."""
+    fold_all(COUNTS)
 
 
 @shared_task(name="merchants.purge_idempotency")

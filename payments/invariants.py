@@ -7,10 +7,12 @@ from datetime import timedelta
 
 from django.utils import timezone
 
+from config.database.counters import differences
 from merchants.invariants import inexact_counters
 from merchants.ledger.invariants import Finding, Scope, Severity, invariant, unequal
 from payments.deposits.invariants import networks_halted, records_set_aside
-from payments.deposits.turnover.counting import DIFFERENCES
+from payments.deposits.turnover.counting import TURNOVER
+from payments.deposits.turnover.models import Span
 from payments.models import PAYMENTS
 from payments.states import PaymentStatus
 from payments.treasury.invariants import sweeps_waiting_too_long
@@ -193,20 +195,22 @@ def changes_have_events(scope: Scope) -> Iterator[Finding]:
     yield from changes_without_event(scope, noun="payment", table="payments_payment", where=_IN_SCOPE)
 
 
-@invariant("C1", "the counters behind `totalCount` are exact", severity=Severity.WARNING)
+@invariant("C1", "the counters behind `totalCount` are exact", severity=Severity.WARNING, counter=PAYMENTS.counter)
 def payment_counters_are_exact(scope: Scope) -> Iterator[Finding]:
     yield from inexact_counters(PAYMENTS)
 
 
-@invariant("C2", "the counters behind the turnover are exact", severity=Severity.WARNING)
+@invariant("C2", "the counters behind the turnover are exact", severity=Severity.WARNING, counter=TURNOVER)
 def turnover_is_exact(scope: Scope) -> Iterator[Finding]:
     """Compare all counters with the payments, whatever time the scope has: counters have no time of their own."""
-    for environment, network, coin, merchant, currency, day, counted, paid, volume, price in scope.rows(DIFFERENCES):
+    for merchant, environment, span, at, network, coin, currency, *sums in differences(TURNOVER):
+        moment = "%Y-%m-%d" if span == Span.DAY else "%Y-%m-%d %H:%M"
+        paid, counted_paid, _unpaid, _counted_unpaid, volume, counted_volume, *_ = map(int, sums)
         yield Finding(
-            f"merchant {merchant}: {coin} for {currency} on {day}",
-            f"{paid} paid, {price}",
-            f"{counted} paid, {volume}",
-            "the figures of the overview are wrong for this day",
+            f"merchant {merchant}: {coin} for {currency} on {at:{moment}}",
+            f"{counted_paid} paid, {counted_volume}",
+            f"{paid} paid, {volume}",
+            "the figures of the overview are wrong for this time until it is counted again: ./manage.py recount",
             environment=environment,
             network=network,
         )

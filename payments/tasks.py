@@ -12,6 +12,7 @@ from django.db.models import OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from config.database.advisory_locks import named_lock
+from config.database.counters import fold_all
 from config.environments import Environment
 from config.periodic.containment import contained
 from config.periodic.due_work import rows_of
@@ -139,9 +140,8 @@ def record_rates() -> None:
 
 @shared_task(name="payments.fold_turnover")
 def fold_turnover() -> None:
-    """Fold deltas of the turnover until less than a batch is left."""
-    while turnover.fold_turnover() == turnover.FOLD_BATCH:
-        pass
+    """Fold all deltas of the turnover."""
+    fold_all(turnover.TURNOVER)
 
 
 @shared_task(name="payments.index_payments")

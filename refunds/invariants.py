@@ -128,6 +128,8 @@ def nothing_waits_too_long(scope: Scope) -> Iterator[Finding]:
         )
 
 
-@invariant("R5", "the counters behind the refunds' `totalCount` are exact", severity=Severity.WARNING)
+@invariant(
+    "R5", "the counters behind the refunds' `totalCount` are exact", severity=Severity.WARNING, counter=REFUNDS.counter
+)
 def refund_counters_are_exact(scope: Scope) -> Iterator[Finding]:
     yield from inexact_counters(REFUNDS)

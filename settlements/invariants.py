@@ -356,6 +356,11 @@ def spreads_are_as_agreed(scope: Scope) -> Iterator[Finding]:
         )
 
 
-@invariant("S6", "the counters behind the settlements' `totalCount` are exact", severity=Severity.WARNING)
+@invariant(
+    "S6",
+    "the counters behind the settlements' `totalCount` are exact",
+    severity=Severity.WARNING,
+    counter=SETTLEMENTS.counter,
+)
 def settlement_counters_are_exact(scope: Scope) -> Iterator[Finding]:
     yield from inexact_counters(SETTLEMENTS)

@@ -1,18 +1,20 @@
 """Sums of the entries of accounts up to an instant: from the sums of whole days, and from the entries of its own day.
 
 The trigger `entry_day_sums` keeps the sums of days exact: it adds to them in the statement that writes entries, under
-the locks of the accounts.
+the locks of the accounts: a counter (config.database.counters) without deltas, because whoever posts waits already.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 from datetime import UTC, datetime, time
 from typing import Any
 
-from django.db import connection, transaction
+from django.db import connection
 
 from config import ids
+from config.database.counters import Counter
 from merchants.ledger.models import Account, DaySum, Entry
 
 _ACCOUNTS, _ENTRIES, _SUMS = Account._meta.db_table, Entry._meta.db_table, DaySum._meta.db_table
@@ -61,36 +63,18 @@ def sums_before(accounts: Collection[int], *instants: datetime) -> list[dict[int
     return found
 
 
-def sum_again() -> None:
-    """Make all sums again from the entries."""
-    with transaction.atomic(), connection.cursor() as cursor:
-        # Waits for those who write entries, so that each entry is there, or is added by the trigger, and never both.
-        cursor.execute(f"LOCK TABLE {_ENTRIES} IN SHARE ROW EXCLUSIVE MODE")
-        cursor.execute(f"DELETE FROM {_SUMS}")  # noqa: S608 - names of our own tables
-        cursor.execute(
-            f"""INSERT INTO {_SUMS} (account_id, day, amount)
-            SELECT entry.account_id, ledger_day_of(entry.posting_id), sum(entry.amount)
-            FROM {_ENTRIES} AS entry JOIN {_ACCOUNTS} AS account ON account.id = entry.account_id
-            WHERE {HAS_SUMS} GROUP BY 1, 2"""  # noqa: S608 - names of our own tables
-        )
-
-
 # --- what reconcile asks -----------------------------------------------------------------------------
 
-DIFFERENCES = f"""
-    WITH actual AS (
-        SELECT entry.account_id, ledger_day_of(entry.posting_id) AS day, sum(entry.amount) AS total
+
+def _of_entries(chosen: str) -> str:
+    """SELECT of the sums by account and day of the entries that are chosen."""
+    return f"""
+        SELECT entry.account_id, ledger_day_of(entry.posting_id) AS day, sum(entry.amount) AS amount
         FROM {_ENTRIES} AS entry JOIN {_ACCOUNTS} AS account ON account.id = entry.account_id
-        WHERE {HAS_SUMS} AND (%(midnight)s::uuid IS NULL OR entry.posting_id >= %(midnight)s)
-        GROUP BY 1, 2
-    ), known AS (
-        SELECT account_id, day, amount FROM {_SUMS} WHERE %(first_day)s::date IS NULL OR day >= %(first_day)s
-    )
-    SELECT account.environment, account.network, account.asset, account.kind, account.owner, day,
-        coalesce(known.amount, 0), coalesce(actual.total, 0)
-    FROM known FULL JOIN actual USING (account_id, day) JOIN {_ACCOUNTS} AS account ON account.id = account_id
-    WHERE coalesce(known.amount, 0) <> coalesce(actual.total, 0) AND account.environment = ANY(%(environments)s)
-        AND (%(network)s::text IS NULL OR account.network = %(network)s)
-    ORDER BY account.id, day
-"""  # noqa: S608 - names of our own tables
-"""The sums of days against their entries, from a day on. In one statement: for reconcile, not for requests."""
+        WHERE {HAS_SUMS} AND {chosen} GROUP BY 1, 2
+    """  # noqa: S608 - names of our own tables
+
+
+DAY_SUMS = Counter(sums=DaySum, key=("account_id", "day"), added=("amount",), counted=_of_entries("TRUE"))
+SINCE = replace(DAY_SUMS, counted=_of_entries("entry.posting_id >= %(midnight)s"), own="day >= %(first_day)s")
+"""The same from a day on, which begins at a midnight."""

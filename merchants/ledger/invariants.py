@@ -18,9 +18,10 @@ from django.db import connection
 from django.utils.module_loading import autodiscover_modules
 
 from config import ids
+from config.database.counters import Counter
 from config.environments import Environment
 from merchants.ledger.chart import CHART, AccountKind, Group, Side, kinds_where
-from merchants.ledger.day_sums import DIFFERENCES
+from merchants.ledger.day_sums import DAY_SUMS, SINCE
 from merchants.ledger.models import Account, Entry, Posting
 
 ROWS_AT_A_TIME = 2000
@@ -148,6 +149,8 @@ class Invariant:
     """Left out, with a warning, when a run must not ask chains."""
     observers: tuple[Observer, ...] = ()
     """What must be observed outside before the snapshot is taken."""
+    counter: Counter | None = None
+    """What the check compares, and `recount` corrects."""
 
 
 _registry: dict[str, Invariant] = {}
@@ -160,6 +163,7 @@ def invariant(
     severity: Severity = Severity.ERROR,
     reads_chain: bool = False,
     observers: tuple[Observer, ...] = (),
+    counter: Counter | None = None,
 ) -> Callable[[Check], Check]:
     """Registers a check under a code of its own. `title` says what is true when it finds nothing.
 
@@ -171,7 +175,7 @@ def invariant(
             raise ValueError(f"two invariants have the code {code}")
         if not re.fullmatch(r"[A-Z]+[0-9]+[a-z]*", code):
             raise ValueError(f"{code!r} is not like I12 or I12w")
-        _registry[code] = Invariant(code, title, severity, check, reads_chain, observers)
+        _registry[code] = Invariant(code, title, severity, check, reads_chain, observers, counter)
         return check
 
     return register
@@ -352,17 +356,26 @@ def balances_are_sums_of_entries(scope: Scope) -> Iterator[Finding]:
         )
 
 
-@invariant("I3d", "the stored sum of every day is that of its entries", severity=Severity.WARNING)
+WRONG_DAYS = """
+    SELECT environment, network, asset, kind, owner, day, amount, counted_amount
+    FROM ({differences}) AS wrong JOIN ledger_account AS account ON account.id = account_id
+    WHERE environment = ANY(%(environments)s) AND (%(network)s::text IS NULL OR network = %(network)s)
+    ORDER BY account_id, day
+"""
+
+
+@invariant("I3d", "the stored sum of every day is that of its entries", severity=Severity.WARNING, counter=DAY_SUMS)
 def day_sums_are_sums_of_entries(scope: Scope) -> Iterator[Finding]:
     first = scope.since and scope.since.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-    asked = {"first_day": first and first.date(), "midnight": first and ids.first_uuid_at(first)}
-    for environment, network, asset, kind, owner, day, known, total in scope.rows(DIFFERENCES, **asked):
+    asked = {"first_day": first.date(), "midnight": ids.first_uuid_at(first)} if first else {}
+    query = WRONG_DAYS.format(differences=(SINCE if first else DAY_SUMS).differences)
+    for environment, network, asset, kind, owner, day, known, total in scope.rows(query, **asked):
         expected, actual = _natural(kind, total), _natural(kind, known)
         yield Finding(
             f"{_account(environment, network, asset, kind, owner)} on {day}",
             expected,
             actual,
-            "statements are wrong by this; if I1 and I3 are clean the entries are right: ./manage.py sum_days",
+            "statements are wrong by this; if I1 and I3 are clean the entries are right: ./manage.py recount I3d",
             delta=actual - expected,
             environment=environment,
             network=network,

@@ -14,17 +14,17 @@ from django.db import connection, transaction
 from django.db.models import Model
 from django.utils import timezone
 
+from config.database.counters import correct, fold_all
 from merchants.audit.models import LoggedAction
-from merchants.counting import Counted
-from merchants.ledger.day_sums import sum_again
+from merchants.ledger.day_sums import DAY_SUMS
 from merchants.ledger.models import Account, Entry, Posting
-from merchants.models import Merchant, RecordCount, RecordCountDelta
+from merchants.models import Merchant
 from merchants.request_log.models import LoggedRequest
 from merchants.roles import Action
 from payments.dashboard.search.indexing import entry_of
 from payments.dashboard.search.models import SearchEntry
 from payments.dashboard.search.texts import texts_of
-from payments.deposits.turnover.models import Turnover, TurnoverDelta
+from payments.deposits.turnover.counting import TURNOVER
 from payments.links.models import PaymentLink
 from payments.models import PAYMENTS, BalanceChange, Deposit, Discrepancy, Payment
 from refunds.models import REFUNDS, Refund
@@ -41,25 +41,6 @@ _KEY_OF = """
         lpad(to_hex(made), 12, '0') || '7' || lpad(to_hex(n % 4096), 3, '0') || '8' || left(md5(kind || n), 15)
     )::uuid
 """
-
-
-_COUNT_TURNOVER = """
-    INSERT INTO payments_turnover (
-        span, starts_at, merchant_id, environment, network, cryptocurrency, currency, paid, unpaid, volume, seconds
-    )
-    SELECT span, date_trunc(span, made_at, 'UTC'), merchant_id, environment, network, cryptocurrency, currency,
-        COUNT(completed_at), COUNT(*) - COUNT(completed_at),
-        COALESCE(SUM(fiat_amount) FILTER (WHERE completed_at IS NOT NULL), 0),
-        COALESCE(SUM(GREATEST(0, floor(extract(epoch FROM completed_at - made_at)))), 0)
-    FROM (
-        SELECT *, to_timestamp(('x' || left(replace(id::text, '-', ''), 12))::bit(48)::bigint / 1000.0) AS made_at
-        FROM payments_payment
-        WHERE completed_at IS NOT NULL OR status IN ('expired', 'underpaid', 'partially_refunded', 'refunded')
-    ) AS payment CROSS JOIN (VALUES ('hour'), ('day')) AS spans (span)
-    WHERE span = 'day' OR made_at >= now() - interval '9 days'
-    GROUP BY 1, 2, 3, 4, 5, 6, 7
-"""
-"""What the payments came to, as payments.deposits.turnover.counting counts each."""
 
 
 class Fill:
@@ -85,10 +66,9 @@ class Fill:
                 self._write_search_entries(cursor)
             opened_at = timezone.now() - timedelta(milliseconds=MILLISECONDS)
             Merchant.objects.filter(pk=self._merchant.pk).update(created_at=opened_at)
-            for counted in (PAYMENTS, REFUNDS, SETTLEMENTS):
-                count_records(cursor, counted)
-            cursor.execute(f"DELETE FROM {_table(Turnover)}; DELETE FROM {_table(TurnoverDelta)}")  # noqa: S608
-            cursor.execute(_COUNT_TURNOVER)
+            for counter in (*(each.counter for each in (PAYMENTS, REFUNDS, SETTLEMENTS)), TURNOVER):
+                correct(counter)
+                fold_all(counter)
 
     @property
     def _paid(self) -> Payment:
@@ -255,7 +235,7 @@ class Fill:
             f" SELECT account_id, sum(amount) AS total FROM {_table(Entry)} GROUP BY account_id"
             ") AS entries WHERE account.id = entries.account_id AND account.balance <> entries.total"
         )
-        sum_again()
+        correct(DAY_SUMS)
 
     def _key_of(self, kind: str, *, row: str = "n", every: int = 1) -> str:
         """The key in SQL of the record of a kind with the number `row`, of which there is one in so many payments."""
@@ -338,19 +318,6 @@ def _without_indexes(cursor: Any) -> Iterator[None]:
 _COPY = (
     f"COPY {SearchEntry._meta.db_table} (payment_id, merchant_id, environment, text, pieces, deposits_until) FROM STDIN"
 )
-
-
-def count_records(cursor: Any, counted: Counted) -> None:
-    """The counters of what is there, folded."""
-    cursor.execute(f"DELETE FROM {_table(RecordCountDelta)} WHERE kind = %s", [counted.kind])  # noqa: S608
-    cursor.execute(f"DELETE FROM {_table(RecordCount)} WHERE kind = %s", [counted.kind])  # noqa: S608
-    cursor.execute(
-        f"INSERT INTO {_table(RecordCount)} (merchant_id, environment, kind, status, day, total)"  # noqa: S608
-        " SELECT merchant_id, environment, %s, status, to_timestamp("
-        " ('x' || left(replace(id::text, '-', ''), 12))::bit(48)::bigint / 1000.0)::date, count(*)"
-        f" FROM {counted.table} GROUP BY 1, 2, 4, 5",
-        [counted.kind],
-    )
 
 
 def _table(model: type[Model]) -> str:

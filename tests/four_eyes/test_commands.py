@@ -61,7 +61,7 @@ WHOEVER_RUNS_IT: dict[str, str] = {
 
 LOOKS = {
     *("api_key_pepper", "check_networks", "export_ledger", "factory_roles", "house_result", "networks", "reconcile"),
-    *("recover_deposits", "refill", "signer", "sum_days", "webhook_listen"),
+    *("recount", "recover_deposits", "refill", "signer", "webhook_listen"),
 }
 """What moves nothing. `reconcile` stops payouts."""
 

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from io import StringIO
 
 import pytest
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.db import connection
 
 from config import ids
@@ -126,7 +126,7 @@ def test_any_history_is_summed_exactly_at_any_instant() -> None:
     assert_exact()
 
 
-def test_a_wrong_sum_is_found_and_sum_days_puts_it_right() -> None:
+def test_a_wrong_sum_is_found_and_recount_puts_it_right() -> None:
     move_some(20)
     wrong = DaySum.objects.filter(account__kind="merchant:available").earliest("id")
     right = int(wrong.amount)
@@ -137,8 +137,10 @@ def test_a_wrong_sum_is_found_and_sum_days_puts_it_right() -> None:
     assert MERCHANT in finding.subject or wrong.account.owner in finding.subject
     assert (finding.environment, finding.network) == (SANDBOX, "ethereum")
     told = StringIO()
-    call_command("sum_days", stdout=told)
-    assert "those of their entries" in told.getvalue()
+    call_command("recount", "I3d", stdout=told)
+    assert told.getvalue() == "I3d: 1 figures were wrong and are corrected.\n"
+    with pytest.raises(CommandError, match=r"I1: choose of .*I3d"):
+        call_command("recount", "I1")
     assert_exact()
     wrong = DaySum.objects.get(account=wrong.account, day=wrong.day)
     assert int(wrong.amount) == right

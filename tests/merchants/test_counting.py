@@ -15,6 +15,7 @@ from django.test.utils import CaptureQueriesContext
 
 from config import ids
 from config.api.pagination import KeyRange
+from config.database.counters import correct, differences
 from merchants import counting
 from merchants.models import RecordCount, RecordCountDelta
 from merchants.tasks import fold_counts as fold_counts_task
@@ -108,7 +109,7 @@ def test_a_total_is_what_counting_the_table_gives(table: None, seed: int) -> Non
         for _ in range(25):
             question = random_question(source)
             assert ask(*question) == count(*question), question
-    assert counting.count_differences(PROBES) == []
+    assert list(differences(PROBES.counter)) == []
 
 
 def test_a_total_is_one_statement(table: None) -> None:
@@ -144,7 +145,7 @@ def test_a_kind_without_a_status_is_counted(table: None) -> None:
     probe = Probe.objects.create(merchant_id=MERCHANTS[0], environment="sandbox", status="x")
     counting.record_created(plain, merchant_id=MERCHANTS[0], environment="sandbox", key=probe.id)
     assert counting.total(plain, merchant_id=MERCHANTS[0], environment="sandbox") == 1
-    assert counting.count_differences(plain) == []
+    assert list(differences(plain.counter)) == []
     keys = KeyRange.between(ids.created_at_of(probe.id), ids.created_at_of(probe.id))
     with pytest.raises(ValueError, match="no status"):
         counting.total(plain, merchant_id=MERCHANTS[0], environment="sandbox", statuses=["x"], keys=keys)
@@ -191,18 +192,24 @@ def test_a_wrong_count_is_found(table: None) -> None:
     source = random.Random(7)
     probes = [create(source) for _ in range(20)]
     counting.fold_counts(batch=10)
-    assert counting.count_differences(PROBES) == []
+    assert list(differences(PROBES.counter)) == []
 
     wrong = probes[3]
     Probe.objects.filter(pk=wrong.pk).update(status="vanished")
-    found = counting.count_differences(PROBES)
-    assert {(each.status, each.actual - each.counted) for each in found} == {(wrong.status, -1), ("vanished", 1)}
-    assert {each.day for each in found} == {ids.created_at_of(wrong.id).date()}
-    assert {each.merchant_id for each in found} == {wrong.merchant_id}
+    day = ids.created_at_of(wrong.id).date()
+    owner = wrong.merchant_id, wrong.environment, PROBES.kind
+    vanished, before = sorted(differences(PROBES.counter), key=lambda each: each[3] != "vanished")
+    assert vanished == (*owner, "vanished", day, 0, 1)
+    assert (before[:5], before[5] - before[6]) == ((*owner, wrong.status, day), 1)
 
-    Probe.objects.filter(pk=wrong.pk).update(status=wrong.status)
     RecordCount.objects.filter(pk=RecordCount.objects.earliest("pk").pk).update(total=1000)
-    assert len(counting.count_differences(PROBES)) == 1
+    RecordCount.objects.latest("pk").delete()
+    others = counting.Counted("another", Probe)
+    assert correct(PROBES.counter) == 4
+    assert list(differences(PROBES.counter)) == []
+    assert len(list(differences(others.counter))) > 4
+    counting.fold_counts()
+    assert sum(RecordCount.objects.values_list("total", flat=True)) == 20
 
 
 def in_threads(*jobs: Callable[[], None]) -> None:
@@ -227,7 +234,11 @@ def in_threads(*jobs: Callable[[], None]) -> None:
 
 
 def test_a_total_stays_exact_while_others_write_and_fold(shared_table: None) -> None:
-    """Each reader sees, in one repeatable snapshot, the same number from the counts and from the table."""
+    """Each reader sees, in one repeatable snapshot, the same number from the counts and from the table. The one count
+    that is wrong is corrected once."""
+    day, of = START.date(), {"environment": "sandbox", "kind": PROBES.kind, "status": "created"}
+    RecordCount.objects.create(merchant_id=uuid.UUID(int=3), day=day, total=5, **of)
+    both, corrected = threading.Barrier(2), []
     writers_left = threading.Semaphore(0)
     done = threading.Event()
 
@@ -242,6 +253,11 @@ def test_a_total_stays_exact_while_others_write_and_fold(shared_table: None) -> 
     def fold() -> None:
         while not done.is_set():
             counting.fold_counts(batch=13)
+
+    def recount() -> None:
+        for _ in range(3):
+            both.wait(timeout=60)
+            corrected.append(correct(PROBES.counter))
 
     def read() -> None:
         source = random.Random(99)
@@ -259,11 +275,12 @@ def test_a_total_stays_exact_while_others_write_and_fold(shared_table: None) -> 
             writers_left.acquire(timeout=60)
         done.set()
 
-    in_threads(lambda: write(1), lambda: write(2), fold, fold, read, stop)
+    in_threads(lambda: write(1), lambda: write(2), fold, fold, recount, recount, read, stop)
     while counting.fold_counts():
         pass
-    assert counting.count_differences(PROBES) == []
+    assert list(differences(PROBES.counter)) == []
     assert sum(RecordCount.objects.values_list("total", flat=True)) == 120
+    assert sum(corrected) == 1
 
 
 def test_a_total_is_of_one_moment_even_without_a_snapshot_around_it(shared_table: None) -> None:

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.db import transaction
 
+from config.database.counters import correct
 from config.money import fiat_share
 from merchants.ledger.invariants import Scope
 from payments.chains.simulated import control
@@ -102,9 +103,12 @@ def test_counters_that_are_wrong_are_found() -> None:
     payment = pay_and_confirm(make_payment(POLYGON, amount="10"))
     counting.fold_turnover()
     Turnover.objects.filter(span=Span.DAY).update(volume=999)
-    [finding] = turnover_is_exact(Scope(environments=(SANDBOX,)))
-    assert (finding.expected, finding.actual) == ("1 paid, 1000", "1 paid, 999")
-    assert str(payment.merchant_id) in finding.subject
+    Turnover.objects.filter(span=Span.HOUR).delete()
+    day, hour = turnover_is_exact(Scope(environments=(SANDBOX,)))
+    assert (day.expected, day.actual, hour.actual) == ("1 paid, 1000", "1 paid, 999", "0 paid, 0")
+    assert str(payment.merchant_id) in day.subject
+    assert correct(counting.TURNOVER) == 2
+    assert counted() == counted(Span.HOUR) == (1, 0, 1000)
 
 
 def test_folding_in_batches_adds_up() -> None:

@@ -1,8 +1,7 @@
 """Keeps the counters of what payments came to: exact at any moment, and cheap at millions of payments.
 
-As with the counts of merchants.counting, a change appends a delta in its own database transaction, and a task folds
-deltas. A payment counts in the hour in which it was created, which never changes, so that a reorganisation takes back
-exactly what was counted.
+A counter (config.database.counters) of each merchant, network, coin and currency by hours and days. A payment counts in
+the hour in which it was created, which never changes, so that a reorganisation takes back exactly what was counted.
 """
 
 from __future__ import annotations
@@ -10,16 +9,14 @@ from __future__ import annotations
 from dataclasses import astuple, dataclass
 from datetime import datetime, timedelta
 
-from django.db import connection
-
+from config.database.counters import FOLD_BATCH, MADE_AT, Counter, fold, require_transaction
 from config.database.purging import delete_in_batches
 from config.money import worth_paid
 from payments.deposits.turnover.models import Span, Turnover, TurnoverDelta
 from payments.models import Payment
 from payments.states import PaymentStatus
 
-FOLD_BATCH = 20_000
-HOURS_KEPT = timedelta(days=9)
+HOURS_SHOWN, HOURS_KEPT = timedelta(days=8), timedelta(days=9)
 """Longer than the longest time that is shown by the hour, and the time before it."""
 
 _UNPAID = (PaymentStatus.EXPIRED, PaymentStatus.UNDERPAID, PaymentStatus.PARTIALLY_REFUNDED, PaymentStatus.REFUNDED)
@@ -48,8 +45,7 @@ def share_of(payment: Payment) -> Share:
 
 def share_changed(payment: Payment, old: Share) -> None:
     """Count a payment as it is now. Only in the database transaction that changes it."""
-    if not connection.in_atomic_block:
-        raise RuntimeError("payments are counted in the database transaction that changes them")
+    require_transaction()
     new = share_of(payment)
     if new == old:
         return
@@ -68,76 +64,43 @@ def share_changed(payment: Payment, old: Share) -> None:
     )
 
 
-_DELTAS, _TURNOVER = TurnoverDelta._meta.db_table, Turnover._meta.db_table
-_OF = "merchant_id, environment, network, cryptocurrency, currency"
-_BUCKET = f"span, starts_at, {_OF}"
+_UNPAID_IN_SQL = ", ".join(f"'{each.value}'" for each in _UNPAID)
+_KEY = ("merchant_id", "environment", "span", "starts_at", "network", "cryptocurrency", "currency")
 _SUMS = ("paid", "unpaid", "volume", "seconds")
+_SPANS = f"(VALUES ('{Span.HOUR}', hour), ('{Span.DAY}', date_trunc('day', hour, 'UTC'))) AS spans (span, starts_at)"
+_MADE_AT = MADE_AT.format(key="id")
 
-# As in merchants.counting: rows another worker is folding are skipped, and counters are touched in one order.
-_FOLD = f"""
-    WITH batch AS (
-        SELECT id FROM {_DELTAS} ORDER BY id LIMIT %s FOR UPDATE SKIP LOCKED
-    ), taken AS (
-        DELETE FROM {_DELTAS} USING batch WHERE {_DELTAS}.id = batch.id RETURNING hour, {_OF}, {", ".join(_SUMS)}
-    ), folded AS (
-        INSERT INTO {_TURNOVER} ({_BUCKET}, {", ".join(_SUMS)})
-        SELECT {_BUCKET}, {", ".join(f"SUM({name})" for name in _SUMS)} FROM taken CROSS JOIN LATERAL (
-            VALUES ('{Span.HOUR}', hour), ('{Span.DAY}', date_trunc('day', hour, 'UTC'))
-        ) AS spans (span, starts_at) GROUP BY {_BUCKET} ORDER BY {_BUCKET}
-        ON CONFLICT (merchant_id, environment, span, starts_at, network, cryptocurrency, currency)
-            DO UPDATE SET {", ".join(f"{name} = {_TURNOVER}.{name} + EXCLUDED.{name}" for name in _SUMS)}
-    )
-    SELECT COUNT(*) FROM taken
-"""  # noqa: S608 - names of our own tables
+
+def _counted(span: Span) -> str:
+    """SELECT of what the payments themselves came to. What was paid is as in config.money.worth_paid."""
+    return f"""
+        SELECT merchant_id, environment, '{span}' AS span, date_trunc('{span}', {_MADE_AT}, 'UTC') AS starts_at,
+            network, cryptocurrency, currency, COUNT(*) FILTER (WHERE completed_at IS NOT NULL) AS paid,
+            COUNT(*) FILTER (WHERE completed_at IS NULL AND status IN ({_UNPAID_IN_SQL})) AS unpaid,
+            COALESCE(SUM(LEAST(fiat_amount, div(2 * released * fiat_amount + due, 2 * due)))
+                FILTER (WHERE completed_at IS NOT NULL), 0) AS volume,
+            COALESCE(SUM(GREATEST(0, floor(extract(epoch FROM completed_at - {_MADE_AT}))))
+                FILTER (WHERE completed_at IS NOT NULL), 0) AS seconds
+        FROM {Payment._meta.db_table} GROUP BY 1, 2, 3, 4, 5, 6, 7
+    """  # noqa: S608 - names of our own tables and columns
+
+
+TURNOVER = Counter(
+    sums=Turnover,
+    key=_KEY,
+    added=_SUMS,
+    counted=" UNION ALL ".join(map(_counted, Span)),
+    own=f"(span = '{Span.DAY}' OR starts_at > now() - interval '{HOURS_SHOWN.days} days')",
+    deltas=TurnoverDelta,
+    changes=f"SELECT {', '.join(_KEY + _SUMS)} FROM {{deltas}} AS delta CROSS JOIN LATERAL {_SPANS}",  # noqa: S608
+)
 
 
 def fold_turnover(*, batch: int = FOLD_BATCH) -> int:
-    """Fold the oldest deltas into the counters; returns how many. Any number of workers may do it at once."""
-    with connection.cursor() as cursor:
-        cursor.execute(_FOLD, [batch])
-        return int(cursor.fetchone()[0])
+    """Fold the oldest deltas into the counters; returns how many."""
+    return fold(TURNOVER, batch=batch)
 
 
 def purge_hours(*, now: datetime) -> int:
     """Delete the counters of hours that no page shows any more; those of days stay. Returns how many."""
     return delete_in_batches(Turnover.objects.filter(span=Span.HOUR, starts_at__lt=now - HOURS_KEPT))
-
-
-# --- what reconcile asks -----------------------------------------------------------------------------
-
-_WORTH_PAID = "LEAST(fiat_amount, div(2 * released * fiat_amount + due, 2 * due))"
-"""As config.money.worth_paid."""
-
-_MADE_AT = "to_timestamp(('x' || left(replace(payment.id::text, '-', ''), 12))::bit(48)::bigint / 1000.0)"
-ACTUAL = f"""
-    SELECT merchant_id, environment, network, cryptocurrency, currency,
-        date_trunc('day', {_MADE_AT}, 'UTC') AS day,
-        COUNT(*) FILTER (WHERE completed_at IS NOT NULL) AS paid,
-        COUNT(*) FILTER (WHERE completed_at IS NULL AND status IN ({", ".join(f"'{each.value}'" for each in _UNPAID)}))
-            AS unpaid,
-        COALESCE(SUM({_WORTH_PAID}) FILTER (WHERE completed_at IS NOT NULL), 0) AS volume,
-        COALESCE(SUM(GREATEST(0, floor(extract(epoch FROM completed_at - {_MADE_AT}))))
-            FILTER (WHERE completed_at IS NOT NULL), 0) AS seconds
-    FROM payments_payment AS payment GROUP BY 1, 2, 3, 4, 5, 6
-"""  # noqa: S608 - constants
-"""What the payments themselves come to, by day. Reads the whole table: for reconcile, not for requests."""
-
-DIFFERENCES = f"""
-    WITH actual AS ({ACTUAL}), counted AS (
-        SELECT {_OF}, day, SUM(paid) AS paid, SUM(unpaid) AS unpaid, SUM(volume) AS volume, SUM(seconds) AS seconds
-        FROM (
-            SELECT {_OF}, starts_at AS day, {", ".join(_SUMS)} FROM {_TURNOVER} WHERE span = '{Span.DAY}'
-            UNION ALL
-            SELECT {_OF}, date_trunc('day', hour, 'UTC'), {", ".join(_SUMS)} FROM {_DELTAS}
-        ) AS parts GROUP BY {_OF}, day
-    )
-    SELECT environment, network, cryptocurrency, merchant_id, currency, day::date,
-        COALESCE(counted.paid, 0), COALESCE(actual.paid, 0),
-        COALESCE(counted.volume, 0)::bigint, COALESCE(actual.volume, 0)::bigint
-    FROM counted FULL JOIN actual USING ({_OF}, day)
-    WHERE (COALESCE(counted.paid, 0), COALESCE(counted.unpaid, 0), COALESCE(counted.volume, 0),
-            COALESCE(counted.seconds, 0))
-        <> (COALESCE(actual.paid, 0), COALESCE(actual.unpaid, 0), COALESCE(actual.volume, 0),
-            COALESCE(actual.seconds, 0))
-    ORDER BY day, merchant_id LIMIT 100
-"""  # noqa: S608 - names of our own tables

@@ -9,7 +9,8 @@ from typing import Any
 from django.db import connection
 
 from merchants.models import Merchant
-from payments.deposits.turnover.models import Span, Turnover, TurnoverDelta
+from payments.deposits.turnover.counting import TURNOVER
+from payments.deposits.turnover.models import Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,18 +28,13 @@ class Came:
     seconds: int
 
 
-_COLUMNS = "network, cryptocurrency, currency, paid, unpaid, volume, seconds"
 _READ = f"""
-    SELECT date_bin(%(bar)s, at, %(first)s), network, cryptocurrency, currency,
+    SELECT date_bin(%(bar)s, starts_at, %(first)s), network, cryptocurrency, currency,
         SUM(paid), SUM(unpaid), SUM(volume), SUM(seconds)
-    FROM (
-        SELECT starts_at AS at, {_COLUMNS} FROM {Turnover._meta.db_table}
-        WHERE merchant_id = %(merchant)s AND environment = %(environment)s AND span = %(span)s
-            AND starts_at >= %(first)s AND starts_at < %(end)s
-        UNION ALL
-        SELECT hour, {_COLUMNS} FROM {TurnoverDelta._meta.db_table}
-        WHERE merchant_id = %(merchant)s AND environment = %(environment)s AND hour >= %(first)s AND hour < %(end)s
-    ) AS parts GROUP BY 1, 2, 3, 4 ORDER BY 1
+    FROM ({TURNOVER.rows}) AS parts
+    WHERE merchant_id = %(merchant)s AND environment = %(environment)s AND span = %(span)s
+        AND starts_at >= %(first)s AND starts_at < %(end)s
+    GROUP BY 1, 2, 3, 4 ORDER BY 1
 """  # noqa: S608 - names of our own tables
 
 
