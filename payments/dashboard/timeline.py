@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 from typing import Any
 
 from django.urls import reverse
@@ -233,7 +234,7 @@ def _so_far(event: Event) -> str:
 
     Where either may have changed, both.
     """
-    received, refunded = (_coins_told(event, name) for name in ("amountReceived", "amountRefunded"))
+    received, refunded = (coins_of(event.payload, name) for name in ("amountReceived", "amountRefunded"))
     if event.type == catalogue.PAYMENT_REFUNDED:
         return refunded and _("%(amount)s refunded in all") % {"amount": refunded}
     words = [received and _("%(amount)s received") % {"amount": received}]
@@ -242,10 +243,10 @@ def _so_far(event: Event) -> str:
     return ", ".join(filter(None, words))
 
 
-def _coins_told(event: Event, name: str) -> str:
-    """An amount of the record that the event carries, with its coin; empty for nothing."""
-    amount = str(event.payload.get(name, ""))
-    return f"{amount} {event.payload.get('cryptocurrency', '')}" if amount.strip("0.") else ""
+def coins_of(record: Mapping[str, Any], name: str, *, coin: str = "cryptocurrency") -> str:
+    """An amount of the record that an event carries, as the rest of the page writes it; empty for nothing."""
+    amount = Decimal(str(record.get(name) or 0))
+    return f"{wording.number(amount)} {record.get(coin, '')}" if amount else ""
 
 
 # --- webhooks and people -----------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from config import ids
 from config.pages import wording
 from payments.dashboard.rows import RefundsOfPayment
-from payments.dashboard.timeline import Story
+from payments.dashboard.timeline import Story, coins_of
 from payments.models import Discrepancy, Payment
 from payments.states import DiscrepancyStatus
 from payments.suspense import refund_accounting
@@ -58,4 +58,4 @@ def refund_story() -> Story:
 
 
 def _amount_of(record: Mapping[str, Any]) -> str:
-    return f"{record.get('cryptoAmount', '')} {record.get('cryptocurrency', '')}"
+    return coins_of(record, "cryptoAmount")

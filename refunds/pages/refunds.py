@@ -20,7 +20,7 @@ from config.pages.wording import fiat, metadata_rows, numbers_as, short_id
 from merchants.access.log_in.sessions import MemberRequest, member_required
 from merchants.access.log_in.single_use import close_form, open_form
 from merchants.audit.recording import Fields, fields_of
-from merchants.models import Merchant
+from merchants.models import ApiKey, Merchant
 from merchants.pages import curl
 from merchants.pages.dashboard import reporting
 from merchants.pages.listing import BY_STATUS_AND_DAY, ApiList, list_context
@@ -299,10 +299,16 @@ def _facts(refund: Refund) -> list[tuple[str, str]]:
         (gettext("Claimable balance"), refund.claimable_balance),
         (gettext("What was said"), refund.failure_message),
         (gettext("Reason"), refund.reason),
-        (gettext("Asked for by"), refund.requested_by),
+        (gettext("Asked for by"), _who_asked(refund)),
         (gettext("Created"), exact(refund.created_at)),
         (gettext("Completed"), exact(refund.completed_at)),
     ]
+
+
+def _who_asked(refund: Refund) -> str:
+    """The person, or the name of the key; what both are called otherwise."""
+    key = ApiKey.objects.filter(merchant=refund.merchant_id, public_key=refund.requested_by).first()
+    return key.name if key and key.name else refund.requested_by
 
 
 EVENT_WORDS = {

@@ -8,7 +8,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from config import ids
-from payments.dashboard.timeline import Story
+from payments.dashboard.timeline import Story, coins_of
 from webhooks.events import catalogue as catalogue
 
 
@@ -23,5 +23,4 @@ def settlement_story() -> Story:
 
 
 def _amount_of(record: Mapping[str, Any]) -> str:
-    coins = f"{record.get('amount', '')} {record.get('settlementCurrency', '')}"
-    return _("%(amount)s in all") % {"amount": coins}
+    return _("%(amount)s in all") % {"amount": coins_of(record, "amount", coin="settlementCurrency")}

@@ -87,12 +87,23 @@ function boxesOf(root) {
     const element = walker.currentNode.parentElement;
     if (!walker.currentNode.data.trim() || !isShown(element) || element.closest(NOT_READ)) continue;
     range.selectNodeContents(walker.currentNode);
-    for (const box of range.getClientRects()) found.push({ element, box, layer: layerOf(element) });
+    for (const box of range.getClientRects()) {
+      found.push({ element, box: clipped(box, element), layer: layerOf(element) });
+    }
   }
   for (const element of root.querySelectorAll("svg.icon")) {
     if (isShown(element)) found.push({ element, box: element.getBoundingClientRect(), layer: layerOf(element) });
   }
   return found;
+}
+
+// What an element cuts off is not on top of what stands beside it.
+function clipped(box, element) {
+  if (getComputedStyle(element).overflowX !== "hidden") return box;
+  const around = element.getBoundingClientRect();
+  const left = Math.max(box.left, around.left);
+  const width = Math.max(0, Math.min(box.right, around.right) - left);
+  return DOMRect.fromRect({ x: left, y: box.top, width, height: box.height });
 }
 
 // What is positioned is on top of the rest by intent, as an open menu is.

@@ -20,6 +20,12 @@ LONGEST_WORD = 18
 
 TOO_WIDE = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
+WRAPPED_HEADER = """(() => {
+  const tops = [...document.querySelectorAll(".side > :is(.brand, .side__button, .user-menu)")]
+    .map((each) => each.getBoundingClientRect()).filter((each) => each.width);
+  return tops.some((each) => each.top >= tops[0].bottom);
+})()"""
+
 
 def load_measures(page: Page) -> None:
     """Once for each document. The policy of its content does not hold for what a test brings."""
@@ -51,6 +57,8 @@ def large_text_faults(page: Page) -> list[str]:
     found = _measured(page, "splitWords", LONGEST_WORD) + _measured(page, "coveredWords")
     if overflow := page.evaluate(TOO_WIDE):
         found.append(f"{overflow} pixels too wide")
+    if page.evaluate(WRAPPED_HEADER):
+        found.append("the dashboard's header wraps")
     page.evaluate("document.documentElement.style.fontSize = ''")
     return found
 

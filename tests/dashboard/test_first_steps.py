@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from config.environments import Environment
 from merchants.models import ApiKey, Member
+from merchants.roles import Role
 from payments.merchant_wallets.proving import simulate_proof
 from tests.dashboard.conftest import browser_of
 from tests.factories import make_key, make_member
@@ -75,10 +76,19 @@ def test_the_page_costs_the_same_whatever_has_happened(
 def test_a_member_hides_them_for_nobody_else_and_finds_them_again(client: Client, member: Member) -> None:
     make_payment(merchant=member.merchant)
     colleague = browser_of(make_member(member.merchant))
-    assert OFFERED in client.get("/dashboard").text
+    page = client.get("/dashboard").text
+    assert OFFERED in page
+    assert f'action="{PAGE}/hide"' in page
     client.post(f"{PAGE}/hide")
     assert OFFERED not in client.get("/dashboard").text
     assert OFFERED in colleague.get("/dashboard").text
     assert "0 of 5 done" in client.get(PAGE).text
     client.post(f"{PAGE}/hide", {"show": "yes"})
     assert OFFERED in client.get("/dashboard").text
+
+
+def test_the_overview_points_nobody_to_steps_that_are_not_for_them(member: Member) -> None:
+    pages = {role: browser_of(make_member(member.merchant, role=role)) for role in Role}
+    assert [role for role, page in pages.items() if not page.get("/dashboard").context["first_steps"]] == [Role.VIEWER]
+    make_payment(merchant=member.merchant)
+    assert [role for role, page in pages.items() if OFFERED not in page.get("/dashboard").text] == [Role.VIEWER]

@@ -186,8 +186,8 @@ def test_a_late_payment_that_goes_back_is_told_in_words(client: Client, member: 
             ("A transfer arrived late on Stellar (simulated), in block 2", f"100.00 USDC {transaction}"),
             ("Confirmed, and set aside for your decision", "100.00 USDC Arrived late"),
             ("Money arrived late", ""),
-            ("Refund created, and the money reserved", "100.000000 USDC The refund"),
-            ("Refund completed: final on its network", "100.000000 USDC The refund"),
+            ("Refund created, and the money reserved", "100.00 USDC The refund"),
+            ("Refund completed: final on its network", "100.00 USDC The refund"),
             ("Refunded", ""),
         ]
     )
@@ -206,9 +206,9 @@ def test_money_webhooks_and_settlements_are_told_with_their_links(client: Client
         ("Created", ""),
         ("A transfer arrived on Polygon (simulated), in block 1", f"100.00 USDC {transaction}"),
         ("The transfer has its confirmations and counts", f"100.00 USDC {transaction}"),
-        ("Completed", "100.000000 USDC received"),
+        ("Completed", "100.00 USDC received"),
         ("Added to your balance", "+100.00 USDC"),
-        ("Part of a settlement to your wallet", "100.000000 USDC in all The settlement"),
+        ("Part of a settlement to your wallet", "100.00 USDC in all The settlement"),
         ("Webhook payment.created to shop.example.com", "Retrying, 1 attempt, answered 500 · The delivery"),
         ("Webhook payment.completed to shop.example.com", "Retrying, 1 attempt, answered 500 · The delivery"),
     }

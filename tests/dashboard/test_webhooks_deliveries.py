@@ -30,6 +30,7 @@ from tests.webhooks.scenes import (
 )
 from webhooks.events.catalogue import PAYMENT_CREATED, PAYMENT_EXPIRED
 from webhooks.models import Attempt, Delivery, Endpoint
+from webhooks.pages.presenters import delivery_badge
 from webhooks.records import event_record
 from webhooks.schedule import Reply
 from webhooks.sending.fan_out import fan_out
@@ -224,8 +225,10 @@ def test_a_delivery_is_sent_again(client: Client, endpoint: Endpoint) -> None:
     assert "It is sent again." in response.text
     assert "It is due now, or on its way." in response.text
     assert now(delivery).status == "pending"
-    send_due()
+    assert delivery_badge(now(delivery)) == ("accent", "Waiting")
+    send_due(lambda url: answering(500)(url))
     assert now(delivery).attempt_count == 2
+    assert delivery_badge(now(delivery)) == ("warn", "Retrying")
     assert listed(client) == [delivery.public_id]
 
 

@@ -24,7 +24,7 @@ from refunds.records import refund_record
 from refunds.services import cancel_refund
 from refunds.wording import HELD
 from tests.dashboard.conftest import browser_of
-from tests.factories import make_member, make_merchant
+from tests.factories import make_key, make_member, make_merchant
 from tests.payments.scenes import STELLAR, discrepancy, make_payment, pay_and_confirm, spend, units
 from tests.refunds.scenes import ask, fresh, paid, paid_by_two, send, wallet
 
@@ -237,6 +237,15 @@ def test_a_refund_tells_its_story(client: Client, member: Member) -> None:
     ]
 
 
+def test_a_refund_says_by_name_which_key_asked_for_it(client: Client, member: Member) -> None:
+    refund = ask(paid(merchant=member.merchant))
+    own, foreign = make_key(member.merchant, name="Web shop").key, make_key(name="Somebody else's").key
+    for asked, words in ((own.public_key, own.name), (foreign.public_key, foreign.public_key), ("jo@x.example",) * 2):
+        Refund.objects.filter(pk=refund.pk).update(requested_by=asked)
+        shown = page(client, f"/dashboard/refunds/{refund.public_id}")
+        assert re.findall(r"<dt>Asked for by</dt>\s*<dd>\s*(.*?)\s*</dd>", shown) == [words]
+
+
 def amounts_on_the_timeline(client: Client, payment: Payment, title: str) -> list[str]:
     """The amounts below the lines of this title, newest first; empty for a line without one."""
     shown = page(client, f"/dashboard/payments/{payment.public_id}")
@@ -249,9 +258,9 @@ def test_a_payment_tells_how_much_of_it_was_refunded(client: Client, member: Mem
     for amount in ("40", "60"):
         ask(payment, amount)
         send()
-    assert amounts_on_the_timeline(client, payment, "Completed") == ["100.000000 USDC received"]
+    assert amounts_on_the_timeline(client, payment, "Completed") == ["100.00 USDC received"]
     refunded = amounts_on_the_timeline(client, payment, "Refunded")
-    assert refunded == ["100.000000 USDC refunded in all", "40.000000 USDC refunded in all"]
+    assert refunded == ["100.00 USDC refunded in all", "40.00 USDC refunded in all"]
 
 
 def test_money_that_never_was_the_payment_s_is_no_amount_of_its_own(client: Client, member: Member) -> None:

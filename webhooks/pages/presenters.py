@@ -21,6 +21,7 @@ from config import ids
 from config.pages.wording import percent, short_id, whole
 from webhooks.events.catalogue import EVERYTHING
 from webhooks.models import REPLY_START_BYTES, Attempt, Delivery, Endpoint, Event
+from webhooks.schedule import ATTEMPTS
 from webhooks.states import DeliveryStatus, DisabledReason, EndpointStatus
 
 HOURS = 24
@@ -315,7 +316,9 @@ def delivery_badge(delivery: Delivery) -> tuple[str, str]:
             return "bad", _("Given up")
         case DeliveryStatus.DISCARDED:
             return "calm", _("Discarded")
-    return ("warn", _("Retrying")) if delivery.attempt_count else ("accent", _("Waiting"))
+    # One that is sent once more has all its attempts again.
+    has_failed = delivery.attempt_count and delivery.attempts_left < ATTEMPTS
+    return ("warn", _("Retrying")) if has_failed else ("accent", _("Waiting"))
 
 
 def object_id(delivery: Delivery) -> str:

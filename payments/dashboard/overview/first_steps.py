@@ -46,6 +46,12 @@ class Step:
     is_offered: bool = True
 
 
+OF_A_BUSINESS = (
+    Permission.TAKE_PAYMENTS, Permission.MANAGE_KEYS, Permission.MANAGE_WEBHOOKS, Permission.MANAGE_SETTINGS,
+)  # fmt: skip
+"""What the steps take, but for the second factor, which is a person's own."""
+
+
 @dataclass(frozen=True)
 class FirstSteps:
     """All of them, for one member in the environment in view."""
@@ -60,6 +66,11 @@ class FirstSteps:
 def first_steps_of(request: MemberRequest) -> FirstSteps:
     """A payment by link first: it needs no code. Read by six short queries that cost the same however much happened."""
     return FirstSteps([_payment(request), _wallet(request), _key(request), _webhook(request), _factor(request)])
+
+
+def are_offered(member: Member) -> bool:
+    """Whether the overview points to them: somebody who may do none of them, or has put them away, is spared."""
+    return not member.hides_first_steps and any(member.may[each] for each in OF_A_BUSINESS)
 
 
 @never_cache

@@ -18,7 +18,7 @@ from merchants.pages.dashboard import outlook_of
 from payments.chains import registry
 from payments.dashboard.overview import figures, trends
 from payments.dashboard.overview.attention import OF_DECISIONS, needs_attention
-from payments.dashboard.overview.first_steps import first_steps_of
+from payments.dashboard.overview.first_steps import are_offered, first_steps_of
 from payments.dashboard.overview.periods import PERIODS, period_named
 from payments.dashboard.rows import RECENT_COLUMNS, PaymentRow
 from payments.models import Payment
@@ -34,12 +34,13 @@ def home(request: MemberRequest) -> HttpResponse:
     own = Payment.objects.of(merchant, environment).for_lists()
     recent = [PaymentRow(payment) for payment in own.order_by("-id")[:RECENT]]
     context: dict[str, object] = {"section": "dashboard", "columns": RECENT_COLUMNS, "recent": recent}
+    context["offers_first_steps"] = are_offered(request.member)
     if recent:
         context |= _overview(request, usual_currency=recent[0].payment.currency)
     else:
         context |= {
             "curl": _first_request(request),
-            "first_steps": None if request.member.hides_first_steps else first_steps_of(request),
+            "first_steps": first_steps_of(request) if context["offers_first_steps"] else None,
         }
     return render(request, "dashboard/home.html", context)
 
