@@ -14,7 +14,7 @@ from celery.states import SUCCESS
 from django.conf import settings
 from django.db import DatabaseError, connection, transaction
 
-from config.periodic import consumer, task_runs
+from config.periodic import consumer, in_process_broker, task_runs
 from config.periodic.queued_tasks import is_waiting
 from config.process.exits import ending_in_a_line
 
@@ -26,6 +26,7 @@ app = Celery("ballast")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 consumer.install(app)
+in_process_broker.install()
 
 
 def _require_role_at_start(**_: object) -> None:

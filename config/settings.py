@@ -508,10 +508,10 @@ DEFAULT_EXCEPTION_REPORTER = "config.process.logs.SecretReporter"
 DEFAULT_EXCEPTION_REPORTER_FILTER = "config.process.logs.SecretFilter"
 
 # Work in the background. The rows are the queue: a lost message only waits for the next beat.
-IN_PROCESS_BROKER = "memory://in-process"
+IN_PROCESS_BROKER = "in-process://"
 CELERY_BROKER_URL = REDIS_SERVERS.broker_url if REDIS_SERVERS else IN_PROCESS_BROKER
 CELERY_BROKER_USE_SSL: dict[str, Any] | bool = (REDIS_SERVERS and REDIS_SERVERS.broker_tls) or False
-# A request that cannot wake a task goes on at once: beat will. In memory, polling once a second would be the default.
+# A request that cannot wake a task goes on at once: beat will.
 CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = (
     {
         "socket_connect_timeout": 0.5,
@@ -522,7 +522,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = (
         **REDIS_SERVERS.broker_options,
     }
     if REDIS_SERVERS
-    else {"polling_interval": 0.1}
+    else {}
 )
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_TASK_IGNORE_RESULT = True

@@ -34,13 +34,13 @@ class QoS(transport.QoS):
 
     def ack(self, delivery_tag: str) -> None:
         try:
-            super().ack(delivery_tag)  # type: ignore[no-untyped-call]  # kombu has no types
+            super().ack(delivery_tag)
         finally:
             self._quick_ack(delivery_tag)
 
     def reject(self, delivery_tag: str, requeue: bool = False) -> None:
         try:
-            super().reject(delivery_tag, requeue)  # type: ignore[no-untyped-call]
+            super().reject(delivery_tag, requeue)
         finally:
             self._quick_ack(delivery_tag)
 

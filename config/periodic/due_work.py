@@ -4,24 +4,40 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Iterable
-from typing import Any, Final
+from datetime import datetime, timedelta
+from typing import Any, Final, NamedTuple
 
 from django.core.exceptions import EmptyResultSet
 from django.db import DatabaseError, connection
 from django.db.models import QuerySet
+from django.utils import timezone
 
 logger = logging.getLogger(__name__)
 
 REST_SECONDS: Final = 10.0
 """The longest that a task without rows is not sent. It then finds any work its rows do not show."""
 
+KEPT: Final = timedelta(minutes=1)
+"""How long the query is kept: which networks are in use, for one, may change."""
+
 Rows = Callable[[], Iterable[QuerySet[Any]]]
 
 _ROWS: dict[str, Rows] = {}
 
 
+class _Built(NamedTuple):
+    """The query as it was built `at` a time, from which every time in its parameters counts."""
+
+    at: datetime
+    sql: str
+    parameters: list[Any]
+
+
+_built: _Built | None = None
+
+
 def rows_of(task: str) -> Callable[[Rows], Rows]:
-    """Declare by which rows it is seen that a task has work; the function makes the queries anew at each look."""
+    """Declare by which rows it is seen that a task has work; any time in its queries must count from now."""
 
     def declare(rows: Rows) -> Rows:
         _ROWS[task] = rows
@@ -37,6 +53,31 @@ def may_rest(task: str) -> bool:
 
 def with_work() -> Collection[str]:
     """The names of the tasks that have rows, by one query; all of them when the database does not answer."""
+    sql, parameters = _query()
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute(sql, parameters)
+            return {name for [name] in cursor.fetchall()}
+    except DatabaseError as error:
+        logger.warning("work_that_is_due_not_known", extra={"error": str(error)})
+        connection.close()
+        return _ROWS.keys()
+
+
+def _query() -> tuple[str, list[Any]]:
+    """The query of `with_work`, with its times moved on to now.
+
+    Building it takes several times as long as the database takes to answer, so it is kept for a while.
+    """
+    global _built
+    now = timezone.now()
+    if _built is None or not timedelta() <= now - _built.at < KEPT:
+        _built = _Built(now, *_build())
+    passed = now - _built.at
+    return _built.sql, [each + passed if isinstance(each, datetime) else each for each in _built.parameters]
+
+
+def _build() -> tuple[str, list[Any]]:
     parts, parameters = [], []
     for task, rows in _ROWS.items():
         for queryset in rows():
@@ -46,11 +87,4 @@ def with_work() -> Collection[str]:
                 continue
             parts.append(f"SELECT %s WHERE EXISTS ({sql})")
             parameters += [task, *values]
-    try:
-        with connection.cursor() as cursor:
-            cursor.execute(" UNION ALL ".join(parts), parameters)
-            return {name for [name] in cursor.fetchall()}
-    except DatabaseError as error:
-        logger.warning("work_that_is_due_not_known", extra={"error": str(error)})
-        connection.close()
-        return _ROWS.keys()
+    return " UNION ALL ".join(parts), parameters

@@ -87,7 +87,7 @@ class RedisServers:
             plain: dict[str, Any] = {"connection_class": redis.UnixDomainSocketConnection, "path": self.socket}
             return ConnectionPool(**plain, **login, **options)
         if self.service_name:
-            sentinels: Any = Sentinel(  # type: ignore[no-untyped-call]  # redis has no types here
+            sentinels: Any = Sentinel(
                 self.hosts,
                 sentinel_kwargs=self._sentinel_options,
                 **login,

@@ -9,7 +9,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -17,12 +17,14 @@ from celery.contrib.testing.worker import start_worker
 from django.conf import settings
 from django.db import DatabaseError, connection, transaction
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 from kombu.exceptions import OperationalError
 
 from config.celery import QUEUES, app, wake
 from config.periodic import due_work
 from config.periodic.beat import STANDBY_SECONDS, ElectedScheduler
 from merchants.models import RecordCountDelta
+from merchants.people.models import Mail
 from tests.patience import until
 
 
@@ -288,6 +290,22 @@ def test_every_task_that_declares_rows_is_scheduled_and_its_query_runs(db: None)
     often = {entry["task"] for entry in app.conf.beat_schedule.values() if entry["schedule"] <= 5}
     assert due_work._ROWS.keys() == often - {"installation.keep_pulse"}
     assert "merchants.fold_counts" not in due_work.with_work()
+
+
+def test_the_query_for_due_work_is_kept_and_its_times_go_on(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    app.loader.import_default_modules()
+    begun, later = timezone.now(), timezone.now() + timedelta(seconds=30)
+    Mail.objects.create(to="ada@example.com", subject="Later", next_attempt_at=later)
+    monkeypatch.setattr(timezone, "now", lambda: begun)
+    assert "people.send_mails" not in due_work.with_work()
+    kept = due_work._query()
+    monkeypatch.setattr(timezone, "now", lambda: later)
+    with monkeypatch.context() as patched:
+        patched.setattr(due_work, "_build", lambda: pytest.fail("it was built anew"))
+        assert "people.send_mails" in due_work.with_work()
+        moved_on = due_work._query()
+    assert moved_on == due_work._build(), "every time in it counts from now"
+    assert moved_on != kept
 
 
 def test_while_nobody_can_say_what_is_due_every_task_is_sent(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
