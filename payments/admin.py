@@ -77,7 +77,7 @@ class PaymentAdmin(ReadOnly, LongList, admin.ModelAdmin[Payment]):
     list_display = ("public_id", "merchant", "environment", "status", "price", "coin", "created_at")
     list_filter = ("environment", "status", "network", "cryptocurrency")
     list_select_related = ("merchant",)
-    search_fields = ("deposit_address", "memo", "deposits__transaction_hash")
+    search_fields = ("deposit_address", "memo", "offered_addresses__address", "deposits__transaction_hash")
     search_help_text = "A payment id, a deposit address, a memo or a transaction hash."
     exclude = ("qr_png",)
     inlines = (DepositInline, DiscrepancyInline)
@@ -278,7 +278,7 @@ class NativeCoinAdmin(LongList, admin.ModelAdmin[NativeCoin]):
     list_display = ("payment", "network", "environment", "shown_held", "shown_brought", "asked_at", "found_at", "note")
     list_filter = ("environment", "network")
     list_select_related = ("payment",)
-    search_fields = ("payment__deposit_address",)
+    search_fields = ("payment__deposit_address", "payment__offered_addresses__address")
     search_help_text = "A deposit address."
     fields = (
         "payment",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Collection
 from datetime import datetime, timedelta
 from typing import ClassVar, Self
 
@@ -19,6 +20,7 @@ from config.fields import ExactJSONField, UnitsField
 from merchants.counting import Counted
 from merchants.models import Merchant, OwnedQuerySet
 from payments.chains.base import LONGEST_PROVIDER_NAME
+from payments.chains.networks import NETWORKS
 from payments.states import (
     BalanceChangeKind,
     DepositStatus,
@@ -49,6 +51,17 @@ class PaymentQuerySet(OwnedQuerySet["Payment"]):
     def using_their_link(self) -> Self:
         """Those that take a use of their payment link: all but what ended without money."""
         return self.exclude(status__in=UNPAID_FOR_GOOD)
+
+    def paid_at(self, addresses: Collection[str], memos: Collection[str] | None = None) -> Self:
+        """Those that are paid at one of these addresses, or could be by another choice of their payer.
+
+        Without `memos` only for addresses that payments have to themselves.
+        """
+        asked = {"address__in": addresses} | ({} if memos is None else {"memo__in": memos})
+        own = {f"deposit_{name}" if name == "address__in" else name: values for name, values in asked.items()}
+        offered = OfferedAddress.objects.filter(**asked).order_by().values("payment")
+        # A union, because PostgreSQL reads all payments for an "or" of two tables.
+        return self.filter(pk__in=Payment.objects.filter(**own).order_by().values("pk").union(offered))
 
     def due_for_assessment(self, now: datetime) -> Self:
         """Payments whose assessment has been requested, the first first."""
@@ -81,6 +94,13 @@ class Payment(ids.KeyedByTime, ids.PublicRecord, models.Model):
     payment_link = models.ForeignKey(
         "payments.PaymentLink", null=True, blank=True, on_delete=models.PROTECT, related_name="payments", db_index=False
     )
+    choices = models.JSONField(
+        default=list,
+        db_default=[],
+        blank=True,
+        help_text="What its payer chooses among, as records show it: coin, network and wallet. None: nothing is open.",
+    )
+    chosen_at = models.DateTimeField(null=True, blank=True, help_text="When its payer last chose.")
 
     # How it was quoted.
     due = UnitsField(help_text="Base units the payer is asked for.")
@@ -173,6 +193,27 @@ class Payment(ids.KeyedByTime, ids.PublicRecord, models.Model):
     def page_url(self) -> str:
         return page_url(self.public_id)
 
+    def wallet_on(self, network: str) -> str:
+        """Where its money on a network is settled to: for what came by another choice, a wallet that is there."""
+        if network == self.network:
+            return self.merchant_wallet
+        family = NETWORKS[network].real.family
+        alike = {
+            each["network"]: each["merchantWallet"]
+            for each in self.choices
+            if NETWORKS[each["network"]].real.family == family
+        }
+        is_alike = NETWORKS[self.network].real.family == family
+        return alike.get(network) or (self.merchant_wallet if is_alike else next(iter(alike.values()), ""))
+
+    def address_on(self, network: str) -> str:
+        """Where money for it is on a network, also when its payer has chosen one of another family since."""
+        family = NETWORKS[network].real.family
+        if NETWORKS[self.network].real.family == family:
+            return self.deposit_address
+        offered = self.offered_addresses.filter(family=family).values_list("address", flat=True).first()
+        return offered or self.deposit_address
+
 
 def page_url(public_id: str) -> str:
     """The hosted page of a payment."""
@@ -181,6 +222,26 @@ def page_url(public_id: str) -> str:
 
 PAYMENTS = Counted("payment", Payment)
 """How `totalCount` counts them."""
+
+
+class OfferedAddress(models.Model):
+    """Where a payment can be paid whose payer may choose among networks of several families: its address in each.
+
+    All are written with the payment and never changed, so that money is found whatever the payer chose before or since.
+    """
+
+    payment = models.ForeignKey(Payment, on_delete=models.PROTECT, related_name="offered_addresses")
+    family = models.CharField(max_length=20, help_text="Of networks, which all have the same address for it.")
+    address = models.CharField(max_length=80)
+    memo = models.CharField(max_length=30, blank=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["address", "memo"], name="offered_address_once"),
+        ]
+
+    def __str__(self) -> str:
+        return " ".join(filter(None, [self.address, self.memo]))
 
 
 class PayerContactQuerySet(models.QuerySet["PayerContact"]):

@@ -75,6 +75,8 @@ class ShownPayment(NamedTuple):
     version: int
     deposit_count: int
     payment_link_id: uuid.UUID | None
+    choices: str
+    chosen_at: str | None
 
 
 AWAITING = (PaymentStatus.CREATED, PaymentStatus.PENDING, PaymentStatus.UNDERPAID)
@@ -84,7 +86,8 @@ TRANSFERS_SHOWN = 100
 
 
 def qr_codes_of(payment_ids: Collection[uuid.UUID]) -> dict[uuid.UUID, str]:
-    """QR codes over the whole price, by payment. They never change."""
+    """QR codes over the whole price, by payment. They never change, but for a payment whose payer chooses: its events
+    have their own."""
     rows = Payment.objects.filter(pk__in=payment_ids).values_list("pk", "qr_png")
     return {key: qr.data_uri(bytes(png)) for key, png in rows}
 
@@ -119,9 +122,10 @@ def asked_for(payment: Payment | ShownPayment, missing: int) -> tuple[str, bytes
     return payment.payment_uri, bytes(payment.qr_png)
 
 
-_INSTANTS = {"expires_at", "rate_quoted_at", "completed_at", "closed_at", "cancelled_at"}
+_INSTANTS = {"expires_at", "rate_quoted_at", "completed_at", "closed_at", "cancelled_at", "chosen_at"}
+_JSON = {"metadata", "choices"}
 SHOWN_COLUMNS: tuple[str | Written, ...] = tuple(
-    Written.instant(name) if name in _INSTANTS else Written.json(name) if name == "metadata" else name
+    Written.instant(name) if name in _INSTANTS else Written.json(name) if name in _JSON else name
     for name in ShownPayment._fields
 )
 """For `values_list`: a row of these makes a ShownPayment."""
@@ -172,8 +176,10 @@ def payment_record(
         "redirectUrl": payment.redirect_url or None,
         "webhookUrl": payment.webhook_url or None,
         "expiresIn": payment.expires_in,
-        "metadata": orjson.Fragment(payment.metadata) if isinstance(payment.metadata, str) else payment.metadata,
+        "metadata": _json(payment.metadata),
         "paymentLink": ids.PAYMENT_LINK.encode(payment.payment_link_id) if payment.payment_link_id else None,
+        "choices": _json(payment.choices),
+        "chosenAt": _instant(payment.chosen_at),
         "environment": payment.environment,
         "completedAt": _instant(payment.completed_at),
         "cancelledAt": _instant(payment.cancelled_at),
@@ -246,6 +252,11 @@ def confirmations_of(payment: Payment | ShownPayment, deposits: Iterable[Deposit
         and deposit.asset == payment.cryptocurrency
     ]
     return min(counts, default=0)
+
+
+def _json(value: Any) -> Any:
+    """What the database has written as text goes into the reply as it is."""
+    return orjson.Fragment(value) if isinstance(value, str) else value
 
 
 def _instant(value: datetime | str | None) -> str | None:

@@ -58,7 +58,7 @@ from payments.treasury.cold import cold_wallet_of, cold_wallets
 from payments.treasury.house import fundings
 from payments.treasury.house.cold.moves import follow
 from payments.treasury.house.manual_transfers import attribute
-from payments.treasury.lost_sweeps import adopt_sweep, lost_sweeps
+from payments.treasury.lost_sweeps import adopt_sweep, lost_sweeps, numbers_of
 from payments.treasury.sweep_booking import book_found, book_sweeps
 from payments.treasury.wallet_balances import book_treasury, is_kept_in_ledger, treasury_balance
 
@@ -444,11 +444,7 @@ class _Adoption:
         sweep = adopt_sweep(wallet, sent.sequence, coin, self._mined(sent), self._lost)
         if sweep is None:
             return False
-        numbers = dict(
-            Payment.objects.filter(deposit_address__in=[each.sender for each in coin]).values_list(
-                "deposit_address", "sequence"
-            )
-        )
+        numbers = numbers_of({each.sender for each in coin})
         with contained("sweep not booked yet", expected=(ChainError, DomainError), transfer=str(sweep.transfer)):
             book_found(sweep, coin, {**self._lost, **numbers})
         if rest := [each for each in moves if each not in coin]:

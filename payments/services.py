@@ -1,62 +1,52 @@
-"""Changes that people and their systems ask for: create a payment, cancel it, end its window."""
+"""Changes that people and their systems ask for: create a payment, choose for it, cancel it, end its window."""
 
 from __future__ import annotations
 
 import uuid
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from decimal import ROUND_CEILING, Decimal, localcontext
+from decimal import Decimal
 from typing import Any
 
-import orjson
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
 from config import ids
-from config.coins import USD_SCALE, usd_worth
 from config.database.bulk_insert import insert_together
 from config.database.database_time import CLOCKS_APART
 from config.environments import Environment
 from config.errors import DomainError, InvalidParameter
-from config.installation.services import SEEN_COLUMNS, StandsStill, is_current
-from config.money import round_up_to_shown, to_units
-from config.pages import qr
+from config.money import FIAT_DIGITS, from_units
 from config.pages.samples import SANDBOX_WALLET
 from merchants import counting
 from merchants.models import LatePayments, Merchant
-from merchants.wallets import WalletRules
 from payments.chains import registry
 from payments.chains.base import Chain
 from payments.chains.errors import InvalidAddress, NetworkUnavailable
-from payments.chains.recipients import account_of
-from payments.deposits.address_derivations import AS_JSON, may_give_out
+from payments.chains.networks import NETWORKS
+from payments.choices import choices_among
 from payments.deposits.crediting import assess_locked
 from payments.deposits.models import ScanCursor
 from payments.deposits.recording import record_payment_events, save_payment
-from payments.models import PAYMENTS, Payment
+from payments.deposits.turnover.counting import share_of
+from payments.models import PAYMENTS, OfferedAddress, Payment
 from payments.rates.amounts import fiat_units, require_worth
-from payments.rates.quoting import quote
+from payments.rates.quoting import Quote, quote
 from payments.records import payment_record
 from payments.states import (
     DepositStatus,
     PaymentStatus,
 )
-from payments.suspense.recipient_checks import IS_OURS, NEEDS_MEMO, OURS, needs_memo, refusal_of_account
+from payments.suspense.recipient_checks import NEEDS_MEMO, needs_memo, refusal_of_account
+from payments.terms import NETWORK_SILENCE_MAX, QUOTED_COLUMNS, Offer, Terms, quoted, terms_of
 from webhooks.events import catalogue
 from webhooks.events.recording import build_event, wake_dispatcher
 
 DEFAULT_EXPIRES_IN = 1800
 LATE_GRACE = timedelta(hours=24)
 """How long after the window a merchant who accepts late payments goes on accepting them."""
-
-NETWORK_SILENCE_MAX = timedelta(minutes=10)
-"""A network that has not answered for so long takes no new payments: their money could not be seen."""
-
-
-class WalletNotAllowed(DomainError):
-    code = "wallet_not_allowed"
-    message = "This wallet is not on the merchant's allow list."
 
 
 class PaymentNotCancellable(DomainError):
@@ -73,15 +63,26 @@ _CONFIRMING = "More has been seen and is not confirmed yet. Decide once it is: i
 _UNREAD = "Its network cannot be read right now, so nobody knows what has been sent. Try again shortly."
 
 
+class ChoiceIsOver(DomainError):
+    code = "choice_is_over"
+    message = "Coin and network can be chosen only while nothing has been paid and the payment's window is open."
+
+
 @dataclass(frozen=True, slots=True)
 class NewPayment:
-    """What a merchant asks for. `amount` is in the currency, `expires_in` in seconds."""
+    """What a merchant asks for. `amount` is in the currency, `expires_in` in seconds.
+
+    Either `cryptocurrency`, `network` and `merchant_wallet` say what it is paid with, or its payer chooses a network of
+    `wallets`, which names the merchant's wallet on each, and one of `coins`, of all when there are none.
+    """
 
     amount: Decimal
     currency: str
-    cryptocurrency: str
-    network: str
-    merchant_wallet: str
+    cryptocurrency: str = ""
+    network: str = ""
+    merchant_wallet: str = ""
+    wallets: Mapping[str, str] = field(default_factory=dict)
+    coins: Sequence[str] = ()
     redirect_url: str = ""
     webhook_url: str = ""
     expires_in: int = DEFAULT_EXPIRES_IN
@@ -91,73 +92,30 @@ class NewPayment:
     """Whether the merchant's choice to accept late money holds for it. Else late money waits for a decision."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Terms:
-    """What the database has to say about a new payment, asked in one query."""
-
-    sequence: int
-    tolerance_bps: int
-    late_payments: str
-    wallet_allow_list: list[str]
-    halted: bool
-    polled_at: datetime | None
-    read_until: datetime | None
-    installation: uuid.UUID | None
-    pulse: int | None
-    is_stopped: bool | None
-    derivations: str | None
-    is_own_wallet: bool
-    is_coin_stopped: bool
-
-
 def create_payment(*, merchant: Merchant, environment: str, request: NewPayment) -> tuple[Payment, dict[str, Any]]:
     """Quote a payment, give it an address and store it with its first event. Returns it and its record.
 
+    One whose payer chooses is quoted by the first offer that can be paid now, and can be paid like that until then.
     Everything is written by one statement, in the caller's database transaction.
     """
-    if environment == Environment.PRODUCTION and request.merchant_wallet.lower() == SANDBOX_WALLET.lower():
-        raise InvalidParameter("This is the wallet of the sandbox's examples. Name your own.", param="merchantWallet")
+    is_open = not request.network
     fiat_amount = fiat_units(request.amount, request.currency)
-    adapter = registry.chain(environment, request.network)
-    asset = registry.asset(environment, request.network, request.cryptocurrency)
-    wallet = _wallet(adapter, request.merchant_wallet)
-    if needs_memo(environment, request.network, wallet):
-        raise InvalidParameter(NEEDS_MEMO, param="merchantWallet")
-    terms = _terms(merchant, environment, adapter, wallet, asset.code)
-    if not is_current(terms.installation, terms.pulse, terms.is_stopped):
-        raise StandsStill(retry_after_seconds=300)
-    known = orjson.loads(terms.derivations) if terms.derivations else None
-    if not _is_read(environment, terms) or not may_give_out(environment, adapter, known, terms.sequence):
-        raise NetworkUnavailable(param="network", retry_after_seconds=60)
-    if terms.is_coin_stopped:
-        message = f"{asset.code} on {request.network} cannot be paid with right now. Offer another coin or network."
-        raise NetworkUnavailable(message, param="cryptocurrency", retry_after_seconds=300)
-    if terms.is_own_wallet:
-        raise InvalidParameter(OURS, param="merchantWallet")
-    if terms.wallet_allow_list and not WalletRules.of(terms.wallet_allow_list, {}).allows(wallet):
-        raise WalletNotAllowed(param="merchantWallet")
+    offers = _offers(environment, request)
+    terms = terms_of(merchant.pk, environment, offers)
+    first = _first_payable(environment, offers, terms, is_open=is_open)
+    here = terms[first.network]
+    price = quote(request.currency, first.coin, environment=environment)
+    require_worth(request.amount, request.currency, environment=environment, coin=first.coin)
 
-    price = quote(request.currency, request.cryptocurrency, environment=environment)
-    require_worth(request.amount, request.currency, environment=environment, coin=request.cryptocurrency)
-    with localcontext(prec=60, rounding=ROUND_CEILING):
-        due = to_units(round_up_to_shown(request.amount / price.rate), asset.decimals)
-    rule = adapter.profile.credit_rule(usd_worth(asset.code, due, asset.decimals) // 10**USD_SCALE)
-    to = adapter.deposit_address(terms.sequence)
-
-    payment_id = ids.new_uuid(_milliseconds(terms.read_until))
+    payment_id = ids.new_uuid(_milliseconds(here.read_until))
     expires_at = ids.created_at_of(payment_id) + timedelta(seconds=request.expires_in)
-    has_grace = terms.late_payments == LatePayments.ACCEPT and request.takes_late_money
-    payment_uri = adapter.payment_uri(to=to, asset=asset, amount=due)
+    has_grace = here.late_payments == LatePayments.ACCEPT and request.takes_late_money
     payment = Payment(
         id=payment_id,
         merchant_id=merchant.pk,
         environment=environment,
         fiat_amount=fiat_amount,
         currency=request.currency,
-        network=request.network,
-        cryptocurrency=request.cryptocurrency,
-        decimals=asset.decimals,
-        merchant_wallet=wallet,
         redirect_url=request.redirect_url,
         webhook_url=request.webhook_url,
         expires_in=request.expires_in,
@@ -165,19 +123,10 @@ def create_payment(*, merchant: Merchant, environment: str, request: NewPayment)
         closes_at=expires_at + (LATE_GRACE if has_grace else timedelta()),
         metadata=request.metadata,
         payment_link_id=request.payment_link_id,
-        due=due,
-        rate=price.rate,
-        rate_source=price.source,
-        rate_quoted_at=price.quoted_at,
-        required_confirmations=rule.confirmations,
-        require_finalized=rule.require_finalized,
-        tolerance_bps=terms.tolerance_bps,
-        sequence=terms.sequence,
-        deposit_address=to.address,
-        memo=to.memo or "",
-        muxed_address=to.muxed or "",
-        payment_uri=payment_uri,
-        qr_png=qr.render_png(adapter.qr_text(to=to, payment_uri=payment_uri)),
+        choices=[offer.record for offer in offers] if len(offers) > 1 else [],
+        tolerance_bps=here.tolerance_bps,
+        sequence=here.sequence,
+        **quoted(environment, first, number=here.sequence, amount=request.amount, price=price),
     )
     record = payment_record(payment)
     event = build_event(
@@ -192,9 +141,125 @@ def create_payment(*, merchant: Merchant, environment: str, request: NewPayment)
     count = counting.creation_delta(
         PAYMENTS, merchant_id=merchant.pk, environment=environment, key=payment_id, status=payment.status
     )
-    insert_together(payment, event, count)
+    insert_together(payment, event, count, *_offered_addresses(payment, offers))
     wake_dispatcher()
     return payment, record
+
+
+def choose(payment: Payment, *, network: str, coin: str) -> Payment:
+    """Let the payer of a payment that leaves it open pay with this coin on this network.
+
+    The same again changes nothing. The payment keeps its number and its window, and its rate in the coin that it asks
+    for already. Raises InvalidParameter for what it does not offer, ChoiceIsOver, and what `create_payment` raises.
+    """
+    with transaction.atomic():
+        payment = Payment.objects.select_for_update().get(pk=payment.pk)
+        offers = {(offer.network, offer.coin): offer for offer in map(Offer.of_record, payment.choices)}
+        if (offer := offers.get((network, coin))) is None:
+            raise InvalidParameter("Choose one of the coins that are offered.", param="choice")
+        is_same = (network, coin) == (payment.network, payment.cryptocurrency)
+        if is_same and payment.chosen_at is not None:
+            return payment
+        # A transfer that a reorganisation has undone may come again, for what was asked then.
+        if payment.status != PaymentStatus.CREATED or payment.deposit_count or timezone.now() >= payment.expires_at:
+            raise ChoiceIsOver
+        here = terms_of(payment.merchant_id, payment.environment, [offer], number=payment.sequence)[network]
+        _require_payable(payment.environment, offer, here, param="choice")
+        counted, payment.chosen_at = share_of(payment), timezone.now()
+        for name, value in (_quoted_anew(payment, offer) if not is_same else {}).items():
+            setattr(payment, name, value)
+        save_payment(payment, PaymentStatus.CREATED, fields=[*QUOTED_COLUMNS, "chosen_at"], counted=counted)
+        record_payment_events(payment, [catalogue.PAYMENT_UPDATED])
+        return payment
+
+
+def _quoted_anew(payment: Payment, offer: Offer) -> Mapping[str, Any]:
+    """What the payment asks for by this offer. Its address is one that was stored before: others are not watched."""
+    amount = from_units(payment.fiat_amount, FIAT_DIGITS[payment.currency])
+    price = (
+        Quote(payment.rate, payment.rate_source, payment.rate_quoted_at)
+        if offer.coin == payment.cryptocurrency
+        else quote(payment.currency, offer.coin, environment=payment.environment)
+    )
+    columns = quoted(payment.environment, offer, number=payment.sequence, amount=amount, price=price)
+    if columns["deposit_address"] != payment.address_on(offer.network):
+        raise NetworkUnavailable(param="choice", retry_after_seconds=60)
+    return columns
+
+
+def _offered_addresses(payment: Payment, offers: Sequence[Offer]) -> list[OfferedAddress]:
+    """Where it can be paid by any of its offers: one address in each family of networks. None where that is one."""
+    networks = {NETWORKS[offer.network].real.family: offer.network for offer in offers}
+    places = {
+        family: registry.chain(payment.environment, network).deposit_address(payment.sequence)
+        for family, network in networks.items()
+    }
+    if len(places) == 1:
+        return []
+    return [
+        OfferedAddress(payment_id=payment.pk, family=family, address=to.address, memo=to.memo or "")
+        for family, to in places.items()
+    ]
+
+
+def _offers(environment: str, request: NewPayment) -> list[Offer]:
+    """What the payment can be paid with, each wallet checked as far as it can be without the database."""
+    if request.network:
+        wallet = request.merchant_wallet
+        return [_offer(environment, request.network, request.cryptocurrency, wallet, param="merchantWallet")]
+    if not request.wallets:
+        raise InvalidParameter("Name a wallet on at least one network.", param="merchantWallets")
+    for network in request.wallets:
+        registry.profile(environment, network)
+    offers = [
+        _offer(environment, each.network, each.coin, request.wallets[each.network], param=wallet_param(each.network))
+        for each in choices_among(environment, request.wallets, request.coins)
+    ]
+    if not offers:
+        raise InvalidParameter("None of these coins is accepted on these networks.", param="cryptocurrencies")
+    return offers
+
+
+def wallet_param(network: str) -> str:
+    """What errors name for a wallet of several."""
+    return f"merchantWallets.{network}"
+
+
+def _offer(environment: str, network: str, coin: str, wallet: str, *, param: str) -> Offer:
+    if environment == Environment.PRODUCTION and wallet.lower() == SANDBOX_WALLET.lower():
+        raise InvalidParameter("This is the wallet of the sandbox's examples. Name your own.", param=param)
+    adapter = registry.chain(environment, network)
+    asset = registry.asset(environment, network, coin)
+    wallet = _wallet(adapter, wallet, param=param)
+    if needs_memo(environment, network, wallet):
+        raise InvalidParameter(NEEDS_MEMO, param=param)
+    return Offer(network, asset.code, wallet)
+
+
+def _first_payable(environment: str, offers: Sequence[Offer], terms: Mapping[str, Terms], *, is_open: bool) -> Offer:
+    """The first offer that can be paid now. Of several, no wallet may be refused, and each address must be certain."""
+    refusals: list[NetworkUnavailable] = []
+    payable: list[Offer] = []
+    for offer in offers:
+        here, param = terms[offer.network], wallet_param(offer.network) if is_open else "merchantWallet"
+        try:
+            _require_payable(environment, offer, here, param=param)
+            payable.append(offer)
+        except NetworkUnavailable as refusal:
+            if not here.gives_out_addresses(environment):
+                raise
+            here.require_wallet(offer.wallet, param=param)
+            refusals.append(refusal)
+    if not payable:
+        raise refusals[0]
+    return payable[0]
+
+
+def _require_payable(environment: str, offer: Offer, terms: Terms, *, param: str) -> None:
+    terms.require_current()
+    terms.require_seen(environment)
+    terms.require_coin(offer.coin)
+    terms.require_wallet(offer.wallet, param=param)
 
 
 def cancel_payment(payment: Payment) -> Payment:
@@ -264,32 +329,14 @@ def end_window(payment: Payment) -> Payment:
         return payment
 
 
-def _wallet(adapter: Chain, text: str) -> str:
+def _wallet(adapter: Chain, text: str, *, param: str) -> str:
     try:
         wallet = adapter.parse_address(text)
     except InvalidAddress as error:
-        raise InvalidParameter(str(error), param="merchantWallet") from None
+        raise InvalidParameter(str(error), param=param) from None
     if problem := refusal_of_account(adapter, wallet):
-        raise InvalidParameter(problem, param="merchantWallet")
+        raise InvalidParameter(problem, param=param)
     return wallet
-
-
-_TERMS = f"""
-    SELECT nextval('payments_deposit_sequence'), settings.payment_tolerance_bps, settings.late_payments,
-        settings.wallet_allow_list, cursor.fault <> '' OR stopped.is_halted, cursor.polled_at,
-        cursor.read_until, {SEEN_COLUMNS}, {AS_JSON}, {IS_OURS}, stopped.is_coin
-    FROM merchants_merchantsettings AS settings
-    CROSS JOIN LATERAL (
-        SELECT coalesce(bool_or(kind = 'halt'), false) AS is_halted,
-            coalesce(bool_or(asset = %(coin)s), false) AS is_coin
-        FROM ledger_breaker AS stop
-        WHERE stop.environment = settings.environment AND stop.network = %(network)s AND stop.closed_at IS NULL
-    ) AS stopped
-    LEFT JOIN payments_scancursor AS cursor
-        ON cursor.environment = settings.environment AND cursor.network = %(network)s
-    LEFT JOIN installation_installation AS installation ON true
-    WHERE settings.merchant_id = %(merchant)s AND settings.environment = %(environment)s
-"""  # noqa: S608 - constants
 
 
 def _milliseconds(read_until: datetime | None) -> int | None:
@@ -300,25 +347,3 @@ def _milliseconds(read_until: datetime | None) -> int | None:
     if read_until is None or read_until <= timezone.now() + CLOCKS_APART:
         return None
     return int(read_until.timestamp() * 1000)
-
-
-def _is_read(environment: str, terms: _Terms) -> bool:
-    """Whether money sent now would be seen soon. A network is read from where it stands when it is first asked: what is
-    sent before that could be missed, but for a simulated one, which is read from its beginning."""
-    if terms.halted or terms.polled_at is None:
-        return not terms.halted and registry.is_simulated(environment)
-    return timezone.now() - terms.polled_at <= NETWORK_SILENCE_MAX
-
-
-def _terms(merchant: Merchant, environment: str, adapter: Chain, wallet: str, coin: str) -> _Terms:
-    account, _ = account_of(adapter.profile, wallet)
-    asked: dict[str, Any] = {
-        "network": adapter.profile.network,
-        "merchant": merchant.pk,
-        "environment": str(environment),
-        "coin": coin,
-    }
-    with connection.cursor() as cursor:
-        cursor.execute(_TERMS, asked | {"account": account})
-        row = cursor.fetchone()
-    return _Terms(*row)

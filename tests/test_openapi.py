@@ -19,7 +19,7 @@ from config.api.meanings import MEANINGS
 from config.api.schema import ERROR, BallastSchema
 from config.api.views import openapi_document
 from config.pages.samples import SANDBOX_WALLET
-from payments.api.examples import NEW_LINK, NEW_PAYMENT
+from payments.api.examples import NEW_LINK, NEW_PAYMENT, OPEN_PAYMENT
 from tests.api.errors import ERROR_SCHEMA, check_error
 from tests.factories import api_client, make_key, make_merchant
 from webhooks.events.catalogue import CATALOGUE
@@ -135,6 +135,8 @@ REFUSED_BY_BOTH: list[tuple[str, str, dict[str, Any]]] = [
     ("patch", "/merchant/settings", {"walletAllowList": ["our wallet"]}),
     ("post", "/payments", {**NEW_PAYMENT, "merchantWallet": "0x5290…9EE7"}),
     ("post", "/payments", {**NEW_PAYMENT, "merchantWallet": "shop.eth"}),
+    ("post", "/payments", {**NEW_PAYMENT, "merchantWallets": {"polygon": SANDBOX_WALLET}}),
+    ("post", "/payments", {**OPEN_PAYMENT, "network": "polygon"}),
     ("post", "/payment-links", {**NEW_LINK, "merchantWallets": {"polygon": "G" + "A" * 55}}),
 ]
 TAKEN_BY_BOTH: list[tuple[str, str, dict[str, Any]]] = [
@@ -142,6 +144,8 @@ TAKEN_BY_BOTH: list[tuple[str, str, dict[str, Any]]] = [
     *(("patch", "/merchant/settings", {"paymentTolerance": text}) for text in ("0.5", "0.50", "00.4900", "0", 0.5)),
     ("patch", "/merchant/settings", {"walletAllowList": [SANDBOX_WALLET, Keypair.random().public_key]}),
     ("post", "/payments", {**NEW_PAYMENT, "merchantWallet": SANDBOX_WALLET}),
+    ("post", "/payments", {**OPEN_PAYMENT, "merchantWallets": {"polygon": SANDBOX_WALLET}}),
+    ("post", "/payments", {"amount": 5, "currency": "EUR", "merchantWallets": None}),
 ]
 
 
@@ -175,7 +179,11 @@ def test_ids_and_parameters_are_named_as_the_specification_writes_them(document:
     ]
     body = document["components"]["schemas"]["NewPaymentRequest"]
     assert body["additionalProperties"] is False
-    assert set(body["required"]) == {"amount", "currency", "cryptocurrency", "network", "merchantWallet"}
+    assert set(body["required"]) == {"amount", "currency"}
+    together = {"cryptocurrency", "network", "merchantWallet"}
+    assert {name: {name, *others} for name, others in body["dependentRequired"].items()} == dict.fromkeys(
+        together, together
+    )
     assert body["properties"]["amount"]["type"] == "number"
 
 

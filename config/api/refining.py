@@ -24,6 +24,10 @@ _EVM_ADDRESS, _STELLAR_ADDRESS = "0[xX][0-9a-fA-F]{40}", "G[A-Z2-7]{55}|M[A-Z2-7
 ADDRESS_PATTERN = f"^({_EVM_ADDRESS}|{_STELLAR_ADDRESS})$"
 _ADDRESSES = {"merchantWallet", "destination", "walletAllowList"}
 _WALLETS = {"ethereum": f"^{_EVM_ADDRESS}$", "polygon": f"^{_EVM_ADDRESS}$", "stellar": f"^({_STELLAR_ADDRESS})$"}
+_TOGETHER = {
+    "NewPaymentRequest": (("cryptocurrency", "network", "merchantWallet"), ("merchantWallets", "cryptocurrencies"))
+}
+"""Fields that come all together or not at all, and those that do not come beside them."""
 _NEVER_EMPTY = {"events", "types"}
 NO_CONTROL_CHARACTERS = r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*$"
 
@@ -38,6 +42,13 @@ def refine(schemas: dict[str, Any]) -> None:
                 field: _in_request(_as_strict(field, described), is_required=field in schema.get("required", ()))
                 for field, described in schema["properties"].items()
             }
+            if name in _TOGETHER:
+                together, apart = _TOGETHER[name]
+                without = {"properties": {field: {"type": "null"} for field in apart}}
+                schema["dependentRequired"] = {
+                    each: [other for other in together if other != each] for each in together
+                }
+                schema["dependentSchemas"] = {together[0]: without}
         else:
             _patterns_of_record(schema["properties"])
 
@@ -70,6 +81,12 @@ def _as_strict(name: str, field: dict[str, Any]) -> dict[str, Any]:
 def _nullable(field: dict[str, Any]) -> dict[str, Any]:
     if "$ref" in field:
         return {"anyOf": [field, {"type": "null"}]}
+    if "allOf" in field:  # a reference with words of its own
+        parts = field["allOf"]
+        return {
+            **{name: value for name, value in field.items() if name != "allOf"},
+            "anyOf": [*parts, {"type": "null"}],
+        }
     if "anyOf" in field:
         known = [option for option in field["anyOf"] if option != {"type": "null"}]
         return {**field, "anyOf": [*known, {"type": "null"}]}

@@ -18,6 +18,16 @@ NEW_PAYMENT: dict[str, Any] = {
     "metadata": {"order": "1007"},
 }
 
+OPEN_PAYMENT: dict[str, Any] = {
+    "amount": 25.5,
+    "currency": "EUR",
+    "merchantWallets": {
+        "polygon": "0x52908400098527886E0F7030069857D2E4169EE7",
+        "ethereum": "0x52908400098527886E0F7030069857D2E4169EE7",
+    },
+    "cryptocurrencies": ["USDC", "USDT"],
+}
+
 PAYMENT: dict[str, Any] = {
     "id": "pay_01kfjhr3c8e4bs0dz6wd5n5yry",
     "object": "payment",
@@ -57,6 +67,8 @@ PAYMENT: dict[str, Any] = {
     "expiresIn": 1800,
     "metadata": {"order": "1007"},
     "paymentLink": None,
+    "choices": [],
+    "chosenAt": None,
     "environment": "production",
     "completedAt": None,
     "cancelledAt": None,
@@ -91,6 +103,7 @@ COMPLETED: dict[str, Any] = {
 
 CREATE = [
     OpenApiExample("In euro, paid in USDC on polygon", value=NEW_PAYMENT, request_only=True),
+    OpenApiExample("The payer chooses coin and network", value=OPEN_PAYMENT, request_only=True),
     OpenApiExample("Awaiting payment", value=PAYMENT, response_only=True),
 ]
 RETRIEVE = [OpenApiExample("Paid", value=COMPLETED, response_only=True)]

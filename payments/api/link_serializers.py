@@ -20,8 +20,7 @@ from config.api.fields import (
 from config.coins import COINS
 from config.environments import Environment
 from config.money import FIAT_DIGITS
-from payments.api.serializers import MAX_EXPIRES_IN, MIN_EXPIRES_IN
-from payments.chains.networks import NETWORKS
+from payments.api.serializers import MAX_EXPIRES_IN, MIN_EXPIRES_IN, WalletsSerializer
 from payments.links.services import MAX_USES, LinkChanges, NewLink
 from payments.links.states import LinkState
 from payments.rates.amounts import MAX_FIAT_AMOUNT
@@ -39,16 +38,6 @@ class LinkBooleanField(serializers.BooleanField):
         if not isinstance(data, bool):
             self.fail("invalid")
         return data
-
-
-class WalletsSerializer(StrictSerializer):
-    """A wallet for each network that payers may choose."""
-
-    def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
-        return {
-            network: StrictCharField(required=False, max_length=80, help_text=f"Where settlements go on {network}.")
-            for network in NETWORKS
-        }
 
 
 class NewPaymentLinkSerializer(StrictSerializer):

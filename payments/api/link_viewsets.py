@@ -20,8 +20,8 @@ from payments.api.link_serializers import NewPaymentLinkSerializer, PaymentLinkC
 from payments.links.models import PaymentLink
 from payments.links.records import LinkRecords
 from payments.links.services import create_link, update_link
-from payments.services import WalletNotAllowed
 from payments.suspense import recipient_checks
+from payments.terms import WalletNotAllowed
 
 
 class PaymentLinkViewSet(MerchantViewSet):

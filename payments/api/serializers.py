@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from rest_framework import serializers
@@ -19,7 +20,9 @@ from config.api.fields import (
     StrictSerializer,
 )
 from config.api.pagination import CreatedListQuery
+from config.coins import COINS
 from config.environments import Environment
+from config.errors import InvalidParameter
 from config.money import FIAT_DIGITS
 from payments.chains.networks import NETWORKS
 from payments.checkout.simulator import SCENARIOS
@@ -39,6 +42,20 @@ class NetworkField(StrictChoiceField):
         super().__init__(choices=tuple(NETWORKS), **options)
 
 
+class WalletsSerializer(StrictSerializer):
+    """A wallet for each network that payers may choose."""
+
+    def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
+        return {
+            network: StrictCharField(required=False, max_length=80, help_text=f"Where settlements go on {network}.")
+            for network in NETWORKS
+        }
+
+
+FIXED = ("cryptocurrency", "network", "merchantWallet")
+"""What says how a payment is paid. Without all of it its payer chooses."""
+
+
 class NewPaymentSerializer(StrictSerializer):
     """The body of a create request."""
 
@@ -47,12 +64,28 @@ class NewPaymentSerializer(StrictSerializer):
         help_text="In the currency, with at most its minor digits; worth at most 1,000,000 USD at the current rate.",
     )
     currency = StrictChoiceField(choices=sorted(FIAT_DIGITS), help_text="ISO 4217 code of the price's currency.")
-    cryptocurrency = CoinField(help_text="The coin the payer sends.")
-    network = NetworkField(help_text="The network it is sent on.")
+    cryptocurrency = CoinField(
+        required=False,
+        help_text="The coin the payer sends. Left out with `network` and `merchantWallet`: the payer chooses.",
+    )
+    network = NetworkField(required=False, help_text="The network it is sent on.")
     merchantWallet = StrictCharField(
+        required=False,
         max_length=80,
         help_text="Where settlements of this payment go. On stellar an M address is taken as well; a G address whose "
         "account asks for memos, as those of exchanges do, is refused.",
+    )
+    merchantWallets = WalletsSerializer(
+        required=False,
+        help_text="Instead of `network` and `merchantWallet`: where settlements go, by network. The payer chooses "
+        "among these networks. Left out: those of your wallets in use.",
+    )
+    cryptocurrencies = serializers.ListField(
+        child=CoinField(),
+        required=False,
+        allow_empty=False,
+        max_length=len(COINS),
+        help_text="Instead of `cryptocurrency`: the coins that the payer chooses among. Left out: all of the networks.",
     )
     redirectUrl = HttpUrlField(required=False, help_text="Where the payer may go on after success.")
     webhookUrl = HttpUrlField(required=False, help_text="Told of this payment's events as well.")
@@ -64,15 +97,35 @@ class NewPaymentSerializer(StrictSerializer):
     )
     metadata = MetadataField(default=dict, help_text="Any JSON object of yours, up to 16 KiB; given back as sent.")
 
-    def to_request(self) -> NewPayment:
-        """What the service takes, once the data is valid."""
+    def to_internal_value(self, data: Any) -> Any:
+        """Either all that says how it is paid, or what its payer chooses among."""
+        if isinstance(data, Mapping) and any(data.get(name) is not None for name in FIXED):
+            for name in FIXED:
+                self.fields[name].required = True
+            for name in ("merchantWallets", "cryptocurrencies"):
+                if data.get(name) is not None:
+                    raise InvalidParameter(
+                        f"Leave it out, or leave out {', '.join(FIXED)}: either you say how it is paid, or the payer "
+                        "chooses.",
+                        param=name,
+                    )
+        return super().to_internal_value(data)
+
+    def to_request(self, own_wallets: Callable[[], Mapping[str, str]]) -> NewPayment:
+        """What the service takes, once the data is valid; `own_wallets` are named where it names none."""
         data = self.validated_data
+        if "network" in data:
+            wallets: Mapping[str, str] = {}
+        else:
+            wallets = data["merchantWallets"] if "merchantWallets" in data else own_wallets()
         return NewPayment(
             amount=data["amount"],
             currency=data["currency"],
-            cryptocurrency=data["cryptocurrency"],
-            network=data["network"],
-            merchant_wallet=data["merchantWallet"],
+            cryptocurrency=data.get("cryptocurrency", ""),
+            network=data.get("network", ""),
+            merchant_wallet=data.get("merchantWallet", ""),
+            wallets=wallets,
+            coins=data.get("cryptocurrencies", ()),
             redirect_url=data.get("redirectUrl", ""),
             webhook_url=data.get("webhookUrl", ""),
             expires_in=data["expiresIn"],
@@ -134,6 +187,12 @@ class PaymentTransferSchema(serializers.Serializer[Any]):
     seenAt = serializers.DateTimeField()
 
 
+class PaymentChoiceSchema(serializers.Serializer[Any]):
+    cryptocurrency = CoinField()
+    network = NetworkField()
+    merchantWallet = serializers.CharField(help_text="Where settlements go if the payer chooses it.")
+
+
 class PaymentSchema(serializers.Serializer[Any]):
     """The payment record, for the reference; `records.payment_record` writes it."""
 
@@ -175,6 +234,12 @@ class PaymentSchema(serializers.Serializer[Any]):
     expiresIn = serializers.IntegerField()
     metadata = MetadataField()
     paymentLink = serializers.CharField(allow_null=True, help_text="Id of the payment link that it was made by.")
+    choices = PaymentChoiceSchema(
+        many=True, help_text="What its payer chooses among; empty where the request has said it."
+    )
+    chosenAt = serializers.DateTimeField(
+        allow_null=True, help_text="When the payer last chose. Null: the coin and network are those offered first."
+    )
     environment = serializers.ChoiceField(choices=Environment.choices)
     completedAt = serializers.DateTimeField(allow_null=True)
     cancelledAt = serializers.DateTimeField(allow_null=True)

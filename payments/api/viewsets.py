@@ -35,19 +35,20 @@ from payments.chains.errors import NetworkUnavailable
 from payments.chains.registry import UnsupportedAsset, UnsupportedNetwork
 from payments.checkout.simulator import SCENARIOS, ScenarioNotPossible, simulate_payment
 from payments.claims.claims import claim_record, explain_claim, parse_transaction_hash
+from payments.links.known_wallets import own_wallets
 from payments.models import PAYMENTS, Discrepancy, Payment
 from payments.rates.quoting import RateUnavailable
 from payments.records import SHOWN_COLUMNS, Records, discrepancy_record, timeline_entry, transfer_record
 from payments.services import (
     PaymentNotCancellable,
     PaymentNotClosable,
-    WalletNotAllowed,
     cancel_payment,
     close_payment,
     create_payment,
 )
 from payments.suspense import recipient_checks
 from payments.suspense.acceptance import DiscrepancyResolved, accept_discrepancy
+from payments.terms import WalletNotAllowed
 from webhooks.models import Event
 
 
@@ -75,7 +76,8 @@ class PaymentViewSet(MerchantViewSet):
         summary="Create a payment",
         description=(
             "Quotes the price in the coin, reserves an address that belongs to this payment alone, and "
-            "replies with a page for the payer at `url`. Send an `Idempotency-Key`, so that a request sent "
+            "replies with a page for the payer at `url`. Without `cryptocurrency`, `network` and `merchantWallet` the "
+            "payer chooses coin and network there. Send an `Idempotency-Key`, so that a request sent "
             "twice makes one payment."
         ),
         request=NewPaymentSerializer,
@@ -84,7 +86,8 @@ class PaymentViewSet(MerchantViewSet):
     )
     def create(self, request: Request) -> Response:
         body = read_body(NewPaymentSerializer, request, environment=self.environment)
-        _, record = create_payment(merchant=self.merchant, environment=self.environment, request=body.to_request())
+        asked = body.to_request(partial(own_wallets, self.merchant, self.environment))
+        _, record = create_payment(merchant=self.merchant, environment=self.environment, request=asked)
         return Response(record, status=201)
 
     def before_transaction(self) -> Callable[[], None] | None:
@@ -92,12 +95,18 @@ class PaymentViewSet(MerchantViewSet):
         body = self.request.data
         if self.action != "create" or not isinstance(body, dict):
             return None
-        network, wallet = body.get("network"), body.get("merchantWallet")
-        if not isinstance(network, str) or not isinstance(wallet, str):
+        several = body.get("merchantWallets")
+        named = [*several.items()] if isinstance(several, dict) else [(body.get("network"), body.get("merchantWallet"))]
+        asked = [(network, wallet) for network, wallet in named if isinstance(network, str) and isinstance(wallet, str)]
+        unknown = [each for each in asked if recipient_checks.needs_a_query(self.environment, *each)]
+        if not unknown:
             return None
-        if not recipient_checks.needs_a_query(self.environment, network, wallet):
-            return None
-        return partial(recipient_checks.query_wallet, self.environment, network, wallet, merchant_id=self.merchant.pk)
+
+        def ask() -> None:
+            for network, wallet in unknown:
+                recipient_checks.query_wallet(self.environment, network, wallet, merchant_id=self.merchant.pk)
+
+        return ask
 
     @extend_schema(
         summary="Get a payment",

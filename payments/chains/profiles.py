@@ -57,6 +57,10 @@ class NetworkProfile:
     native_usd: str
     """About what it is worth in dollars, rather too much: tells dust from what is worth sweeping, unless set."""
 
+    transfer_usd: str
+    """About what a payer's wallet pays to send a coin, in dollars: while nothing was measured, networks are compared by
+    it."""
+
     shares_account: bool = False
     """Whether deposits arrive at the account that payouts leave from. Else each payment's address is swept."""
     takes_memos: bool = False

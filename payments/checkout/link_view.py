@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from config.pages import wording
 from payments.checkout.payer import State
-from payments.links.choices import Choice, choices_among
+from payments.choices import Choice, choices_among
 from payments.links.models import PaymentLink
 from payments.links.states import LinkState
 from payments.links.uses import holding_a_use

@@ -21,8 +21,8 @@ from payments.chains import registry
 from payments.chains.profiles import NetworkProfile
 from payments.checkout.paying import HowToPay, how_to_pay
 from payments.checkout.usual_wait import usual_wait
+from payments.choices import choices_among
 from payments.deposits.models import ScanCursor
-from payments.links.choices import choices_among
 from payments.models import UNPAID_FOR_GOOD, Deposit, Discrepancy, Payment
 from payments.records import confirmations_of
 from payments.states import DepositStatus, DiscrepancyKind, DiscrepancyStatus, PaymentStatus

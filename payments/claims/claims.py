@@ -9,6 +9,7 @@ from typing import Any
 
 import structlog
 
+from config import ids
 from config.celery import wake
 from config.errors import InvalidParameter
 from config.money import format_crypto
@@ -26,7 +27,7 @@ from payments.claims.explanation import (
 )
 from payments.deposits.addresses import sibling_networks
 from payments.deposits.models import ReadingRequest, ScanCursor
-from payments.models import Deposit, Discrepancy, Payment
+from payments.models import Deposit, Discrepancy, OfferedAddress, Payment
 from payments.treasury import native_deposits
 
 logger = structlog.get_logger(__name__)
@@ -152,13 +153,12 @@ def _own_payments(payment: Payment, found: list[FoundTransaction]) -> dict[tuple
     """Other payments of the merchant that these transactions may have been for."""
     places = {(each.recipient, each.memo or "") for transaction in found for each in transaction.transfers}
     places |= {(each.recipient, each.memo or "") for transaction in found for each in transaction.idle}
-    others = (
-        Payment.objects.of(payment.merchant, payment.environment)
-        .filter(deposit_address__in={address for address, _ in places}, memo__in={memo for _, memo in places})
-        .exclude(pk=payment.pk)
-        .only("id", "deposit_address", "memo")
-    )
-    return {(other.deposit_address, other.memo): other.public_id for other in others}
+    addresses, memos = {address for address, _ in places}, {memo for _, memo in places}
+    others = Payment.objects.of(payment.merchant, payment.environment).exclude(pk=payment.pk)
+    paid = others.filter(deposit_address__in=addresses, memo__in=memos)
+    offered = OfferedAddress.objects.filter(payment__in=others, address__in=addresses, memo__in=memos)
+    rows = (*offered.values_list("address", "memo", "payment"), *paid.values_list("deposit_address", "memo", "pk"))
+    return {(address, memo): ids.PAYMENT.encode(key) for address, memo, key in rows}
 
 
 def _look_for_native_coin(payment: Payment, explanation: ClaimExplanation) -> None:

@@ -30,6 +30,7 @@ from merchants.pages.listing import list_context
 from merchants.roles import Action, Permission
 from merchants.wording import exact
 from payments.chains import registry
+from payments.choices import choices_among
 from payments.dashboard.link_forms import (
     LinkChangesForm,
     LinkFilterForm,
@@ -40,7 +41,6 @@ from payments.dashboard.link_forms import (
     new_link,
 )
 from payments.dashboard.rows import RECENT_COLUMNS, PaymentRow
-from payments.links.choices import choices_among
 from payments.links.known_wallets import known_wallets
 from payments.links.models import PaymentLink
 from payments.links.records import qr_code

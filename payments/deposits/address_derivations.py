@@ -5,7 +5,7 @@ Of production, and of a sandbox on test networks, where a change can be rehearse
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from django.db import connection, transaction
 
@@ -14,7 +14,7 @@ from payments.chains import registry
 from payments.chains.base import Chain
 from payments.chains.errors import NotSetUp
 from payments.deposits.models import AddressDerivation
-from payments.models import Payment
+from payments.models import OfferedAddress, Payment
 
 Names = Mapping[int, str]
 """The name of each derivation, by the first number that it is for."""
@@ -87,9 +87,11 @@ def _of_settings(environment: str, chain: Chain) -> Names:
 def require_addresses(chain: Chain, payments: Sequence[Payment]) -> None:
     """NotSetUp when the address of one of these payments is not the one that a sweep would empty."""
     for payment in payments:
-        if chain.deposit_address(payment.sequence).address != payment.deposit_address:
+        # Read only where it differs: almost every payment is paid on the network that it was made for.
+        swept = chain.deposit_address(payment.sequence).address
+        if swept != payment.deposit_address and swept != (given := payment.address_on(chain.profile.network)):
             raise NotSetUp(
-                f"Payment {payment.public_id} was given {payment.deposit_address}, which EVM_FACTORY, EVM_ADDRESS_KEY "
+                f"Payment {payment.public_id} was given {given}, which EVM_FACTORY, EVM_ADDRESS_KEY "
                 "and EVM_FORMER_ADDRESSES as they are set do not lead to: it is not swept."
             )
 
@@ -105,9 +107,8 @@ def note(environment: str, chain: Chain, *, by: str) -> list[AddressDerivation]:
         return []
     if min(added) < max(known, default=0):
         raise OtherAddresses
-    if any(
-        chain.deposit_address(pay.sequence).address != pay.deposit_address for pay in _from(environment, min(added))
-    ):
+    given_out = _given_out(environment, chain, min(added))
+    if any(chain.deposit_address(number).address != address for number, address in given_out):
         raise OtherAddresses("Payments from that number on have other addresses already.")
     rows = [AddressDerivation(environment=environment, first_number=at, name=ours[at], noted_by=by) for at in added]
     with transaction.atomic():
@@ -133,6 +134,11 @@ def last_number() -> int:
     return int(number)
 
 
-def _from(environment: str, number: int) -> Sequence[Payment]:
-    here = Payment.objects.filter(environment=environment, sequence__gte=number, memo="")
-    return list(here.only("id", "sequence", "deposit_address"))
+def _given_out(environment: str, chain: Chain, number: int) -> Iterable[tuple[int, str]]:
+    """Numbers of payments from this one on, each with the address that its payer was given or can be given."""
+    here = Payment.objects.filter(environment=environment, sequence__gte=number)
+    offered = OfferedAddress.objects.filter(payment__in=here, family=chain.profile.family)
+    return [
+        *here.filter(memo="").values_list("sequence", "deposit_address"),
+        *offered.values_list("payment__sequence", "address"),
+    ]

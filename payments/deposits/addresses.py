@@ -16,10 +16,13 @@ from config.database.database_time import CLOCKS_APART
 from payments.chains import registry
 from payments.chains.base import DepositAddress, Identity, IncomingTransfer
 from payments.chains.networks import NETWORKS
-from payments.models import Payment
+from payments.models import OfferedAddress, Payment
 
 WATCHED_AFTER_END = timedelta(days=30)
 """How long an address stays in the list handed to providers; matching itself never forgets one."""
+
+LONGEST_WINDOW = timedelta(days=2)
+"""From a payment's creation until no money in time can come: one day to pay, one that a merchant may grant."""
 
 LOOK_AHEAD = 200
 """So many addresses are watched before a payment has them: without EVM_ADDRESS_KEY anybody can compute them."""
@@ -64,6 +67,8 @@ class PaymentAddresses:
         self._siblings = sibling_networks(environment, network)
         self._payments = Payment.objects.filter(environment=environment, network__in=self._siblings)
         self._current = self._payments.filter(closes_at__gt=timezone.now() - WATCHED_AFTER_END)
+        family = NETWORKS[network].real.family
+        self._offered = OfferedAddress.objects.filter(payment__environment=environment, family=family)
 
     def addresses(self, at_most: int) -> Collection[str] | None:
         """Costs by `at_most`, however many payments are open or were made before: it is asked every second."""
@@ -71,20 +76,31 @@ class PaymentAddresses:
         for network in self._siblings:
             latest = self._current.filter(network=network).order_by("-closes_at")
             found += latest.values_list("deposit_address", flat=True)[: max(0, at_most + 1 - len(found))]
+        since = ids.first_uuid_at(timezone.now() - WATCHED_AFTER_END - LONGEST_WINDOW)
+        offered = self._offered.filter(payment_id__gte=since).order_by("-payment_id")
+        found += offered.values_list("address", flat=True)[: max(0, at_most + 1 - len(found))]
         return None if len(found) > at_most else set(found)
 
     def matching(self, candidates: Collection[str]) -> set[str]:
         # As one text: PostgreSQL takes three times as long over ten thousand parameters.
         listed = RawSQL("SELECT unnest(string_to_array(%s, ','))", [",".join(candidates)])
         given_out = self._payments.filter(deposit_address__in=listed).values_list("deposit_address", flat=True)
-        return set(given_out) | self._coming.intersection(candidates)
+        offered = self._offered.filter(address__in=listed).values_list("address", flat=True)
+        return {*given_out, *offered} | self._coming.intersection(candidates)
 
     def payment_ids(self, transfers: Collection[IncomingTransfer]) -> dict[Identity, uuid.UUID]:
         """The payments that transfers were sent for, by identity; a transfer older than its payment has none."""
         addresses = {transfer.recipient for transfer in transfers}
         memos = {transfer.memo or "" for transfer in transfers} | {""}
         rows = self._payments.filter(deposit_address__in=addresses, memo__in=memos)
-        payments = {(address, memo): pk for address, memo, pk in rows.values_list("deposit_address", "memo", "pk")}
+        offered = self._offered.filter(address__in=addresses, memo__in=memos)
+        payments = {
+            (address, memo): pk
+            for address, memo, pk in (
+                *offered.values_list("address", "memo", "payment"),
+                *rows.values_list("deposit_address", "memo", "pk"),
+            )
+        }
         return {
             transfer.identity: pk
             for transfer in transfers
@@ -94,7 +110,7 @@ class PaymentAddresses:
     def expected(self, transfers: Collection[IncomingTransfer]) -> set[Identity]:
         """Those of these transfers that came when their payment existed and its address was watched for it."""
         found = self.payment_ids(transfers)
-        ends = dict(self._payments.filter(pk__in=set(found.values())).values_list("pk", "closes_at"))
+        ends = dict(Payment.objects.filter(pk__in=set(found.values())).values_list("pk", "closes_at"))
         times = {transfer.identity: transfer.block_time for transfer in transfers}
         return {
             each for each, pk in found.items() if ids.created_at_of(pk) <= times[each] <= ends[pk] + WATCHED_AFTER_END

@@ -80,9 +80,7 @@ def book_unattributed(environment: str, network: str, *, limit: int = 200) -> in
 
 def _reason(deposit: Deposit) -> tuple[DiscrepancyKind, str]:
     """Why a deposit belongs to no payment, as a kind and in words."""
-    there = Payment.objects.filter(
-        environment=deposit.environment, deposit_address=deposit.recipient, memo=deposit.memo
-    ).first()
+    there = Payment.objects.filter(environment=deposit.environment).paid_at([deposit.recipient], [deposit.memo]).first()
     if there is not None and is_older(deposit.first_block_time, there.pk):
         sent = f"{deposit.first_block_time:%Y-%m-%d %H:%M:%S}"
         return DiscrepancyKind.UNASKED, f"Sent at {sent}, before {there.public_id} existed, which has this address."

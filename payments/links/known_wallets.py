@@ -10,6 +10,14 @@ from payments.chains.errors import InvalidAddress
 from payments.merchant_wallets.routing import routing_of
 
 
+def own_wallets(merchant: Merchant, environment: str) -> dict[str, str]:
+    """The wallet in use on each network; on simulated ones the sample's, for a merchant who has named none at all."""
+    in_use = {name: each for name, each in routing_of(merchant.pk, environment).in_use.items() if each}
+    if in_use or not registry.is_simulated(environment):
+        return {name: each for name, each in in_use.items() if name in registry.networks(environment)}
+    return {name: wallets[0] for name, wallets in known_wallets(merchant, environment).items() if wallets}
+
+
 def known_wallets(merchant: Merchant, environment: str) -> dict[str, list[str]]:
     """By network, the wallet in use and those of the allow list, which only an owner or an admin can name.
 

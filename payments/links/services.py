@@ -20,7 +20,7 @@ from config.pages import wording
 from merchants.access import idempotency
 from merchants.models import Merchant
 from merchants.wallets import WalletRules
-from payments.links.choices import choices_among
+from payments.choices import choices_among
 from payments.links.models import PaymentLink
 from payments.links.states import LinkState
 from payments.links.uses import holding_a_use
@@ -28,7 +28,7 @@ from payments.merchant_wallets.checking import checked_wallet
 from payments.models import Payment
 from payments.rates.amounts import LARGEST_WORTH, fiat_units, largest_amount, require_worth
 from payments.rates.quoting import RateUnavailable
-from payments.services import DEFAULT_EXPIRES_IN, NewPayment, cancel_payment, create_payment
+from payments.services import DEFAULT_EXPIRES_IN, NewPayment, cancel_payment, create_payment, wallet_param
 
 MAX_USES: Final = 100_000
 
@@ -229,8 +229,6 @@ def _checked_wallets(merchant: Merchant, environment: str, wallets: Mapping[str,
         raise InvalidParameter("Name a wallet on at least one network.", param="merchantWallets")
     allowed = merchant.settings.get(environment=environment).wallet_allow_list
     return {
-        network: checked_wallet(
-            environment, network, text, WalletRules.of(allowed, {}), param=f"merchantWallets.{network}"
-        )
+        network: checked_wallet(environment, network, text, WalletRules.of(allowed, {}), param=wallet_param(network))
         for network, text in wallets.items()
     }

@@ -8,8 +8,8 @@ from config.pages.samples import SANDBOX_WALLET
 from merchants.wallets import WalletRules
 from payments.chains import registry
 from payments.chains.errors import InvalidAddress
-from payments.services import WalletNotAllowed
 from payments.suspense.recipient_checks import NEEDS_MEMO, needs_memo, refusal_of
+from payments.terms import WalletNotAllowed
 
 
 def checked_wallet(environment: str, network: str, text: str, rules: WalletRules, *, param: str) -> str:

@@ -185,7 +185,7 @@ def _of_passed_over(environment: str, network: str) -> Iterator[AlarmCondition]:
         if line.reason in OF_THE_WHOLE_COIN:
             whole[line.sweep.asset].append(line)
         else:
-            subject = f"{line.sweep.asset} at {line.payment.deposit_address}"
+            subject = f"{line.sweep.asset} at {line.payment.address_on(line.sweep.transfer.network)}"
             yield AlarmCondition(AlarmKind.ADDRESS_PASSED_OVER, sweep_failures.describe(line), subject)
     for code, lines in whole.items():
         yield AlarmCondition(AlarmKind.ADDRESS_PASSED_OVER, sweep_failures.describe_all(lines), code)

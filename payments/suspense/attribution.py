@@ -117,7 +117,7 @@ def _require_attributable(discrepancy: Discrepancy, payment: Payment) -> None:
     if not Discrepancy.objects.filter(waiting_for_payment(), pk=discrepancy.pk).exists() or not discrepancy.deposit:
         raise InvalidParameter("Only money that belongs to no payment can be given one.")
     deposit = discrepancy.deposit
-    if (deposit.recipient, deposit.memo) == (payment.deposit_address, payment.memo):
+    if Payment.objects.filter(pk=payment.pk).paid_at([deposit.recipient], [deposit.memo]).exists():
         return  # however much older than the payment it is
     if not NETWORKS[discrepancy.network].real.shares_account:
         raise InvalidParameter(

@@ -17,8 +17,6 @@ from payments.chains.base import Chain, PayoutInstruction
 from payments.chains.errors import ChainError, InvalidAddress, RecipientProblem, RecipientRefused
 from payments.chains.recipients import account_of, payable_account
 from payments.deposits.models import RefusedWallet
-from payments.models import Payment
-from payments.transfers.models import Wallet
 
 logger = structlog.get_logger(__name__)
 
@@ -26,6 +24,7 @@ OURS = "Payments are made to this address here, or from it: it belongs to the pa
 
 IS_OURS = """
     EXISTS (SELECT FROM payments_payment WHERE deposit_address = %(account)s)
+        OR EXISTS (SELECT FROM payments_offeredaddress WHERE address = %(account)s)
         OR EXISTS (SELECT FROM transfers_wallet WHERE address = %(account)s)
 """
 """Whether the database knows an account as ours, as part of another query."""
@@ -45,10 +44,7 @@ def refusal_of(chain: Chain, address: str) -> str | None:
     if problem := refusal_of_account(chain, address):
         return problem
     account, _ = account_of(chain.profile, address)
-    is_ours = (
-        Payment.objects.filter(deposit_address=account).exists() or Wallet.objects.filter(address=account).exists()
-    )
-    return OURS if is_ours else None
+    return OURS if known_as_ours([account]) else None
 
 
 def known_as_ours(accounts: Collection[str]) -> set[str]:

@@ -155,7 +155,7 @@ def describe(discrepancy: Discrepancy) -> str:
 
 def _at_address(deposit: Deposit) -> QuerySet[Payment]:
     """The payment that has the address a deposit came to, if there is one by now."""
-    at_address = Payment.objects.filter(environment=deposit.environment, deposit_address=deposit.recipient)
+    at_address = Payment.objects.filter(environment=deposit.environment).paid_at([deposit.recipient])
     return at_address.select_related("merchant")
 
 
@@ -194,9 +194,8 @@ def _lacking_about(deposit: Deposit) -> QuerySet[Payment]:
 def _with_similar_memo(deposit: Deposit) -> QuerySet[Payment]:
     """Payments whose memo is like the one that came, whatever they lack."""
     memos = similar_memos(deposit.memo) | similar_memos(deposit.conflicting_memo)
-    return Payment.objects.filter(
-        environment=deposit.environment, deposit_address=deposit.recipient, memo__in=memos
-    ).filter(id__lt=ids.first_uuid_at(deposit.first_block_time + CLOCKS_APART))
+    own = Payment.objects.filter(environment=deposit.environment).paid_at([deposit.recipient], memos)
+    return own.filter(id__lt=ids.first_uuid_at(deposit.first_block_time + CLOCKS_APART))
 
 
 def similar_memos(text: str) -> set[str]:

@@ -16,8 +16,8 @@ from payments.treasury.sweep_failures import describe, passed_over
 from payments.treasury.wallet_balances import wallet_findings
 
 SWEPT_SHORT = """
-    SELECT part.environment, part.network, part.asset, payment.id, payment.merchant_id, payment.deposit_address,
-        sum(part.expected), sum(part.moved)
+    SELECT part.environment, part.network, part.asset, payment.id, payment.merchant_id,
+        coalesce(max(offered.address), payment.deposit_address), sum(part.expected), sum(part.moved)
     FROM (
         SELECT deposit.environment, deposit.network, deposit.asset, deposit.payment_id,
             deposit.amount - deposit.missing AS expected, 0 AS moved
@@ -30,6 +30,7 @@ SWEPT_SHORT = """
         JOIN transfers_transfer AS transfer ON transfer.id = sweep.transfer_id
     ) AS part
     JOIN payments_payment AS payment ON payment.id = part.payment_id
+    LEFT JOIN payments_offeredaddress AS offered ON offered.payment_id = payment.id AND offered.memo = ''
     WHERE part.environment = ANY(%(environments)s) AND (%(network)s::text IS NULL OR part.network = %(network)s)
     GROUP BY part.environment, part.network, part.asset, payment.id HAVING sum(part.expected) > sum(part.moved)
 """
@@ -52,7 +53,8 @@ def sweeps_brought_the_deposits(scope: Scope) -> Iterator[Finding]:
         if transfer.environment not in scope.environments:
             continue
         yield Finding(
-            f"{line.sweep.asset} on {transfer.network} ({transfer.environment}) at {line.payment.deposit_address}: "
+            f"{line.sweep.asset} on {transfer.network} ({transfer.environment}) at "
+            f"{line.payment.address_on(transfer.network)}: "
             f"payment {line.payment_id} of merchant {line.payment.merchant_id}",
             line.amount,
             f"passed over {line.tries} times: {describe(line)}",

@@ -11,7 +11,7 @@ from django.db import transaction
 from django.db.models import F, Sum
 
 from payments.chains.base import Chain, IncomingTransfer
-from payments.models import Deposit, Payment
+from payments.models import Deposit, OfferedAddress, Payment
 from payments.states import DepositStatus
 from payments.transfers import services
 from payments.transfers.audit.adopt_unknown import as_signed
@@ -67,7 +67,7 @@ def _unknown(arrived: Sequence[IncomingTransfer], lost: set[str]) -> list[list[I
     known = signed_as({each.transaction_hash for each in arrived})
     unknown = [each for each in arrived if each.asset is not None and not _is_known(each, known)]
     senders = {each.sender for each in unknown}
-    ours = set(Payment.objects.filter(deposit_address__in=senders).values_list("deposit_address", flat=True)) | lost
+    ours = {*numbers_of(senders)} | lost
     by_hash: defaultdict[str, list[IncomingTransfer]] = defaultdict(list)
     for each in unknown:
         if each.sender in ours:
@@ -81,6 +81,13 @@ def _is_known(arrived: IncomingTransfer, known: Mapping[str, Transfer]) -> bool:
         return False
     other_coin = arrived.asset is not None and transfer.asset != arrived.asset.code
     return not (transfer.purpose == TransferPurpose.SWEEP and other_coin)
+
+
+def numbers_of(addresses: Collection[str]) -> dict[str, int]:
+    """The numbers of the payments that have one of these addresses to themselves, by the address."""
+    offered = OfferedAddress.objects.filter(address__in=addresses).values_list("address", "payment__sequence")
+    paid = Payment.objects.filter(deposit_address__in=addresses).values_list("deposit_address", "sequence")
+    return {**dict(offered), **dict(paid)}
 
 
 def gone_to_us(environment: str, chain: Chain, *, first_height: int, last_height: int) -> Mapping[tuple[str, str], int]:
@@ -102,9 +109,7 @@ def adopt_sweep(
     asset = moves[0].asset
     assert asset is not None  # noqa: S101 - what is unknown is left out before
     addresses = [each.sender for each in moves if each.asset == asset]
-    payments = dict(
-        Payment.objects.filter(deposit_address__in=addresses).order_by("sequence").values_list("pk", "sequence")
-    )
+    payments = dict(Payment.objects.paid_at(addresses).order_by("sequence").values_list("pk", "sequence"))
     numbers = [*payments.values(), *sorted(lost[each] for each in addresses if each in lost)]
     signed = as_signed(wallet, mined.transaction_hash, "", sequence, ())
     with transaction.atomic():

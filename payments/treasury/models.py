@@ -147,7 +147,7 @@ class SweptAddress(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.sweep.asset} at {self.payment.deposit_address}"
+        return f"{self.sweep.asset} at {self.payment.address_on(self.sweep.transfer.network)}"
 
     @property
     def amount(self) -> int:

@@ -22,9 +22,9 @@ from payments.chains import registry
 from payments.chains.base import Chain
 from payments.chains.networks import NETWORKS
 from payments.deposits.address_derivations import require_addresses
-from payments.deposits.addresses import WATCHED_AFTER_END, sibling_networks
+from payments.deposits.addresses import LONGEST_WINDOW, WATCHED_AFTER_END, sibling_networks
 from payments.deposits.models import ScanCursor
-from payments.models import Payment
+from payments.models import OfferedAddress, Payment
 from payments.transfers.execution.executor import sign_sweep
 from payments.transfers.models import Transfer
 from payments.transfers.states import TransferStatus
@@ -37,9 +37,6 @@ logger = structlog.get_logger(__name__)
 ADDRESSES_AT_ONCE = 200
 ROUND = timedelta(hours=1)
 """No round begins sooner after the one before: with few addresses most minutes ask nothing."""
-
-LONGEST_WINDOW = timedelta(days=2)
-"""From a payment's creation until no money in time can come: one day to pay, one that a merchant may grant."""
 
 
 class NothingToBringIn(DomainError):
@@ -78,12 +75,12 @@ def look_at(environment: str, network: str, payments: Sequence[Payment]) -> list
         return []
     chain = registry.chain(environment, network)
     height = chain.head().height
-    by_address = {payment.deposit_address: payment for payment in payments}
+    by_address = {payment.address_on(network): payment for payment in payments}
     held = chain.balances(list(by_address), chain.profile.native, at_height=height)
     known = NativeCoin.objects.filter(network=network, payment__in=payments)
     with transaction.atomic():
         # What was there before and is not any more went with a sweep.
-        empty = known.exclude(payment__deposit_address__in=held).filter(height__lte=height)
+        empty = known.exclude(payment__in=[by_address[address] for address in held]).filter(height__lte=height)
         empty.update(held=0, height=height)
         for address, units in held.items():
             _store(by_address[address], network, units, height)
@@ -93,7 +90,10 @@ def look_at(environment: str, network: str, payments: Sequence[Payment]) -> list
 def _lately_open(environment: str, network: str, *, after: ScanCursor) -> list[Payment]:
     since = timezone.now() - WATCHED_AFTER_END
     begin = after.native_read_to or ids.first_uuid_at(since - LONGEST_WINDOW)
-    payments = Payment.objects.filter(environment=environment, network__in=sibling_networks(environment, network))
+    siblings = sibling_networks(environment, network)
+    family = registry.profile(environment, network).family
+    offered = OfferedAddress.objects.filter(payment_id__gt=begin, family=family).values("payment")
+    payments = Payment.objects.filter(Q(network__in=siblings) | Q(pk__in=offered), environment=environment)
     return list(payments.filter(pk__gt=begin, closes_at__gt=since).order_by("pk")[:ADDRESSES_AT_ONCE])
 
 
@@ -216,7 +216,7 @@ def book(sweep: Sweep) -> bool:
         sweep.moved, sweep.booked_at, sweep.is_itemised = sum(moved.values()), timezone.now(), True
         sweep.save(update_fields=["moved", "booked_at", "is_itemised"])
         for coin in sweep.native_coins.select_for_update(of=("self",)).select_related("payment").order_by("pk"):
-            address = coin.payment.deposit_address
+            address = coin.payment.address_on(coin.network)
             coin.brought += moved.get(address, 0)
             if transfer.height is not None and transfer.height >= coin.height:
                 coin.held, coin.height = after.get(address, 0), transfer.height

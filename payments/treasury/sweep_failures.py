@@ -133,7 +133,7 @@ def describe(line: SweptAddress) -> str:
     asset = registry.asset(transfer.environment, transfer.network, line.sweep.asset)
     said = f" (it says: {line.said})" if line.said else ""
     held = f"{coins_held(line.amount, asset.decimals)} {asset.code}"
-    address = f"{line.payment.deposit_address} of payment {line.payment.public_id}"
+    address = f"{line.payment.address_on(transfer.network)} of payment {line.payment.public_id}"
     return f"{held} at {address}: {UnsweptReason(line.reason).label}{said}"
 
 

@@ -22,8 +22,8 @@ from payments.links import services
 from payments.links.models import PaymentLink
 from payments.models import Payment
 from payments.rates.quoting import RateUnavailable
-from payments.services import WalletNotAllowed
 from payments.states import PaymentStatus
+from payments.terms import WalletNotAllowed
 from tests.factories import make_merchant
 from tests.payments.linking import begin, make_link
 from tests.payments.scenes import ETHEREUM, POLYGON, WALLETS, end_window, mine_and_watch, now, pay

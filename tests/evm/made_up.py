@@ -43,6 +43,7 @@ NETWORK = Network(
         rules=((1_000, CreditRule(confirmations=4)), (None, CreditRule(1, require_finalized=True))),
         native=Asset(MADE_UP, "MUC", 18, ""),
         native_usd="3500",
+        transfer_usd="1",
         final_within_seconds=30 * 60,
         finality_stall_seconds=40 * 60,
         fee_cap_gwei="50",

@@ -13,8 +13,9 @@ from payments import tasks
 from payments.deposits.finality_halts import halt_network
 from payments.deposits.models import ScanCursor
 from payments.models import Payment
-from payments.services import NETWORK_SILENCE_MAX, cancel_payment, close_payment
+from payments.services import cancel_payment, close_payment
 from payments.suspense.acceptance import accept_discrepancy
+from payments.terms import NETWORK_SILENCE_MAX
 from refunds.services import NewRefund, create_refund
 from tests.factories import api_client, make_key
 from tests.payments.scenes import (

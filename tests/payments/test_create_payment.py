@@ -98,6 +98,8 @@ def test_every_field_of_the_record_says_what_it_should(settings: Settings) -> No
         "expiresIn": 900,
         "metadata": {"order": "7"},
         "paymentLink": None,
+        "choices": [],
+        "chosenAt": None,
         "environment": "sandbox",
         "completedAt": None,
         "cancelledAt": None,
@@ -322,7 +324,7 @@ def test_creating_takes_two_statements() -> None:
         ) as queries,
     ):
         create_payment(merchant=merchant, environment=SANDBOX, request=request_for())
-    assert [query["sql"].split()[0] for query in queries.captured_queries] == ["SELECT", "WITH"]
+    assert [query["sql"].split()[0] for query in queries.captured_queries] == ["WITH", "WITH"]
 
 
 def test_the_whole_request_takes_few_statements() -> None:

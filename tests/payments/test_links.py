@@ -22,8 +22,9 @@ from payments.links.states import LinkState
 from payments.links.uses import holding_a_use, payment_under_way, uses_taken
 from payments.models import Payment
 from payments.rates.quoting import RateUnavailable
-from payments.services import PaymentNotCancellable, WalletNotAllowed, cancel_payment
+from payments.services import PaymentNotCancellable, cancel_payment
 from payments.states import PaymentStatus
+from payments.terms import WalletNotAllowed
 from tests.factories import make_merchant
 from tests.payments.linking import begin, make_link
 from tests.payments.scenes import (

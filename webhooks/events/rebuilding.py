@@ -2,7 +2,8 @@
 
 The code is half of what an event would take up, and the payment keeps it. The event stores null instead; with the code
 put back, a repeated delivery has the same bytes as the first. A code over what is left of the price is not kept by the
-payment: that event stores the code itself, as older events do.
+payment, and neither is the one before its payer chose another coin or network: such events store the code themselves,
+as older events do.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ def to_store(payload: dict[str, Any]) -> dict[str, Any]:
     if payload.get("object") != "payment" or FIELD not in payload:
         return payload
     is_over_a_part = 0 < Decimal(payload.get("amountDue", 0)) < Decimal(payload["cryptoAmount"])
-    return payload if is_over_a_part else {**payload, FIELD: None}
+    return payload if is_over_a_part or payload.get("choices") else {**payload, FIELD: None}
 
 
 def complete(events: Sequence[Event]) -> Sequence[Event]:

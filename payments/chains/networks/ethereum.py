@@ -26,6 +26,7 @@ _REAL = NetworkProfile(
     rules=((1_000, CreditRule(confirmations=12)), (None, CreditRule(1, require_finalized=True))),
     native=Asset("ethereum", "ETH", 18, ""),
     native_usd="3500",
+    transfer_usd="0.30",
     final_within_seconds=15 * 60,
     # An epoch of 32 blocks becomes final every 6.4 minutes, and one may be missed: three are a stall.
     finality_stall_seconds=20 * 60,

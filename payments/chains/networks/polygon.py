@@ -26,6 +26,7 @@ _REAL = NetworkProfile(
     rules=((None, CreditRule(confirmations=8, require_finalized=True)),),
     native=Asset("polygon", "POL", 18, ""),
     native_usd="0.25",
+    transfer_usd="0.002",
     final_within_seconds=5 * 60,
     # Milestones come every few seconds.
     finality_stall_seconds=2 * 60,

@@ -21,6 +21,7 @@ _REAL = NetworkProfile(
     rules=_RULES,
     native=Asset("stellar", "XLM", 7, ""),
     native_usd="0.50",
+    transfer_usd="0.00001",
     shares_account=True,
     takes_memos=True,
     transfers_expire=True,

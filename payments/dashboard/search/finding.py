@@ -48,7 +48,7 @@ def find_payment(merchant: Merchant, environment: str, text: str) -> Payment | N
     if (key := ids.PAYMENT.decode(text.lower())) is not None:
         return own.filter(id=key).first()
     filters = _address_filters(environment, text)
-    if found := next((found for fields in filters if (found := own.filter(**fields).first())), None):
+    if found := next((found for place in filters if (found := own.paid_at(*place).first())), None):
         return found
     if not _HASH.fullmatch(text):
         return None
@@ -59,16 +59,16 @@ def find_payment(merchant: Merchant, environment: str, text: str) -> Payment | N
     return next((found for each in hashes if (found := own.filter(id__in=each.values("payment_id")).first())), None)
 
 
-def _address_filters(environment: str, text: str) -> list[dict[str, str]]:
-    """Filters for payments that are paid at this address, or with this memo."""
+def _address_filters(environment: str, text: str) -> list[tuple[list[str], list[str]]]:
+    """Addresses and memos of payments that are paid at this address, or with this memo."""
     filters = []
     for network in registry.networks(environment):
         chain = registry.chain(environment, network)
         if chain.profile.shares_account:
-            filters.append({"deposit_address": chain.payout_address(), "memo": person_of(text) or text})
+            filters.append(([chain.payout_address()], [person_of(text) or text]))
             continue
         try:
-            filters.append({"deposit_address": chain.parse_address(text), "memo": ""})
+            filters.append(([chain.parse_address(text)], [""]))
         except InvalidAddress:
             continue
     return filters

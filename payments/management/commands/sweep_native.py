@@ -71,9 +71,8 @@ class Command(BaseCommand):
     def _list(self, coins: Sequence[NativeCoin], asset: Asset, cost: int) -> int:
         for coin in coins:
             asked = f", asked for by {coin.asked_by}" if coin.asked_at else ""
-            self.stdout.write(
-                f"{coin.payment.public_id}  {_shown(coin.held, asset)} at {coin.payment.deposit_address}{asked}"
-            )
+            address = coin.payment.address_on(coin.network)
+            self.stdout.write(f"{coin.payment.public_id}  {_shown(coin.held, asset)} at {address}{asked}")
         total = sum(coin.held for coin in coins)
         self.stdout.write(f"{_shown(total, asset)} in all; bringing it in costs about {_shown(cost, asset)}.")
         return cost

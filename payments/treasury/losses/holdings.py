@@ -133,7 +133,12 @@ EXPECTED = """
     )
     SELECT chosen.asset, chosen.decimals, chosen.address, payment.id, payment.merchant_id,
         chosen.deposits, chosen.expected, coalesce(chosen.open, 0), chosen.open IS NULL, chosen.place
-    FROM chosen LEFT JOIN payments_payment AS payment ON payment.deposit_address = chosen.address
+    FROM chosen
+    LEFT JOIN payments_offeredaddress AS offered ON offered.address = chosen.address AND offered.memo = ''
+    LEFT JOIN LATERAL (
+        SELECT own.id, own.merchant_id FROM payments_payment AS own WHERE own.deposit_address = chosen.address
+        UNION SELECT own.id, own.merchant_id FROM payments_payment AS own WHERE own.id = offered.payment_id
+    ) AS payment ON true
     ORDER BY chosen.open IS NOT NULL, chosen.place
 """
 

@@ -1,9 +1,10 @@
-"""What a payer may choose of a payment link: one coin on one network."""
+"""What a payer may choose to pay with: one coin on one network."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from decimal import Decimal
 
 from django.utils.translation import gettext
 
@@ -14,7 +15,7 @@ from payments.chains.networks import NETWORKS
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A coin on a network that a link can be paid with."""
+    """A coin on a network that something can be paid with."""
 
     network: str
     coin: str
@@ -35,15 +36,19 @@ class Choice:
 
 
 def choices_among(environment: str, networks: Collection[str], coins: Collection[str]) -> list[Choice]:
-    """Every coin on every one of these networks that is in use now; without any coins, all coins count."""
+    """Every coin on every one of these networks that is in use now, the usually cheapest network first; without any
+    coins, all coins count."""
     in_use = registry.networks(environment)
     found = []
-    for network in NETWORKS:
-        if network in networks and network in in_use:
-            profile = registry.profile(environment, network)
-            found += [
-                Choice(network, coin, profile.name)
-                for coin in COINS
-                if coin in profile.assets and (not coins or coin in coins)
-            ]
+    for network in sorted((name for name in NETWORKS if name in networks and name in in_use), key=_usual_cost):
+        profile = registry.profile(environment, network)
+        found += [
+            Choice(network, coin, profile.name)
+            for coin in COINS
+            if coin in profile.assets and (not coins or coin in coins)
+        ]
     return found
+
+
+def _usual_cost(network: str) -> Decimal:
+    return Decimal(NETWORKS[network].real.transfer_usd)
