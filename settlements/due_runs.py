@@ -12,10 +12,10 @@ from datetime import datetime, timedelta
 from typing import Final
 
 import structlog
-from django.db import transaction
 from django.db.models import OuterRef, QuerySet, Subquery
 from django.utils import timezone
 
+from config.database.leases import lease
 from config.periodic.containment import contained
 from merchants.models import Merchant, MerchantSettings, SettlementFrequency
 from settlements import services
@@ -80,9 +80,10 @@ def advance_due(now: datetime | None = None, *, limit: int = ADVANCED_MAX) -> in
     """Advance settlements that can go on; returns how many were handed over or given up."""
     now = now or timezone.now()
     done = 0
-    for settlement_id in _lease(now, limit):
-        with contained("settlement could not go on", settlement=str(settlement_id)):
-            settlement = services.advance(settlement_id)
+    due = that_can_go_on(now).order_by("next_step_at").only("pk")
+    for leased in lease(due, "next_step_at", until=now + LEASE, limit=limit):
+        with contained("settlement could not go on", settlement=str(leased.pk)):
+            settlement = services.advance(leased.pk)
             done += settlement.status != SettlementStatus.PENDING or settlement.payout_id is not None
     return done
 
@@ -90,12 +91,3 @@ def advance_due(now: datetime | None = None, *, limit: int = ADVANCED_MAX) -> in
 def that_can_go_on(now: datetime) -> QuerySet[Settlement]:
     """Settlements that are due and have no payout yet."""
     return Settlement.objects.due(now).filter(payout__isnull=True)
-
-
-def _lease(now: datetime, limit: int) -> list[uuid.UUID]:
-    """Lease settlements that are due and have no payout yet; returns their keys."""
-    with transaction.atomic():
-        due = that_can_go_on(now).select_for_update(skip_locked=True)
-        leased = list(due.order_by("next_step_at").values_list("pk", flat=True)[:limit])
-        Settlement.objects.filter(pk__in=leased).update(next_step_at=now + LEASE)
-    return leased

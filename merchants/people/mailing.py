@@ -10,8 +10,8 @@ import structlog
 from django.conf import settings
 from django.core.mail import EmailMessage, send_mail
 from django.core.mail.backends.base import BaseEmailBackend
-from django.db.models import F
 
+from config.database.leases import lease_one
 from config.database.purging import delete_in_batches
 from merchants.people.models import Mail
 from merchants.people.sealing import MAILS
@@ -21,7 +21,7 @@ logger = structlog.get_logger(__name__)
 KEPT_FOR: Final = timedelta(days=7)
 """How long the mailbox shows a mail, and how long a mail that no server takes is tried."""
 _SENDING_TAKES_AT_MOST: Final = timedelta(minutes=2)
-_LONGEST_WAIT_SECONDS: Final = 3600
+_FIRST_WAIT, _LONGEST_WAIT = timedelta(seconds=30), timedelta(hours=1)
 _BATCH: Final = 50
 
 
@@ -35,7 +35,7 @@ def write_mail(*, to: str, subject: str, text: str) -> Mail:
 def send_due(*, now: datetime, is_sealed: bool | None = None) -> int:
     """Sends the mails that are due, sealed ones or others alone where it is given; returns how many the server took.
 
-    A mail is put off before it is sent, so that two workers do not send it, and deleted after. One that is lost in a
+    A mail is leased while it is sent, so that two workers do not send it, and deleted after. One that is lost in a
     crash between the two is sent again: two mails are better than none.
     """
     if settings.MAILBOX_IS_SHOWN:
@@ -44,16 +44,18 @@ def send_due(*, now: datetime, is_sealed: bool | None = None) -> int:
     waiting = Mail.objects.filter(next_attempt_at__lte=now)
     if is_sealed is not None:
         waiting = waiting.filter(is_sealed=is_sealed)
-    for mail in waiting.order_by("id")[:_BATCH]:
-        wait = max(_SENDING_TAKES_AT_MOST.seconds, min(_LONGEST_WAIT_SECONDS, 30 << min(mail.attempts, 10)))
-        due = Mail.objects.filter(pk=mail.pk, next_attempt_at=mail.next_attempt_at)
-        if not due.update(next_attempt_at=now + timedelta(seconds=wait), attempts=F("attempts") + 1):
-            continue
+    until = now + _SENDING_TAKES_AT_MOST
+    for _ in range(_BATCH):
+        mail = lease_one(waiting.order_by("id"), "next_attempt_at", until=until, takes="attempts")
+        if mail is None:
+            break
         try:
             send_mail(mail.subject, mail.text, None, [mail.to])
         except Exception as error:  # however the mail server fails, the other mails are sent
             reason = str(error).replace(mail.to, "the recipient")
-            logger.warning("mail_not_sent", mail=mail.pk, attempts=mail.attempts + 1, error=reason)
+            logger.warning("mail_not_sent", mail=mail.pk, attempts=mail.attempts, error=reason)
+            again_at = max(until, now + min(_LONGEST_WAIT, _FIRST_WAIT * 2 ** min(mail.attempts - 1, 10)))
+            Mail.objects.filter(pk=mail.pk).update(next_attempt_at=again_at)
             continue
         mail.delete()
         sent += 1

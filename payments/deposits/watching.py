@@ -15,6 +15,7 @@ from django.db.models import F, Q
 from django.utils import timezone
 
 from config.database.database_time import CLOCKS_APART, database_now, has_come
+from config.database.leases import lease_one
 from config.periodic import task_runs
 from merchants.ledger.models import Stop
 from payments.chains.base import IncomingTransfer, Scan
@@ -85,14 +86,12 @@ def _lease(environment: str, network: str) -> ScanCursor | None:
     now = database_now()
     here = ScanCursor.objects.filter(environment=environment, network=network)
     mine = here.filter(has_come("leased_until", now, longest=LEASE))
-    if not mine.update(leased_until=now + LEASE):
-        if here.exists():
-            return None
+    leased = lease_one(mine, "leased_until", until=now + LEASE)
+    if leased is None and not here.exists():
         first = ScanCursor(environment=environment, network=network, leased_until=now)
         ScanCursor.objects.bulk_create([first], ignore_conflicts=True)
-        if not mine.update(leased_until=now + LEASE):
-            return None
-    return here.get()
+        leased = lease_one(mine, "leased_until", until=now + LEASE)
+    return leased
 
 
 def _lock(environment: str, network: str) -> ScanCursor | None:

@@ -348,13 +348,3 @@ def test_the_longer_it_waits_the_longer_until_the_next_look() -> None:
     assert before + services.WAIT_MIN <= young <= timezone.now() + services.WAIT_MIN
     assert due_runs.advance_due(before) == 0
     assert fresh(settlement).next_step_at == young  # not due
-
-
-def test_a_leased_settlement_is_left_alone_until_its_lease_is_over() -> None:
-    merchant = make_merchant()
-    earn(merchant, "100")
-    settlement = settle_one(merchant)
-    now = timezone.now()
-    assert due_runs._lease(now, 10) == [settlement.pk]
-    assert due_runs._lease(now, 10) == []
-    assert due_runs._lease(now + due_runs.LEASE, 10) == [settlement.pk]

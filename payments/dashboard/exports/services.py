@@ -20,6 +20,7 @@ from django.utils import timezone
 from config import ids
 from config.celery import wake
 from config.database.database_time import database_now, has_come
+from config.database.leases import lease_one
 from config.database.purging import delete_in_batches
 from config.errors import DomainError
 from config.periodic.containment import contained
@@ -96,17 +97,15 @@ def due(now: datetime) -> QuerySet[Export]:
 def _take() -> Export | None:
     """An export that nobody is writing, under a lease. One that fails again and again is given up."""
     now = database_now()
-    with transaction.atomic():
-        export = due(now).select_for_update(skip_locked=True).order_by("leased_until").first()
-        if export is None:
-            return None
-        export.leased_until, export.failures = now + LEASE, export.failures + 1
+    while export := lease_one(due(now).order_by("leased_until"), "leased_until", until=now + LEASE, takes="failures"):
         if export.failures > FAILURES_MAX:
             _move(export, ExportStatus.FAILED)
         elif export.status == ExportStatus.WAITING:
             _move(export, ExportStatus.WRITING)
-        export.save(update_fields=["status", "leased_until", "failures", "finished_at"])
-    return export if export.status == ExportStatus.WRITING else _take()
+        export.save(update_fields=["status", "finished_at"])
+        if export.status == ExportStatus.WRITING:
+            return export
+    return None
 
 
 def _give_back(export: Export) -> None:
