@@ -192,7 +192,7 @@ class ApiKeyAdmin(ReadOnly, admin.ModelAdmin[ApiKey]):
         messages.success(request, f"{len(chosen)} revoked.")
 
     def has_revoke_permission(self, request: HttpRequest) -> bool:
-        """Whether the operator has Django's permission to delete, which stands for revoking: no row is deleted."""
+        """True if the operator has Django's permission to delete, which stands for revoking: no row is deleted."""
         return request.user.has_perm("merchants.delete_apikey")
 
 

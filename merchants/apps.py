@@ -1,4 +1,4 @@
-"""Who is served, how they get in, and what is owed to them."""
+"""Merchants, their access, and the ledger of what is owed to them."""
 
 from django.apps import AppConfig
 

@@ -1,7 +1,7 @@
-"""How many records match a list's filters: exact at any moment, cheap at millions of rows.
+"""Counts the records that match a list's filters: exact at any moment, cheap at millions of rows.
 
 A counter (config.database.counters) of each merchant, kind, status and day. A total is the sum of whole days, of deltas
-not folded yet, and of a COUNT(*) over the few hours at either end of the time asked for, all in one statement and
+not folded yet, and of a COUNT(*) over the few hours at either end of the requested time, all in one statement and
 therefore of one moment.
 """
 
@@ -114,7 +114,7 @@ def total(
     statuses: Sequence[str] | None = None,
     keys: KeyRange = KeyRange(),  # noqa: B008 - frozen
 ) -> int:
-    """How many records of the merchant have one of the statuses (None: any) and a key in the range."""
+    """Number of records of the merchant with one of the statuses (None: any) and a key in the range."""
     sql, params = _total(counted, merchant_id, environment, statuses, keys)
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT {sql}", params)

@@ -1,4 +1,4 @@
-"""Who belongs to a merchant, and as what: there is an owner at all times, and only owners decide who the owners are."""
+"""Members of a merchant and their roles: there is an owner at all times, and only owners decide who the owners are."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def roles_to_give(member: Member) -> list[Role]:
 
 
 def may_give(by: Member, role: str) -> bool:
-    """Whether this member may let others in with this role, or change theirs to it."""
+    """True if this member may let others in with this role, or change theirs to it."""
     return by.may[Permission.MANAGE_MEMBERS] and role in roles_to_give(by)
 
 
@@ -55,7 +55,7 @@ def check_may_give(*, by: Member, role: str) -> None:
 
 
 def may_manage(by: Member, member: Member) -> bool:
-    """Whether one member may change the role of another, or remove them: owners are the affair of owners."""
+    """True if one member may change the role of another, or remove them: owners are the affair of owners."""
     return by.may[Permission.MANAGE_OWNERS if member.role == Role.OWNER else Permission.MANAGE_MEMBERS]
 
 

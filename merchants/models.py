@@ -109,13 +109,13 @@ class Merchant(ids.PublicRecord, models.Model):
 
     @property
     def payee(self) -> str:
-        """Its name as payers see it."""
+        """The merchant's name as payers see it."""
         branding: Branding | None = getattr(self, "branding", None)
         return (branding and branding.name) or self.name
 
 
 class Branding(models.Model):
-    """How a merchant looks to payers. What is empty is as Ballast has it."""
+    """A merchant's looks for payers. Empty fields are as Ballast has them."""
 
     MOST_OF_A_NAME: ClassVar = 80
     MOST_OF_SUPPORT: ClassVar = 254
@@ -181,7 +181,7 @@ class LatePayments(models.TextChoices):
 
 
 class Surplus(models.TextChoices):
-    """What happens by itself to what a payer sends beyond the price."""
+    """Automatic handling of money a payer sends beyond the price."""
 
     ASK = "ask", _("Hold for a decision")
     GIVE_BACK = "give_back", _("Give it back to the payer")
@@ -189,7 +189,7 @@ class Surplus(models.TextChoices):
 
 
 class MerchantSettings(models.Model):
-    """What a merchant chose, once for each environment, so that trying something out changes nothing live."""
+    """Choices of a merchant, once for each environment, so that trying something out changes nothing live."""
 
     merchant = models.ForeignKey(Merchant, on_delete=models.PROTECT, related_name="settings")
     environment = models.CharField(max_length=10, choices=Environment.choices)
@@ -268,7 +268,7 @@ class Member(ids.PublicRecord, models.Model):
 
     @property
     def notices(self) -> list[str]:
-        """What the member is told of by mail."""
+        """Notices the member gets by mail."""
         return usual_notices(self.role) if self.chosen_notices is None else self.chosen_notices
 
     @property
@@ -343,7 +343,7 @@ class ApiKey(ids.PublicRecord, models.Model):
 
     @property
     def ends_at(self) -> datetime | None:
-        """When the pair stops working by itself: it expires, or it was replaced; None for never."""
+        """Time when the pair stops working by itself: it expires, or it was replaced; None for never."""
         return min(filter(None, (self.expires_at, self.retires_at)), default=None)
 
 
@@ -413,7 +413,7 @@ class RecordCountDelta(models.Model):
 
 
 class RecordCount(models.Model):
-    """How many records of a kind and status a merchant created on a day, deltas not yet folded left out."""
+    """Number of records of a kind and status a merchant created on a day, deltas not yet folded left out."""
 
     merchant_id = models.UUIDField()
     environment = models.CharField(max_length=10)

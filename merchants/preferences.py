@@ -1,4 +1,4 @@
-"""What members choose for themselves: which mails they get, and how pages show times."""
+"""Preferences of members: which mails they get, and how pages show times."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from merchants.roles import Role
 
 
 class Notice(TextChoices):
-    """What a member can be told of by mail."""
+    """Kinds of mail notices to a member."""
 
     PAID = "payment_paid", _("A payment is paid")
     UNPAID = "payment_unpaid", _("A payment expires, or is undone by its network")
@@ -28,7 +28,7 @@ class Notice(TextChoices):
 
 
 class NumberStyle(TextChoices):
-    """How pages write numbers for reading: the names of `config.pages.wording.NUMBERS`."""
+    """Styles of numbers on pages: the names of `config.pages.wording.NUMBERS`."""
 
     COMMA = "comma", "1,234,567.89"
     POINT = "point", "1.234.567,89"
@@ -43,7 +43,7 @@ _BY_DEFAULT: Final = {
 
 
 def usual_notices(role: str) -> list[str]:
-    """What a member of this role is told of before they have chosen."""
+    """Notices of a member of this role before they have chosen."""
     return [notice.value for notice in _BY_DEFAULT.get(Role(role), ())] if role in Role.values else []
 
 

@@ -1,4 +1,4 @@
-"""Who may do what: the one table of roles, permissions and actions that code, pages, documents and tests read."""
+"""Roles, permissions and actions: the one table that code, pages, documents and tests read."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 
 class Role(TextChoices):
-    """What a member is at a merchant."""
+    """Role of a member at a merchant."""
 
     OWNER = "owner", _("Owner")
     ADMIN = "admin", _("Admin")
@@ -21,7 +21,7 @@ class Role(TextChoices):
 
 
 class Permission(TextChoices):
-    """What a role can permit. In templates: `request.member.may.<value>`."""
+    """Permissions of a role. In templates: `request.member.may.<value>`."""
 
     SEE = "see", _("See payments, refunds, settlements, keys, webhooks, settings and members")
     TAKE_PAYMENTS = "take_payments", _("Make payments and payment links, cancel them, try them out in the sandbox")
@@ -51,13 +51,13 @@ PERMISSIONS: Final[Mapping[Role, frozenset[Permission]]] = {
     Role.SUPPORT: frozenset({_P.SEE, _P.TAKE_PAYMENTS, _P.REFUND, _P.DECIDE}),
     Role.VIEWER: frozenset({_P.SEE}),
 }
-"""What each role permits. docs/roles.md shows the same table."""
+"""Permissions of each role. docs/roles.md shows the same table."""
 
 
 class Action(TextChoices):
-    """What a person does on a page, with the permission that it needs: one line for every POST route.
+    """Actions of a person on a page, each with its permission: one line for every POST route.
 
-    The label is what the audit log says was done.
+    The label is the entry in the audit log.
     """
 
     permission: Permission
@@ -85,7 +85,7 @@ class Action(TextChoices):
     FACTORS_REMOVED = "person.factors_removed", _P.SEE, _("An operator of the service removed second factors")
     CHANGE_PASSWORD = "person.change_password", _P.SEE, _("Changed the own password")
     RESET_PASSWORD = "person.reset_password", _P.SEE, _("Set a new password by a link")
-    ASK_FOR_ADDRESS = "person.ask_for_address", _P.SEE, _("Asked for another e-mail address")
+    REQUEST_ADDRESS = "person.ask_for_address", _P.SEE, _("Asked for another e-mail address")
     CHANGE_ADDRESS = "person.change_address", _P.SEE, _("Changed the own e-mail address")
     ADD_APP = "person.add_app", _P.SEE, _("Added an app that makes codes")
     REMOVE_APP = "person.remove_app", _P.SEE, _("Removed the app that makes codes")
@@ -168,7 +168,7 @@ SENSITIVE: Final = frozenset(
         _A.LEAVE,
     }
 )
-"""What decides where money goes or who is in, or shows or ends a secret: `member_required` asks again who it is."""
+"""Actions that decide where money goes or who is in, or show or end a secret: `member_required` requires a step-up."""
 
 
 OF_THE_ACCOUNT: Final = frozenset(
@@ -182,7 +182,7 @@ OF_THE_ACCOUNT: Final = frozenset(
         _A.CHANGE_PREFERENCES,
     }
 )
-"""What belongs to no environment: the audit log shows it in both."""
+"""Actions that belong to no environment: the audit log shows them in both."""
 
 
 def may(role: str) -> Mapping[str, bool]:

@@ -35,7 +35,7 @@ def rotate_api_key(
     """A new pair with the name, access and limits of the old one, which works for the overlap and then ends.
 
     A pair that expires is replaced by one that lives as long. Without an overlap the old pair is deleted at once.
-    `role` is that of the person who asks, as in `issue_api_key`. Returns the new pair with its secret.
+    `role` is that of the requesting person, as in `issue_api_key`. Returns the new pair with its secret.
     """
     with transaction.atomic():
         key = ApiKey.objects.select_for_update().select_related("merchant").get(pk=key.pk)

@@ -158,7 +158,7 @@ class SettingsSerializer(StrictSerializer):
     }
 
     def to_changes(self) -> SettingsChanges:
-        """What the service takes, once the data is valid."""
+        """The changes for the service, once the data is valid."""
         data = self.validated_data
         changes = {own: data[name] for name, own in self._CHANGES.items() if name in data}
         schedule = data.get("settlementSchedule", {})
@@ -180,7 +180,7 @@ class BalanceQuery(StrictSerializer):
     )
 
     def validate_at(self, at: datetime) -> datetime:
-        # A day that is not over yet has no end to tell of.
+        # A day that is not over yet has no end to report.
         if at > timezone.now():
             raise serializers.ValidationError("Must not be in the future.")
         return at

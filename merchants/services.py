@@ -64,7 +64,7 @@ class IssuedKey:
 
 
 class SettingsChanges(TypedDict, total=False):
-    """What `update_settings` may change; what is left out stays as it is."""
+    """Fields `update_settings` may change; an omitted one stays as it is."""
 
     settlement_currency: str
     settlement_frequency: str
@@ -146,7 +146,8 @@ def change_fee(*, merchant: Merchant, fee_bps: int | None) -> None:
 
 
 def suspend_merchant(*, merchant: Merchant) -> None:
-    """Its keys stop working with the next request; its payments stay watched, and its settlement schedule pauses."""
+    """Suspend a merchant: its keys stop working with the next request; its payments stay watched, and its settlement
+    schedule pauses."""
     merchant.is_active = False
     merchant.save(update_fields=["is_active"])
 
@@ -239,7 +240,7 @@ def update_settings(*, merchant: Merchant, environment: Environment, changes: Se
 
 
 def _check_kept(chosen: MerchantSettings) -> None:
-    """A surplus that is kept says up to which share, and no other does: one would have no meaning."""
+    """A surplus that is kept needs its share, and no other has one: it would have no meaning."""
     if (chosen.surplus == Surplus.KEEP) != (chosen.surplus_kept_bps > 0):
         message = "surplusKept must be above 0 with the surplus keep, and 0 with any other."
         raise InvalidParameter(message, param="surplusKept")

@@ -1,4 +1,5 @@
-"""Which wallets a merchant's money may go to: the allow list, and the time that a change of it takes to count. Pure.
+"""Rules for the wallets a merchant's money may go to: the allow list, and the time that a change of it takes to count.
+Pure.
 
 Without a list any wallet will do. A wallet that comes onto the list is first paid a day later, and so is any other
 wallet after the list was removed: somebody who stole a key cannot get the next settlement.
@@ -35,7 +36,7 @@ class WalletRules:
         return not self.allowed or wallet_key(wallet) in self.allowed
 
     def cools_off_until(self, wallet: str) -> datetime | None:
-        """When an allowed wallet may first be paid; None when there was no recent change."""
+        """First time an allowed wallet may be paid; None when there was no recent change."""
         since = self.since or {}
         changed = since.get(wallet_key(wallet), since.get(ANY_WALLET))
         return None if changed is None else changed + COOL_OFF

@@ -1,4 +1,4 @@
-"""Where a request comes from, and whether that is inside a list of IP networks."""
+"""Address of a client, and membership in a list of IP networks."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ def client_address(request: HttpRequest) -> IPAddress | None:
 
 
 def is_from_trusted_proxy(request: HttpRequest) -> bool:
-    """Whether the peer that sent this request is one of TRUSTED_PROXIES, so that its headers are believed."""
+    """True if the peer that sent this request is one of TRUSTED_PROXIES, so that its headers are believed."""
     return is_within(_parsed(request.META.get("REMOTE_ADDR", "")), settings.TRUSTED_PROXIES)
 
 
 def is_within(address: IPAddress | None, networks: Iterable[str]) -> bool:
-    """Whether the address is in one of the networks; an unknown address is in none."""
+    """True if the address is in one of the networks; an unknown address is in none."""
     return address is not None and any(
         address.version == network.version and address in network for network in map(parse_network, networks)
     )

@@ -18,7 +18,7 @@ from merchants.models import AttemptCount
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How many guesses are free, how long the next one waits, and after how long without any they are forgotten.
+    """Limits of guessing: the number of free guesses, the wait for the next one, and when they are forgotten.
 
     The wait doubles with each guess after the free ones, from the first to the longest.
     """
@@ -60,7 +60,7 @@ SIGN_UPS_FROM_ADDRESS: Final = Patience(
 """Sign-ups and lost passwords: what sends a mail to an address that anybody may type."""
 
 MAILS_TO_ADDRESS: Final = Patience(free=5, first_wait_seconds=60, longest_wait_seconds=3600, forget_after_seconds=3600)
-"""Mails that strangers can have sent to somebody: beyond these nothing is sent, and nobody is told."""
+"""Mails that strangers can have sent to somebody: beyond these nothing is sent, without any sign of it."""
 
 CLAIMS_OF_PAYMENT: Final = Patience(free=10, first_wait_seconds=60, longest_wait_seconds=60, forget_after_seconds=60)
 CLAIMS_FROM_ADDRESS: Final = Patience(free=20, first_wait_seconds=60, longest_wait_seconds=60, forget_after_seconds=60)

@@ -133,9 +133,9 @@ _MERCHANT_FIELDS: Final = [field.attname for field in Merchant._meta.concrete_fi
 # on building the statement. It always yields one row, whose parts are NULL when there is no such count or key.
 _FIND_KEY: Final = f"""
     SELECT count.failures, count.last_attempt_at, {_columns(ApiKey)}, {_columns(Merchant)}
-    FROM (VALUES (%s, %s)) AS asked (guesser, public_key)
-    LEFT JOIN {AttemptCount._meta.db_table} AS count ON count.subject = asked.guesser
-    LEFT JOIN {ApiKey._meta.db_table} ON {ApiKey._meta.db_table}.public_key = asked.public_key
+    FROM (VALUES (%s, %s)) AS presented (guesser, public_key)
+    LEFT JOIN {AttemptCount._meta.db_table} AS count ON count.subject = presented.guesser
+    LEFT JOIN {ApiKey._meta.db_table} ON {ApiKey._meta.db_table}.public_key = presented.public_key
     LEFT JOIN {Merchant._meta.db_table} ON {Merchant._meta.db_table}.id = {ApiKey._meta.db_table}.merchant_id
 """  # noqa: S608 - only our own table and column names
 

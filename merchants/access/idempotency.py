@@ -74,12 +74,13 @@ def key_of(request: HttpRequest) -> str | None:
 
 
 def request_digest(request: HttpRequest) -> bytes:
-    """What makes two requests the same: method, path and body, whose numbers are taken at their worth: 10 is 10.00."""
+    """Digest by which two requests are the same: method, path and body, whose numbers are taken at their worth: 10 is
+    10.00."""
     return _digest(request, _STRING_OR_NUMBER.sub(_plain_number, request.body))
 
 
 def exact_digest(request: HttpRequest) -> bytes:
-    """What versions before `request_digest` stored: that of the raw bytes. Records are kept for 72 hours."""
+    """Digest stored by versions before `request_digest`: that of the raw bytes. Records are kept for 72 hours."""
     return _digest(request, request.body)
 
 

@@ -1,4 +1,4 @@
-"""What is wrong with the form of two presented keys. Pure; messages reveal only what the sender wrote."""
+"""Faults in the form of two presented keys. Pure; messages reveal only what the sender wrote."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _BOTH = "Send the public key as Authorization: Bearer pk_… and the private key
 
 
 def problem_of(authorization: str, secret: str) -> str | None:
-    """Why these two headers cannot be a pair of keys, as a sentence with what would be right; None when they may be.
+    """The reason these two headers cannot be a pair of keys, as a sentence with the right form; None when they may be.
 
     A pair that is refused here does not count as a guess.
     """
@@ -33,7 +33,7 @@ def problem_of(authorization: str, secret: str) -> str | None:
 
 
 def missing(authorization: str, secret: str) -> str | None:
-    """Which header is missing or has the wrong form; None when both are right."""
+    """The header that is missing or has the wrong form; None when both are right."""
     if not authorization and not secret:
         return None
     if not secret:

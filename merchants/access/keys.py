@@ -34,7 +34,7 @@ def generate_pair(environment: Environment) -> KeyPair:
 
 
 def environment_of(public_key: str) -> Environment | None:
-    """The environment a public key says it is for; None when it does not look like one of ours."""
+    """The environment named in a public key; None when it does not look like one of ours."""
     for environment in Environment:
         if public_key.startswith(f"pk_{environment.key_infix}_"):
             return environment
@@ -50,12 +50,12 @@ def digest(secret: str) -> bytes:
 
 
 def pepper_name() -> str:
-    """What the present pepper is called in rows; says nothing about it."""
+    """Name of the present pepper in rows; reveals nothing about it."""
     return hashlib.sha256(f"name of a pepper\0{_peppers()[0]}".encode()).hexdigest()[:16]
 
 
 def secret_matches(key: ApiKey | None, secret: str) -> bool:
-    """Whether the secret belongs to the key, by the present pepper or an earlier one that still counts.
+    """True if the secret belongs to the key, by the present pepper or an earlier one that still counts.
 
     An unknown key costs the same as a wrong secret.
     """

@@ -1,4 +1,4 @@
-"""What a key may do is declared per action; an action that declares nothing is refused."""
+"""Permissions of a key are declared per action; an action that declares nothing is refused."""
 
 from __future__ import annotations
 

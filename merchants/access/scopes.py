@@ -1,4 +1,4 @@
-"""What a key may do. A key without scopes may do everything its merchant may."""
+"""Scopes of a key. A key without scopes may do everything its merchant may."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ DESCRIPTIONS: Final[dict[Scope, Promise]] = {
     Scope.MERCHANT_READ: _("See the account, its settings and its balance"),
     Scope.MERCHANT_WRITE: _("Change the settings: settlements, wallets and tolerance"),
 }
-"""What a key with the scope may do, in the words of a page."""
+"""Description of each scope, in the words of a page."""
 
 GROUPS: Final[Sequence[tuple[Promise, Sequence[Scope]]]] = (
     (_("Payments"), (Scope.PAYMENTS_READ, Scope.PAYMENTS_WRITE, Scope.DECISIONS_WRITE)),
@@ -63,7 +63,7 @@ NEEDS: Final[Mapping[Scope, Permission]] = MappingProxyType(
         Scope.MERCHANT_WRITE: Permission.MANAGE_SETTINGS,
     }
 )
-"""What a person must be permitted, to give a key the scope. docs/roles.md shows the same table."""
+"""Permission a person needs to give a key the scope. docs/roles.md shows the same table."""
 
 _SATISFIED_BY: Final[dict[Scope, frozenset[str]]] = {
     scope: frozenset({scope.value, scope.value.replace(":read", ":write")}) for scope in Scope
@@ -71,12 +71,12 @@ _SATISFIED_BY: Final[dict[Scope, frozenset[str]]] = {
 
 
 def allows(granted: Collection[str], needed: Scope) -> bool:
-    """Whether a key with these scopes may do what `needed` stands for; `x:write` includes `x:read`."""
+    """True if a key with these scopes may do what `needed` stands for; `x:write` includes `x:read`."""
     return not granted or not _SATISFIED_BY[needed].isdisjoint(granted)
 
 
 def may_give(role: str, scopes: Collection[str]) -> bool:
-    """Whether a person of this role may make or replace a key with these scopes; none of them is full access.
+    """True if a person of this role may make or replace a key with these scopes; none of them is full access.
 
     Nobody gives a key what their own role does not permit.
     """

@@ -1,9 +1,8 @@
-"""How many requests a merchant may send: one budget per merchant and environment, over any 60 seconds.
+"""Limits the number of requests of a merchant: one budget per merchant and environment, over any 60 seconds.
 
-A sliding log of the accepted requests, so that no span of 60 seconds, wherever it begins, holds more
-than the budget, and the seconds until the next one is accepted are known exactly. The log is in Redis,
-one round trip by the server's clock, and in the process while Redis does not answer. Without Redis there
-is one web process.
+A sliding log of the accepted requests, so that no span of 60 seconds, wherever it begins, holds more than the budget,
+and the seconds until the next one is accepted are known exactly. The log is in Redis, one round trip by the server's
+clock, and in the process while Redis does not answer. Without Redis there is one web process.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ _REDIS_REST_SECONDS: Final = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What is left after one request asked for its share. `reset_seconds`: until one more will be free."""
+    """The budget left after one request. `reset_seconds`: until one more will be free."""
 
     limit: int
     remaining: int
@@ -61,7 +60,7 @@ class Log(Protocol):
     """Counts the requests accepted under a name during the last 60 seconds."""
 
     def take(self, name: str, limit: int) -> Budget:
-        """One request asks; it is counted only when it is accepted."""
+        """Take the share of one request; it is counted only when it is accepted."""
         ...
 
 
@@ -74,7 +73,7 @@ def requests_per_minute(merchant: Merchant, environment: str) -> int:
 
 
 def take(merchant: Merchant, environment: str) -> Budget:
-    """Counts one request against the merchant's budget, or says how long to wait."""
+    """Counts one request against the merchant's budget, or returns how long to wait."""
     return log().take(f"{environment}:{merchant.pk}", requests_per_minute(merchant, environment))
 
 

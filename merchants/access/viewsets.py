@@ -80,7 +80,7 @@ class MerchantViewSet(GenericViewSet[Any]):
     queried: ClassVar[Collection[str]] = ("list",)
     """Actions that read query parameters, by `read_query`; at any other every query parameter is unknown."""
     inquiries: ClassVar[Collection[str]] = ()
-    """POST actions that ask something outside Ballast and change nothing, so that repeating them does no harm.
+    """POST actions that query something outside Ballast and change nothing, so that repeating them does no harm.
 
     They run in no database transaction; only their replies are kept, for a repeated request.
     """
@@ -134,10 +134,10 @@ class MerchantViewSet(GenericViewSet[Any]):
         """Run the action and render its reply in one database transaction: without a reply nothing is done."""
         request = self.request._request
         key = idempotency.key_of(request) if request.method == "POST" else None
-        if (ask := self.before_transaction()) is not None:
+        if (query := self.before_transaction()) is not None:
             if key is not None and (known := self._stored(key)) is not None:
                 return self._replayed(known)
-            ask()
+            query()
         with transaction.atomic(durable=True):
             if key is None:
                 return self._rendered(handler(self.request, *args, **arguments))
@@ -149,7 +149,8 @@ class MerchantViewSet(GenericViewSet[Any]):
             return response
 
     def _inquire(self, handler: Callable[..., Response], *args: Any, **arguments: Any) -> Response:
-        """Ask, then store the reply. Of two requests with the same key, both get the reply that is stored first."""
+        """Run the query, then store the reply. Of two requests with the same key, both get the reply that is stored
+        first."""
         request = self.request._request
         key = idempotency.key_of(request) if request.method == "POST" else None
         if key is None:
@@ -165,7 +166,8 @@ class MerchantViewSet(GenericViewSet[Any]):
             return response
 
     def before_transaction(self) -> Callable[[], None] | None:
-        """What a write has to ask outside Ballast before its database transaction begins; None for most."""
+        """A query of a write to something outside Ballast, run before its database transaction begins; None for
+        most."""
         return None
 
     def _stored(self, key: str) -> idempotency.StoredReply | None:
@@ -229,7 +231,8 @@ class MerchantViewSet(GenericViewSet[Any]):
         return Response(page(own, query, public_id=kind, narrow=narrow, render=render, prepare=prepare, total=total))
 
     def seal_reply(self, body: bytes) -> bytes:
-        """What is stored of a reply for a repeated request. A view whose replies contain secrets encrypts them here."""
+        """The stored form of a reply for a repeated request. A view whose replies contain secrets encrypts them
+        here."""
         return body
 
     def unseal_reply(self, sealed: bytes) -> bytes:

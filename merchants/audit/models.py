@@ -1,4 +1,5 @@
-"""What people did on the dashboard: rows that PostgreSQL lets nobody change, nor delete before they are a year old."""
+"""The audit log of actions on the dashboard: rows that PostgreSQL lets nobody change, nor delete before they are a year
+old."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ MOST_CHARACTERS_OF_A_DEVICE = 300
 
 class LoggedActionQuerySet(models.QuerySet["LoggedAction"]):
     def of(self, merchant: Merchant, environment: str) -> Self:
-        """What was done in an environment, and what concerns the account as a whole."""
+        """Actions in an environment, and those that concern the account as a whole."""
         return self.filter(merchant=merchant, environment__in=["", environment])
 
 
@@ -61,5 +62,5 @@ class LoggedAction(ids.KeyedByTime, ids.PublicRecord, models.Model):
 
     @property
     def words(self) -> str:
-        """What was done, in words; an action that this version does not know keeps its name."""
+        """The action in words; one that this version does not know keeps its name."""
         return str(dict(Action.choices).get(self.action, self.action))

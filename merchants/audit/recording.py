@@ -27,12 +27,12 @@ class SecretLogged(Exception):
 
 
 class ActionReported(Exception):
-    """A programming error: a view has said twice how its action ended."""
+    """A programming error: a view has reported twice how its action ended."""
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a person acts from: the address, if the server knows it, and what the browser calls itself."""
+    """Origin of a person's action: the address, if the server knows it, and the browser's name of itself."""
 
     address: str | None = None
     device: str = ""
@@ -52,7 +52,7 @@ class OngoingAction:
     def done(
         self, record: PublicRecord | None = None, *, before: Fields | None = None, after: Fields | None = None
     ) -> None:
-        """Say what was done: to which record, and its fields before and after. Of these only what differs is kept.
+        """Report the record that was changed, and its fields before and after. Of these only what differs is kept.
 
         Without it a view that redirects is logged with the record that its address names.
         """
@@ -62,15 +62,15 @@ class OngoingAction:
         self._before, self._after = before or {}, after or {}
 
     def refused(self) -> None:
-        """Say that nothing was done although the view redirects. The database transaction is rolled back."""
+        """Report that nothing was done although the view redirects. The database transaction is rolled back."""
         self._end(is_done=False)
 
     def perform(self, view: Callable[[], HttpResponseBase]) -> HttpResponseBase:
-        """Run a view in one database transaction and return its response; either its action is logged, or all of it
-        is rolled back.
+        """Run a view in one database transaction and return its response; either its action is logged, or all of it is
+        rolled back.
 
-        An error is a refusal. A redirect says that the action is done unless the view has said `refused`; a page that
-        is shown, such as a form with its errors, says that it is not, unless the view has said `done`.
+        An error is a refusal. A redirect means that the action is done unless the view has called `refused`; a page
+        that is shown, such as a form with its errors, means that it is not, unless the view has called `done`.
         """
         with transaction.atomic(durable=True):
             response = view()

@@ -1,4 +1,4 @@
-"""What operators have proposed, for another to agree to."""
+"""Proposals of operators, for another to agree to."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def show_outcome(page: admin.ModelAdmin[Any], request: HttpRequest, proposal: Pr
 
 
 class ShowsProposals:
-    """What operators have proposed and agreed to about a row, on its page; and the answer to who proposes there."""
+    """Proposals and approvals of operators about a row, on its page; `propose` makes one there."""
 
     proposal_kinds: ClassVar[tuple[ProposalKind, ...]]
     readonly_fields: ClassVar[Any] = ("proposals",)
@@ -39,7 +39,7 @@ class ShowsProposals:
         return format_html_join("\n", "<p>{}: {} ({})</p>", ((e.get_status_display(), e, e.people) for e in found))
 
     def propose(self, request: HttpRequest, row: Model, propose: Callable[..., Proposal]) -> None:
-        """Let whoever is logged in propose something of a row, or agree to it, and say what came of it."""
+        """Let the operator who is logged in propose something of a row, or agree to it, and show the result."""
         page, note = cast("admin.ModelAdmin[Any]", self), request.POST.get("note", "").strip()
         try:
             proposal = propose(by=cast("User", request.user))

@@ -1,4 +1,4 @@
-"""What operators have proposed: it is done once as many as the environment asks for have agreed."""
+"""Proposals of operators: each is carried out once it has the approvals that the environment requires."""
 
 from __future__ import annotations
 
@@ -59,10 +59,10 @@ class Proposal(models.Model):
     decided_at = models.DateTimeField(null=True)
 
     heard: Any = None
-    """What its kind has asked for outside, before the database transaction that carries it out."""
+    """Result of the kind's query outside, before the database transaction that carries it out."""
 
     reasons: tuple[str, ...] = ()
-    """Why, in the words of those who agreed; set while it is carried out."""
+    """Reasons, in the words of those who agreed; set while it is carried out."""
 
     class Meta:
         constraints: ClassVar = [

@@ -1,4 +1,4 @@
-"""Which operators count where more than one must agree, and how many must."""
+"""Operators who are eligible where more than one must agree, and how many must."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from config.errors import DomainError
 from merchants.models import User
 
 RESET_WAIT = timedelta(hours=24)
-"""How long somebody who got a new password by a link, or lost the second factors, does not count."""
+"""Time after which somebody is eligible again who got a new password by a link, or lost the second factors."""
 
 
 class NotEligible(DomainError):
@@ -32,21 +32,21 @@ class OperatorNotProven(DomainError):
 
 
 def people_needed(environment: str) -> int:
-    """How many operators must agree to what lets more money move in an environment."""
+    """Number of approvals by operators for anything that lets more money move in an environment."""
     if environment == Environment.SANDBOX:
         return int(settings.SANDBOX_OPERATORS_TO_DECIDE)
     return int(settings.OPERATORS_TO_DECIDE)
 
 
 def eligible(environment: str, *, operator: str = "operator__", at: str = "") -> Q:
-    """The filter of rows whose operator's word counts in an environment: `operator` is the path to the person, `at` the
-    column of when it was said. Where one is enough, nobody's reset stands in the way."""
+    """The filter of rows whose operator is eligible in an environment: `operator` is the path to the person, `at` the
+    column with the time of the approval. Where one approval is enough, nobody's reset stands in the way."""
     still = Q(**{f"{operator}is_active": True, f"{operator}is_staff": True})
     if people_needed(environment) == 1:
         return still
-    said = F(at) - RESET_WAIT if at else timezone.now() - RESET_WAIT
+    until = F(at) - RESET_WAIT if at else timezone.now() - RESET_WAIT
     unchanged = Q(**{f"{operator}credentials_reset_at__isnull": True}) | Q(
-        **{f"{operator}credentials_reset_at__lte": said}
+        **{f"{operator}credentials_reset_at__lte": until}
     )
     return still & unchanged & Q(**{f"{operator}is_password_known": False})
 

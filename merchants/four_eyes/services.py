@@ -20,8 +20,8 @@ from merchants.models import User
 logger = structlog.get_logger(__name__)
 
 CarryOut = Callable[[Proposal, str], bool]
-"""Does what a proposal says, under the locks of what it changes; False, and nothing is done, when that is not any more
-as it was. It is told the names of who agreed."""
+"""Carries out a proposal, under the locks of what it changes; False, and nothing is done, when its subject is not any
+more as it was. Gets the names of the people who agreed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +30,10 @@ class Kind:
     permission: str
     """Of Django, that whoever agrees needs as well; empty: being a superuser."""
     summarize: Callable[[Proposal], str] | None = None
-    """What a proposal does, in the words that people agree to; it falls when they are others by then."""
+    """The proposal in the words that people agree to; it falls when they are others by then."""
     before_transaction: Callable[[str, Mapping[str, Any]], Any] | None = None
-    """Asks outside Ballast, before the database transaction, about the row with this key and what becomes of it:
-    `proposal.heard`."""
+    """Queries something outside Ballast, before the database transaction, about the row with this key and its next
+    state: `proposal.heard`."""
 
 
 _KINDS: dict[str, Kind] = {}
@@ -187,13 +187,13 @@ def _has_same_summary(proposal: Proposal) -> bool:
 
 
 def _stands(proposal: Proposal, *, is_alone: bool) -> bool:
-    """Whether somebody can agree to it still."""
+    """True if somebody can still agree to it."""
     return (is_alone or _proposer_counts(proposal)) and _has_same_summary(proposal)
 
 
 def _heard(kind: str, subject: str, after: Mapping[str, Any]) -> Any:
-    ask = _KINDS[kind].before_transaction
-    return ask(subject, after) if ask is not None else None
+    query = _KINDS[kind].before_transaction
+    return query(subject, after) if query is not None else None
 
 
 def _carry_out(proposal: Proposal, by: User, people: str, heard: Any, reason: str = "") -> None:

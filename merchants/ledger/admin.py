@@ -27,7 +27,7 @@ PUBLIC_IDS = (ids.PAYMENT, ids.REFUND, ids.SETTLEMENT, ids.MERCHANT)
 
 
 def _as_stored(term: str) -> str:
-    """What the ledger stores for a public id (`pay_…`): its UUID. Anything else is searched for as it is."""
+    """The stored key of a public id (`pay_…`): its UUID. Anything else is searched for as it is."""
     for kind in PUBLIC_IDS:
         if key := kind.decode(term.strip()):
             return str(key)
@@ -146,12 +146,12 @@ class ReconcileRunAdmin(LedgerAdmin):
 
     @admin.display(description="Looked at")
     def scope(self, run: ReconcileRun) -> str:
-        asked = run.options
-        parts = [" and ".join(asked.get("environments", [])), asked.get("network") or "all networks"]
-        parts.append(f"touched since {asked['since']}" if asked.get("since") else "everything")
-        if asked.get("atBlock") is not None:
-            parts.append(f"wallets at block {asked['atBlock']}")
-        if asked.get("noChain"):
+        options = run.options
+        parts = [" and ".join(options.get("environments", [])), options.get("network") or "all networks"]
+        parts.append(f"touched since {options['since']}" if options.get("since") else "everything")
+        if options.get("atBlock") is not None:
+            parts.append(f"wallets at block {options['atBlock']}")
+        if options.get("noChain"):
             parts.append("no chain asked")
         return ", ".join(part for part in parts if part)
 
@@ -214,9 +214,9 @@ class ReconcileRunAdmin(LedgerAdmin):
 
 
 def _explanation(row: Mapping[str, Any]) -> str | SafeString:
-    """Who has explained a finding and how, or a link to explain it."""
-    if said := row.get("explained"):
-        return f"{said['by']}, until {said['until'][:16]}: {said['note']}"
+    """The explanation of a finding and its author, or a link to explain it."""
+    if explained := row.get("explained"):
+        return f"{explained['by']}, until {explained['until'][:16]}: {explained['note']}"
     if "id" not in row:  # of a run before findings had ids
         return ""
     return format_html('<a href="{}?finding={}">Explain</a>', reverse("admin:ledger_explainedfinding_add"), row["id"])
@@ -314,7 +314,7 @@ class StopForm(forms.ModelForm[Stop]):
 
 @admin.register(Stop)
 class StopAdmin(LedgerAdmin):
-    """What is stopped, also what is kept elsewhere; adding one stops payouts at once."""
+    """Stops, also those kept elsewhere; adding one stops payouts at once."""
 
     form = StopForm
     list_display = ("__str__", "kind", "since", "reason", "how", "lifted_at", "lifted_by")
@@ -325,8 +325,8 @@ class StopAdmin(LedgerAdmin):
     add_label = "Stop payouts"
 
     def get_fields(self, request: HttpRequest, obj: Stop | None = None) -> tuple[str, ...]:
-        asked = ("environment", "network", "asset", "reason")
-        return asked if obj is None else (*asked, "kind", "since", "how", "lifted_at", "lifted_by")
+        fields = ("environment", "network", "asset", "reason")
+        return fields if obj is None else (*fields, "kind", "since", "how", "lifted_at", "lifted_by")
 
     @admin.display(description="Who lifts it, and how")
     def how(self, row: Stop) -> str:
@@ -359,11 +359,11 @@ class StopAdmin(LedgerAdmin):
                 continue
             is_done = proposal.status == ProposalStatus.DONE
             waits = "another operator must agree, under Proposals"
-            said = (
+            outcome = (
                 "goes on" if is_done else waits if proposal.status == ProposalStatus.WAITING else str(proposal.status)
             )
             self.log_change(request, row, f"Lifted: {note}" if is_done else f"Proposed to lift it: {note}")
-            self.message_user(request, f"{row}: {said}.", messages.SUCCESS if is_done else messages.WARNING)
+            self.message_user(request, f"{row}: {outcome}.", messages.SUCCESS if is_done else messages.WARNING)
 
     def has_lift_permission(self, request: HttpRequest) -> bool:
         return stops.may_lift_any(cast("User", request.user))

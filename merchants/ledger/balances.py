@@ -24,17 +24,17 @@ class MerchantBalance:
     available: int
     """Theirs, to be refunded from or settled."""
     receivable: int
-    """What they owe: credited and spent before a reorganisation took the deposit back."""
+    """The merchant's debt: credited and spent before a reorganisation took the deposit back."""
 
 
 def balance(account: AccountRef, *, environment: str) -> int:
-    """What the account holds now; zero when it has never been used. Before deciding by it, lock the account."""
+    """Present balance of the account; zero when it has never been used. Before deciding by it, lock the account."""
     signed = _accounts(account, environment).values_list("balance", flat=True).first()
     return account.rules.natural(int(signed or 0))
 
 
 def balance_at(account: AccountRef, instant: datetime, *, environment: str) -> int:
-    """What the account held just before `instant`, by the postings made until then."""
+    """Balance of the account just before `instant`, by the postings made until then."""
     keys = _accounts(account, environment).values_list("pk", flat=True)
     [sums] = sums_before(keys, instant)
     return account.rules.natural(sum(sums.values()))

@@ -54,7 +54,7 @@ class AccountKind(models.TextChoices):
 
 
 class Group(Enum):
-    """Which term of the accounting equation a kind belongs to: assets = liabilities + equity."""
+    """Term of the accounting equation that a kind belongs to: assets = liabilities + equity."""
 
     ASSET = "asset"
     LIABILITY = "liability"
@@ -80,13 +80,13 @@ class Owner(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What is true of every account of one kind."""
+    """Rules of every account of one kind."""
 
     group: Group
     side: Side
     owner: Owner = Owner.NOBODY
     on_chain: bool = False
-    """Its balance is coins that can be counted on a chain."""
+    """The balance is coins that can be counted on a chain."""
     has_height: bool = False
     """Each of its entries has the height of the block that moved the coins."""
     may_go_negative: bool = False

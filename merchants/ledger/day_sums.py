@@ -20,32 +20,32 @@ from merchants.ledger.models import Account, DaySum, Entry
 _ACCOUNTS, _ENTRIES, _SUMS = Account._meta.db_table, Entry._meta.db_table, DaySum._meta.db_table
 
 HAS_SUMS = "(account.owner = '' OR starts_with(account.kind, 'merchant:'))"
-"""Whether sums are kept of an account: as in the trigger."""
+"""True if sums are kept of an account: as in the trigger."""
 
-# Account by account, so that the entries of none are read beyond what is asked for.
+# Account by account, so that the entries of none are read beyond its own range.
 _BEFORE = f"""
-    SELECT asked.place, account.id, parts.total
+    SELECT wanted.place, account.id, parts.total
     FROM unnest(%(places)s::integer[], %(days)s::date[], %(midnights)s::uuid[], %(ends)s::uuid[])
-        AS asked (place, day, midnight, last),
+        AS wanted (place, day, midnight, last),
     {_ACCOUNTS} AS account, LATERAL (
         SELECT sum(amount) AS total FROM (
-            SELECT amount FROM {_SUMS} WHERE account_id = account.id AND day < asked.day
+            SELECT amount FROM {_SUMS} WHERE account_id = account.id AND day < wanted.day
             UNION ALL
             SELECT amount FROM {_ENTRIES} AS entry
-            WHERE account_id = account.id AND posting_id < asked.last
-                AND posting_id >= CASE WHEN {HAS_SUMS} THEN asked.midnight ELSE %(first)s END
+            WHERE account_id = account.id AND posting_id < wanted.last
+                AND posting_id >= CASE WHEN {HAS_SUMS} THEN wanted.midnight ELSE %(first)s END
         ) AS part
     ) AS parts WHERE account.id = ANY(%(accounts)s)
 """  # noqa: S608 - names of our own tables
 
 
 def sums_before(accounts: Collection[int], *instants: datetime) -> list[dict[int, int]]:
-    """What the entries of each account, by its key, sum to whose postings were made before each of the instants.
+    """Sums of the entries of each account, by its key, from postings made before each of the instants.
 
     Signed base units, debits positive. Accounts without such entries are left out. One statement, and so of one moment.
     """
     days = [instant.astimezone(UTC).date() for instant in instants]
-    asked: dict[str, Any] = {
+    parameters: dict[str, Any] = {
         "accounts": list(accounts),
         "places": list(range(len(instants))),
         "days": days,
@@ -54,7 +54,7 @@ def sums_before(accounts: Collection[int], *instants: datetime) -> list[dict[int
         "first": ids.first_uuid_at(datetime.min.replace(tzinfo=UTC)),
     }
     with connection.cursor() as cursor:
-        cursor.execute(_BEFORE, asked)
+        cursor.execute(_BEFORE, parameters)
         rows = cursor.fetchall()
     found: list[dict[int, int]] = [{} for _ in instants]
     for place, account, amount in rows:
@@ -63,7 +63,7 @@ def sums_before(accounts: Collection[int], *instants: datetime) -> list[dict[int
     return found
 
 
-# --- what reconcile asks -----------------------------------------------------------------------------
+# --- queries of reconcile ----------------------------------------------------------------------------
 
 
 def _of_entries(chosen: str) -> str:

@@ -60,15 +60,15 @@ def find(finding: str) -> dict[str, Any]:
 def propose_explaining(finding: str, *, note: str, until: datetime, by: User) -> Proposal:
     """Propose that nothing reacts to a finding until an instant, or agree to it: what is lost would be passed over."""
     with transaction.atomic():  # only to get the errors; rolled back
-        told = explain(finding, note=note, until=until, explained_by="-")
+        explained = explain(finding, note=note, until=until, explained_by="-")
         transaction.set_rollback(True)
     return propose(
         ProposalKind.FINDING,
-        environment=told.environment or Environment.PRODUCTION,
+        environment=explained.environment or Environment.PRODUCTION,
         subject=finding,
-        before={"figure": told.figure},
-        after={"note": told.note, "until": until.isoformat()},
-        summary=f"{told} is explained until {until:%Y-%m-%d %H:%M}: {told.note}",
+        before={"figure": explained.figure},
+        after={"note": explained.note, "until": until.isoformat()},
+        summary=f"{explained} is explained until {until:%Y-%m-%d %H:%M}: {explained.note}",
         by=by,
     )
 

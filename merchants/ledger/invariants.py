@@ -78,7 +78,7 @@ def unequal(subject: str, pot: Sequence[str], expected: int, actual: int, propos
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What a run looks at. `since` limits it to what was touched from then on; None means everything."""
+    """Extent of a run. `since` limits it to what was touched from then on; None means everything."""
 
     environments: tuple[str, ...] = tuple(Environment.values)
     network: str | None = None
@@ -99,10 +99,10 @@ class Scope:
         return height
 
     def observed(self, observe: Observer) -> Any:
-        """What an observer saw outside; it looks once in a run, before the database snapshot is taken.
+        """Result of an observer outside; it looks once in a run, before the database snapshot is taken.
 
-        In this order what happens meanwhile can be in the database and not yet outside, but never the other way
-        round: nothing outside can look as if it were not in the database.
+        In this order what happens meanwhile can be in the database and not yet outside, but never the other way round:
+        nothing outside can look as if it were not in the database.
         """
         name = f"{observe.__module__}.{observe.__qualname__}"
         if name not in self._seen:
@@ -114,7 +114,7 @@ class Scope:
         self._later.append(action)
 
     def do_what_is_left(self) -> None:
-        """Run the actions that checks have asked for."""
+        """Run the actions that checks have requested."""
         while self._later:
             self._later.pop(0)()
 
@@ -146,11 +146,11 @@ class Invariant:
     severity: Severity
     check: Check
     reads_chain: bool = False
-    """Left out, with a warning, when a run must not ask chains."""
+    """Left out, with a warning, when a run must not query chains."""
     observers: tuple[Observer, ...] = ()
-    """What must be observed outside before the snapshot is taken."""
+    """Observers to run outside before the snapshot is taken."""
     counter: Counter | None = None
-    """What the check compares, and `recount` corrects."""
+    """The counter that the check compares and `recount` corrects."""
 
 
 _registry: dict[str, Invariant] = {}
@@ -165,7 +165,7 @@ def invariant(
     observers: tuple[Observer, ...] = (),
     counter: Counter | None = None,
 ) -> Callable[[Check], Check]:
-    """Registers a check under a code of its own. `title` says what is true when it finds nothing.
+    """Registers a check under a code of its own. `title` states what is true when it finds nothing.
 
     Checks of one invariant in several apps differ by a letter: I12, I12w.
     """
@@ -367,9 +367,9 @@ WRONG_DAYS = """
 @invariant("I3d", "the stored sum of every day is that of its entries", severity=Severity.WARNING, counter=DAY_SUMS)
 def day_sums_are_sums_of_entries(scope: Scope) -> Iterator[Finding]:
     first = scope.since and scope.since.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-    asked = {"first_day": first.date(), "midnight": ids.first_uuid_at(first)} if first else {}
+    parameters = {"first_day": first.date(), "midnight": ids.first_uuid_at(first)} if first else {}
     query = WRONG_DAYS.format(differences=(SINCE if first else DAY_SUMS).differences)
-    for environment, network, asset, kind, owner, day, known, total in scope.rows(query, **asked):
+    for environment, network, asset, kind, owner, day, known, total in scope.rows(query, **parameters):
         expected, actual = _natural(kind, total), _natural(kind, known)
         yield Finding(
             f"{_account(environment, network, asset, kind, owner)} on {day}",

@@ -80,7 +80,7 @@ class Posting(ids.KeyedByTime, models.Model):
 
 
 class Entry(models.Model):
-    """What a posting did to one account: a debit when positive, a credit when negative. Never changed."""
+    """The change of one account by a posting: a debit when positive, a credit when negative. Never changed."""
 
     posting = models.ForeignKey(Posting, on_delete=models.PROTECT, related_name="entries")
     account = models.ForeignKey(Account, on_delete=models.PROTECT, related_name="entries", db_index=False)
@@ -103,10 +103,10 @@ class Entry(models.Model):
 
 
 class DaySum(models.Model):
-    """What the entries of an account sum to in one day of UTC, by the times of their postings.
+    """Sum of the entries of an account in one day of UTC, by the times of their postings.
 
-    PostgreSQL writes it in the statement that writes the entries (`0001_tables.py`): of accounts that
-    belong to a merchant or to nobody. Those of single payments, deposits and payouts have few entries and no sums.
+    PostgreSQL writes it in the statement that writes the entries (`0001_tables.py`): of accounts that belong to a
+    merchant or to nobody. Those of single payments, deposits and payouts have few entries and no sums.
     """
 
     account = models.ForeignKey(Account, on_delete=models.PROTECT, related_name="+", db_index=False)

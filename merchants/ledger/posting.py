@@ -126,7 +126,8 @@ def debt_first(line: Line, owed: int) -> list[Line]:
 
 
 def receivable_beside(line: Line) -> AccountRef | None:
-    """What the merchant owes in the coin that the line credits to the merchant's balance; None for any other line."""
+    """The merchant's debt account in the coin that the line credits to the merchant's balance; None for any other
+    line."""
     if line.account.kind != AccountKind.MERCHANT_AVAILABLE or line.amount > 0:
         return None
     return replace(line.account, kind=AccountKind.MERCHANT_RECEIVABLE)

@@ -49,7 +49,7 @@ class AlreadyRunning(Exception):
 
 @dataclass(slots=True)
 class CheckResult:
-    """How one check ended. `crash` says why it did not come to an end."""
+    """The result of one check. `crash` is the reason if it did not come to an end."""
 
     invariant: Invariant
     warning_count: int = 0
@@ -236,9 +236,9 @@ def _stop_payouts(
     opened = []
     for key in _network_keys(scope, reasons):
         environment, network = key
-        told = next(reason for where, reason in reasons.items() if _covers(where, key))
-        is_new = stop(environment=environment, network=network, reason=f"reconcile {run.pk}: {told}")
-        opened.append({"environment": environment, "network": network, "reason": told, "isNew": is_new})
+        reason = next(reason for where, reason in reasons.items() if _covers(where, key))
+        is_new = stop(environment=environment, network=network, reason=f"reconcile {run.pk}: {reason}")
+        opened.append({"environment": environment, "network": network, "reason": reason, "isNew": is_new})
     return opened
 
 
@@ -252,4 +252,4 @@ def _network_keys(scope: Scope, reasons: Iterable[tuple[str | None, str | None]]
 
 
 def _covers(where: tuple[str | None, str | None], key: NetworkKey) -> bool:
-    return all(told in (None, known) for told, known in zip(where, key, strict=True))
+    return all(part in (None, known) for part, known in zip(where, key, strict=True))

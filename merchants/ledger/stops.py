@@ -1,4 +1,5 @@
-"""What is stopped, since when and why, and who lifts it how. `may_leave` is asked before anything is signed or sent."""
+"""Stops: their scope, time and reason, and who lifts them how. `may_leave` is checked before anything is signed or
+sent."""
 
 from __future__ import annotations
 
@@ -41,12 +42,12 @@ class Listed:
 
 
 ELSEWHERE: list[Callable[[], Iterable[Listed]]] = []
-"""What lists stops that are kept elsewhere: each room adds its own as the process starts."""
+"""Functions that list stops kept elsewhere: each room adds its own as the process starts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """How stops of a kind are lifted: what to do first, by whom, and what is done beside it."""
+    """The way stops of a kind are lifted: the first step, the permission, and further effects."""
 
     first: str
     proposal: ProposalKind
@@ -74,8 +75,8 @@ def register_way(
 
 
 def may_leave(environment: str, network: str, coins: Iterable[str] = (), *, address: str = "") -> bool:
-    """Whether these coins, or any at all, may leave: no stop stands there, and the database is not a restored one.
-    With an address, whether anything new may be signed for this wallet."""
+    """True if these coins, or any at all, may leave: no stop stands there, and the database is not a restored one. With
+    an address: true if anything new may be signed for this wallet."""
     stopped = Stop.objects.standing().concerning(environment, network, coins, address=address)
     return not stopped.exists() and may_act()
 

@@ -1,4 +1,4 @@
-"""How much of the coins in the ledger nobody can explain: the one figure of a run of `reconcile`."""
+"""The part of the ledger's coins that is unexplained: the one figure of a run of `reconcile`."""
 
 from __future__ import annotations
 

@@ -141,8 +141,8 @@ def _filter_form(request: MemberRequest) -> AuditFilterForm:
 
 
 def _matching(request: MemberRequest, form: AuditFilterForm) -> QuerySet[LoggedAction]:
-    asked = form.cleaned_data
-    chosen = {name: asked[name] for name in ("person", "action") if asked[name]}
+    query = form.cleaned_data
+    chosen = {name: query[name] for name in ("person", "action") if query[name]}
     return LoggedAction.objects.of(request.merchant, request.environment).filter(**chosen)
 
 

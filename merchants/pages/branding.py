@@ -1,4 +1,4 @@
-"""How a merchant looks to payers: name, logo, colour, and where to ask for help."""
+"""A merchant's looks for payers: name, logo, colour, and a contact for help."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _DARK_PAGE: Final[Colour] = (0x1E, 0x2A, 0x33)
 """The lightest surface of a dark page: --calm-soft as well."""
 MOST_ORIGINS: Final = 10
 _READABLE: Final = 4.5
-"""The contrast that WCAG 2.2 AA asks of text."""
+"""The contrast that WCAG 2.2 AA requires of text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ def change_branding(
 
 
 def brand_of(merchant: Merchant) -> Branding | None:
-    """How the merchant looks to payers; None while it has chosen nothing."""
+    """The merchant's looks for payers; None while it has chosen nothing."""
     return getattr(merchant, "branding", None)
 
 
@@ -186,7 +186,7 @@ def _check_support(support: str) -> None:
 
 
 def palette_of(accent: str) -> Palette:
-    """What the pages make of an accent. A button has the very colour; text and lines get it darker or lighter, until
+    """Colours of the pages from an accent. A button has the very colour; text and lines get it darker or lighter, until
     they can be read on light and on dark pages."""
     colour = _parsed(accent)
     on_button = max(_WHITE, _BLACK, key=lambda text: contrast(colour, text))

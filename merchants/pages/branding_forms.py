@@ -15,7 +15,7 @@ from merchants.pages.forms import LinesField, LookMixin
 
 
 class ShownForm(LookMixin):
-    """What a preview can show before it is saved."""
+    """Fields that a preview can show before they are saved."""
 
     name = forms.CharField(
         required=False,
@@ -41,11 +41,11 @@ class ShownForm(LookMixin):
     )
 
     @classmethod
-    def shown(cls, asked: Mapping[str, Any]) -> dict[str, str]:
-        """What of it is given and makes sense."""
-        form = cls({name: asked[name] for name in cls.base_fields if name in asked})
+    def shown(cls, given: Mapping[str, Any]) -> dict[str, str]:
+        """The given values that are valid."""
+        form = cls({name: given[name] for name in cls.base_fields if name in given})
         form.is_valid()
-        return {name: value for name, value in form.cleaned_data.items() if name in asked}
+        return {name: value for name, value in form.cleaned_data.items() if name in given}
 
 
 class BrandingForm(ShownForm):

@@ -89,7 +89,7 @@ def _own_address(request: HttpRequest, address: str) -> str:
 
 @contextmanager
 def reporting(request: MemberRequest, success: str) -> Iterator[None]:
-    """Tells the member, and the audit log, that what was asked for is done, or why it was refused."""
+    """Report to the member, and to the audit log, that the request is done, or why it was refused."""
     try:
         yield
     except DomainError as refusal:
@@ -101,10 +101,10 @@ def reporting(request: MemberRequest, success: str) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Outlook:
-    """What settlements will make of the settings."""
+    """Settlements that will follow from the settings."""
 
     next_runs: Sequence[datetime]
-    """The next three; none when the merchant asks for each settlement itself."""
+    """The next three; none when the merchant requests each settlement itself."""
     cooling_off: Mapping[str, datetime]
     """New wallets of the allow list, and from when on they are paid."""
 
@@ -163,7 +163,7 @@ def _outlook_context(chosen: MerchantSettings) -> dict[str, object]:
 
 
 def save_settings(request: MemberRequest, form: SettingsForm | PolicyForm) -> bool:
-    """Whether the settings were saved, and what changed was said to the audit log; else the form says why not."""
+    """Save the settings and log the changes; False, with the reasons in the form, if they are refused."""
     changes = form.changes()
     locked = request.merchant.settings.select_for_update()
     before = fields_of(locked.get(environment=request.environment), *changes)

@@ -55,11 +55,11 @@ LIMITS: Mapping[str, Any] = {
     "min_value": gettext_lazy("Enter %(limit_value)s or more."),
     "max_length": gettext_lazy("Enter at most %(limit_value)d characters; these are %(show_value)d."),
 }
-"""What is said of a value beyond the limits of its field, where the field has no words of its own."""
+"""Messages for a value beyond the limits of its field, where the field has no words of its own."""
 
 
 class LookMixin(forms.Form):
-    """Gives every control the CSS class of its kind, and says what to enter instead of what is beyond a limit."""
+    """Gives every control the CSS class of its kind, and a message with the allowed value beyond a limit."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         options.setdefault("label_suffix", "")
@@ -133,11 +133,11 @@ class FilterForm(LookMixin):
         self.order_fields(sorted(self.fields, key=lambda name: name in ("start", "end")))
 
     def clean(self) -> dict[str, Any]:
-        asked: dict[str, Any] = super().clean() or self.cleaned_data
-        start, end = asked.get("start"), asked.get("end")
+        entered: dict[str, Any] = super().clean() or self.cleaned_data
+        start, end = entered.get("start"), entered.get("end")
         if start and end and end < start:
             self.add_error("end", _("This day is before the first one. Choose a later day, or an earlier first one."))
-        return asked
+        return entered
 
     def keys(self) -> KeyRange:
         """The days as a range of keys."""
@@ -252,7 +252,7 @@ class SettingsForm(LookMixin):
         return suggested_time_zones()
 
     def clean_settlement_timezone(self) -> str:
-        """What people write, `lisbon` or `new york`, becomes the IANA name."""
+        """The IANA name for the words people write, `lisbon` or `new york`."""
         return time_zone_named(self.cleaned_data["settlement_timezone"])
 
     @classmethod
@@ -271,7 +271,7 @@ class SettingsForm(LookMixin):
 
 
 class PolicyForm(LookMixin):
-    """What happens by itself to money that does not come as asked for."""
+    """Automatic handling of money that differs from its request."""
 
     payment_tolerance = AmountField(
         min_value=0,
@@ -305,10 +305,14 @@ class PolicyForm(LookMixin):
     }
 
     def clean(self) -> dict[str, Any]:
-        asked: dict[str, Any] = super().clean() or self.cleaned_data
-        if asked.get("surplus") == Surplus.KEEP and not asked.get("surplus_kept") and "surplus_kept" not in self.errors:
+        entered: dict[str, Any] = super().clean() or self.cleaned_data
+        if (
+            entered.get("surplus") == Surplus.KEEP
+            and not entered.get("surplus_kept")
+            and "surplus_kept" not in self.errors
+        ):
             self.add_error("surplus_kept", _("Say up to which percentage of the price it is kept."))
-        return asked
+        return entered
 
     @classmethod
     def initial_of(cls, chosen: MerchantSettings) -> dict[str, Any]:

@@ -27,12 +27,12 @@ OVERLAPS: Final = {
     "24": gettext_lazy("In 24 hours"),
     "168": gettext_lazy("In 7 days"),
 }
-"""How long the old pair goes on working, in hours."""
+"""Hours the old pair goes on working."""
 
 
 @dataclass(frozen=True)
 class ScopeGroup:
-    """What a key may do about one thing: the boxes of the scopes, and the words of those that are not offered."""
+    """Scopes of a key about one thing: their boxes, and the words of those that are not offered."""
 
     title: str
     boxes: Sequence[forms.boundfield.BoundWidget]
@@ -124,10 +124,10 @@ class KeyPairForm(LookMixin):
         return tuple(networks)
 
     def clean(self) -> dict[str, Any]:
-        asked: dict[str, Any] = super().clean() or self.cleaned_data
-        if asked.get("access") == RESTRICTED and asked.get("scopes") == []:
+        entered: dict[str, Any] = super().clean() or self.cleaned_data
+        if entered.get("access") == RESTRICTED and entered.get("scopes") == []:
             self.add_error("scopes", _("Tick at least one thing that the pair may do."))
-        return asked
+        return entered
 
     def given(self) -> tuple[str, ...]:
         """The scopes of the pair; none for full access, whatever is ticked."""
@@ -139,7 +139,7 @@ class KeyPairForm(LookMixin):
 
 
 class RotationForm(LookMixin):
-    """When the old pair ends, once there is a new one."""
+    """End of the old pair, once there is a new one."""
 
     overlap = forms.TypedChoiceField(
         choices=list(OVERLAPS.items()),

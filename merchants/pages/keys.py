@@ -33,7 +33,7 @@ SECTION = "dashboard_keys"
 ROTATION_REMINDER = timedelta(days=90)
 
 KEY_FIELDS = ("name", "public_key", "scopes", "expires_at", "allowed_networks", "require_signature")
-"""What the audit log keeps of a pair."""
+"""Fields of a pair in the audit log."""
 
 KEY_COLUMNS = (
     {"label": gettext_lazy("Name")},
@@ -63,7 +63,7 @@ class KeyRow:
 
     @property
     def is_retiring(self) -> bool:
-        """Whether it was replaced, and still works."""
+        """True if it was replaced, and still works."""
         return self.key.retires_at is not None and not self.has_ended
 
     @property
@@ -88,7 +88,7 @@ class KeyRow:
 
     @property
     def access(self) -> Sequence[tuple[str, Sequence[str]]]:
-        """What it may do in words, by what that is about; empty for full access."""
+        """Its access in words, by subject; empty for full access."""
         given = self.key.scopes
         groups = [
             (str(title), [str(DESCRIPTIONS[each]) for each in scopes if each in given]) for title, scopes in GROUPS
@@ -106,7 +106,7 @@ class KeyRow:
 
     @property
     def ends(self) -> str:
-        """How far off its end is."""
+        """Time until its end, in words."""
         return wording.from_now(self.key.ends_at, self.now) if self.key.ends_at else ""
 
 
@@ -167,7 +167,7 @@ def _issue_key(request: MemberRequest, form: KeyPairForm) -> IssuedKey | None:
 @require_http_methods(["GET", "HEAD", "POST"])
 @member_required(action=Action.ROTATE_KEY)
 def rotate_key(request: MemberRequest, key_id: str) -> HttpResponse:
-    """Asks when the old pair is to end, and shows the secret of the new one, once."""
+    """Show the choice of the old pair's end, and then the secret of the new one, once."""
     key = _own_key(request, key_id)
     form = RotationForm(request.POST or None)
     if request.method == "POST" and form.is_valid():

@@ -32,9 +32,9 @@ class ApiList:
     path: str
     parameters: Mapping[str, str]
 
-    def context(self, environment: str, asked: Mapping[str, Any]) -> dict[str, Any]:
+    def context(self, environment: str, query: Mapping[str, Any]) -> dict[str, Any]:
         """The command that reads the list as it is filtered, and whether it returns more than the page shows."""
-        chosen = {name: str(value) for name, value in asked.items() if value not in (None, "")}
+        chosen = {name: str(value) for name, value in query.items() if value not in (None, "")}
         query = {self.parameters[name]: value for name, value in chosen.items() if name in self.parameters}
         return {
             "curl": curl.reading(environment, self.path, query),
@@ -60,16 +60,16 @@ def list_context(
     search: Callable[[QuerySet[Record], uuid.UUID | None, int], list[Record]] | None = None,
     api: ApiList | None = None,
 ) -> dict[str, Any]:
-    """What the template of a list needs of a page: its rows, and the addresses of the pages around it.
+    """Context of a list's template: its rows, and the addresses of the pages around it.
 
     `matching` is narrowed down further by the days and the status of the valid form. The page begins after the record
-    that `before` in the query names, else at the head of the list, which `view` shows, `of` a record where it is
-    one's own list. Of records that are `counted` it also says how many there are. `search` returns at most so many of
-    the matching ones below a key, newest first, where what was typed has to be looked for; how many there are is not
-    known then. `api` is where the API has the same list.
+    that `before` in the query names, else at the head of the list, which `view` shows, `of` a record where it is one's
+    own list. `counted` adds the number of records. `search` returns at most so many of the matching ones below a key,
+    newest first, for text that no index leads to; their number is not known then. `api` is where the API has the same
+    list.
     """
-    asked, keys = form.cleaned_data, form.keys()
-    status: str = asked.get("status", "")
+    query, keys = form.cleaned_data, form.keys()
+    status: str = query.get("status", "")
     address = reverse(view, args=[of] if of else None)
     matching = matching.filter(keys.condition, Q(status=status) if status else Q())
     before = kind.decode(request.GET.get("before", ""))
@@ -89,15 +89,15 @@ def list_context(
 
     context = {
         "rows": [row(record) for record in records],
-        "filtered": any(asked.values()),
+        "filtered": any(query.values()),
         "first_url": url(None) if before else "",
         "next_url": url(records[-1].pk) if len(found) > PAGE_SIZE else "",
-        **(api.context(request.environment, asked) if api else {}),
+        **(api.context(request.environment, query) if api else {}),
     }
     if counted is None:
         return {**context, "words": _some(len(records), kind, is_all=not before and len(found) <= PAGE_SIZE)}
     total: int = found[0].total_of_list if found else 0  # type: ignore[attr-defined]  # the query adds it
-    if asked.get("q"):
+    if query.get("q"):
         total = matching.count()
     counted_words = _counted(total, kind)
     if total != 1:
@@ -108,7 +108,7 @@ def list_context(
 def _total(
     request: MemberRequest, counted: counting.Counted | None, status: str, keys: KeyRange
 ) -> dict[str, Combinable]:
-    """The column that says how many records the whole list has; none where they are not counted."""
+    """The column with the number of records of the whole list; none where they are not counted."""
     if counted is None:
         return {}
     own: dict[str, Any] = {"merchant_id": request.merchant.pk, "environment": request.environment}
@@ -132,6 +132,6 @@ def _counted(number: int, kind: PublicId) -> str:
 
 
 def _some(number: int, kind: PublicId, *, is_all: bool) -> str:
-    """How many are shown, of a list that is not counted."""
+    """Number shown, of a list that is not counted."""
     counted = _counted(number, kind)
     return counted if is_all else gettext("%(counted)s shown") % {"counted": counted}

@@ -10,7 +10,7 @@ from django.conf import settings
 
 FOLDER = settings.BASE_DIR / "templates" / "quick_start"
 SAMPLE_URL, SAMPLE_KEY = "https://pay.example.com/sandbox/v1", "pk_test_your_public_key"
-"""What stands in the files of the programs for this installation's sandbox and the merchant's own key."""
+"""Placeholders in the program files for this installation's sandbox and the merchant's own key."""
 
 
 class Language(NamedTuple):

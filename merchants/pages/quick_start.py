@@ -21,8 +21,8 @@ from merchants.pages.programs import LANGUAGES, program
 @member_required
 def show_quick_start(request: MemberRequest) -> HttpResponse:
     """Everything that is not filled in is the private key, which we do not know."""
-    asked = request.GET.get("language")
-    language = next((each for each in LANGUAGES if each.slug == asked), LANGUAGES[0])
+    slug = request.GET.get("language")
+    language = next((each for each in LANGUAGES if each.slug == slug), LANGUAGES[0])
     is_sandbox = request.environment == Environment.SANDBOX
     key = _test_key(request) if is_sandbox else None
     public_key = key.public_key if key else None

@@ -1,4 +1,4 @@
-"""The merchant's pages of its API requests: what its keys asked for, and what they got."""
+"""The merchant's pages of its API requests and their replies."""
 
 from __future__ import annotations
 
@@ -78,19 +78,19 @@ class RequestFilterForm(FilterForm):
 
     @property
     def is_looked_for(self) -> bool:
-        """Whether rows have to be looked through, because no index leads to what was asked for."""
+        """True if rows have to be scanned, because no index leads to a searched field."""
         return any(self.cleaned_data[name] for name in ("path", "method", "key"))
 
     def narrowed(self, own: QuerySet[LoggedRequest]) -> QuerySet[LoggedRequest]:
-        """What an index leads to: by id and by status."""
-        asked = self.cleaned_data
-        by_id = Q(request_id=asked["id"].strip()) if asked["id"] else Q()
-        return own.filter(by_id, OUTCOMES[asked["outcome"]][1] if asked["outcome"] else Q())
+        """Rows an index leads to: by id and by status."""
+        query = self.cleaned_data
+        by_id = Q(request_id=query["id"].strip()) if query["id"] else Q()
+        return own.filter(by_id, OUTCOMES[query["outcome"]][1] if query["outcome"] else Q())
 
     def fits(self) -> Q:
         """The rest of it."""
-        asked = self.cleaned_data
-        named = {"path__contains": asked["path"], "method": asked["method"], "public_key": asked["key"]}
+        query = self.cleaned_data
+        named = {"path__contains": query["path"], "method": query["method"], "public_key": query["key"]}
         return Q(**{name: value for name, value in named.items() if value})
 
 
@@ -162,7 +162,7 @@ def list_requests(request: MemberRequest) -> HttpResponse:
 
 @dataclass
 class _Looked:
-    """How far a page has looked back; None where it came to the end."""
+    """Position a page has scanned back to; None where it came to the end."""
 
     end: uuid.UUID | None = None
 

@@ -1,4 +1,4 @@
-"""What django-allauth does at its seams: how it starts a session, sends a mail, and builds a link."""
+"""The seams of django-allauth: starting a session, sending a mail, and building a link."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from merchants.people import log_ins, services
 from merchants.people.mailing import write_mail
 from merchants.roles import Action
 
-_ASKED_BY_ANYBODY = {
+_REQUESTED_BY_ANYBODY = {
     "account/email/email_confirmation",
     "account/email/email_confirmation_signup",
     "account/email/account_already_exists",
@@ -44,7 +44,7 @@ _ASKED_BY_ANYBODY = {
 
 
 class AddressConfirmedStage(EmailVerificationStage):
-    """The step of a log-in that asks for a confirmed address. People whom an operator has added need no mail."""
+    """The step of a log-in that requires a confirmed address. People whom an operator has added need no mail."""
 
     def handle(self) -> tuple[HttpResponse | None, bool]:
         if self.login.user is not None:
@@ -53,7 +53,7 @@ class AddressConfirmedStage(EmailVerificationStage):
 
 
 class AccountAdapter(DefaultAccountAdapter):
-    told: ClassVar[dict[str, Promise]] = {
+    notices: ClassVar[dict[str, Promise]] = {
         "account/messages/email_confirmed.txt": _("Your e-mail address is confirmed."),
         "account/messages/email_confirmation_failed.txt": _("This address cannot be used."),
         "mfa/messages/totp_activated.txt": _("From now on a code of your app is asked for when you log in."),
@@ -62,13 +62,13 @@ class AccountAdapter(DefaultAccountAdapter):
         "mfa/messages/webauthn_removed.txt": _("The passkey is removed."),
         "account/messages/password_changed.txt": _("Your password is changed."),
     }
-    """What people are told after an action, by the name that allauth has for it. Anything else shows by itself."""
+    """Messages after an action, by the name that allauth has for it. Anything else shows by itself."""
 
     ways: ClassVar[dict[str, Promise]] = {
         "mfa_reauthenticate": _("Use a code instead"),
         "mfa_reauthenticate:webauthn": _("Use a passkey instead"),
     }
-    """What the links to the other ways of confirming say."""
+    """Labels of the links to the other ways of confirming."""
 
     def get_login_stages(self) -> list[str]:
         return ["merchants.people.adapter.AddressConfirmedStage", "allauth.mfa.stages.AuthenticateStage"]
@@ -80,7 +80,7 @@ class AccountAdapter(DefaultAccountAdapter):
         sessions.begin_session(request, user)
         log_ins.note(request, user)
         with transaction.atomic():
-            merchant = services.open_asked_merchant(user=user)
+            merchant = services.open_requested_merchant(user=user)
             if merchant is not None:
                 sessions.choose_merchant(request, merchant)
                 log_own_action(request, user, Action.OPEN_MERCHANT)
@@ -103,7 +103,7 @@ class AccountAdapter(DefaultAccountAdapter):
         return not confirmed_recently(context.request)
 
     def get_reauthentication_methods(self, user: User) -> list[dict[str, Any]]:
-        """Whoever has a second factor confirms with it: a password alone may be one that was seen."""
+        """The ways of confirming. With a second factor it is required: a password alone may be one that was seen."""
         methods: list[dict[str, Any]] = super().get_reauthentication_methods(user)
         for method in methods:
             method["description"] = self.ways.get(method["id"], method["description"])
@@ -111,7 +111,7 @@ class AccountAdapter(DefaultAccountAdapter):
         return factors or methods
 
     def reauthenticate(self, user: User, password: str) -> bool:
-        """Whether it is the person's password; counted like a log-in."""
+        """True if it is the person's password; counted like a log-in."""
         try:
             found = sessions.check_password(context.request, email=user.email, password=password)
         except DomainError as refusal:
@@ -119,7 +119,7 @@ class AccountAdapter(DefaultAccountAdapter):
         return found.pk == user.pk
 
     def confirm_email(self, request: HttpRequest, email_address: EmailAddress) -> bool:
-        """Whether the address counts from now on, as the person's own."""
+        """Confirm the address as the person's own; False if it does not count from now on."""
         user = email_address.user
         services.free_address(email=email_address.email, of=user)
         with transaction.atomic():
@@ -142,7 +142,7 @@ class AccountAdapter(DefaultAccountAdapter):
         extra_tags: str = "",
         message: str | None = None,
     ) -> None:
-        words = message or self.told.get(message_template or "")
+        words = message or self.notices.get(message_template or "")
         if words:
             messages.add_message(request, level, str(words), extra_tags=extra_tags)
 
@@ -150,7 +150,7 @@ class AccountAdapter(DefaultAccountAdapter):
 
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
         """The first line of the template is the subject, the rest the text."""
-        if template_prefix in _ASKED_BY_ANYBODY:
+        if template_prefix in _REQUESTED_BY_ANYBODY:
             counted = f"mail to {sessions.account_name(email)}"
             if attempts.take_attempt(counted, attempts.MAILS_TO_ADDRESS, now=timezone.now()):
                 return

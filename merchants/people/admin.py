@@ -50,17 +50,17 @@ class MerchantOfPeopleAdmin(MerchantAdmin):
         return [MemberInline, *super().get_inlines(request, obj)] if obj else []
 
     def save_model(self, request: HttpRequest, obj: Merchant, form: Any, change: bool) -> None:
-        asked = Terms(obj.plan, obj.requests_per_minute, obj.fee_bps)
+        terms = Terms(obj.plan, obj.requests_per_minute, obj.fee_bps)
         super().save_model(request, obj, form, change)
         try:
-            proposal = set_terms(merchant=obj, terms=asked, by=cast("User", request.user))
+            proposal = set_terms(merchant=obj, terms=terms, by=cast("User", request.user))
         except DomainError as error:
             self.message_user(request, error.message, messages.ERROR)
         else:
             if proposal is not None:
-                self._tell(request, proposal)
+                self._show(request, proposal)
 
-    def _tell(self, request: HttpRequest, proposal: Proposal) -> None:
+    def _show(self, request: HttpRequest, proposal: Proposal) -> None:
         waits = proposal.status == ProposalStatus.WAITING
         word = "another operator must agree" if waits else proposal.get_status_display()
         self.message_user(request, f"{proposal}: {word}.", messages.WARNING if waits else messages.SUCCESS)
@@ -75,7 +75,7 @@ class MerchantOfPeopleAdmin(MerchantAdmin):
             except DomainError as error:
                 self.message_user(request, error.message, messages.ERROR)
             else:
-                self._tell(request, proposal)
+                self._show(request, proposal)
         for member in formset.deleted_objects:
             try:
                 removal = propose_removal(member=member, by=by)
@@ -83,13 +83,13 @@ class MerchantOfPeopleAdmin(MerchantAdmin):
                 self.message_user(request, error.message, messages.ERROR)
             else:
                 if removal is not None:
-                    self._tell(request, removal)
+                    self._show(request, removal)
 
 
 @admin.register(User)
 class PersonAdmin(UserAdmin):
-    """Whoever may do more needs two superusers; nobody chooses the password or the address of another operator,
-    or of a merchant's member."""
+    """People, for operators. Additional rights need two superusers; nobody chooses the password or the address of
+    another operator, or of a merchant's member."""
 
     def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> tuple[str, ...]:
         fields = super().get_readonly_fields(request, obj)
@@ -144,7 +144,7 @@ class PersonAdmin(UserAdmin):
 
 
 def _is_out_of_reach(request: HttpRequest, person: User) -> bool:
-    """Whether nobody else may choose the password or the address of this person: with the account of a member a
+    """True if nobody else may choose the password or the address of this person: with the account of a member a
     merchant's money could be taken, and with that of another operator, where two must decide, one would be both."""
     is_operator = (person.is_staff or person.is_superuser) and operator_rights.are_kept_apart()
     return person.pk != request.user.pk and (is_operator or Member.objects.filter(user=person.pk).exists())
@@ -173,7 +173,7 @@ class InvitationAdmin(admin.ModelAdmin[Invitation]):
 
 @admin.register(SignUp)
 class SignUpAdmin(ReadOnly, admin.ModelAdmin[SignUp]):
-    """Who has signed up and has no merchant yet."""
+    """People who have signed up and have no merchant yet."""
 
     list_display = ("user", "merchant_name", "requested_at", "needs_approval")
     list_filter = ("needs_approval",)

@@ -73,12 +73,12 @@ def _invite(*, merchant: Merchant | None, email: str, role: str, by: User) -> In
 
 
 def withdraw(*, merchant: Merchant, invitation_id: int) -> bool:
-    """Whether there was such an invitation of this merchant; its link does not work any more."""
+    """Withdraw an invitation of this merchant, so that its link does not work any more; False if there was none."""
     return bool(Invitation.objects.filter(merchant=merchant, pk=invitation_id).delete()[0])
 
 
 def open_invitations(merchant: Merchant) -> list[Invitation]:
-    """Those of the merchant that whoever has sent them may still give, by address."""
+    """Invitations of the merchant that their senders may still give, by address."""
     members = {each.user_id: each for each in _active_members(merchant)}
     found = Invitation.objects.filter(merchant=merchant).order_by("email")
     return [each for each in found if _is_given_by(members.get(each.invited_by_id), each)]
@@ -105,7 +105,7 @@ def _is_given_by(member: Member | None, invitation: Invitation) -> bool:
 
 
 def _is_given(invitation: Invitation) -> bool:
-    """Whether whoever has sent it may still let somebody in with this role. Operators may always."""
+    """True if its sender may still let somebody in with this role. Operators may always."""
     if invitation.merchant is None:
         return True
     sender = _active_members(invitation.merchant).filter(user=invitation.invited_by_id).first()
@@ -113,7 +113,7 @@ def _is_given(invitation: Invitation) -> bool:
 
 
 def token_of(invitation: Invitation) -> str:
-    """What the link names it by. A new mail makes the link of the old one useless."""
+    """Token of the invitation in its link. A new mail makes the link of the old one useless."""
     return signing.dumps([invitation.pk, invitation.sent_at.timestamp()], salt=_SALT)
 
 
@@ -161,7 +161,7 @@ def accept_as_new_person(*, invitation: Invitation, password_hash: str, name: st
 
 
 def person_invited(invitation: Invitation) -> User | None:
-    """Who has the address already. Somebody who signed up with it and never confirmed it does not count."""
+    """The person who has the address already. Somebody who signed up with it and never confirmed it does not count."""
     found = User.objects.filter(email__iexact=invitation.email).first()
     is_waiting = found is not None and SignUp.objects.filter(user=found).exists() and not is_confirmed(found)
     return None if is_waiting else found

@@ -1,4 +1,4 @@
-"""Where a person is logged in, and ending that from elsewhere."""
+"""Sessions of a person, and ending them from elsewhere."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def end_others(user: User, this: str | None) -> None:
 def end_where_in_view(user: User, merchant: Merchant, *, but: str | None = None) -> None:
     """Ends the sessions of somebody who is no member of the merchant any more, where it is in view, but one.
 
-    Every request asks anew who is a member of what, so that their sessions at other merchants can go on.
+    Every request reads the memberships anew, so that their sessions at other merchants can go on.
     """
     for each in LogIn.objects.filter(user=user).exclude(session_key=stored_key(but)):
         if content_of(each.session_key).get(MERCHANT) in (None, merchant.public_id):

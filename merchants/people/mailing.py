@@ -19,7 +19,7 @@ from merchants.people.sealing import MAILS
 logger = structlog.get_logger(__name__)
 
 KEPT_FOR: Final = timedelta(days=7)
-"""How long the mailbox shows a mail, and how long a mail that no server takes is tried."""
+"""Time the mailbox shows a mail, and a mail that no server takes is tried."""
 _SENDING_TAKES_AT_MOST: Final = timedelta(minutes=2)
 _FIRST_WAIT, _LONGEST_WAIT = timedelta(seconds=30), timedelta(hours=1)
 _BATCH: Final = 50

@@ -1,4 +1,4 @@
-"""What becomes of a membership, with all that follows: mails, sessions that end, invitations that go."""
+"""Changes of a membership, with all that follows: mails, sessions that end, invitations that go."""
 
 from __future__ import annotations
 
@@ -27,28 +27,28 @@ class ChangedMembership:
 
 @transaction.atomic
 def change_role(*, member: Member, role: str, by: Member) -> ChangedMembership:
-    """Gives a member another role and tells them by mail. Invitations of theirs that they could not send with the new
-    role go."""
+    """Gives a member another role and a mail about it. Invitations of theirs that they could not send with the new role
+    go."""
     before = members.change_role(member=member, role=role, by=by)
     if before.role != role and before.pk != by.pk:
-        _tell_of_role(member, role, by)
+        _mail_role(member, role, by)
     return ChangedMembership(before, withdraw_ungiven(merchant=before.merchant, sent_by=before.user))
 
 
 @transaction.atomic
 def hand_over(*, by: Member, to: Member, become: str) -> list[str]:
-    """Makes another member an owner, who is told by mail, and gives the owner who does it another role.
+    """Makes another member an owner, who gets a mail, and gives the owner who does it another role.
 
     Returns the addresses of invitations of the former owner that fell with it.
     """
     members.hand_over(by=by, to=to, become=become)
-    _tell_of_role(to, Role.OWNER, by)
+    _mail_role(to, Role.OWNER, by)
     return withdraw_ungiven(merchant=by.merchant, sent_by=by.user)
 
 
 @transaction.atomic
 def remove_member(*, member: Member, by: Member) -> ChangedMembership:
-    """Takes the membership away and tells the person by mail.
+    """Takes the membership away and mails the person.
 
     Their sessions end where this merchant is in view, and the invitations that they have sent go.
     """
@@ -69,7 +69,7 @@ def remove_member(*, member: Member, by: Member) -> ChangedMembership:
 
 @transaction.atomic
 def leave(*, member: Member, session_key: str | None = None) -> ChangedMembership:
-    """Takes somebody's own membership away, and tells the owners by mail. The invitations that they have sent go.
+    """Takes somebody's own membership away, and mails the owners. The invitations that they have sent go.
 
     The session in which they do it goes on.
     """
@@ -92,7 +92,7 @@ def _end(gone: Member, *, but: str | None = None) -> list[str]:
     return withdraw_ungiven(merchant=gone.merchant, sent_by=gone.user)
 
 
-def _tell_of_role(member: Member, role: str, by: Member) -> None:
+def _mail_role(member: Member, role: str, by: Member) -> None:
     names = {**_names(member, by), "role": Role(role).label}
     write_mail(
         to=member.user.email,

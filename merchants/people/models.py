@@ -54,7 +54,7 @@ class Invitation(models.Model):
 
 
 class LogIn(models.Model):
-    """Whose session it is, by the digest of its key; device, address and times are in the session itself."""
+    """The person of a session, by the digest of its key; device, address and times are in the session itself."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="log_ins")
     session_key = models.CharField(max_length=40, unique=True)
@@ -65,7 +65,7 @@ class LogIn(models.Model):
 
 
 class Mail(models.Model):
-    """A mail to a person: written with the change it tells of, and deleted once the mail server has it.
+    """A mail to a person: written with the change it reports, and deleted once the mail server has it.
 
     Its text can hold a link that lets somebody in, so it is sealed; only a process without the key, which can make no
     such link, leaves it as it is. In an embedded run without a mail server the rows stay for a while, and the page

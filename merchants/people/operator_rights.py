@@ -1,4 +1,4 @@
-"""What operators do about people: one proposes who may do more, another agrees, and merchants are told of members."""
+"""Operators' changes of people: one proposes additional rights, another agrees, and merchants get notice of members."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ FLAGS = ("is_active", "is_staff", "is_superuser")
 
 
 def are_kept_apart() -> bool:
-    """Whether it takes two to make an operator, so that none may take over another's account."""
+    """True if it takes two to make an operator, so that none may take over another's account."""
     return people_needed(Environment.PRODUCTION) > 1
 
 
 def gains(user: User, entered: Mapping[str, Any]) -> dict[str, Any]:
-    """What somebody would be allowed beyond what they are now, of what was entered in a form; empty for nothing.
+    """Rights somebody would gain, of those entered in a form; empty for none.
 
     `is_active` counts for those alone who are, or would be, operators.
     """
@@ -78,7 +78,7 @@ def propose_removing_factors(user: User, *, by: User) -> Proposal:
 
 @transaction.atomic
 def remove_factors(user: User, *, by: User | None = None, people: str = "") -> int:
-    """Removes every factor of somebody who has lost them, and tells them; returns how many there were."""
+    """Removes every factor of somebody who has lost them, with a mail to them; returns how many there were."""
     removed, _by_table = Authenticator.objects.filter(user=user).delete()
     note_reset(user)
     members = Member.objects.filter(user=user).select_related("user", "merchant")
@@ -112,8 +112,8 @@ class AnotherCanAgree(DomainError):
 
 
 def remove_factors_alone(user: User, *, by: User) -> int:
-    """Removes the factors of an operator where nobody but `by` is left who counts: all operators are told, it is an
-    alarm, and the person's own word does not count for a day."""
+    """Removes the factors of an operator where nobody but `by` is left who is eligible: all operators get notice, it is
+    an alarm, and the person is not eligible for a day."""
     if by.pk == user.pk:
         raise AnotherMustAgree
     others = User.objects.filter(eligible(Environment.PRODUCTION, operator=""), is_superuser=True)
@@ -180,16 +180,16 @@ def _remove(member: Member, *, by: User | None, people: str) -> None:
         owners = _owners(member)
         remove_member(member=member)
         _log(member, Action.REMOVE_MEMBER, by=by, people=people)
-        told = {"person": member.user.email, "role": Role(member.role).label, "merchant": member.merchant.name}
+        words = {"person": member.user.email, "role": Role(member.role).label, "merchant": member.merchant.name}
         for address in dict.fromkeys([*owners, member.user.email]):
             write_mail(
                 to=address,
-                subject=_("Somebody was removed from %(merchant)s") % told,
+                subject=_("Somebody was removed from %(merchant)s") % words,
                 text=_(
                     "The people who run this service have removed %(person)s, %(role)s of %(merchant)s. If nobody of "
                     "yours has asked for this, tell them at once."
                 )
-                % told,
+                % words,
             )
 
 
@@ -235,24 +235,24 @@ def _log(member: Member, action: Action, *, by: User | None, people: str) -> Non
 def note_let_in(
     members: Iterable[Member], action: Action, *, by: User | None = None, people: str = "", waits: bool = True
 ) -> None:
-    """Tell merchants, in their audit log and by mail to all owners, what operators have done to a member, who `waits`
+    """Notify merchants, in their audit log and by mail to all owners, of an operators' change to a member, who `waits`
     before anything sensitive. Without `by` it was a command of the service, and the row names the member."""
     for member in members:
         if waits:
             User.objects.filter(pk=member.user_id).update(let_in_by_operators_at=timezone.now())
         _log(member, action, by=by, people=people)
         hours = hours_of_waiting(Environment.PRODUCTION)
-        told = {"person": member.user.email, "role": Role(member.role).label, "merchant": member.merchant.name}
+        words = {"person": member.user.email, "role": Role(member.role).label, "merchant": member.merchant.name}
         for address in _owners(member):
             write_mail(
                 to=address,
-                subject=_("Somebody was let in at %(merchant)s") % told,
+                subject=_("Somebody was let in at %(merchant)s") % words,
                 text=_(
                     "%(what)s: %(person)s, %(role)s of %(merchant)s. For %(hours)s hours this person can neither "
                     "refund, make keys, change wallets nor say who is a member. If you did not ask for this, tell the "
                     "people who run this service at once, and remove the member."
                 )
-                % {**told, "what": action.label, "hours": hours},
+                % {**words, "what": action.label, "hours": hours},
             )
 
 

@@ -22,11 +22,11 @@ class Seal:
     what: str
     setting: str
     after_a_loss: str
-    """What to do when none of the keys unseals."""
+    """The remedy when none of the keys unseals."""
 
     @property
     def is_at_hand(self) -> bool:
-        """Whether this process was given the key."""
+        """True if this process was given the key."""
         return bool(getattr(settings, self.setting))
 
     def seal(self, text: str) -> str:

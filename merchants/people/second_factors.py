@@ -1,4 +1,4 @@
-"""What people have besides a password: an app that makes codes, passkeys, and recovery codes."""
+"""Factors of people besides a password: an app that makes codes, passkeys, and recovery codes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SEALED: Final = ("secret", "seed")
 
 @dataclass(frozen=True)
 class Factors:
-    """What a person has."""
+    """The factors of a person."""
 
     app: Any
     """The authenticator of the app, or None."""

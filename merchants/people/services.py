@@ -18,14 +18,15 @@ UNCONFIRMED_KEPT_FOR: Final = timedelta(days=7)
 
 
 class AddressTaken(DomainError):
-    """For the code alone: a page must not say it."""
+    """For the code alone: a page must not show it."""
 
     code = "address_taken"
     message = "Somebody has this e-mail address already."
 
 
 def sign_up(*, email: str, password_hash: str, name: str, merchant_name: str) -> User:
-    """A person whose address is not confirmed yet, and what they asked for; AddressTaken when there is one already."""
+    """A person whose address is not confirmed yet, and the request for a merchant; AddressTaken when there is one
+    already."""
     email = email.strip().lower()
     merchant_name = checked_merchant_name(merchant_name)
     try:
@@ -38,15 +39,15 @@ def sign_up(*, email: str, password_hash: str, name: str, merchant_name: str) ->
     return user
 
 
-def open_asked_merchant(*, user: User) -> Merchant | None:
+def open_requested_merchant(*, user: User) -> Merchant | None:
     """Opens the merchant that a person signed up for, as its owner, once the address is confirmed and, where it is
     needed, an operator has agreed. None when there is nothing to open, or not yet."""
     with transaction.atomic():
-        asked = SignUp.objects.select_for_update().filter(user=user, needs_approval=False).first()
-        if asked is None or not EmailAddress.objects.filter(user=user, verified=True).exists():
+        request = SignUp.objects.select_for_update().filter(user=user, needs_approval=False).first()
+        if request is None or not EmailAddress.objects.filter(user=user, verified=True).exists():
             return None
-        merchant = open_merchant(name=asked.merchant_name, email=user.email, owner=user)
-        asked.delete()
+        merchant = open_merchant(name=request.merchant_name, email=user.email, owner=user)
+        request.delete()
     return merchant
 
 
@@ -54,7 +55,7 @@ def approve_sign_up(*, sign_up: SignUp) -> None:
     """An operator agrees: the merchant is opened now, or as soon as the address is confirmed."""
     with transaction.atomic():
         SignUp.objects.filter(pk=sign_up.pk).update(needs_approval=False)
-        open_asked_merchant(user=sign_up.user)
+        open_requested_merchant(user=sign_up.user)
 
 
 def refuse_sign_up(*, sign_up: SignUp) -> None:

@@ -1,4 +1,4 @@
-"""The log of API requests, an app inside `merchants`: what each key asked for, and what it got."""
+"""The log of API requests, an app inside `merchants`: the requests of each key, and their replies."""
 
 from django.apps import AppConfig
 

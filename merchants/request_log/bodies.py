@@ -32,7 +32,7 @@ _PASSWORD: Final = re.compile(r"://[^/\s:@]*:[^/\s@]+@")
 
 
 def beginning_of(body: bytes) -> bytes:
-    """What of a body is worth keeping, before secrets are taken out: at most MOST_BYTES and one more, if it is cut."""
+    """The part of a body worth keeping, before secrets are taken out: at most MOST_BYTES and one more, if it is cut."""
     if len(body) > MOST_BYTES:
         body = _IMAGE.sub(b"data:image", body)
     return body[: MOST_BYTES + 1]

@@ -99,11 +99,11 @@ class Recorder:
             idle = 0.0 if self.flush() else idle + GATHER_SECONDS
             if idle >= IDLE_SECONDS:
                 connection.close()
-            self._tell_of_dropped()
+            self._log_dropped()
         self.flush()
         connection.close()
 
-    def _tell_of_dropped(self) -> None:
+    def _log_dropped(self) -> None:
         if self._dropped:
             logger.warning("requests_not_logged", count=self._dropped, reason="too many waited to be written")
             self._dropped = 0
@@ -185,7 +185,7 @@ def _error_code(reply: str) -> str:
 
 
 def beginning(body: bytes) -> tuple[bytes, int]:
-    """What an entry holds of a body, and how long the body was."""
+    """The part of a body in an entry, and the length of the whole body."""
     return beginning_of(body), len(body)
 
 

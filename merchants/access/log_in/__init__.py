@@ -1,1 +1,1 @@
-"""Log-ins of people: sessions, devices, and asking again for what is sensitive."""
+"""Log-ins of people: sessions, devices, and the step-up before sensitive actions."""

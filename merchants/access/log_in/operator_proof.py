@@ -1,5 +1,5 @@
-"""Lets nobody into the operators' admin who has not shown to be that very person, by a second factor or by the proxy in
-front, and asks again before a change."""
+"""Lets nobody into the operators' admin without proof of identity, by a second factor or by the proxy in front, and
+requires it again before a change."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 
 
 class OperatorProofMiddleware:
-    """While OPERATOR_PROOF_HEADER is set, the admin is for those of whom a trusted proxy says, by that header, the
-    e-mail address that they are logged in by. Anybody else gets 403. Without it, OPERATOR_SECOND_FACTOR sends who has
-    none to their account, to add one. Every change asks again who it is, as `step_up` does."""
+    """While OPERATOR_PROOF_HEADER is set, the admin is for those whose log-in address a trusted proxy names in that
+    header. Anybody else gets 403. Without it, OPERATOR_SECOND_FACTOR sends operators without a second factor to their
+    account, to add one. Every change requires a step-up, as in `step_up`."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
@@ -40,8 +40,8 @@ class OperatorProofMiddleware:
             return None
         header: str = settings.OPERATOR_PROOF_HEADER
         if header:
-            said = request.headers.get(header, "").strip() if is_from_trusted_proxy(request) else ""
-            if said.casefold() != request.user.get_username().casefold():
+            proven = request.headers.get(header, "").strip() if is_from_trusted_proxy(request) else ""
+            if proven.casefold() != request.user.get_username().casefold():
                 raise PermissionDenied
         elif settings.OPERATOR_SECOND_FACTOR and request.user.is_staff and not _has_second_factor(request):
             messages.warning(request, "Operators need a second factor: add an app or a passkey, then open the admin.")

@@ -1,4 +1,4 @@
-"""What people do with their own account, such as logging in: each of their merchants reads it in its audit log."""
+"""Actions of people on their own account, such as logging in: each of their merchants reads it in its audit log."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from merchants.roles import Action
 
 
 def origin_of(request: HttpRequest) -> Origin:
-    """Where the person behind a request acts from."""
+    """Address and device of the person behind a request."""
     address = client_address(request)
     return Origin(address=str(address) if address else None, device=request.headers.get("User-Agent", ""))
 

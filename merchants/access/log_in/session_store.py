@@ -16,7 +16,7 @@ def stored_key(session_key: str | None) -> str:
 
 
 def content_of(stored: str) -> dict[str, Any]:
-    """What a session holds that is stored under this digest; empty when it has ended."""
+    """Content of the session stored under this digest; empty when it has ended."""
     found = Session.objects.filter(pk=stored, expire_date__gt=timezone.now()).first()
     return found.get_decoded() if found else {}
 

@@ -36,9 +36,9 @@ from merchants.roles import OF_THE_ACCOUNT, SENSITIVE, Action, Permission
 
 USED_AT: Final = "used_at"
 DEVICE: Final = "device"
-"""What the browser calls itself."""
+"""The browser's name of itself."""
 ADDRESS: Final = "address"
-"""Where it was last seen."""
+"""Last address of the session."""
 _ENVIRONMENT: Final = "environment"
 MERCHANT: Final = "merchant"
 """The public id of the merchant in view."""
@@ -214,8 +214,8 @@ def member_required(
     well unless a `permission` is named. A page without an action refuses every POST with 405, except one that changes
     `only_session`, the person's own log-in session.
 
-    A `SENSITIVE` action asks again who it is, unless the person has shown it a short while ago: before the form where
-    the page has no permission of its own, else when the form is sent.
+    A `SENSITIVE` action requires a step-up, unless there was one a short while ago: before the form where the page has
+    no permission of its own, else when the form is sent.
 
     The POST is one database transaction, which also writes the audit log (see `OngoingAction.perform`). Queries outside
     Ballast run before it begins, in `before_transaction`, which gets the arguments of the view.

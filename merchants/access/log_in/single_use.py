@@ -19,7 +19,7 @@ def open_form(request: HttpRequest) -> str:
 
 
 def close_form(request: HttpRequest) -> bool:
-    """Whether the form that was sent was still open; from now on it is not."""
+    """Close the form that was sent; False if it was not open any more."""
     still_open = list(request.session.get(_OPEN_FORMS, []))
     form_id = request.POST.get("form_id", "")
     if form_id not in still_open:

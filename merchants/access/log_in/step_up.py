@@ -1,4 +1,4 @@
-"""Step-up: what is sensitive asks again who it is, unless the person has shown it a short while ago."""
+"""Step-up: a sensitive action requires a new proof of identity, unless there was one a short while ago."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from config.environments import Environment
 from merchants.models import User
 
 LOGGED_IN_AT: Final = "logged_in_at"
-"""The key in a session under which it says when it began, in seconds since 1970."""
+"""The key in a session of its beginning, in seconds since 1970."""
 
 _P = ParamSpec("_P")
 
 
 def confirmed_recently(request: HttpRequest) -> bool:
-    """Whether the person has logged in, or confirmed to be themselves, within STEP_UP_AFTER."""
+    """True if the person has logged in, or confirmed to be themselves, within STEP_UP_AFTER."""
     moments = [int(request.session.get(LOGGED_IN_AT, 0))]
     records = get_authentication_records(request, request.user)
     moments += [int(record["at"]) for record in records if record.get("reauthenticated")]
@@ -43,7 +43,7 @@ def hours_of_waiting(environment: str) -> int:
 
 
 def waits(user: User, environment: str) -> bool:
-    """Whether operators have let this person in so lately that nothing sensitive may be done yet: as long as another
+    """True if operators have let this person in so lately that nothing sensitive may be done yet: as long as another
     wallet waits in the environment. The account as a whole waits as production does."""
     hours = hours_of_waiting(environment)
     let_in_at = user.let_in_by_operators_at

@@ -1,4 +1,4 @@
-"""`manage.py api_key_pepper`: asked before an earlier pepper leaves API_KEY_PEPPER_FALLBACKS."""
+"""`manage.py api_key_pepper`: run before an earlier pepper leaves API_KEY_PEPPER_FALLBACKS."""
 
 from __future__ import annotations
 

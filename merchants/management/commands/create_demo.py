@@ -45,13 +45,13 @@ class Command(BaseCommand):
 
 
 def read(path: Path) -> dict[str, str]:
-    """What an earlier run wrote, without the URLs, which this run decides."""
+    """Values written by an earlier run, without the URLs, which this run decides."""
     pairs = [word.partition("=") for word in shlex.split(path.read_text(), comments=True) if "=" in word]
     return {name: value for name, _, value in pairs if not name.endswith("_URL")}
 
 
 def works(values: dict[str, str]) -> bool:
-    """Whether the key and both people of the file are in this database, which may be a new one."""
+    """True if the key and both people of the file are in this database, which may be a new one."""
     names = ("BALLAST_PUBLIC_KEY", "BALLAST_SECRET_KEY", "BALLAST_EMAIL", "BALLAST_PASSWORD", "BALLAST_ADMIN_EMAIL")
     if not all(values.get(name) for name in (*names, "BALLAST_ADMIN_PASSWORD")):
         return False

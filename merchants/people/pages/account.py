@@ -72,14 +72,14 @@ def change_password(request: HttpRequest) -> HttpResponse:
 @login_required
 @recently_confirmed
 def change_address(request: HttpRequest) -> HttpResponse:
-    """The new address counts once it is confirmed; the old one is told."""
+    """Request another address. It counts once it is confirmed; the old one gets notice."""
     user = cast("PersonRequest", request).user
     form = NewAddressForm(request.POST or None, user=user)
     if request.method == "POST" and form.is_valid():
         email = form.cleaned_data["email"]
         with transaction.atomic():
             EmailAddress.objects.add_new_email(request, user, email)
-            log_own_action(request, user, Action.ASK_FOR_ADDRESS, after={"email": email})
+            log_own_action(request, user, Action.REQUEST_ADDRESS, after={"email": email})
         messages.success(request, _("We have sent a mail to the new address. It counts once you open its link."))
         return redirect("account")
     context = {"form": form, "mailbox_is_shown": settings.MAILBOX_IS_SHOWN}

@@ -92,7 +92,7 @@ ROLES_IN_WORDS = {
     Role.SUPPORT: _("Looks after payers: payments, refunds and decisions."),
     Role.VIEWER: _("Looks, and downloads statements."),
 }
-"""What each role is for; `merchants.roles` says exactly what it may do."""
+"""Description of each role; `merchants.roles` has its exact permissions."""
 
 
 class RoleForm(LookMixin):
@@ -120,7 +120,7 @@ class HandOverForm(LookMixin):
 
 
 class PreferencesForm(LookMixin):
-    """What a member chooses for themselves."""
+    """Preferences of a member."""
 
     notices = forms.MultipleChoiceField(
         label=_("Mail me when"),

@@ -1,4 +1,4 @@
-"""How often one place may ask for mails to addresses that it typed."""
+"""Limits of mails that one place may request to addresses that it typed."""
 
 from __future__ import annotations
 

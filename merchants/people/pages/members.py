@@ -173,9 +173,9 @@ def leave(request: MemberRequest) -> HttpResponse:
 @member_required(only_session=True)
 def switch_merchant(request: MemberRequest) -> HttpResponse:
     """Shows another merchant of the person, from its start page on: it has other records."""
-    asked = request.POST.get("merchant", "")
+    chosen = request.POST.get("merchant", "")
     for each in request.memberships:
-        if each.merchant.public_id == asked:
+        if each.merchant.public_id == chosen:
             choose_merchant(request, each.merchant)
             return redirect("dashboard")
     raise Http404
@@ -187,7 +187,7 @@ def _member(request: MemberRequest, member_id: str) -> Member:
 
 
 def _managed(request: MemberRequest, member_id: str) -> Member:
-    """A member whom this one may manage; 403 for owners, unless an owner asks."""
+    """A member whom this one may manage; 403 for owners, unless an owner requests it."""
     member = _member(request, member_id)
     if not may_manage(request.member, member):
         raise PermissionDenied
@@ -200,11 +200,11 @@ def _is_last_owner(member: Member) -> bool:
 
 
 def _fallen(withdrawn: list[str]) -> dict[str, list[str]]:
-    """What the audit log says of invitations that fell with a membership; empty when none did."""
+    """Invitations that fell with a membership, for the audit log; empty when none did."""
     return {"withdrawn_invitations": withdrawn} if withdrawn else {}
 
 
 def _keys_made_by(member: Member) -> int:
-    """How many API keys of the merchant, in both environments, the person has made that still work."""
+    """Number of API keys of the merchant, in both environments, the person has made that still work."""
     made = ApiKey.objects.filter(merchant=member.merchant_id, created_by=member.user_id)
     return made.filter(revoked_at__isnull=True).count()

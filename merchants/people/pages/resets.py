@@ -44,7 +44,7 @@ def show_reset_sent(request: HttpRequest) -> HttpResponse:
 
 @method_decorator([never_cache, sensitive_post_parameters("password")], name="dispatch")
 class ResetPasswordPage(views.PasswordResetFromKeyView):
-    """Where the link leads: a new password, which ends every session of the person."""
+    """The page of the link: a new password, which ends every session of the person."""
 
     form_class = NewPasswordForm
     template_name = "account/reset_password.html"

@@ -52,7 +52,7 @@ class WrongIsBadRequest:
 
 
 class LogsItsAction:
-    """What the form does and its rows in the audit logs are one database transaction."""
+    """Puts the form's change and its rows in the audit logs into one database transaction."""
 
     action: ClassVar[Action]
     request: HttpRequest
@@ -129,7 +129,7 @@ class NewCodesPage(LogsItsAction, GenerateRecoveryCodesView):
 
 @method_decorator([never_cache, login_required], name="dispatch")
 class AddPasskeyPage(WrongIsBadRequest, LogsItsAction, AddWebAuthnView):
-    """Every passkey logs in by itself: its device keeps it, and asks for a finger, a face or a PIN."""
+    """Adding a passkey. Each logs in by itself: its device keeps it, and requires a finger, a face or a PIN."""
 
     action = Action.ADD_PASSKEY
     form_class = AddPasskeyForm
@@ -152,7 +152,7 @@ class RemovePasskeyPage(LogsItsAction, RemoveWebAuthnView):
 
 @method_decorator(never_cache, name="dispatch")
 class PasskeyLogInPage(LoginWebAuthnView):
-    """GET replies what the browser needs to ask for a passkey, POST logs in with it."""
+    """GET replies with the browser's request for a passkey, POST logs in with it."""
 
 
 @method_decorator([never_cache, login_required], name="dispatch")

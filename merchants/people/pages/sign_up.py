@@ -67,7 +67,7 @@ def show_mail_sent(request: HttpRequest) -> HttpResponse:
 
 @method_decorator(never_cache, name="dispatch")
 class ConfirmAddressPage(ConfirmEmailView):
-    """Where the link of a mail leads. It asks for a click, because mail servers open links to look at them."""
+    """The page of a mail's link. It requires a click, because mail servers open links to look at them."""
 
     template_name = "account/confirm_address.html"
     object: EmailConfirmationHMAC | None
@@ -83,7 +83,7 @@ class ConfirmAddressPage(ConfirmEmailView):
         if self.object is not None:
             user = self.object.email_address.user
             with transaction.atomic():
-                if services.open_asked_merchant(user=user) is not None:
+                if services.open_requested_merchant(user=user) is not None:
                     log_own_action(self.request, user, Action.OPEN_MERCHANT)
         return reply
 

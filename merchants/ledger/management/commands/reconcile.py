@@ -63,9 +63,9 @@ class Command(BaseCommand):
     def handle(self, **options: Any) -> None:
         since = options["since"] or (timezone.now() - QUICK_LOOKS_BACK if options["quick"] else None)
         environments = Environment.values if options["env"] == "all" else [options["env"]]
-        asked = {"at_block": options["at_block"], "no_chain": options["no_chain"]}
-        scope = Scope(environments=tuple(environments), network=options["network"], since=since, options=asked)
-        said = {
+        chosen = {"at_block": options["at_block"], "no_chain": options["no_chain"]}
+        scope = Scope(environments=tuple(environments), network=options["network"], since=since, options=chosen)
+        stated = {
             "environments": list(scope.environments),
             "network": scope.network,
             "since": since.isoformat() if since else None,
@@ -79,8 +79,8 @@ class Command(BaseCommand):
                 raise CouldNotCheck(f"no account is on a network named {scope.network!r}")
             with _json_lines(self, options["json"]) as write_json:
                 report = Report(self, write_json, people=self.stderr if options["json"] == "-" else self.stdout)
-                report.begin(said)
-                run = reconcile(scope, registered(), report, options=said)
+                report.begin(stated)
+                run = reconcile(scope, registered(), report, options=stated)
                 report.end(run)
         except (AlreadyRunning, CouldNotCheck) as error:
             raise CommandError(str(error), returncode=COULD_NOT_FINISH) from error
@@ -118,7 +118,7 @@ def _json_lines(command: BaseCommand, target: str | None) -> Iterator[WriteLine 
 
 
 class Report:
-    """Writes a table for people, and JSON lines beside it when asked for."""
+    """Writes a table for people, and JSON lines beside it if requested."""
 
     def __init__(self, command: BaseCommand, write_json: WriteLine | None, *, people: OutputWrapper) -> None:
         self._write_line = write_json
@@ -128,14 +128,14 @@ class Report:
         self._shown = 0
         self._waiting: list[str] = []
 
-    def begin(self, said: Mapping[str, Any]) -> None:
-        extent = f"touched since {said['since']}" if said["since"] else "everything"
-        parts = [f"Reconciling {' and '.join(said['environments'])}", said["network"] or "all networks", extent]
-        if said["atBlock"] is not None:
-            parts.append(f"wallets at block {said['atBlock']}")
-        if said["noChain"]:
+    def begin(self, stated: Mapping[str, Any]) -> None:
+        extent = f"touched since {stated['since']}" if stated["since"] else "everything"
+        parts = [f"Reconciling {' and '.join(stated['environments'])}", stated["network"] or "all networks", extent]
+        if stated["atBlock"] is not None:
+            parts.append(f"wallets at block {stated['atBlock']}")
+        if stated["noChain"]:
             parts.append("asking no chain")
-        self._say(", ".join(parts))
+        self._write(", ".join(parts))
 
     def check_started(self, invariant: Invariant, position: int, total: int) -> None:
         self._waiting = []
@@ -153,9 +153,9 @@ class Report:
         word = "explained" if record["explained"] else record["severity"]
         self._waiting.append(f"        {word}: {record['subject']}")
         self._waiting.append(f"            expected {record['expected']}, found {record['actual']}{delta}")
-        if said := record["explained"]:
+        if stated := record["explained"]:
             self._waiting.append(
-                f"            {said['by']}, until {said['until'][:16]}: {said['note']}  [{record['id']}]"
+                f"            {stated['by']}, until {stated['until'][:16]}: {stated['note']}  [{record['id']}]"
             )
         else:
             self._waiting.append(f"            → {record['proposal']}  [{record['id']}]")
@@ -165,13 +165,13 @@ class Report:
             self._progress.write("\r\x1b[K", ending="")
         verdict = _verdict(result)
         line = f"  {result.invariant.code:<5} {verdict:<22} {result.seconds:7.2f} s  {result.invariant.title}"
-        self._say(self._style.SUCCESS(line) if verdict == "ok" else self._style.ERROR(line))
+        self._write(self._style.SUCCESS(line) if verdict == "ok" else self._style.ERROR(line))
         for text in self._waiting:
-            self._say(text)
+            self._write(text)
         if self._shown > FINDINGS_SHOWN:
-            self._say(f"        and {self._shown - FINDINGS_SHOWN:,} more; --json lists all")
+            self._write(f"        and {self._shown - FINDINGS_SHOWN:,} more; --json lists all")
         if result.crash:
-            self._say(f"        {result.crash}")
+            self._write(f"        {result.crash}")
 
     def end(self, run: ReconcileRun) -> None:
         finished_at = run.finished_at or timezone.now()
@@ -194,27 +194,27 @@ class Report:
         )
         for breaker in run.breakers:
             word = "stopped" if breaker["isNew"] else "were stopped already"
-            self._say(self._style.ERROR(f"Payouts {word}: {breaker['environment']} {breaker['network']}"))
+            self._write(self._style.ERROR(f"Payouts {word}: {breaker['environment']} {breaker['network']}"))
         if run.breakers:
-            self._say("        A person lets them go on: admin, Stops; or manage.py stops --lift")
+            self._write("        A person lets them go on: admin, Stops; or manage.py stops --lift")
         bound = "" if run.summary["isComplete"] else "at most "
-        self._say(
+        self._write(
             f"Value explained: {bound}{run.summary['valueExplained']} % of the coins in the ledger; "
             f"{run.summary['unexplainedCount']:,} unexplained"
         )
         for pot in run.summary["unexplained"]:
             name = f"{pot['environment']} {pot['network']} {pot['asset']}"
-            self._say(f"        {name}: {int(pot['amount']):,} base units, {pot['valueExplained']} % explained")
+            self._write(f"        {name}: {int(pot['amount']):,} base units, {pot['valueExplained']} % explained")
         explained = f", {run.explained_count:,} explained" if run.explained_count else ""
         text = (
             f"{ReconcileOutcome(run.outcome).label}: {run.error_count:,} errors, {run.warning_count:,} warnings"
             f"{explained} in {len(run.checks)} checks, {seconds:.1f} s"
         )
         clean = run.outcome == ReconcileOutcome.CLEAN
-        self._say(self._style.SUCCESS(text) if clean else self._style.ERROR(text))
+        self._write(self._style.SUCCESS(text) if clean else self._style.ERROR(text))
 
-    def _say(self, text: str) -> None:
-        # OutputWrapper paints standard error red unless told otherwise.
+    def _write(self, text: str) -> None:
+        # OutputWrapper paints standard error red by default.
         self._people.write(text, style_func=str)
 
     def _write_json(self, record: Mapping[str, Any]) -> None:
@@ -226,6 +226,6 @@ def _verdict(result: CheckResult) -> str:
     if result.crash:
         return "could not finish"
     counts = [(result.error_count, "error"), (result.warning_count, "warning")]
-    told = [f"{count:,} {noun}{'s' * (count > 1)}" for count, noun in counts if count]
-    told += [f"{result.explained_count:,} explained"] if result.explained_count else []
-    return ", ".join(told) or "ok"
+    parts = [f"{count:,} {noun}{'s' * (count > 1)}" for count, noun in counts if count]
+    parts += [f"{result.explained_count:,} explained"] if result.explained_count else []
+    return ", ".join(parts) or "ok"
