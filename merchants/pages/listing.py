@@ -32,9 +32,9 @@ class ApiList:
     path: str
     parameters: Mapping[str, str]
 
-    def context(self, environment: str, query: Mapping[str, Any]) -> dict[str, Any]:
+    def context(self, environment: str, values: Mapping[str, Any]) -> dict[str, Any]:
         """The command that reads the list as it is filtered, and whether it returns more than the page shows."""
-        chosen = {name: str(value) for name, value in query.items() if value not in (None, "")}
+        chosen = {name: str(value) for name, value in values.items() if value not in (None, "")}
         query = {self.parameters[name]: value for name, value in chosen.items() if name in self.parameters}
         return {
             "curl": curl.reading(environment, self.path, query),
@@ -68,8 +68,8 @@ def list_context(
     newest first, for text that no index leads to; their number is not known then. `api` is where the API has the same
     list.
     """
-    query, keys = form.cleaned_data, form.keys()
-    status: str = query.get("status", "")
+    entered, keys = form.cleaned_data, form.keys()
+    status: str = entered.get("status", "")
     address = reverse(view, args=[of] if of else None)
     matching = matching.filter(keys.condition, Q(status=status) if status else Q())
     before = kind.decode(request.GET.get("before", ""))
@@ -89,15 +89,15 @@ def list_context(
 
     context = {
         "rows": [row(record) for record in records],
-        "filtered": any(query.values()),
+        "filtered": any(entered.values()),
         "first_url": url(None) if before else "",
         "next_url": url(records[-1].pk) if len(found) > PAGE_SIZE else "",
-        **(api.context(request.environment, query) if api else {}),
+        **(api.context(request.environment, entered) if api else {}),
     }
     if counted is None:
         return {**context, "words": _some(len(records), kind, is_all=not before and len(found) <= PAGE_SIZE)}
     total: int = found[0].total_of_list if found else 0  # type: ignore[attr-defined]  # the query adds it
-    if query.get("q"):
+    if entered.get("q"):
         total = matching.count()
     counted_words = _counted(total, kind)
     if total != 1:
