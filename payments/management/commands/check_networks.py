@@ -16,9 +16,9 @@ from payments.deposits.address_derivations import require_unchanged
 
 class Command(BaseCommand):
     help = (
-        "Compares what is on each real network in use with the settings: on evm networks the factory, its treasury and "
-        "operator, the decimals of every coin and what deposit addresses come from, on stellar the hot wallet and its "
-        "trustlines. Names providers that have a problem. Exits with an error unless all is well."
+        "Compares what is on each real network in use with the settings. On evm networks: the factory, its treasury "
+        "and operator, the decimals of every coin and what deposit addresses come from; on stellar the hot wallet and "
+        "its trustlines. Names providers that have a problem. Exits with an error unless all is well."
     )
     requires_system_checks = ()
 

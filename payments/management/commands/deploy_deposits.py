@@ -25,9 +25,8 @@ POLL_SECONDS = 1.0
 
 class Command(BaseCommand):
     help = (
-        "Deploys the factory of deposit addresses with EVM_OWNER, sent and paid for by the hot wallet, compares its "
-        "code and its addresses with ours, and says what the owner must call so that it sweeps. Where it stands "
-        "already, it is only checked."
+        "Deploys and checks the factory of deposit addresses, and shows what its owner must call. It is sent and paid "
+        "for by the hot wallet, for EVM_OWNER. Where it stands already, it is only checked."
     )
     requires_system_checks = ()
 

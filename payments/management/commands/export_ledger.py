@@ -16,7 +16,10 @@ from payments.treasury.wallet_balances import one_view_of_the_ledger
 
 
 class Command(BaseCommand):
-    help = "Writes the ledger of whole days of UTC as a file, in one view of the database and in constant memory."
+    help = (
+        "Writes the ledger of whole days of UTC as a file. It is written in one view of the database and in constant "
+        "memory."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--env", choices=Environment.values, required=True)

@@ -18,9 +18,9 @@ from payments.chains.evm.deposit_addresses import deployment
 
 class Command(BaseCommand):
     help = (
-        "Shows who holds the roles of the factory of deposit addresses on each network, and who should by the "
-        "settings; and the calls by which its owner makes it so, for a hardware wallet or a multisig. Sends nothing. "
-        "Exits with 1 while a role is somebody else's."
+        "Shows who holds the roles of the factory on each network, who should, and the calls of the owner that change "
+        "it. They are for a hardware wallet or a multisig. Sends nothing. Exits with 1 while a role is somebody "
+        "else's."
     )
     requires_system_checks = ()
 

@@ -13,7 +13,7 @@ from payments.monitoring.accounting.result import months_between, result_csv
 
 
 class Command(BaseCommand):
-    help = "Writes what the house earned and spent in months of UTC as CSV, each coin by itself, to standard output."
+    help = "Writes what the house earned and spent in months of UTC, as CSV to standard output. Each coin is by itself."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--env", choices=Environment.values, required=True)

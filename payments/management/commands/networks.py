@@ -14,8 +14,8 @@ from payments.monitoring.figures import NetworkFigures, coins_text, figures_of, 
 
 class Command(BaseCommand):
     help = (
-        "Shows each network's head, providers, open alarms, gas balance, and what waits to be swept, dust apart, with "
-        "what sweeping it would cost. No network is asked: check_networks does that."
+        "Shows each network's head, providers, open alarms, gas balance, and what waits to be swept at what cost. "
+        "Dust is apart. No network is asked: check_networks does that."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -25,9 +25,9 @@ NUMBERS_AT_ONCE = 50
 
 class Command(BaseCommand):
     help = (
-        "Asks for what is held at the deposit addresses of these numbers, every coin on every evm network in use, "
-        "and writes a line of JSON for each that holds something, with the salt that `sweep` of its factory takes. "
-        "It needs EVM_FACTORY, EVM_ADDRESS_KEY and EVM_FORMER_ADDRESSES as they were, and no database."
+        "Lists what is held at the deposit addresses of these numbers, on every evm network in use. A line of JSON "
+        "for each that holds something has the salt that `sweep` of its factory takes. It needs EVM_FACTORY, "
+        "EVM_ADDRESS_KEY and EVM_FORMER_ADDRESSES as they were, and no database."
     )
     requires_system_checks = ()
 

@@ -19,9 +19,9 @@ from payments.restore import LOOK_AHEAD, Found, LostDeposit, LostPayout, compare
 
 class Command(BaseCommand):
     help = (
-        "Reads every chain from before the backup on, lists money for payments that this database does not have "
-        "and money that left and the ledger lacks, skips every deposit address that may have been given out, and lets "
-        "payments be created and paid again."
+        "Compares a restored database with every chain, and lets payments be created and paid again. It reads from "
+        "before the backup on, lists money for payments that this database does not have and money that left and the "
+        "ledger lacks, and skips every deposit address that may have been given out."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:

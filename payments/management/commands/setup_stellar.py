@@ -22,10 +22,10 @@ from payments.transfers.wallets import hold, wallet_of
 
 class Command(BaseCommand):
     help = (
-        "Adds what the hot wallet on stellar lacks: a trustline for each accepted coin, the data entry by which it "
-        "asks for memos (SEP-29), and the channel accounts of STELLAR_CHANNELS. Says first what that costs, and asks. "
-        "All of it is one on-chain transaction, so that it may be run again. Signed by STELLAR_HOT_WALLET_KEY, "
-        "or the signer at SIGNER_URL."
+        "Adds the trustlines, data entry and channel accounts that the hot wallet on stellar lacks. A trustline for "
+        "each accepted coin, the data entry by which it asks for memos (SEP-29), and the accounts of "
+        "STELLAR_CHANNELS. Says first what that costs, and asks. All of it is one on-chain transaction, so that it "
+        "may be run again. Signed by STELLAR_HOT_WALLET_KEY, or the signer at SIGNER_URL."
     )
     requires_system_checks = ()
 

@@ -16,8 +16,8 @@ from payments.chains.signer.server import listening
 
 class Command(BaseCommand):
     help = (
-        "Signs for the hot wallets whose keys it is given, within the limits of policy.toml in SIGNER_FOLDER, and "
-        "keeps a record of it there. Needs no database. --stop refuses every signature from now on, --go-on ends that."
+        "Signs for the hot wallets whose keys it is given, within the limits of policy.toml in SIGNER_FOLDER. It "
+        "keeps its record there and needs no database. --stop refuses every signature from now on, --go-on ends that."
     )
     requires_system_checks = ()
 

@@ -25,9 +25,9 @@ NETWORK = "entries__account__network"
 
 class Command(BaseCommand):
     help = (
-        "Puts new coins of every kind into the hot wallets of the simulated networks, and books them as the "
-        "treasury's: a merchant who is paid in one coin can then be settled in another. On the networks of "
-        "`manage.py devnet` it books what their hot wallets have from the start. Done once for each network."
+        "Puts new coins of every kind into the hot wallets of the simulated networks, as the treasury's. A merchant "
+        "who is paid in one coin can then be settled in another. On the networks of `manage.py devnet` it books what "
+        "their hot wallets have from the start. Done once for each network."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -22,9 +22,9 @@ from payments.treasury.models import NativeCoin
 
 class Command(BaseCommand):
     help = (
-        "Lists native coins that are known to be at deposit addresses, and what bringing it in would cost. "
-        "With --payment or --all it is brought to the hot wallet, where it becomes the treasury's and pays fees: the "
-        "worker that holds the key does it within seconds. No payment is ever credited with it."
+        "Lists native coins at deposit addresses, and what bringing them in would cost. With --payment or --all they "
+        "are brought to the hot wallet, where they become the treasury's and pay fees: the worker that holds the key "
+        "does it within seconds. No payment is ever credited with them."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:

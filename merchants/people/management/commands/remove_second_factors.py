@@ -20,7 +20,7 @@ from merchants.people.operator_rights import (
 
 class Command(BaseCommand):
     help = (
-        "Proposes to remove the second factors of a person who has lost them; another operator agrees in the admin. "
+        "Proposes to remove the second factors of a person who has lost them. Another operator agrees in the admin. "
         "Make sure first who asks."
     )
 

@@ -25,8 +25,8 @@ from payments.transfers.wallets import expected_sequences, freeze_of, hold, wall
 
 class Command(BaseCommand):
     help = (
-        "Compares what a wallet has sent with the ledger, adopts transfers that have paid payouts which still wait, "
-        "and lets the wallet sign again. Run it after a restore, before anything is paid."
+        "Compares what a wallet has sent with the ledger, adopts what is missing there, and lets it sign again. "
+        "Run it after a restore, before anything is paid."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:

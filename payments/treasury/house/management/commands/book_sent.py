@@ -16,8 +16,8 @@ from payments.treasury.house.manual_transfers import find_sent, propose_booking
 
 class Command(BaseCommand):
     help = (
-        "Proposes whose it was that left a hot wallet and that thaw_wallet or a resume has taken over: the house took "
-        "it, or bears the loss, or paid for somebody. As many operators must agree as the environment asks for."
+        "Proposes whose a payout was that left a hot wallet by hand or before a restore. The house took it, or bears "
+        "the loss, or paid for somebody. As many operators must agree as the environment asks for."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:

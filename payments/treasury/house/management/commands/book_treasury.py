@@ -22,9 +22,9 @@ from payments.treasury.wallet_balances import WalletBalance, book_treasury, trea
 
 class Command(BaseCommand):
     help = (
-        "Books what a hot wallet holds beyond the ledger, and beyond what is known to be on its way: coins that you "
-        "have sent there yourself, for conversions or for fees. They become the treasury's. Where deposits arrive at "
-        "the same wallet your coins may have been taken for a deposit without a memo: name it with --discrepancy."
+        "Books the coins that you have sent to a hot wallet yourself: what it holds beyond the ledger and what is "
+        "known to be on its way. They become the treasury's. Where deposits arrive at the same wallet your coins may "
+        "have been taken for a deposit without a memo: name it with --discrepancy."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:

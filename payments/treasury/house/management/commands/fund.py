@@ -19,8 +19,8 @@ from payments.treasury.house.models import Funding
 
 class Command(BaseCommand):
     help = (
-        "Proposes that coins which you have sent to a hot wallet, or are about to send, are the house's. Once as many "
-        "operators have agreed as must, they are booked when they are seen in a final block."
+        "Proposes that coins which you send to a hot wallet are the house's. Once as many operators have agreed as "
+        "must, they are booked when they are seen in a final block."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -19,8 +19,8 @@ from payments.treasury.house.cold.wallet_target import WalletTarget, floats
 
 class Command(BaseCommand):
     help = (
-        "Shows what each hot wallet lacks of what payouts wait for and HOT_WALLET_FLOAT, and the transfer by which the "
-        "keepers of the cold wallet bring it there. It sends nothing: Ballast has no key of the cold wallet. The "
+        "Shows what each hot wallet lacks, and the transfer that the keepers of the cold wallet should send. It lacks "
+        "what payouts wait for and HOT_WALLET_FLOAT. It sends nothing: Ballast has no key of the cold wallet. The "
         "transfer is booked within a minute of being final, and payouts that waited for it leave."
     )
 

@@ -21,7 +21,7 @@ from payments.treasury.house.cold.wallet_target import in_use
 
 class Command(BaseCommand):
     help = (
-        "Proposes that coins of a hot wallet leave for the cold wallet; as many operators must agree as the "
+        "Proposes that coins of a hot wallet leave for the cold wallet. As many operators must agree as the "
         "environment asks for. Without --amount it shows what hot wallets hold beyond HOT_WALLET_FLOAT and payouts."
     )
 

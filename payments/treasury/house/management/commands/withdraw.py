@@ -21,7 +21,7 @@ from payments.treasury.house.withdrawals import propose_withdrawal
 
 class Command(BaseCommand):
     help = (
-        "Proposes that coins of the house's own leave for an address of the allow list; as many operators must agree "
+        "Proposes that coins of the house's own leave for an address of the allow list. As many operators must agree "
         "as the environment asks for. Without --amount it shows what can be withdrawn, and where to."
     )
 
